@@ -150,7 +150,7 @@ class History {
     this.version = { names: [table], attributes: kinds.map((kind) => this.#attribute(kind)) };
   }
 
-  /** Each kind of step once as far as there is something for it, in any order; then what is drawn. */
+  /** Each kind of step once if possible, in any order; then random ones. */
   steps(): readonly (() => Step | undefined)[] {
     const all = [
       (): Step => this.#add({}),

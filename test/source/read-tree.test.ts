@@ -7,7 +7,7 @@ import { child, entry } from '../../generator/source/tree.js';
 function read(text: string): unknown {
   const { root, problems } = readTree('m.yaml', text);
   expect(problems).toEqual([]);
-  // Mappings have no prototype, which equality would mind.
+  // Mappings have no prototype, which toEqual would report.
   return root === undefined ? undefined : JSON.parse(JSON.stringify(plainValue(root)));
 }
 

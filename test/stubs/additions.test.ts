@@ -15,7 +15,7 @@ const rename = 'rename: { params: { to: string, like: Company.selection }, retur
 const before = companyModel({ entity: hire });
 const after = companyModel({ entity: `${hire}, ${rename}` });
 
-/** The file after `rename` was added, checked to hold all that it held. */
+/** The file after adding `rename`, with a check that nothing was removed. */
 async function added(text: string, others: Texts = {}, file = path): Promise<string> {
   const files: Texts = { [path]: text, ...others };
   const plan = await review(after, files, before);
@@ -162,7 +162,7 @@ export class CompanyEntity extends CompanyEntityBase {
 
   it('may be empty', async () => {
     const files = { [path]: `export class CompanyEntity extends (null as never) {}` };
-    // What is behind an expression cannot be seen.
+    // The class that an expression returns is unknown.
     expect(told(await review(before, files))).toEqual([
       'stub/not-added server/src/classes/CompanyEntity.ts:1 CompanyEntity lacks hire, unless it inherits it from a class that drs-gen cannot read. Nothing is added.',
     ]);

@@ -61,7 +61,8 @@ it('An addition to a class of any format removes nothing', async () => {
       expect(isAddition(text, edited)).toBe(true);
       if (text.includes('\r\n')) expect(edited.replaceAll('\r\n', '')).not.toContain('\n');
       else expect(edited).not.toContain('\r');
-      // What was added is found again, with the signatures of the model, and nothing else is missing.
+      // The added members are found again, with the signatures of the model, and no others are
+      // missing.
       const again = await review(after, changed);
       expect([again.edits, told(again)]).toEqual([[], []]);
       expect(edited).toMatch(/^\ufeff|^#!|^/);

@@ -82,7 +82,7 @@ async function done(client: Client, work: (ds: Dataclasses) => unknown): Promise
   return answer.json<{ result: unknown }>().result;
 }
 
-/** Whether the code that asks may read. */
+/** Whether the calling code may read. */
 async function mayRead(ds: Dataclasses): Promise<boolean> {
   try {
     await ds.Secret.all().count();
@@ -268,7 +268,7 @@ it('A stream that waits for another answer of its connection is read as its own 
     received += data.toString();
   });
   try {
-    // Both at once: the stream gets its place on the connection from the end of the first answer.
+    // Pipelined: the stream is sent when the first answer has ended.
     socket.write(request(reader, 'act', slow) + request(other, 'send', stream));
     await expect.poll(() => received).toMatch(/\r\n0\r\n\r\n$/);
   } finally {
@@ -308,7 +308,7 @@ async function* chunks(ds: Dataclasses): AsyncGenerator<string, undefined> {
   return undefined;
 }
 
-/** Asks anew at each read, and is read from a connection that knows no call. */
+/** Reads data with each read of the stream, on a connection without a call. */
 class PolledStream extends Readable {
   #turn = 0;
 

@@ -54,7 +54,7 @@ export class Person extends PersonBase {
   given(person: PersonEntity): unknown { return person.firmID; }
 }`;
 
-/** What the tests use of the server's classes. */
+/** The part of the server's classes that the tests use. */
 interface Person {
   name: string | null;
   pay: number | null;
@@ -127,7 +127,7 @@ async function done(client: Client, work: (ds: Dataclasses) => unknown): Promise
   return codes === undefined ? json.result : [answer.statusCode, ...codes];
 }
 
-/** What class code itself is told. */
+/** The error that class code gets. */
 async function told(work: () => unknown): Promise<unknown> {
   try {
     await work();
@@ -178,7 +178,7 @@ describe('Class code reads', () => {
       });
     expect(await done(viewer, inside)).toBe(1);
     expect(await done(guest, inside)).toBe(1);
-    // What is denied is told to the code by name, and to the client without one.
+    // The error for class code names the denied part, the error for the client does not.
     expect(await done(viewer, (ds) => told(() => read(ds)))).toBe('PermissionError 403 1556');
   });
 
@@ -301,7 +301,7 @@ describe('Class code writes', () => {
     const log = (ds: Dataclasses): Promise<void> => ds.Log.new({ text: 'x' }).save();
     expect(await done(guest, log)).toEqual([401, 1557]);
     expect(await done(guest, (ds) => ds.session.promote('audit', () => log(ds)))).toBe(null);
-    // What it made may be read as little as any other.
+    // An entity that it created is as unreadable as any other.
     const made = async (ds: Dataclasses): Promise<unknown> => {
       const entry = ds.Log.new({ text: 'mine' });
       const before = entry.text;

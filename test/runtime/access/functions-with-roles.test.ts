@@ -118,7 +118,7 @@ describe('Calls of functions', () => {
     expect(asViewer.statusCode).toBe(403);
     expect(codesOf(asViewer)).toEqual([1561]);
     expect((await payer.get('/rest/Person/total')).json()).toEqual({ result: 150 });
-    // Its code runs with what the caller may read.
+    // Its code runs with the read privileges of the caller.
     const closed = await viewer.get('/rest/Person/total');
     expect(closed.statusCode).toBe(403);
     expect(codesOf(closed)).toEqual([1556]);

@@ -69,7 +69,7 @@ it('A login inside a transaction reads and writes as a part of it, with the righ
       .then((answer) => answer.json());
   expect(await enter('mia', false)).toEqual({ result: [true, 'mia'] });
   expect(seen).toEqual([2]);
-  // What login has stored is undone with the transaction.
+  // Data that login has stored is rolled back with the transaction.
   expect(await enter('bob', true)).toEqual({ result: ['Error: undone', 'bob'] });
   expect(seen).toEqual([2, 4]);
   const { Visit } = app.datastore as unknown as Visits;

@@ -33,7 +33,7 @@ roles: {}
 dataclasses: { A: { attributes: { ID: { type: integer, key: true, generated: sequence } } } }
 `;
 
-/** The address that a client behind a proxy is known by, as others meet it at its lock. */
+/** The address of a client behind a proxy, as others see it at its lock. */
 async function knownAddress(environment: Record<string, string>): Promise<unknown> {
   const app = await serverOf(model, { environment });
   await create(app, 'A', [{}]);

@@ -206,7 +206,7 @@ describe('restrict', () => {
     const promoted = await client.post('/rest/Ward/promotedPatients', []);
     expect(promoted.json()).toEqual({ result: 2 });
     const other = await loggedIn(app, {});
-    // The privileges are there when it is asked; they are those of the next call.
+    // The privileges when it runs, which are those of the next call.
     const became = await other.post('/rest/Patient/become', []);
     expect(became.json()).toEqual({ result: 1 });
     expect((await other.get('/rest/Patient')).json()).toMatchObject({ __COUNT: 2 });

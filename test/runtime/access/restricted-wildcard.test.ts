@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The owners of the letters that a user finds. */
+/** The owners of the letters that a user can see. */
 async function ownersFor(user: string, filter = ''): Promise<readonly unknown[]> {
   const client = new Client(app);
   expect((await client.post('/rest/$directory/login', [user, '{}', 3600])).statusCode).toBe(200);

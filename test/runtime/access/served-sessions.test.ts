@@ -246,7 +246,7 @@ describe('A server with roles', () => {
       const { __ENTITYSET: ofNameless } = (await nameless.get(make)).json<Answer>();
       await nameless.get(`${ofNameless}?$method=release`);
       expect(outcome(await nameless.get(ofNameless))).toEqual([200]);
-      // It lives, and belongs to the first session.
+      // The upload exists, and belongs to the first session.
       expect(outcome(await (await asUser('ada')).get(set))).toEqual([404, 1802]);
       await app.close();
       app = await rolesServerOf(withRoles, options);

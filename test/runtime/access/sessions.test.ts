@@ -23,7 +23,7 @@ async function currentUser(by = client): Promise<unknown> {
   return (await by.get('/rest/$directory/currentUser')).json<{ result: unknown }>().result;
 }
 
-/** IDs of what sessions there are. */
+/** The IDs of all sessions. */
 function alive(): readonly string[] {
   return (server.sessions.sessions.list() as readonly { id: string }[]).map(({ id }) => id);
 }
@@ -177,7 +177,7 @@ describe('A login', () => {
       for (const open of gates) open();
       const response = await running;
       expect(response.json()).toEqual({ result: ['', false, true] });
-      // What it keeps now is its own, and its cookie must not take the place of the user's.
+      // What it stores now is separate, and its cookie must not replace the user's.
       expect(response.headers['set-cookie']).toBeUndefined();
       expect(await currentUser(client)).toBeNull();
       expect(await currentUser(victim)).toMatchObject({ userName: 'mia' });
@@ -350,7 +350,7 @@ describe('Privileges', () => {
     await reached;
     const other = new Client(server.app);
     other.cookie = client.cookie;
-    // The slow request has renewed the cookie already, so this one comes with a dead one.
+    // The slow request has renewed the cookie already, so this one has an invalid cookie.
     expect(await currentUser(other)).toBeNull();
     release();
     await slow;

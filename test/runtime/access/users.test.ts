@@ -44,7 +44,7 @@ async function createUser(
   const child = spawn(process.execPath, [file, ...parts], { env: environment });
   let told = '';
   child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
-  // It may end before it has read.
+  // It may end before it has read its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(password);
   return [await new Promise((resolve) => child.once('close', resolve)), told];

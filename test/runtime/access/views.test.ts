@@ -68,7 +68,7 @@ describe('Views', () => {
     expect(views.of(user('a'))).toBe(views.of(user('a', 'unrelated')));
     expect(views.of(user('a'))).not.toBe(views.of(user('b')));
     expect(views.of(guest)).toBe(views.guest);
-    // Both see the same, and are told another status.
+    // Both see the same, but get another status.
     expect(views.of(user())).not.toBe(views.guest);
     expect(views.of(user()).status).toBe(403);
     expect(views.guest.status).toBe(401);

@@ -5,7 +5,7 @@ import { asked, type ComputedServer, computedServer } from './computed-server.js
 
 let server: ComputedServer;
 
-/** Texts that look like the marks which stand for values until class code has computed them. */
+/** Texts that look like the placeholders of values that class code has not computed yet. */
 const hostile = [
   '\u00010,1,"a"\u0001',
   '\\u0001',

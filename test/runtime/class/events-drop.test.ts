@@ -25,7 +25,7 @@ async function names(dataclass: string): Promise<readonly unknown[]> {
   return (await client.stored(dataclass)).map(({ name }) => name);
 }
 
-/** Companies a, b, c; a and b have two people each, whose names are those of the company and a number. */
+/** Companies a, b, c; a and b have two people each, named after the company with a number. */
 async function staffed(): Promise<readonly number[]> {
   const companies = await client.create('Company', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
   const keys = companies.map(({ __KEY }) => Number(__KEY));
@@ -36,7 +36,7 @@ async function staffed(): Promise<readonly number[]> {
   return keys;
 }
 
-/** Notes the events of deletions of both dataclasses. */
+/** Logs the events of deletions of both dataclasses. */
 function noted(): string[] {
   const kinds: string[] = [];
   const note = (entity: Row, { kind }: { readonly kind: string }): void =>

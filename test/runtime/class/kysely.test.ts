@@ -60,7 +60,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     gate.open();
     await expect(transaction).rejects.toThrow('undone');
     await write;
-    // Readers that waited come before the next writer.
+    // Waiting readers run before the next writer.
     expect(await read).toEqual([]);
     expect(await rows()).toEqual([{ ID: 2, name: 'B', city: null }]);
   });

@@ -34,7 +34,7 @@ interface Collection {
   readonly __ENTITIES: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A page as a client is answered, who may name what is exposed. */
+/** A page as a client gets it, who may use only exposed attributes. */
 async function page(
   selection: object,
   attributes: string,

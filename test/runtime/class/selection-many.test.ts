@@ -11,7 +11,7 @@ describe('A selection of a million entities', () => {
   beforeAll(async () => {
     served = await serveSelections();
     await createStaff(served.app);
-    // One in 10 with a boss, half of them at the second company.
+    // One in 10 has a boss; half of them work for the second company.
     await sql`with recursive "n" ("i") as (select 6 union all select "i" + 1 from "n" where "i" < ${million})
       insert into "Employee" ("lastName", "salary", "employer_id", "boss_id", "__TIMESTAMP")
       select 'name ' || ("i" % 1000), "i" % 7, 1 + "i" % 2, case "i" % 10 when 0 then 1 end, '2020-01-01T00:00:00.000Z' from "n"`.execute(
@@ -44,7 +44,7 @@ describe('A selection of a million entities', () => {
 
   it('is read by a long list of keys quickly', async () => {
     const { Employee } = served.ds;
-    // Looking through the list for each entity would take minutes.
+    // Searching the list for each entity would take minutes.
     const keys = await selectionKeys(Employee.query('salary = 2').orderBy('ID desc'));
     const listed = Employee.fromKeys(keys as Iterable<number>);
     expect(await listed.count()).toBe(keys.length);
@@ -60,7 +60,7 @@ describe('A selection of a million entities', () => {
       expect(employee.salary).toBe(1);
       if (seen === 1700) break;
     }
-    // The first piece, the keys of all, and three more pieces.
+    // The first batch, the keys of all, and three more batches.
     expect(served.statements).toHaveLength(5);
     const sizes = served.statements.filter((each) => each.includes('json_each'));
     expect(sizes).toHaveLength(3);
@@ -95,14 +95,14 @@ describe('An iteration over a selection', () => {
     const seen: number[] = [];
     for await (const employee of fives) {
       seen.push(employee.ID);
-      // It belongs to the selection no more, and would come elsewhere in it.
+      // It no longer belongs to the selection, and would have another position.
       employee.salary = 1;
       if (employee.ID % 100 === 0) await employee.save();
       if (employee.ID === 1000) await Employee.fromKeys([10, 20, 999]).drop();
     }
     expect(seen).toHaveLength(1198);
     expect(seen).toEqual([...seen].sort((a, b) => b - a));
-    // 999 had been read with its piece.
+    // 999 was read with its batch.
     expect(seen).not.toContain(10);
     expect(seen).toContain(999);
     expect(await fives.count()).toBe(1200 - 3 - 12);

@@ -311,7 +311,7 @@ describe('A selection in memory', () => {
     for await (const each of list) seen.push(each);
     expect(seen).toEqual([cole, adam]);
     expect(served.statements).toEqual([]);
-    // The database knows what is stored.
+    // The database sees the stored values.
     expect(await names(list.query('salary > 0'))).toEqual(['cole', 'Adam']);
     expect(await list.sum('salary')).toBe(400);
     expect(await ids(list.employer)).toEqual([1, 2]);

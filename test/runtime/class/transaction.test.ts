@@ -45,7 +45,7 @@ describe.each(places)('A transaction of class code, on a database in a %s,', (pl
     const read = names();
     const write = post('request');
     const other = ds.Company.new({ name: 'other' }).save();
-    // A database in memory has one connection, which sees what is not committed: its readers wait.
+    // A database in memory has one connection, which sees uncommitted changes, so its readers wait.
     if (place === 'file') await read;
     else expect(await isSettled(read)).toBe(false);
     expect([await isSettled(write), await isSettled(other)]).toEqual([false, false]);
@@ -71,7 +71,7 @@ describe.each(places)('A transaction of class code, on a database in a %s,', (pl
     await expect(transaction).rejects.toThrow('user code fails');
     expect(await write).toBe(200);
     expect(await names()).toEqual(['request']);
-    // The object is what it was, so that it can be saved again.
+    // The object is restored, so that it can be saved again.
     expect([company.isNew, company.stamp, company.touched('name')]).toEqual([true, 0, true]);
     await company.save();
     expect(await names()).toEqual(['inside', 'request']);

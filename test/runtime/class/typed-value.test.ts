@@ -6,7 +6,7 @@ it.each([
   ['{ "a": 1 }', true],
   ['{"a":2}', false],
   ['no JSON', false],
-  // What another program has stored.
+  // A value that another program has stored.
   [`${'['.repeat(200_000)}${']'.repeat(200_000)}`, false],
 ])('A stored document is compared with a new one, whatever its form: %#', (stored, isSame) => {
   const definition = { kind: 'storage', name: 'a', column: 'a', type: 'object' } as const;

@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** How many rows a copy of the database's file has, that file alone. */
+/** The number of rows in a copy of only the database file. */
 function copied(): unknown {
   const copy = join(folder, 'copy.sqlite');
   copyFileSync(file, copy);

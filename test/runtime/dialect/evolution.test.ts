@@ -4,7 +4,10 @@ import { describeDatabases, type TestDatabases } from '../../support/databases.j
 import type { TestDatabase } from '../../support/postgres.js';
 import { create, serverOf } from '../../support/server.js';
 
-/** A model that changes while its data stays: servers of both models start in turns on one database. */
+/**
+ * A model that changes while its data stays: servers of both models start alternately on one
+ * database.
+ */
 const former = `
 drs: 1
 name: staff
@@ -47,7 +50,7 @@ const companies = 40;
 let databases: TestDatabases;
 let database: TestDatabase;
 
-/** What the server of the former model knows. */
+/** The attributes of the former model. */
 let before: readonly Entity[] = [];
 let people: readonly Entity[] = [];
 
@@ -73,7 +76,7 @@ interface Entity {
   readonly [attribute: string]: unknown;
 }
 
-/** @returns what the log says about the database */
+/** @returns the log about the database */
 async function serving(
   model: string,
   use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
@@ -110,7 +113,7 @@ async function all(app: FastifyInstance, dataclass: string): Promise<readonly En
   return answer.json<{ __ENTITIES: readonly Entity[] }>().__ENTITIES;
 }
 
-/** A filter's answer, which goes by an index where there is one. */
+/** The answer to a filter, which uses an index if there is one. */
 async function count(app: FastifyInstance, dataclass: string, filter: string): Promise<number> {
   const query = encodeURIComponent(`"${filter}"`);
   const answer = await app.inject(`/rest/${dataclass}?$filter=${query}`);
@@ -165,7 +168,7 @@ async function isSound(): Promise<void> {
     expect(await read('pragma integrity_check')).toEqual([['ok']]);
     expect(await read('pragma foreign_key_check')).toEqual([]);
   } else {
-    // Nor is anything left of how PostgreSQL looked for empty values.
+    // The rule with which PostgreSQL searched empty values is removed, too.
     const left = `select conname from pg_constraint where not convalidated
       or contype = 'c' and pg_get_constraintdef(oid) like '%IS NOT NULL%'`;
     expect(await read(left)).toEqual([]);
@@ -173,7 +176,7 @@ async function isSound(): Promise<void> {
   }
 }
 
-/** What of the entities both models know. */
+/** The attributes that both models have. */
 function common(entities: readonly Entity[], others: readonly Entity[]): unknown {
   const names = new Set(Object.keys(others[0] ?? {}));
   return entities.map((each) =>
@@ -184,11 +187,11 @@ function common(entities: readonly Entity[], others: readonly Entity[]): unknown
 interface Change {
   readonly what: string;
   readonly later: string;
-  /** What the start of the new model says. */
+  /** The messages of the start with the new model. */
   readonly says: readonly (string | RegExp)[];
-  /** What of an entity of the former model the new one changes. */
+  /** The attributes of former entities that the new model changes. */
   readonly filled?: Readonly<Record<string, unknown>>;
-  /** An entity that only the new model takes. */
+  /** An entity that only the new model accepts. */
   readonly accepts?: Readonly<Record<string, unknown>>;
 }
 
@@ -379,7 +382,7 @@ describeBoth('A server of a changed model', () => {
     expect(await schemaOf()).toEqual(schema);
     expect(await read('select count(*) from "__schema"')).toEqual([[2]]);
 
-    // The older server finds what it had, writes, and changes nothing of the schema.
+    // The older server finds its data, writes, and does not change the schema.
     let added: Entity | undefined;
     const older = await serving(former, async (app) => {
       expect(withoutLabels(await all(app, 'Company'))).toEqual(withoutLabels(before));
@@ -416,7 +419,7 @@ function withoutLabels(entities: readonly Entity[]): unknown {
   return entities.map((each) => ({ ...each, label: undefined }));
 }
 
-/** What stops a start, which has changed nothing. */
+/** The message of a refused start, which has changed nothing. */
 async function refusal(model: string): Promise<string> {
   const content = async (): Promise<unknown> => [
     await schemaOf(),
@@ -595,7 +598,9 @@ describeBoth('A server whose model needs more than a start changes', () => {
         .replace('[firm, club]', '[firm]')
         .replace('label:', 'mood: { type: string }\n      label:'),
     );
-    expect(message).toMatch(/"city" is mandatory[^]*"kind"[^]*makes these changes itself[^]*"mood" is added/);
+    expect(message).toMatch(
+      /"city" is mandatory[^]*"kind"[^]*makes these changes itself[^]*"mood" is added/,
+    );
   });
 });
 

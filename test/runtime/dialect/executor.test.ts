@@ -59,7 +59,7 @@ describe.each(['file', 'memory'])('An executor of a database in a %s', (place) =
       columns: ['a', 'x', 'x'],
       rows: [[2, null, null]],
     });
-    // The same text gives its first column too.
+    // The same text also returns its first column.
     expect(await executor.value(all, [2])).toBe(2);
     expect(await executor.rows(all, [3])).toEqual([]);
     expect(statements).toEqual([all.sql, all.sql, all.sql, all.sql]);

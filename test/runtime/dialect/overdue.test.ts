@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Stores a row, and takes its time about it by a clock that runs fast. */
+/** Stores a row, which takes long by a clock that runs fast. */
 async function overdue(transaction: Transaction): Promise<void> {
   let now = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 100_000));

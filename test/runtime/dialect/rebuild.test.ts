@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 
-/** A start that makes tables anew. */
+/** A start that rebuilds tables. */
 let folder: string;
 let file: string;
 
@@ -57,7 +57,7 @@ const limit = (length: number): string => `"name" TEXT CHECK (length("name") <= 
 const item = (...more: readonly string[]): string =>
   `CREATE TABLE "Item" ("ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, "__STAMP" INTEGER NOT NULL DEFAULT 1, ${more.join(', ')})`;
 
-/** The start that raises a limit, which SQLite does with a new table only. */
+/** The start that raises a limit, for which SQLite needs a new table. */
 async function raise(...more: readonly string[]): Promise<void> {
   const said = await start(item(limit(20), ...more));
   expect(said).toContain('table "Item": the rule LENGTH ( "name" ) <= 20 is added');

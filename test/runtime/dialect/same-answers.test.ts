@@ -26,7 +26,7 @@ const documents = inputsOf('object', false)
   .map((value) => JSON.stringify(value))
   .filter((json) => !json.includes('\\u0000'));
 
-/** Asks SQLite. */
+/** Runs an expression on SQLite. */
 class Sqlite {
   readonly #database = new Database(':memory:');
   readonly #dialect: Dialect;
@@ -46,7 +46,7 @@ class Sqlite {
   }
 }
 
-/** Asks PostgreSQL. */
+/** Runs an expression on PostgreSQL. */
 class Postgres {
   readonly #client: Client;
   readonly #dialect: Dialect;
@@ -129,7 +129,8 @@ describePostgres('The SQL of both dialects', () => {
           (dialect) =>
             sql`cast(json_agg(${dialect.fold(sql`"value"`)} order by "key") as text) from ${dialect.each(sql`${list}`, 'text')} as "each"`,
         );
-        // A mark that PostgreSQL's Unicode does not know is put in another order, and nothing else.
+        // A mark that the Unicode version of PostgreSQL does not know has another order; nothing
+        // else differs.
         expect(JSON.parse(String(folded[0]))).toEqual(some.map((each) => foldText(each)));
       }
     });
@@ -364,7 +365,7 @@ describePostgres('The SQL of both dialects', () => {
         sql`${dialect.jsonReal(sql`"total"`)} from (select ${dialect.total(sql`"value"`)} as "total" from ${dialect.each(sql`${list}`, 'number')} as "each") as "sums"`;
       const [here, there] = await Promise.all([both.sqlite.ask(write), both.postgres.ask(write)]);
       const [a, b] = [here, there].map(([json]) => JSON.parse(String(json)) as number | null);
-      // SQLite keeps what rounding loses on the way.
+      // SQLite compensates rounding errors.
       const tolerance = Math.max(...values.map(Math.abs), 0) * 1e-12;
       const isInfinite = a === null || b === null;
       expect(isInfinite ? a === b : Math.abs((a as number) - (b as number)) <= tolerance).toBe(

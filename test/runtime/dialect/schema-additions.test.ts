@@ -42,7 +42,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Opens and closes; answers what was added. */
+/** Opens and closes; returns the additions. */
 async function start(...statements: readonly string[]): Promise<readonly string[]> {
   const { executor, added = [] } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();
@@ -62,7 +62,7 @@ function read(text: string): unknown {
   return all;
 }
 
-/** Everything but the rows of the server itself. */
+/** Everything except the rows of the server itself. */
 function content(): unknown {
   return [
     read('select type, name, sql from sqlite_schema order by name'),

@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Opens and closes; answers the identity that the datastore gave itself. */
+/** Opens and closes; returns the identity of the datastore. */
 async function start(statements: readonly string[] = schema): Promise<string> {
   const { executor, uniqueId } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();
@@ -54,7 +54,7 @@ function run(...statements: readonly string[]): void {
   });
 }
 
-/** What stops the start; the file is as it was before. */
+/** The message of a refused start; the file is unchanged. */
 async function differences(statements: readonly string[] = schema): Promise<readonly string[]> {
   const before = content();
   const error: unknown = await start(statements).then(
@@ -144,7 +144,7 @@ describe('A database that still matches starts', () => {
   });
 });
 
-/** What a start did, in words; the next one does nothing. */
+/** The reported changes of a start; the next one makes none. */
 async function changes(statements: readonly string[] = schema): Promise<readonly string[]> {
   const { executor, added = [] } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();

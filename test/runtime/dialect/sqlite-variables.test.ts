@@ -20,7 +20,7 @@ it('A unary plus changes no value, whatever its type', () => {
   expect(values.map((each) => plus.get(each, each))).toEqual(
     values.map((each) => bare.get(each, each)),
   );
-  // Nor what it is compared with: a column's affinity goes for it as before.
+  // Comparisons do not change either: the affinity of the column still applies.
   database.exec(`create table "t" ("n" integer, "s" text); insert into "t" values (7, '7')`);
   for (const given of [7, '7', '7.0', 7n, Buffer.from('7')]) {
     const found = ['+?', '?'].map((variable) =>

@@ -142,7 +142,7 @@ describe('A start', () => {
         resolve();
       });
     });
-    // An answer to a later request says that the first one has arrived.
+    // An answer to a later request proves that the first one has arrived.
     await fetch(new URL('/health', running.url), { headers: { connection: 'close' } });
     running.child.kill('SIGTERM');
     await refused(Number(running.url.port));
@@ -178,7 +178,7 @@ async function expectFailure(
   const { code, stdout, stderr } = await launch({ PORT: '0', ...environment }).ended;
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(message);
-  // A message for whoever starts it, and no stack.
+  // A message for the operator, without a stack.
   expect(stderr).not.toMatch(/^\s+at /m);
 }
 
@@ -211,7 +211,7 @@ describe('A start that fails prints the reason to stderr and ends with 1:', () =
   });
 
   it('a model with vectors without the package that compares them', async () => {
-    // Where no folder above has packages.
+    // A place where no parent folder has packages.
     const elsewhere = mkdtempSync(join(tmpdir(), 'drs-start-'));
     try {
       cpSync(join(program, '../../..'), elsewhere, { recursive: true, dereference: true });

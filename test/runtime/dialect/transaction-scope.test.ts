@@ -7,7 +7,7 @@ import {
 } from '../../../runtime/dialect/transaction-scope.js';
 import { Gate } from '../class/gate.js';
 
-/** A transaction that notes its statements, and may fail at some. */
+/** A transaction that records its statements, and may fail at some. */
 function noted(fails: (sql: string) => boolean = () => false): {
   readonly transaction: Transaction;
   readonly statements: string[];

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WriterLine } from '../../../runtime/dialect/writer-line.js';
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function slow(): { readonly work: () => Promise<void>; readonly end: () => void } {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));

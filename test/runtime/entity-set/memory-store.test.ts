@@ -200,7 +200,7 @@ describe('The bytes of a store', () => {
     }
     const third = store.create(newSet({ owner: 'S3' }));
     expect(store.list()).toEqual([first, second, third]);
-    // Where users have everything, the set goes that was not used for longest.
+    // If all sets belong to users, the least recently used one is evicted.
     const ofGuest = store.create(newSet());
     expect(store.list()).toEqual([second, third, ofGuest]);
   });

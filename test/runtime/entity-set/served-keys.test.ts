@@ -10,7 +10,9 @@ dataclasses:
       grams: { type: number, key: true }
 `;
 
-/** Whole numbers beyond 2^53 have shorter digits in JavaScript than their own, which are those of other numbers. */
+/**
+ * JavaScript prints whole numbers beyond 2^53 with fewer digits, which are those of other numbers.
+ */
 const keys = [
   -1.5,
   0,

@@ -74,7 +74,7 @@ function keysOf({ __ENTITIES: entities }: Collection): readonly (string | undefi
   return entities.map((each) => each.__KEY);
 }
 
-/** Makes a set and answers its address. */
+/** Creates a set and returns its address. */
 async function made(query: string): Promise<string> {
   const { __ENTITYSET: uri } = await get(`/rest/Tree?$method=entityset&${query}`);
   return String(uri);

@@ -61,7 +61,7 @@ function value(text: string): unknown {
 
 const stamp = `select "value" from "__datastore" where "name" = 'globalStamp'`;
 
-/** All that the database holds. */
+/** The whole content of the database. */
 function dump(): unknown {
   const tables = rows("select name from sqlite_schema where type = 'table'") as { name: string }[];
   return tables.map(({ name }) => [name, rows(`select * from "${name}"`)]);
@@ -112,7 +112,8 @@ describe('A deletion of many entities', () => {
     });
     const statuses = new Set<number>();
     while (running.deletion) {
-      // Found by its key: a read that is never moved to another process, where it would wait for that to start.
+      // Found by its key: such a read is never offloaded, so it does not wait for the start of a
+      // process.
       const { statusCode } = await server.inject('/rest/Company(1)');
       statuses.add(statusCode);
       await new Promise(setImmediate);
@@ -166,7 +167,7 @@ describe('A deletion of many entities', () => {
           .map((row) => `${(row as { readonly detail: string }).detail} in ${sql}`),
       );
     expect(plans.filter((each) => each.startsWith('SEARCH')).length).toBeGreaterThan(15);
-    // The list alone is read from its beginning, where all of it is wanted, and the rows of the recursion.
+    // Only the list, which is needed completely, and the rows of the recursion are scanned.
     const scans = plans.filter((each) => each.startsWith('SCAN'));
     expect(scans.filter((each) => !/^SCAN (?:__deletion|__reached|listed)\b/.test(each))).toEqual(
       [],
@@ -237,7 +238,7 @@ ${many.join('')}`);
     (database as Database.Database).exec(
       `update "A" set "b_id" = 'x', "c_id" = 'x' where "ID" = 1`,
     );
-    // What refers is deleted as well, so it forbids nothing.
+    // The referring entity is deleted as well, so it does not forbid the deletion.
     expect(await remove("B('X')")).toEqual(done);
     expect(rows('select "ID" from "A"')).toEqual([{ ID: 2 }]);
     expect(rows('select "ID" from "B"')).toEqual([{ ID: 'y' }]);

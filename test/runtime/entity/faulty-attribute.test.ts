@@ -27,7 +27,7 @@ interface Error {
 
 type Answer = { readonly __ERROR?: readonly Error[]; readonly __ENTITIES?: readonly Answer[] };
 
-/** The attributes that errors name; undefined for one that is about none. */
+/** The attributes in errors; undefined for an error without one. */
 function named(answer: unknown): readonly unknown[] | undefined {
   const { __ERROR: errors, __ENTITIES: [first] = [] } = answer as Answer;
   return (errors ?? first?.__ERROR)?.map((each) => each.attribute);
@@ -43,7 +43,8 @@ describe('An error of a refused entity names its attribute:', () => {
 
   beforeAll(async () => {
     app = await serverOf(`drs: 1\nname: teams\n${dataclasses}`);
-    // No other one can be stored: nobody can give what is not exposed another value.
+    // No second one can be stored, because clients cannot set another value of the hidden
+    // attribute.
     await post('update', { name: 'one', needed: 'n' });
   });
   afterAll(() => app.close());
@@ -72,7 +73,7 @@ describe('An error of a refused entity names its attribute:', () => {
     ['null in a change', { __KEY: '1', __STAMP: 1, needed: null }, ['needed']],
   ] as const)('%s', async (_, body, names) => {
     for (const method of ['update', 'validate', 'update&$atomic=true', 'update&$refresh=true']) {
-      // Errors of the entity as a whole, and of what is not exposed, name none.
+      // Errors of the whole entity, and of hidden attributes, name none.
       const isNamed = (name: unknown): boolean => name !== undefined;
       expect(named(await post(method, body))?.filter(isNamed), method).toEqual(names);
       expect(named(await post(method, [body]))?.filter(isNamed), method).toEqual(names);

@@ -133,7 +133,7 @@ describe('An entity that another session has locked', () => {
     expect(await post('Member(1)?$method=delete', undefined, cookie)).toMatchObject({
       status: 200,
     });
-    // It is still there, and so is its lock.
+    // The entity still exists, and so does its lock.
     const body = { __KEY: 2, __STAMP: 2, name: 'x' };
     expect(await post('Member?$method=update', body)).toMatchObject({ status: 423 });
   });

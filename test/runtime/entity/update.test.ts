@@ -91,7 +91,7 @@ it('A relation whose foreign key is read-only is read-only', async () => {
     name: 7,
   });
   expect(status).toBe(422);
-  // Whatever else is wrong is told with it.
+  // All other errors are reported, too.
   expect(json.__ERROR?.map(({ errCode }) => errCode)).toEqual([1569, 1569, 1570, 1517]);
 });
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
   }));
   await create(app, 'Person', people);
   database = new Database(file);
-  // Plans need to know that there are such functions, not what they do.
+  // Plans need the names of these functions, but not their code.
   for (const name of ['drs_fold', 'drs_uri', 'drs_matches', 'drs_has_word']) {
     database.function(name, { deterministic: true, varargs: true }, () => null);
   }

@@ -190,7 +190,7 @@ const quotedTexts = fc
   })
   .filter((text) => !/\p{Surrogate}/u.test(text));
 
-/** Made by the parser, so that no test needs to know what a bare value may hold. */
+/** Created by the parser, so that no test needs to know the rules of bare values. */
 const bareLiterals = fc
   .constantFrom(
     '1',

@@ -126,7 +126,7 @@ describe('A path that goes back and forth', () => {
   });
   afterAll(() => owners.close());
 
-  // As many ways lead to the end as there are combinations of roles, 15^20.
+  // The number of paths to the end is that of the combinations of roles, 15^20.
   it.each([
     [`${'roles.film.'.repeat(20)}ID = 9`, ''],
     [`${'roles.film.'.repeat(20)}ID != 9`, '1,2,3'],

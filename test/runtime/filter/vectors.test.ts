@@ -204,7 +204,7 @@ describe('A vector is compared', () => {
 
 type Metric = 'cosine' | 'dot' | 'euclidean';
 
-/** Computed in another way than the server does. */
+/** Computed with another algorithm than in the server. */
 function score(metric: Metric, a: readonly number[], b: readonly number[]): number {
   const dot = a.reduce((sum, each, index) => sum + each * (b[index] as number), 0);
   if (metric === 'dot') return dot;
@@ -235,7 +235,7 @@ describe('A comparison uses doubles:', () => {
       const found = await keys('Wide', `v ${comparator} :1`, [{ vector, metric, threshold }]);
       for (const { ID, is } of scores) {
         const v = stored.find((each) => each.ID === ID)?.v ?? [];
-        // What both computations lose to rounding.
+        // The rounding error of both computations.
         const size =
           metric === 'cosine'
             ? 1

@@ -149,7 +149,7 @@ describe('Promoted code', () => {
       'Bob',
       'Ada',
     ]);
-    // A boss whom the client does not see is no boss.
+    // A boss who is hidden from the client does not count.
     expect(await called(viewer, 'promotedNames', '$filter=boss.level>0')).toEqual([]);
     expect(await called(payer, 'promotedNames', '$filter=boss.level>3')).toHaveLength(4);
   });

@@ -231,9 +231,10 @@ describe('Entities as arguments', () => {
       post('/rest/Company(1)/hire', [{ ...mark, __KEY: key, ...sent }]);
     const hired = await hire({ salary: 7, __STAMP: 1 });
     expect(hired.json()).toMatchObject({ __KEY: key, __STAMP: 2, salary: 7, lastName: 'Byron' });
-    // Another one saved it meanwhile: the save of the function is refused, and told as any other.
+    // Another client saved it meanwhile: the save of the function is refused, and reported like any
+    // other.
     expect(codesOf(await hire({ salary: 8, __STAMP: 1 }))).toEqual([409, 1263, 1046, 1517]);
-    // Not saved: what was read, with what was set.
+    // Not saved: the values that were read, with the changes.
     const shown = await hire({ lastName: 'Unsaved', salary: 9, employer: { __KEY: 3 } });
     expect(shown.json()).toMatchObject({ __KEY: key, __STAMP: 2, salary: 9, lastName: 'Unsaved' });
     expect((await get(`/rest/Employee(${key})`)).json()).toMatchObject({ salary: 7 });

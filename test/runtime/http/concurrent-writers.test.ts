@@ -30,7 +30,7 @@ beforeAll(async () => {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
   folder = mkdtempSync(join(packageRoot, '.tmp', 'writers-'));
   const started = [];
-  // One after the other: the first one makes the schema.
+  // One after the other: the first one creates the schema.
   for (let count = 0; count < 2; count += 1) {
     started.push(await start(program));
   }
@@ -54,7 +54,7 @@ async function start(program: string): Promise<{ child: ChildProcess; origin: st
     env: {
       PATH: process.env['PATH'],
       LOG_LEVEL: 'error',
-      // A hundred requests at once are no crowd, however slow the machine is.
+      // A hundred concurrent requests are never refused, however slow the machine is.
       MAX_WAIT: '600000',
       HOST: '127.0.0.1',
       PORT: '0',
@@ -205,7 +205,7 @@ it('10,000 entities in one body take limited memory, and do not block other requ
       reads += 1;
     }
   })();
-  // Were a body not interrupted, there would be a few reads before and after it: one, seldom ten.
+  // If a body blocked the others, there would be few reads before and after it: one, rarely ten.
   let mostReads = 0;
   for (let n = 0; n < 5 || (n < 50 && mostReads <= 20); n += 1) {
     const before = reads;

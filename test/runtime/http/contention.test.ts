@@ -32,7 +32,7 @@ dataclasses:
     events: [validateSave, saving, afterSave, validateDrop, dropping, afterDrop]
 ${actFunctions}`;
 
-/** Its events count themselves. */
+/** Its events are counted. */
 const evented = `
 import { EventedEntityBase } from '../generated/api.js';
 const counts = Reflect.get(globalThis, Symbol.for('contention counts')) as Map<string, number>;
@@ -78,7 +78,7 @@ interface Classes {
 describePostgres('Concurrent requests on PostgreSQL', () => {
   let database: TestDatabase;
   let app: FastifyInstance;
-  /** Somebody else, whose open transaction keeps requests waiting until all of them are there. */
+  /** Another client, whose open transaction makes requests wait until all of them have arrived. */
   let other: Client;
 
   beforeAll(async () => {
@@ -123,12 +123,12 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
     return ask(`${dataclass}?$method=update${parameters}`, body);
   }
 
-  /** Has class code run, in a function. */
+  /** Runs class code, in a function. */
   function act(work: (ds: Classes & ActingDatastore) => unknown): Promise<Answer> {
     return ask('$catalog/act', [actNamed((ds) => work(ds as Classes & ActingDatastore))]);
   }
 
-  /** Lets somebody else hold what a statement locks, until {@link letGo}. */
+  /** Holds the locks of a statement in another transaction, until {@link letGo}. */
   async function hold(...statements: readonly string[]): Promise<void> {
     await other.query('begin');
     for (const statement of statements) await other.query(statement);
@@ -138,11 +138,11 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
     await other.query('rollback');
   }
 
-  /** Ends when so many transactions wait for a lock. */
+  /** Resolves when this many transactions wait for a lock. */
   async function waiting(count: number): Promise<void> {
     const waits = `select count(*) as "count" from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     for (let look = 0; look < 1000; look += 1) {
-      // Within a transaction, the list would be the one that was read first.
+      // Within a transaction, PostgreSQL would return the list of the first read.
       const { rows } = await other.query<{ count: string }>(
         `select pg_stat_clear_snapshot(), (${waits}) as "count"`,
       );
@@ -413,7 +413,7 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
 
     it('$method=update: a request whose transaction PostgreSQL aborts runs once more', async () => {
       await create(app, 'Item', items);
-      // Who is given up is whoever has waited for a second, the request as a rule.
+      // PostgreSQL cancels the one that has waited for a second, usually the request.
       for (let round = 1; round <= 2; round += 1) {
         await hold(lockOf('Item', '"ID" = 2'));
         const answer = save('Item', [
@@ -648,7 +648,7 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
     interface Step {
       readonly told: string;
       readonly ask: () => Promise<Answer>;
-      /** What it is answered with when it runs alone, and what it leaves. */
+      /** Its answer when it runs alone, and the data afterwards. */
       readonly run: (state: State) => readonly [status: number, state: State];
     }
 
@@ -771,7 +771,7 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
       return JSON.stringify([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
     }
 
-    /** Whether some order of the steps gives these answers, and leaves that. */
+    /** Whether some order of the steps has these answers and this data. */
     function isSerial(
       rest: readonly (readonly [Step, number])[],
       state: State,

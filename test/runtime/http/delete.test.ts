@@ -126,7 +126,7 @@ describe('A parameter without a meaning for a deletion is refused:', () => {
       expect(response.json()).toMatchObject({ __ERROR: [{ errCode: code }] });
     }
     expect(await keysOf('Integer')).toEqual(['1']);
-    // The defaults of parameters mean nothing.
+    // The defaults of parameters are accepted.
     const harmless =
       '$metadata=full&$version=2&$format=json&$clean=false&$timeout=0&$distinct=false';
     expect((await remove(`Integer?${all}&${harmless}`)).body).toBe('{"ok":true}');

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
 import { SpentBytes } from '../../../runtime/http/spent-bytes.js';
 
-/** More than the system takes for a connection. */
+/** More than the system buffers for a connection. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');
 const most = 80 * 1024 * 1024;
 
@@ -36,7 +36,7 @@ async function listen(answer: (response: ServerResponse) => void): Promise<void>
   });
 }
 
-/** @returns a client that reads nothing until it is told to */
+/** @returns a client that reads nothing until it is resumed */
 function ask(times = 1): Socket {
   const { port } = server.address() as AddressInfo;
   const client = connect(port, '127.0.0.1');
@@ -52,7 +52,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 function closed(client: Socket): Promise<unknown> {
-  // Who does not read learns of nothing.
+  // A client that does not read notices nothing.
   client.resume();
   return new Promise((resolve) => client.once('close', resolve));
 }

@@ -58,7 +58,7 @@ async function openClosed(environment: Record<string, string> = {}): Promise<voi
   app = await serverOf(closed, { environment: { TOKEN_KEY: secret, ...environment } }, files);
 }
 
-/** As a browser sends a request of a page for another site's server, unless it says otherwise. */
+/** A request as a browser sends it for a page of another site. */
 function send(
   method: 'GET' | 'POST' | 'OPTIONS',
   url: string,
@@ -249,7 +249,8 @@ describe('A page of another origin', () => {
     expect((await change({ authorization, cookie: 'DRSID_staff=0A' })).statusCode).toBe(403);
     const withToken = await change({ authorization });
     expect(withToken.statusCode, withToken.body).toBe(200);
-    // It may write, as any client with a token: a page of a browser has asked with a preflight, and was refused there.
+    // It may write, like any client with a token: the preflight of a page in a browser was refused
+    // before.
     expect(withToken.headers['access-control-allow-origin']).toBeUndefined();
   });
 });

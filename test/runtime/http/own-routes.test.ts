@@ -19,7 +19,7 @@ const classFiles = Object.fromEntries(
 );
 const model = readFileSync(join(example, 'model.yaml'), 'utf8');
 
-/** What the emitted types say of the datastore of the example. */
+/** The emitted types of the datastore of the example. */
 interface Staff {
   readonly Employee: Rows;
   readonly Company: Rows & {
@@ -202,7 +202,7 @@ describe('A route of the user', () => {
       );
       own.get('/salaries', (request) => ds(request).Employee.all().sum('salary'));
     });
-    // Who does not manage the staff sees those alone who work for an active company.
+    // Users without manageStaff see only the employees of active companies.
     for (const url of ['/count', '/app-count']) {
       expect((await hr.get(url)).body).toBe('2');
       expect((await viewer.get(url)).body).toBe('1');
@@ -254,7 +254,7 @@ describe('A route of the user', () => {
     expect((await hr.get('/lost')).body).toContain(refused);
     expect((await hr.get('/lost-selection')).body).toContain(refused);
     expect((await hr.get('/lost-transaction')).body).toContain(refused);
-    // A promotion tells whose session it is.
+    // A promotion identifies the session.
     expect((await hr.get('/lost-promotion')).body).toBe('1');
     const guest = await app.inject('/lost-promotion');
     expect(guest.body).toContain('No permission');

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type LoadLog, RequestGate, gatedServers } from '../../../runtime/http/request-gate.js';
 import { getText, RawClient } from '../../support/raw-client.js';
 
-/** Of one connection that may wait behind the first. */
+/** The limit of waiting requests of one connection after the first. */
 const behind = 100;
 
 let server: Server;
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const log = (): LoadLog => ({ warn: () => undefined });
 
-/** A server whose answers wait until they are told to be sent. */
+/** A server whose answers wait until they are released. */
 async function listen(maxConnections: number): Promise<void> {
   waiting = [];
   clients = [];

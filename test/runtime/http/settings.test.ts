@@ -6,7 +6,7 @@ const defaults = Object.fromEntries(
   Object.entries(limitRules).map(([name, rule]) => [name, rule.default]),
 ) as unknown as Limits;
 
-/** Those that timers measure, which overflow. */
+/** The limits that timers measure, which can overflow. */
 const timed = Object.entries(limitRules).filter(([name]) => name.endsWith('Timeout'));
 
 describe('A limit of the environment that a timer measures', () => {

@@ -8,7 +8,7 @@ import { isSendHooked, SpentBytes, tellOwnBytes } from '../../../runtime/http/sp
 
 let server: Server;
 
-/** @returns what asks for the answer to `/<number>` */
+/** @returns a function that requests `/<number>` */
 async function serve(
   answer: (response: ServerResponse, number: number) => void,
   isHooked = (): boolean => false,
@@ -28,7 +28,7 @@ async function serve(
   };
 }
 
-/** Answers with bytes of its own, and remembers them. */
+/** Answers with new bytes, and stores references to them. */
 function answering(answers: Uint8Array[]): (response: ServerResponse, number: number) => void {
   return (response, number) => {
     const bytes = bytesOf(number);
@@ -136,7 +136,7 @@ describe('The memory of an answer', () => {
     for (const number of [1, 2, 3, 4, 5]) {
       expect(await ask(number)).toEqual(Buffer.from(bytesOf(number)));
     }
-    // Node 20 passes over such a buffer; later ones throw, and no other is given back then.
+    // Node 20 ignores such a buffer; later versions throw, and no other buffer is released then.
     expect([answers[0]?.length, answers[1]?.length]).toEqual([0, 10_000]);
   });
 

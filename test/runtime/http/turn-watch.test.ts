@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TurnWatch } from '../../../runtime/http/request-gate.js';
 
-/** How many of so many requests are taken, each of which works for some milliseconds. */
+/** The number of accepted requests, each of which works for some milliseconds. */
 function takenOf(watch: TurnWatch, count: number, work: number, start = 0): number {
   let taken = 0;
   for (let index = 0; index < count; index += 1) {

@@ -12,7 +12,7 @@ interface Call {
   readonly format: string;
 }
 
-/** Stands for the package, and keeps what it is asked. */
+/** Replaces the package sharp, and records its calls. */
 function fakeSharp(calls: Call[], answer: () => Promise<Uint8Array>): () => Promise<MakeSharp> {
   return () =>
     Promise.resolve((bytes, options) => ({

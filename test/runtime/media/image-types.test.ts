@@ -12,7 +12,7 @@ describe('imageType', () => {
     ['svg', svg],
     ['jpeg', bytes('\xff\xd8\xff\xdb')],
     ['gif', bytes('GIF87a')],
-    // A polyglot is what its first bytes are, and never runs: it is sent as an image.
+    // A polyglot file has the type of its first bytes, and never runs: it is sent as an image.
     ['gif', bytes('GIF89a/*<script>*/=1;alert(1)')],
     ['webp', bytes('RIFF\x10\0\0\0WEBPVP8 ')],
     ['tiff', bytes('II*\0')],

@@ -36,7 +36,7 @@ async function loggedInAs(user: string): Promise<Client> {
 describe('The space for uploads', () => {
   beforeEach(() => start({ UPLOAD_SIZE: String(block), UPLOAD_SPACE: String(12 * block) }));
 
-  /** Uploads until one is refused: how many were taken, and what the refusal says. */
+  /** Uploads until one is refused; returns the number of accepted ones, and the refusal. */
   async function fill(send: () => ReturnType<Client['send']>): Promise<readonly unknown[]> {
     for (let count = 0; count < 20; count += 1) {
       const { statusCode, headers } = await send();
@@ -80,7 +80,7 @@ describe('One upload', () => {
     id = sent.json<{ readonly ID: string }>().ID;
   });
 
-  /** How many of so many entities were stored with it. */
+  /** The number of entities that were stored with it. */
   async function stored(count: number, query = ''): Promise<number> {
     const notes = Array.from({ length: count }, () => ({ file: { ID: id } }));
     const response = await client.post(`/rest/Note?$method=update${query}`, notes);

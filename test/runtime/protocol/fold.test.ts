@@ -113,7 +113,7 @@ describe('Long runs of combining marks', () => {
             normalize.mockClear();
             folding(given);
             for (const handed of normalize.mock.contexts) {
-              // NFD makes two marks of one, and lower case two characters of İ.
+              // NFD splits one mark into two, and lower case turns İ into two characters.
               expect(longestRun(String(handed))).toBeLessThanOrEqual(61);
             }
           }),

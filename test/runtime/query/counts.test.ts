@@ -21,7 +21,7 @@ dataclasses:
       plot: { to: Plot }
 `;
 
-/** What the database counted since it was last asked. */
+/** The counts that the database computed since the last call. */
 const counted: string[] = [];
 
 describe.each(['file', 'memory'])('The count of a selection, in a %s,', (place) => {

@@ -36,7 +36,7 @@ async function ordered(orderby: string): Promise<string> {
 const ascending = '4,8,9,15,16,7,3,11,6,2,14,13,1,10,12,5';
 
 it.each([
-  // Null, what has no order, false, true, numbers, folded texts; equal ones in key order.
+  // Null and values without an order, false, true, numbers, folded texts; equal ones in key order.
   ['extra.v', ascending],
   ['extra.v, ID desc', '16,15,9,8,4,7,3,11,6,14,2,13,10,1,12,5'],
   ['extra.v desc', '5,12,1,10,13,2,14,6,11,3,7,4,8,9,15,16'],

@@ -7,7 +7,7 @@ import {
 } from '../../../runtime/query/parameters.js';
 import { isServed, refusalOf } from '../refusal.js';
 
-/** What a request without parameters has, whatever parameters there are. */
+/** The result for a request without parameters. */
 const none = readParameters({}, 'read');
 
 function read(query: Record<string, unknown>): Parameters {

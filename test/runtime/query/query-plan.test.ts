@@ -97,7 +97,7 @@ describe('The query path', () => {
           item: 'Join on Table : Plot : Tree.plot = Plot.ID',
           subquery: [{ item: '[index : Plot.name ] = north' }],
         },
-        // Which of the two the database begins with is its own choice.
+        // The database chooses which of the two comes first.
         {},
       ],
     });

@@ -101,7 +101,7 @@ it('Two processes answer every sequence of requests like one process', () => {
   );
 });
 
-/** The two stores are asked one after the other, with the same tokens. */
+/** Both stores get the requests one after the other, with the same tokens. */
 function run(
   step: Step,
   store: SessionStore,
@@ -157,7 +157,7 @@ function run(
       return record.storage.delete(step.name);
     case 'moveOf': {
       const to = find(step.to);
-      // As a guest who becomes a user moves: to a session that has nothing yet.
+      // Like a guest who becomes a user: moves everything to a new session.
       if (to === undefined || to.token === record.token || to.storage.size > 0) return undefined;
       if (to.rates !== undefined || record.rates !== undefined) return undefined;
       store.moveOf(record, to);

@@ -55,10 +55,10 @@ const steps = fc.oneof(
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 type Given = typeof newSet extends fc.Arbitrary<infer S> ? S : never;
 
-/** A list of its own for each store: what several sets share is another test's. */
+/** A separate list for each store; another test covers shared lists. */
 function setOf({ length, owner, maker, ...rest }: Given): NewEntitySet {
   const keys = Array.from({ length }, (_, at) => at);
-  // A set that belongs to a session was made by it.
+  // A set of a session was created by that session.
   return { ...rest, owner, maker: owner ?? maker, keys: keysOf('integer', keys) };
 }
 
@@ -136,7 +136,7 @@ function run(step: Step, { shared, memory, ids }: Stores): void {
       memory.releaseOf(step.session);
       return;
     case 'moveOf': {
-      // The other session has made none.
+      // The other session has created none.
       if (memory.countOf('S2') > 0) return;
       memory.releaseOf('S2');
       shared.moveOf('S1', 'S2');
@@ -216,7 +216,7 @@ it('A list that several sets share counts once, and exists until the last of the
   expect(one.access(second.id, claim)?.keys.length).toBe(1_000);
   other.release(second.id, claim);
   expect(one.usedBytes()).toBe(0);
-  // The list is at hand, and not in the state any more.
+  // The list is in memory, and no longer in the shared state.
   const third = other.create({ ...set, keys: taken });
   expect(one.access(third.id, claim)?.keys.length).toBe(1_000);
   for (const store of stores) store.close();

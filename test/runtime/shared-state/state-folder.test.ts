@@ -38,7 +38,7 @@ it('The state folder reserves space for all generation numbers, before a disk is
   expect(statSync(path).mode & 0o777).toBe(0o600);
   one.raise('lock', 'ffff');
   one.raise('session', '0000');
-  // Who comes later takes nothing back.
+  // A later process does not undo this.
   const other = new Generations(path, 2);
   expect(other.of('lock', 'ffff')).toBe(one.of('lock', 'ffff'));
   expect(other.of('lock', 'ffff')).toBeGreaterThan(0);

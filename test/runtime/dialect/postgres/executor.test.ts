@@ -191,7 +191,7 @@ describePostgres('An executor of PostgreSQL', () => {
     await expect(executor.value(number, [2 ** 31 - 1])).rejects.toBeInstanceOf(UnusableValueError);
     await executor.write(async (transaction) => {
       await expect(transaction.run(insert, [3, 'a\0b'])).rejects.toBeInstanceOf(UnusableValueError);
-      // PostgreSQL compresses what is alike.
+      // PostgreSQL compresses repeated text.
       const long = randomBytes(10_000).toString('base64');
       const refused = transaction.run(insert, [3, long]);
       await expect(refused).rejects.toThrow(

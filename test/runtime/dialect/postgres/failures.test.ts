@@ -31,7 +31,7 @@ describe.skipIf(installed === undefined)('A server whose PostgreSQL fails', () =
       .executor;
   const value = async (sql: string): Promise<unknown> => executor.value(statement(sql), []);
   const counted = (): Promise<unknown> => value(count.sql);
-  /** What an administrator does, over a connection of its own. */
+  /** The action of an administrator, over a separate connection. */
   const administrate = async (sql: string): Promise<void> => {
     const client = new Client({ connectionString: server.url('postgres') });
     await client.connect();
@@ -130,7 +130,7 @@ describe.skipIf(installed === undefined)('A server whose PostgreSQL fails', () =
     await administrate(
       "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
     );
-    // What was sent before the cut was noticed fails; soon nothing does.
+    // Requests that were sent before the cut was noticed fail; soon none fails.
     const asked = (): Promise<unknown> => counted().catch(() => 'cut');
     while ((await asked()) === 'cut') await new Promise(setImmediate);
     expect(await Promise.all([asked(), asked(), asked(), asked()])).toEqual([0, 0, 0, 0]);
@@ -210,7 +210,7 @@ describe.skipIf(installed === undefined)('A server whose PostgreSQL fails', () =
         break;
       }
     }
-    // One connection was opened at the start, and is kept.
+    // The connection that was opened at the start is kept.
     const reads = await Promise.allSettled(
       Array.from({ length: 4 }, () => value('select pg_sleep(0.1)')),
     );
@@ -239,7 +239,7 @@ describe.skipIf(installed === undefined)('A server whose PostgreSQL fails', () =
     void writing().catch(() => undefined);
     await isBegun;
     await hanging.close();
-    // The row is free again.
+    // The row is unlocked again.
     await executor.write((transaction) => transaction.run(insert, [1]));
     expect(await counted()).toBe(1);
   });

@@ -11,7 +11,7 @@ function nameOf(statement: string): string {
   return /function (drs_\w+)/.exec(statement)?.[1] ?? '';
 }
 
-/** What catches exceptions, and whatever calls that. */
+/** Functions that catch exceptions, and their callers. */
 function catching(): ReadonlySet<string> {
   const found = new Set<string>();
   let before = -1;

@@ -114,7 +114,7 @@ describePostgres('A database on PostgreSQL whose model has changed', () => {
     return error as SchemaMismatchError;
   }
 
-  /** The former server starts, and writes what it knows. */
+  /** The former server starts, and writes its own attributes. */
   async function expectFormerServer(): Promise<void> {
     expect(await start(former)).toEqual([]);
     expect(logged).toEqual([
@@ -165,7 +165,7 @@ describePostgres('A database on PostgreSQL whose model has changed', () => {
         ['später', null],
         ['ä', null],
       ]);
-      // The title is no longer looked up by a newer server, but by this one's.
+      // A newer server has no index on the title, but this one has.
       const newest = [track({ another: other }), byRating, ...rest];
       await start(newest);
       await run(`insert into "Track" ("title") values ('LAST')`);
@@ -249,7 +249,7 @@ describePostgres('A database on PostgreSQL whose model has changed', () => {
       ]);
       await expectFormerServer();
       await run('delete from "Track" where "title" is null');
-      // The former model is wanted again by a server that knows more than the former one.
+      // A server with more attributes than the former one has the former model again.
       const again = await start([...former, byLabel.replaceAll('label_id', 'genre')]);
       expect(again.join('\n')).toContain('column "title" is mandatory');
       await expect(run('insert into "Track" ("rating") values (4)')).rejects.toThrow('null value');
@@ -303,7 +303,7 @@ describePostgres('A database on PostgreSQL whose model has changed', () => {
       const more = [track({ more: all.join(',\n  ') }), ...rest];
       expect((await open(other.url, more)).length).toBeGreaterThan(0);
       expect(await open(other.url, more)).toEqual([]);
-      // The same statements in an empty database give the same.
+      // The same statements in an empty database have the same result.
       const made = await postgresDatabase();
       await open(made.url, more);
       const rules = `select pg_get_constraintdef(oid) from pg_constraint

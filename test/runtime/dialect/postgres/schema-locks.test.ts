@@ -21,7 +21,7 @@ const byTitle = 'CREATE INDEX "__Track.title" ON "Track" ("title" NULLS FIRST, "
 const former = [track()];
 const newer = [track('"rating" bigint NOT NULL DEFAULT 3 CHECK ("rating" >= 0)'), byTitle];
 
-/** Shorter than others are patient. */
+/** Shorter than the lock timeout of others. */
 const impatient: LockWait = { timeoutMilliseconds: 50, attempts: 3, pauseMilliseconds: 10 };
 /** Until the test ends. */
 const patient: LockWait = { timeoutMilliseconds: 50, attempts: 10_000, pauseMilliseconds: 10 };
@@ -71,7 +71,7 @@ describePostgres('A start on PostgreSQL while its tables are in use', () => {
       `select attname from pg_attribute where attrelid = '"Track"'::regclass and attnum > 0 order by attnum`,
     );
 
-  /** Writes until it is told to end, each time no longer than a lock may be waited for. */
+  /** Writes until it is stopped; no write takes longer than the lock timeout. */
   function writer(): { readonly end: () => Promise<number> } {
     const ending = new AbortController();
     const writing = (async () => {
@@ -145,7 +145,7 @@ describePostgres('A start on PostgreSQL while its tables are in use', () => {
         ),
       )
       .toEqual([['1']]);
-    // Another server waits for this one, and keeps it from nothing.
+    // Another server waits for this one, and does not block it.
     const told: string[] = [];
     const waiting = start([track(), byTitle], patient, (words) => told.push(words));
     await expect.poll(() => told).toContainEqual(expect.stringContaining('Another server'));
@@ -194,7 +194,7 @@ describePostgres('A start on PostgreSQL while its tables are in use', () => {
     const mandatory = [track().replace('"C"', '"C" NOT NULL')];
     const other = await connected('other');
     await other.query('begin');
-    // Nobody sees the row before it is committed: it is not counted.
+    // The row is invisible before it is committed, so it is not counted.
     await other.query('insert into "Track" ("title") values (null)');
     const starting = start(mandatory, patient, (words) => {
       if (words.includes('waits for other transactions')) void other.query('commit');

@@ -38,7 +38,7 @@ describePostgres('The schema on PostgreSQL', () => {
   const open = (statements = schema, url = database.url): Promise<Opened> =>
     openConnections({ url, size: 2, queryTimeout: null }, { statements, functions });
 
-  /** Opens and closes; answers the identity that the datastore gave itself. */
+  /** Opens and closes; returns the identity of the datastore. */
   async function start(statements = schema, url = database.url): Promise<string> {
     const { executor, uniqueId } = await open(statements, url);
     await executor.close();
@@ -61,7 +61,7 @@ describePostgres('The schema on PostgreSQL', () => {
         join pg_type t on t.oid = a.atttypid where relnamespace = 'public'::regnamespace order by 1, 2`,
     );
 
-  /** All that constrains rows, and how they are found. */
+  /** All constraints and indexes. */
   async function rules(): Promise<readonly unknown[]> {
     return query(
       `select conrelid::regclass::text as "table", pg_get_constraintdef(oid) as "rule" from pg_constraint

@@ -8,7 +8,7 @@ import { WriteAheadLog } from '../../../../runtime/dialect/sqlite/database-file.
 
 const mebibyte = 1024 * 1024;
 
-/** A log that is as long, and can or cannot begin anew. */
+/** A log of that length, which can or cannot restart. */
 function logOf(mebibytes: number, canEmpty = true): { bytes: number; empty(): boolean } {
   const log = {
     bytes: mebibytes * mebibyte,
