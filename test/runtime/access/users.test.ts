@@ -70,7 +70,7 @@ it('A user who was created can log in, with roles and privileges', async () => {
   ] as const) {
     expect(await login(user, password)).toBeNull();
   }
-  const replaced = 'MIA is there already: password, roles and privileges are replaced.\n';
+  const replaced = 'MIA exists already: password, roles and privileges are replaced.\n';
   expect(await createUser('new\n', 'MIA')).toEqual([0, `${replaced}MIA can log in now.\n`]);
   expect(await login('mia', 'sécret')).toBeNull();
   expect(await login('mia', 'new')).toEqual({ userName: 'MIA', roles: [], privileges: [] });

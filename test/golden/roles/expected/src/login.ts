@@ -19,7 +19,7 @@ export async function login(user: string, password: string): Promise<Login | nul
   return { userName: found.name, privileges: found.privileges, roles: found.roles };
 }
 
-// Requests with `Authorization: Bearer <token>` are another way in. The server checks signature and time of a JSON Web Token
+// Requests with `Authorization: Bearer <token>` are another way to log in. The server checks signature and time of a JSON Web Token
 // with the key or the key set that TOKEN_KEY or TOKEN_KEYS_URL names; this function maps its claims to a user.
 //
 // import type { TokenClaims } from '#runtime/access';
