@@ -148,8 +148,7 @@ export class ComputedFilters {
   }
 
   /**
-   * Reads, resolves and checks a filter that class code returned: what is wrong with it is not the
-   * client's fault.
+   * Reads, resolves and checks a filter that class code returned: its errors are not the client's.
    */
   async #said(
     owner: Dataclass,

@@ -22,7 +22,7 @@ import { PromotedSession } from '../access/promotions.js';
 import type { PrivilegeSet, Session } from '../access/session.js';
 
 /**
- * What `restrict(session)` of one dataclass returned: a filter with its values, or access to all
+ * The result of `restrict(session)` of one dataclass: a filter with its values, or access to all
  * entities.
  */
 export type AskedFilter = {
@@ -30,7 +30,7 @@ export type AskedFilter = {
   readonly params: FilterParams | undefined;
 } | null;
 
-/** Asks the class of a dataclass; what it throws is the error of the request. */
+/** Calls `restrict` of a dataclass; its error is that of the request. */
 export type AskRestriction = (dataclass: string, session: Session) => Pending<AskedFilter>;
 
 /**
