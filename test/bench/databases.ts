@@ -14,8 +14,8 @@ process.once('exit', () => {
 
 /**
  * A database with the schema of a generated server and that many employees. It is kept between
- * runs, and created again when the schema or the data have changed. Do not write to it; {@link
- * copyDatabase} returns a copy.
+ * runs, and created again when the schema or the data have changed. Do not write to it;
+ * {@link copyDatabase} returns a copy.
  */
 export async function filledDatabase(script: string, rows: number): Promise<string> {
   mkdirSync(folder, { recursive: true });
