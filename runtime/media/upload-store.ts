@@ -27,7 +27,7 @@ export interface UploadLimits {
 export interface Upload {
   /** `undefined` if it is no image. */
   readonly type: ImageType | undefined;
-  /** @returns its bytes; `undefined` if its file is gone */
+  /** @returns its bytes; `undefined` if its file does not exist any longer */
   read(): Uint8Array | undefined;
   /**
    * Counts bytes of it that an entity uses; a negative number if the entity was not stored.
@@ -249,7 +249,7 @@ export class UploadStore {
         : account === 'guests'
           ? 'The uploads of guests'
           : 'Your uploads';
-    const text = `${whose} that wait take up the ${most} bytes that are meant for them.`;
+    const text = `${whose} that wait use all of their ${most} bytes.`;
     // A file is removed in the second after its expiry.
     return new RequestError(429, [protocolError('uploadsFull', text)], {
       'retry-after': String(Math.floor((end - now) / 1000) + 1),
@@ -285,7 +285,7 @@ export function tooLarge(size: number): RequestError {
 export function noImage(): RequestError {
   return refuse(
     'pictureType',
-    'The bytes are no image of a known kind: PNG, JPEG, GIF, WebP, TIFF, BMP, AVIF, HEIC, ICO or SVG.',
+    'The bytes are not an image of a known type: PNG, JPEG, GIF, WebP, TIFF, BMP, AVIF, HEIC, ICO or SVG.',
   );
 }
 

@@ -31,10 +31,7 @@ export interface SessionReader {
   refresh(session: SharedSession): void;
 }
 
-/**
- * A session as one process knows it; it is checked again whenever somebody asks whether it has
- * ended.
- */
+/** A session as one process knows it; whether it has ended is checked again at each access. */
 export class SharedSession implements SessionRecord {
   readonly id: string;
   readonly isForeign: boolean;

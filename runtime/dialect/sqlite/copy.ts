@@ -7,7 +7,7 @@ import { registerFunctions } from './functions.js';
 import { databaseFile } from './open.js';
 import { freeBytes } from './rebuild.js';
 
-/** Suffixes of the files that SQLite keeps beside a database. */
+/** Suffixes of the files that SQLite creates next to a database. */
 const besides = ['-wal', '-shm', '-journal'];
 
 /** How long the copy waits for another process that locks the database. */

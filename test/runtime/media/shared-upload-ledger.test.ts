@@ -31,7 +31,7 @@ const upload = (sender: string, expires: number): KeptUpload => ({
   expires,
 });
 
-it('two processes count the space of every account, and what entities take, as one would', () => {
+it('Two processes count the space of every account, and what entities use, like one process', () => {
   const shared = two.sharings.map((each, index) => new SharedUploadLedger(each, index + 1));
   const memory = new MemoryUploadLedger();
   for (const [index, ledger] of [shared[0], memory].entries()) {

@@ -53,7 +53,7 @@ const steps = fc.oneof(
 );
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 
-it('two processes answer every sequence of requests as one would that has all of them', () => {
+it('Two processes answer every sequence of requests like one process', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(steps, fc.nat(1)), { maxLength: 50, size: 'max' }),
@@ -101,7 +101,7 @@ it('two processes answer every sequence of requests as one would that has all of
   );
 });
 
-/** The two stores are asked one after the other, with the same tokens. */
+/** Both stores get the requests one after the other, with the same tokens. */
 function run(
   step: Step,
   store: SessionStore,
@@ -157,7 +157,7 @@ function run(
       return record.storage.delete(step.name);
     case 'moveOf': {
       const to = find(step.to);
-      // As a guest who becomes a user moves: to a session that has nothing yet.
+      // Like a guest who becomes a user: moves everything to a new session.
       if (to === undefined || to.token === record.token || to.storage.size > 0) return undefined;
       if (to.rates !== undefined || record.rates !== undefined) return undefined;
       store.moveOf(record, to);
@@ -182,7 +182,7 @@ function contents({ storage }: SessionRecord): unknown {
   return storage.keys().map((each) => [each, storage.get(each), storage.has(each)]);
 }
 
-describe('a session that another process has changed', () => {
+describe('A session that another process has changed', () => {
   const begun: NewSession = {
     token: 'A'.repeat(32),
     userName: 'mia',
@@ -194,7 +194,7 @@ describe('a session that another process has changed', () => {
     address: undefined,
   };
 
-  it('is as it is now for a request that has run for a while', () => {
+  it('has its new state for a request that has run for a while', () => {
     const [one, other] = two.sharings.map((each) => new SharedSessionStore(each)) as [
       SharedSessionStore,
       SharedSessionStore,
@@ -211,7 +211,7 @@ describe('a session that another process has changed', () => {
     expect([held.hasEnded, held.wasReplaced]).toEqual([true, true]);
   });
 
-  it('is what it was when a change of it was taken back', () => {
+  it('has its former state after a change was rolled back', () => {
     const [one, other] = two.sharings.map((each) => new SharedSessionStore(each)) as [
       SharedSessionStore,
       SharedSessionStore,
@@ -228,7 +228,7 @@ describe('a session that another process has changed', () => {
     expect(other.find(begun.token)?.userName).toBe('mia');
   });
 
-  it('ends once, where it is found to have expired', () => {
+  it('ends once when it is found to have expired', () => {
     const stores = two.sharings.map((each) => new SharedSessionStore(each));
     const ended: string[] = [];
     for (const store of stores) store.onEnd((id) => ended.push(id));
@@ -237,7 +237,7 @@ describe('a session that another process has changed', () => {
     expect(ended).toEqual([id]);
   });
 
-  it('refuses to store what no other process could have', () => {
+  it('refuses to store a value that another process could not read', () => {
     const [store] = two.sharings.map((each) => new SharedSessionStore(each));
     const record = store?.begin(begun);
     expect(() => {

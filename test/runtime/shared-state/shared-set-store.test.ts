@@ -55,14 +55,14 @@ const steps = fc.oneof(
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 type Given = typeof newSet extends fc.Arbitrary<infer S> ? S : never;
 
-/** A list of its own for each store: what several sets share is another test's. */
+/** A separate list for each store; another test covers shared lists. */
 function setOf({ length, owner, maker, ...rest }: Given): NewEntitySet {
   const keys = Array.from({ length }, (_, at) => at);
-  // A set that belongs to a session was made by it.
+  // A set of a session was created by that session.
   return { ...rest, owner, maker: owner ?? maker, keys: keysOf('integer', keys) };
 }
 
-it('two processes answer every sequence of requests as one would that has all of them', () => {
+it('Two processes answer every sequence of requests like one process', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(steps, fc.nat(1)), { maxLength: 50, size: 'max' }),
@@ -136,7 +136,7 @@ function run(step: Step, { shared, memory, ids }: Stores): void {
       memory.releaseOf(step.session);
       return;
     case 'moveOf': {
-      // The other session has made none.
+      // The other session has created none.
       if (memory.countOf('S2') > 0) return;
       memory.releaseOf('S2');
       shared.moveOf('S1', 'S2');
@@ -183,26 +183,23 @@ const ofEachKind: readonly (readonly [KeyType, readonly Key[]])[] = [
   ['string', []],
 ];
 
-it.each(ofEachKind)(
-  'keys of type %s go from one process to the other as they are',
-  (type, keys) => {
-    const [one, other] = two.sharings.map((each) => new SharedEntitySetStore(each, 10_000, 2)) as [
-      EntitySetStore,
-      SharedEntitySetStore,
-    ];
-    const list = keysOf(type, keys);
-    const set = { dataclass: 'Part', keys: list, owner: undefined, timeout: 60, isSorted: false };
-    const { id } = one.create(set) as EntitySet;
-    const found = other.access(id, { session: undefined, dataclass: 'Part' });
-    expect([...(found?.keys ?? [])]).toEqual([...list]);
-    expect(found?.keys.page(0, 10)).toBe(list.page(0, 10));
-    expect(found?.keys.byteLength).toBe(list.byteLength);
-    void one.close();
-    other.close();
-  },
-);
+it.each(ofEachKind)('Keys of type %s are the same in both processes', (type, keys) => {
+  const [one, other] = two.sharings.map((each) => new SharedEntitySetStore(each, 10_000, 2)) as [
+    EntitySetStore,
+    SharedEntitySetStore,
+  ];
+  const list = keysOf(type, keys);
+  const set = { dataclass: 'Part', keys: list, owner: undefined, timeout: 60, isSorted: false };
+  const { id } = one.create(set) as EntitySet;
+  const found = other.access(id, { session: undefined, dataclass: 'Part' });
+  expect([...(found?.keys ?? [])]).toEqual([...list]);
+  expect(found?.keys.page(0, 10)).toBe(list.page(0, 10));
+  expect(found?.keys.byteLength).toBe(list.byteLength);
+  void one.close();
+  other.close();
+});
 
-it('a list that several sets hold counts once, and is there until the last of them is gone', () => {
+it('A list that several sets share counts once, and exists until the last of them is removed', () => {
   const stores = two.sharings.map((each) => new SharedEntitySetStore(each, 10_000, 2));
   const [one, other] = stores as [SharedEntitySetStore, SharedEntitySetStore];
   const claim = { session: undefined, dataclass: 'Part' };
@@ -219,7 +216,7 @@ it('a list that several sets hold counts once, and is there until the last of th
   expect(one.access(second.id, claim)?.keys.length).toBe(1_000);
   other.release(second.id, claim);
   expect(one.usedBytes()).toBe(0);
-  // The list is at hand, and not in the state any more.
+  // The list is in memory, and no longer in the shared state.
   const third = other.create({ ...set, keys: taken });
   expect(one.access(third.id, claim)?.keys.length).toBe(1_000);
   for (const store of stores) store.close();

@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('is kept fresh as long as it is there', () => {
+it('The state folder has a fresh time stamp as long as it exists', () => {
   vi.useFakeTimers();
   const shared = join(folder, 'shared');
   mkdirSync(shared);
@@ -31,14 +31,14 @@ it('is kept fresh as long as it is there', () => {
   end();
 });
 
-it('holds space for all numbers of generations, before a disk is full', () => {
+it('The state folder reserves space for all generation numbers, before a disk is full', () => {
   const path = join(folder, 'generations');
   const one = new Generations(path, 1);
   const { size } = statSync(path);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   one.raise('lock', 'ffff');
   one.raise('session', '0000');
-  // Who comes later takes nothing back.
+  // A later process does not undo this.
   const other = new Generations(path, 2);
   expect(other.of('lock', 'ffff')).toBe(one.of('lock', 'ffff'));
   expect(other.of('lock', 'ffff')).toBeGreaterThan(0);
@@ -47,7 +47,7 @@ it('holds space for all numbers of generations, before a disk is full', () => {
   other.close();
 });
 
-it('tells all that a change is there, also when a disk refuses one of them', async () => {
+it('The state folder announces a change to all processes, even if the disk refuses one of them', async () => {
   const state = await StateDatabase.open(join(folder, 'state.sqlite'));
   const told: string[] = [];
   const change = (): void => {

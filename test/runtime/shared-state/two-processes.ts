@@ -6,10 +6,10 @@ import { Generations } from '../../../runtime/shared-state/generations.js';
 import type { Sharing } from '../../../runtime/shared-state/sharing.js';
 import { StateDatabase } from '../../../runtime/shared-state/state-database.js';
 
-/** What two processes of a server have open, in one process. */
+/** The open state of two processes of a server, inside one process. */
 export interface TwoProcesses {
   readonly sharings: readonly [Sharing, Sharing];
-  /** Forgets all, so that the next test begins with nothing. */
+  /** Removes all data, so that the next test begins empty. */
   readonly clear: () => void;
   readonly close: () => void;
 }
