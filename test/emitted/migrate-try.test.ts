@@ -374,20 +374,20 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       expect(tried.err).toMatch(message);
       expect([tried.code, tried.out]).toEqual([1, '']);
     };
-    await refused(target, /taken"? is there already/);
+    await refused(target, /taken"? exists already/);
     if (isSqlite) {
       expect(readFileSync(target, 'utf8')).toBe('somebody else wrote this');
       writeFileSync(join(folder, 'left-wal'), 'x');
-      await refused(join(folder, 'left'), /left-wal is there already/);
+      await refused(join(folder, 'left'), /left-wal exists already/);
       await refused(join(folder, 'none', 'copy'), /cannot make the file .*ENOENT/);
-      await refused(database.url.slice('sqlite:'.length), /is there already/);
+      await refused(database.url.slice('sqlite:'.length), /exists already/);
       await refused(database.url, /takes the path of a new file/);
       await refused('', /takes the path of a new file/);
     } else {
       for (const name of ['', 'Upper', 'x"; drop schema public; --']) {
         await refused(name, /takes the name of a new schema/);
       }
-      await refused('public', /"public" is there already/);
+      await refused('public', /"public" exists already/);
       await inPostgres(async (client) => {
         expect((await client.query('select from "taken"."Person"')).rowCount).toBe(0);
       });

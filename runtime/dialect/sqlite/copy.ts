@@ -62,7 +62,7 @@ function requireNew(target: string, mode: number): void {
     existsSync(each),
   );
   if (there !== undefined) {
-    throw new Error(`${there} is there already; --try takes the path of a new file.`);
+    throw new Error(`${there} exists already; --try takes the path of a new file.`);
   }
   try {
     closeSync(openSync(target, 'wx', mode));
