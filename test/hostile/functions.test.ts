@@ -130,7 +130,11 @@ it('Any address of a function is served or refused', async () => {
       '%',
       '',
     ),
-    fc.string({ maxLength: 5 }).map((text) => encodeURIComponent(text)),
+    fc
+      .string({ maxLength: 5 })
+      // Dots lead out of the base, where Fastify answers.
+      .filter((text) => text !== '.' && text !== '..')
+      .map((text) => encodeURIComponent(text)),
   );
   const query = fc.constantFrom(
     '',
