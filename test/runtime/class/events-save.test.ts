@@ -141,6 +141,28 @@ describe('An event may change the entity:', () => {
     expect(row?.['hidden']).toBe('h');
   });
 
+  it('a change of its key, which would name another entity, is refused', async () => {
+    const [one, other] = [await made({ name: 'one' }), await made({ name: 'other' })];
+    server.handlers.Company = {
+      saving: (entity) => {
+        entity['ID'] = Number(other['__KEY']);
+      },
+    };
+    const { status, json } = await save({ ...identity(one), name: 'changed' });
+    expect([status, JSON.stringify(json['__ERROR'])]).toEqual([
+      422,
+      expect.stringContaining('ID is the key of the entity'),
+    ]);
+    server.handlers.Company = {};
+    const text = (await post('Log?$method=update', [{ text: 'one' }, { text: 'other' }])).json;
+    const [first, second] = text['__ENTITIES'] as readonly Json[];
+    const log = await server.ds.Log.get(Number(first?.['__KEY']));
+    Object.assign(log as Row, { ID: Number(second?.['__KEY']), text: 'changed' });
+    await expect(log?.save()).rejects.toMatchObject({ httpStatus: 422 });
+    expect((await stored('Company')).map(({ name }) => name)).toEqual(['one', 'other']);
+    expect((await stored('Log')).map((each) => each['text'])).toEqual(['one', 'other']);
+  });
+
   it('the rules are checked on the final values', async () => {
     server.handlers.Company = { saving: (entity) => void (entity['size'] = -1) };
     const { status, json } = await save({ name: 'a', size: 5 });
