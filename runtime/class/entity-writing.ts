@@ -60,7 +60,7 @@ export class EntityWriting implements Writing {
     // leaves nothing that a savepoint had to undo.
     const save = (): Promise<void> => (this.#runsCode ? host.write(work) : host.writeAlone(work));
     // Parts of one transaction run one after the other anyway.
-    return host.calls.current().scope === undefined ? state.inTurn(save) : save();
+    return host.scopes.current().transaction === undefined ? state.inTurn(save) : save();
   }
 
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
