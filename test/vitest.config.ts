@@ -12,7 +12,8 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Files of these leave nothing behind in their process, and are many: they share it, with the modules that it has read.
+        // These files are many and leave nothing behind in their process, so they share it and its
+        // loaded modules.
         test: {
           name: 'together',
           include: together,
@@ -33,12 +34,12 @@ export default defineConfig({
     setupFiles: ['test/support/typescript-children.ts'],
     globalSetup: ['test/support/built-runtime.ts', 'test/support/postgres/keeper.ts'],
     pool: 'forks',
-    // Many tests wait for processes of their own.
+    // Many tests wait for child processes.
     maxWorkers: availableParallelism(),
     // Servers that tests write are compiled already.
     server: { deps: { external: [/\/\.tmp\//] } },
     reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],
-    // A machine may be ten times as slow for a while: what never ends fails all the same.
+    // A machine may be ten times slower for a while. A test that never ends still fails.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },

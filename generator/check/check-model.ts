@@ -27,7 +27,7 @@ export interface ModelInput {
   /** Name of the model file in problems. */
   readonly file: string;
   readonly text: string | Uint8Array;
-  /** Reads a file beside the model, by its relative path; `undefined` if there is none. */
+  /** Reads a file next to the model, by its relative path; `undefined` if there is none. */
   readonly readBeside: (relativePath: string) => string | Uint8Array | undefined;
 }
 

@@ -117,7 +117,7 @@ function columnHint(
   const columns = columnsOf(dataclass);
   if (column === undefined) return suggest(missing, columns) ?? columnList(columns);
   const label = `${dataclass.name}.${relation?.name ?? kept?.name ?? ''}`;
-  return `${label} is kept in the column ${column}: write ${column}`;
+  return `${label} is stored in the column ${column}: write ${column}`;
 }
 
 /** SQLite prints a quoted name as it is written and may append more. */
@@ -263,11 +263,11 @@ const timeKeyword = /\bcurrent_(?:date|time|timestamp)\b/i;
  */
 function dependsOnTime(expression: string): string | undefined {
   const open = withoutQuoted(expression);
-  if (timeKeyword.test(open)) return 'it speaks of the current time';
+  if (timeKeyword.test(open)) return 'it uses the current time';
   if (!timeFunction.test(open)) return undefined;
   const words = textsOf(expression).map((each) => each.trim().toLowerCase());
   if (words.includes('now') || withoutArgument.test(expression)) {
-    return 'it speaks of the current time';
+    return 'it uses the current time';
   }
   const zone = words.find((each) => each === 'localtime' || each === 'utc');
   return zone === undefined ? undefined : 'it depends on the time zone of the server';

@@ -9,7 +9,7 @@ export class MissingDriver extends Error {
     const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
     super(
       `The model has expressions, which SQLite has to look at, and better-sqlite3 cannot be loaded (${reason}). ` +
-        'Run `npm rebuild better-sqlite3`; npm 12 and newer want `npm install-scripts approve better-sqlite3` first.',
+        'Run `npm rebuild better-sqlite3`; npm 12 and newer require `npm install-scripts approve better-sqlite3` first.',
       { cause },
     );
   }

@@ -17,7 +17,7 @@ export function placesOf(root: SourceNode): Places {
   return places;
 }
 
-/** The place of a path, or of the nearest parent: the part itself may be gone, or left out. */
+/** The place of a path, or of the nearest parent: the part itself may be removed, or left out. */
 export function nearestPlace(places: Places, path: string): Place | undefined {
   const found = places.get(path);
   if (found !== undefined) return found;

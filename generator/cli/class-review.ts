@@ -16,7 +16,7 @@ import { lineStarts, positionAt } from '../source/position.js';
 import type { Sources } from './render-diagnostics.js';
 import type { World } from './world.js';
 
-/** What one run finds in the classes that users write. */
+/** The findings of one run in the classes of the user. */
 export interface ClassReview {
   /**
    * Where users have their classes. Comes before {@link edit}, which reports the problems of both,
@@ -35,7 +35,7 @@ interface Noticed {
   readonly sources: Sources;
 }
 
-/** Nothing is written because of problems of the users' classes. */
+/** Problems of the users' classes prevent writing. */
 export class ClassRefusal extends Refusal {}
 
 export interface ReviewOptions {

@@ -5,7 +5,7 @@ import { lineStarts, positionAt } from '../source/position.js';
 import type { Colors } from './colors.js';
 import { printable } from './terminal-text.js';
 
-/** What tells where a path of the newer model stands; a model that is no file has no places. */
+/** Finds the place of a path of the newer model; a model without a file has no places. */
 export type Locate = (path: string) => Located | undefined;
 
 export interface Located {
@@ -40,8 +40,8 @@ const startText = { applied: 'applied', rows: 'if rows comply', plan: 'refused' 
 //    lost    refused         model.yaml:14:7  Company.size was a string and is an integer: …
 //            write …
 //  Clients
-//    breaks  model.yaml:12:5  Company.fax is gone.
-/** All that differs; nothing where nothing does. */
+//    breaks  model.yaml:12:5  Company.fax was removed.
+/** All differences; empty if there are none. */
 export function renderComparison(comparison: Comparison, locate: Locate, colors: Colors): string {
   const blocks = lists.flatMap((list) => {
     const changes = comparison[list];
@@ -67,9 +67,9 @@ const mostLines = 10;
 
 //  From the last model to this one:
 //    lost    Data: Company.size was a string and is an integer: …
-//    breaks  Clients: Company.fax is gone.
+//    breaks  Clients: Company.fax was removed.
 //    … and 12 more
-/** The changes that somebody should know of, in a few lines; nothing where there is none. */
+/** The changes that are not `fine`, in a few lines; empty if there are none. */
 export function renderShort(comparison: Comparison, more: string, colors: Colors): string {
   const order: readonly Change['severity'][] = ['lost', 'breaks', 'look'];
   const all = order.flatMap((severity) =>

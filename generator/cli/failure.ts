@@ -1,4 +1,4 @@
-/** The command line cannot be carried out as it stands; the message says what to change. */
+/** The command line is wrong; the message says what to change. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -2,7 +2,10 @@ import { posix } from 'node:path';
 import type { EmittedFile } from '../emit/file.js';
 import type { ReadUserText } from '../output/user-edits.js';
 
-/** A package that a server needs and its `package.json`, which is the user's, does not name. */
+/**
+ * A package that a server needs and that is missing in its `package.json`, which belongs to the
+ * user.
+ */
 export interface MissingPackage {
   readonly name: string;
   readonly version: string;
@@ -18,8 +21,8 @@ interface Packages {
 }
 
 /**
- * The packages that a `package.json`, written by an earlier run, lacks now: a model gets vectors,
- * another database, roles.
+ * The packages that are missing in a `package.json` of an earlier run, because the model now has
+ * vectors, another database or roles.
  */
 export async function missingPackages(
   files: readonly EmittedFile[],
@@ -45,7 +48,7 @@ function isCalled(name: string, { scripts = {} }: Packages): boolean {
   return Object.values(scripts).some((script) => script.split(' ').includes(name));
 }
 
-/** What to do about missing packages, in lines. */
+/** The advice about missing packages, line by line. */
 export function renderMissingPackages(missing: readonly MissingPackage[], folder: string): string {
   return [
     `${posix.join(folder, packageFile)} belongs to you and lacks packages that the server needs. Run there:`,
@@ -66,7 +69,7 @@ function listed(
   return Object.entries(packages).map(([name, version]) => ({ name, version, isForDevelopment }));
 }
 
-/** @returns `undefined` if the text is no JSON object: npm explains that better */
+/** @returns `undefined` if the text is not a JSON object: npm explains that better */
 function packagesOf(text: string): Packages | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -54,7 +54,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     });
 
   verb(session, program, 'init')
-    .description('write a first model.yaml, with its schema beside it for the editor')
+    .description('write a first model.yaml, with its schema next to it for the editor')
     .argument('[dir]', 'folder for it', '.')
     .action(async (folder: string) => {
       finish(await (await import('./commands/init.js')).init(session, folder));

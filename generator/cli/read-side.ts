@@ -14,7 +14,7 @@ export interface Side {
 }
 
 /**
- * Reads what `drs-gen diff` names: a model file, a server's folder, or `<revision>:<path>` of git.
+ * Reads one side of `drs-gen diff`: a model file, a server's folder, or `<revision>:<path>` of Git.
  * @throws UsageError if it is none of them, or cannot be read
  */
 export async function readSide(world: World, named: string): Promise<Side> {

@@ -14,12 +14,12 @@ export interface OldLine {
   readonly after: string;
 }
 
-/** What the server of an earlier drs-gen needs. */
+/** The changes that the server of an earlier drs-gen needs. */
 export interface UpgradeReview {
   readonly lines: readonly OldLine[];
   /** The same as texts of whole files. */
   readonly edits: readonly UserEdit[];
-  /** Files that nothing uses any more. */
+  /** Files that are no longer used. */
   readonly unused: readonly string[];
 }
 

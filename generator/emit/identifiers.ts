@@ -1,8 +1,9 @@
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /**
- * TypeScript names for the dataclasses of a model, by their model names. A model name may hold characters that TypeScript
- * does not allow in a name (`x²`); they become `_`, with a number behind where that makes two names alike.
+ * TypeScript names for the dataclasses of a model, by their model names. A model name may hold
+ * characters that TypeScript does not allow in a name (`x²`); they become `_`, with a number at the
+ * end if two names would be equal.
  */
 export function identifiers(names: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set(names.filter((name) => identifier.test(name)));

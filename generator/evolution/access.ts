@@ -17,29 +17,29 @@ export function roleChanges(older: Model, newer: Model): readonly Change[] {
   }
   const privileges = paired(before?.privileges ?? [], after.privileges);
   for (const { name } of privileges.removed) {
-    const message = `The privilege ${name} is gone: users who hold it lose what it opened.`;
+    const message = `The privilege ${name} was removed: users who have it lose its rights.`;
     changes.push(change('breaks', 'privilege-removed', 'roles.privileges', { message }));
   }
   const roles = paired(before?.roles ?? [], after.roles);
   for (const { name } of roles.removed) {
-    const message = `The role ${name} is gone: users who hold it lose what it opened.`;
+    const message = `The role ${name} was removed: users who have it lose its rights.`;
     changes.push(change('breaks', 'role-removed', 'roles.roles', { message }));
   }
   for (const [from, to] of roles.both) {
     const lost = from.privileges.filter((each) => !to.privileges.includes(each));
     const won = to.privileges.filter((each) => !from.privileges.includes(each));
     if (lost.length > 0) {
-      const message = `The role ${to.name} no longer brings ${listed(lost)}.`;
+      const message = `The role ${to.name} no longer includes ${listed(lost)}.`;
       changes.push(change('breaks', 'closed', 'roles.roles', { message }));
     }
     if (won.length > 0) {
-      const message = `The role ${to.name} brings ${listed(won)} too.`;
+      const message = `The role ${to.name} also includes ${listed(won)}.`;
       changes.push(change('look', 'opened', 'roles.roles', { message }));
     }
   }
   const renamed = [...privileges.both, ...roles.both].filter(([from, to]) => from.name !== to.name);
   for (const [from, to] of renamed) {
-    const message = `${from.name} is called ${to.name} now: users who were given ${from.name} keep what it opens.`;
+    const message = `${from.name} is called ${to.name} now: users who have ${from.name} keep it.`;
     changes.push(change('fine', 'renamed', 'roles', { message }));
   }
   return changes;

@@ -22,7 +22,7 @@ export function clientChanges(models: ModelPair): readonly Change[] {
     ...roleChanges(older, newer),
     ...dataclasses.removed
       .filter(({ exposed }) => exposed)
-      .map((each) => gone(pathOf(each), `${each.name} is gone.`)),
+      .map((each) => gone(pathOf(each), `${each.name} was removed.`)),
     ...dataclasses.added
       .filter(({ exposed }) => exposed)
       .map((each) => isNew(pathOf(each), `${each.name} is new.`)),
@@ -30,7 +30,7 @@ export function clientChanges(models: ModelPair): readonly Change[] {
     ...functionsOf('ds', 'datastore', paired(older.functions, newer.functions)),
     ...singletons.removed
       .filter(({ functions }) => functions.some(({ exposed }) => exposed))
-      .map(({ name }) => gone(`singletons.${name}`, `The singleton ${name} is gone.`)),
+      .map(({ name }) => gone(`singletons.${name}`, `The singleton ${name} was removed.`)),
     ...singletons.both.flatMap(([before, after]) => {
       const path = `singletons.${after.name}`;
       const functions = paired(before.functions, after.functions);
@@ -141,7 +141,7 @@ function dataclassChanges(pair: DataclassPair): readonly Change[] {
       .map((each) =>
         gone(
           attributePath({ ...older, name: newer.name }, each),
-          `${older.name}.${each.name} is gone.`,
+          `${older.name}.${each.name} was removed.`,
         ),
       ),
     ...attributes.added.flatMap((each) => addedAttribute(pair, each)),
@@ -288,7 +288,7 @@ function computedRules(
     const isWritable = before.kind === 'storage' && after.kind !== 'storage';
     const message = isWritable
       ? `${label} is computed now, and cannot be written.`
-      : `${label} comes from elsewhere now.`;
+      : `${label} has another source now.`;
     return [change(isWritable ? 'breaks' : 'look', 'source-changed', path, { message })];
   }
   if (before.kind === 'alias' && after.kind === 'alias') {
@@ -299,7 +299,7 @@ function computedRules(
   if (before.kind !== 'calculated' || after.kind !== 'calculated') return [];
   const lost = before.accessors.filter((each) => !after.accessors.includes(each));
   if (lost.length > 0 && after.expression === undefined) {
-    const message = `${label} has no accessor ${listed(lost)} any more.`;
+    const message = `${label} no longer has the accessor ${listed(lost)}.`;
     return [change('breaks', 'narrower', `${path}.accessors`, { message })];
   }
   if (before.expression === after.expression) return [];
@@ -318,7 +318,7 @@ function functionsOf(
   return [
     ...removed
       .filter(({ exposed }) => exposed)
-      .map(({ name }) => gone(`${base}.${name}`, `${owner}.${name}() is gone.`)),
+      .map(({ name }) => gone(`${base}.${name}`, `${owner}.${name}() was removed.`)),
     ...added
       .filter(({ exposed }) => exposed)
       .map(({ name }) => isNew(`${base}.${name}`, `${owner}.${name}() is new.`)),
@@ -372,7 +372,9 @@ function parameterProblem(
     } else if (from.optional && !to.optional) return `${to.name} must be sent`;
   }
   const lost = before.slice(after.length).map(({ name }) => name);
-  return lost.length === 0 ? undefined : `${listed(lost)} ${lost.length === 1 ? 'is' : 'are'} gone`;
+  return lost.length === 0
+    ? undefined
+    : `${listed(lost)} ${lost.length === 1 ? 'was' : 'were'} removed`;
 }
 
 /** A type as the model writes it. */

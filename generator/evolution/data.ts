@@ -38,13 +38,13 @@ export function dataChanges(models: ModelPair): readonly Change[] {
       ),
     ...models.dataclasses.removed.map((each) =>
       change('look', 'table-unused', pathOf(each), {
-        message: `${each.name} is gone: its table ${each.table} stays with all rows, and nothing uses it.`,
+        message: `${each.name} was removed: its table ${each.table} stays with all rows, unused.`,
         start: 'applied',
       }),
     ),
     ...guessed.map(({ removed, added, line }) =>
       change('look', 'dataclass-maybe-renamed', pathOf(added), {
-        message: `${added.name} is new, and ${removed.name}, which is like it, is gone: as it stands, ${added.name} begins without rows.`,
+        message: `${added.name} is new, and ${removed.name}, which is similar, was removed: without renamedFrom, ${added.name} begins without rows.`,
         help: `if ${removed.name} was renamed, write ${line}`,
         start: 'plan',
       }),
@@ -67,7 +67,7 @@ function databaseChanges({ older, newer }: ModelPair): readonly Change[] {
     : [];
   const lost = gone.map((each) =>
     change('lost', 'database-removed', 'database', {
-      message: `The server no longer opens a database of ${words[each]}: what it holds is not moved.`,
+      message: `The server no longer opens a database of ${words[each]}: its data is not moved.`,
     }),
   );
   return [...lost, ...moved];
@@ -83,7 +83,7 @@ function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[]
     ...attributes.added.flatMap((each) => addedColumn(pair, each)),
     ...guessedAttributes(pair).map(({ removed, added, line }) =>
       change('look', 'attribute-maybe-renamed', attributePath(newer, added), {
-        message: `${labelOf(newer, added)} is new, and ${labelOf(older, removed)} of the same type is gone: as it stands, the values stay behind.`,
+        message: `${labelOf(newer, added)} is new, and ${labelOf(older, removed)} of the same type was removed: without renamedFrom, the values stay in the old column.`,
         help: `if it was renamed, write ${line}`,
       }),
     ),
@@ -93,7 +93,7 @@ function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[]
 }
 
 function movedTable({ older, newer, path }: DataclassPair): Change {
-  const message = `${newer.name} is kept in the table ${older.table}, and the model wants it in ${newer.table}: a migration has to rename the table.`;
+  const message = `${newer.name} is stored in the table ${older.table}, and the model names ${newer.table}: a migration has to rename the table.`;
   const isChain = older.renamedFrom !== undefined && newer.renamedFrom !== undefined;
   const line = isChain ? renamedFromLine(older) : `table: ${older.table}`;
   const help = `drs-gen migrate writes it; to keep the table, write ${line}`;
@@ -119,15 +119,15 @@ function removedColumn({ older, newer }: DataclassPair, attribute: Attribute): r
   const label = labelOf(older, attribute);
   const path = attributePath({ ...older, name: newer.name }, attribute);
   if (column.expression !== undefined) {
-    const message = `${label} is gone: nothing was stored for it.`;
+    const message = `${label} was removed: nothing was stored for it.`;
     return [change('fine', 'computed-removed', path, { message, start: 'applied' })];
   }
   const isTaken = newer.attributes.some((each) => columnOf(each)?.name === column.name);
   if (isTaken) {
-    const message = `${label} is gone, and another attribute has its column ${column.name} and the values in it.`;
+    const message = `${label} was removed, and another attribute uses its column ${column.name} with the values in it.`;
     return [change('look', 'column-taken', path, { message })];
   }
-  const message = `${label} is gone: its column ${column.name} stays with all values, and nothing uses it.`;
+  const message = `${label} was removed: its column ${column.name} stays with all values, unused.`;
   return [change('look', 'column-unused', path, { message, start: 'applied' })];
 }
 
@@ -189,7 +189,7 @@ function movedColumn(
   before: StorageAttribute,
   after: StorageAttribute,
 ): Change {
-  const message = `${labelOf(newer, after)} is kept in the column ${before.column}, and the model wants it in ${after.column}: a migration has to rename the column.`;
+  const message = `${labelOf(newer, after)} is stored in the column ${before.column}, and the model names ${after.column}: a migration has to rename the column.`;
   const isChain = madeFor(newer, after) !== undefined || after.renamedFrom !== undefined;
   const line = isChain ? renamedFromLine(madeFor(older, before) ?? before) : undefined;
   const help = `drs-gen migrate writes it; to keep the column, write ${line ?? `column: ${before.column}`}`;
@@ -245,7 +245,7 @@ function storageChanges(
   if (before.unique && !after.unique) applied('unique', 'need not be unique now');
   for (const { key, isTighter, isLooser, words } of ruleChanges(before, after)) {
     if (isTighter && key === 'pattern') {
-      const message = `${label} has another pattern: values that are stored are not held against it.`;
+      const message = `${label} has another pattern: stored values are not checked against it.`;
       changes.push(change('look', 'pattern-changed', at(key), { message }));
     } else if (isTighter) rows(key, `hold ${words}`);
     else if (isLooser) applied(key, `allows more (${key})`);
@@ -421,7 +421,7 @@ function referenceChanges(
   if (from === to) return [];
   const path = attributePath(pair.newer, relation ?? after);
   if (relation === undefined) {
-    const message = `${labelOf(pair.newer, after)} refers to nothing any more: no row can break that.`;
+    const message = `${labelOf(pair.newer, after)} no longer refers to anything: no row can violate that.`;
     return [change('fine', 'reference-removed', path, { message, start: 'applied' })];
   }
   const message = `${labelOf(pair.newer, after)} refers to ${relation.target} now: the start is refused while rows hold a key that ${relation.target} does not have.`;

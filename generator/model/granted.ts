@@ -15,7 +15,7 @@ type DataAction = 'create' | 'read' | 'update' | 'drop' | 'describe';
 type Resource = readonly [type: string, name: string];
 
 /**
- * Who may do what, read from the roles as they are written, each time anew, by the rules of
+ * Who may do what, computed each time from the roles as they are written, by the rules of
  * `model.md#roles`. `inspect --access` prints it, and the access test of a server expects it, so it
  * shares nothing with the code that resolves roles for the server.
  */

@@ -182,7 +182,7 @@ export interface CalculatedAttribute extends AttributeBase {
 
 export interface AliasAttribute extends AttributeBase {
   readonly kind: 'alias';
-  /** To-one relations, then the attribute that the alias stands for. */
+  /** To-one relations, then the attribute at the end of the alias. */
   readonly path: readonly string[];
   /** Type of the attribute at the end of the path. */
   readonly type: StorageType;

@@ -176,7 +176,7 @@ async function takeBack(disk: Disk, root: string, journal: Journal, cause: unkno
     else await removeFlatFolder(disk, recordPath(root, journal.staging));
   } catch (error) {
     throw new Refusal(
-      `${root} could not be written (${textOf(cause)}), nor brought back to what it was (${textOf(error)}). The next run tries again to bring it back.`,
+      `${root} could not be written (${textOf(cause)}), and could not be restored (${textOf(error)}). The next run tries again to restore it.`,
       { cause },
     );
   }
@@ -189,7 +189,7 @@ async function tidy(disk: Disk, root: string, journal: Journal): Promise<void> {
     await finishJournal(disk, root, journal);
   } catch (error) {
     throw new Refusal(
-      `The new files are in place, but ${root} could not be tidied (${textOf(error)}). The next run tries again.`,
+      `The new files are in place, but ${root} could not be cleaned up (${textOf(error)}). The next run tries again.`,
       { cause: error },
     );
   }

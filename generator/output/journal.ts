@@ -10,7 +10,7 @@ import { decodeText } from './text.js';
  * the run came.
  */
 export interface Journal {
-  /** Name of the staging folder, beside the journal. */
+  /** Name of the staging folder, next to the journal. */
   readonly staging: string;
   /** Folders that the run creates, outermost first. */
   readonly folders: readonly string[];

@@ -36,7 +36,7 @@ export interface Move {
   readonly before: string;
 }
 
-/** A file that the run may not change without being told. */
+/** A file that the run may not change without `--force`. */
 export interface Conflict {
   readonly action: 'conflict';
   readonly path: string;

@@ -25,7 +25,7 @@ export async function planOutput(request: OutputRequest, host: Host): Promise<Pl
   const root = await findOutputFolder(host.disk, request.folder);
   if (await needsHealing(host.disk, root)) {
     throw new Refusal(
-      `A run was interrupted while it wrote into ${request.folder}, or is still writing. Generate once more to bring the folder in order.`,
+      `A run was interrupted while it wrote into ${request.folder}, or is still writing. Run drs-gen again to repair the folder.`,
     );
   }
   return planNow(request, host);
@@ -67,7 +67,7 @@ async function planUnlocked(
   try {
     return await planNow(request, host);
   } catch (error) {
-    // A listed file is gone already.
+    // A listed file does not exist any longer.
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }

@@ -15,7 +15,7 @@ export interface Diagnostic {
   readonly origin: Origin;
   /** Where in the model, for instance `dataclasses.Employee.attributes.employer.to`; empty for the whole file. */
   readonly path: string;
-  /** A near name or another way out, printed beside the caret. */
+  /** A similar name or another solution, printed next to the caret. */
   readonly help?: string;
 }
 

@@ -50,7 +50,7 @@ export function addMembers(
   const text = withInsertions(file.text, [...imports.insertions, ...insertions]);
   const { syntaxError } = parse(file.path, text);
   if (syntaxError !== undefined) {
-    throw new Error(`What was added to ${file.path} is no TypeScript: ${syntaxError.message}`);
+    throw new Error(`What was added to ${file.path} is not TypeScript: ${syntaxError.message}`);
   }
   return text;
 }
@@ -67,7 +67,7 @@ interface AddedImports {
   readonly insertions: readonly Insertion[];
 }
 
-/** Imports the names that a file lacks, beside its other imports of the same module. */
+/** Imports missing names, together with the other imports of the same module. */
 function insertImports(
   file: UserFile,
   names: Pick<NamesInFile, 'local' | 'taken'>,

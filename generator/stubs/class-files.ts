@@ -106,7 +106,7 @@ function placeIn({ found, exporters }: Holder, stub: UserFile | undefined): stri
 }
 
 /**
- * The class may be in a file that is no TypeScript: then that file is reported, and no stub is
+ * The class may be in a file that is not TypeScript: then that file is reported, and no stub is
  * written.
  */
 function unreadable(
@@ -123,5 +123,5 @@ function unreadable(
 function ambiguous({ shown }: Search, { name, base }: UserClass, first: Holder): string {
   const { file, node } = first.found;
   const { line, column } = positionAt(lineStarts(file.text), placeOf(file.path, node).start);
-  return `The class ${name}, which extends ${base}, stands here and at ${shown(file.path)}:${String(line)}:${String(column)}. Delete or rename one of them.`;
+  return `The class ${name}, which extends ${base}, is declared here and at ${shown(file.path)}:${String(line)}:${String(column)}. Delete or rename one of them.`;
 }

@@ -168,7 +168,7 @@ function list(item: ts.TypeNode, originalOf: (local: string) => string | undefin
   return shape === undefined ? undefined : new Set([`(${[...shape].sort().join('|')})[]`]);
 }
 
-/** Types of the API that stand for several others. */
+/** Types of the API that are unions of others. */
 const aliases: ReadonlySet<string> = new Set([
   'EventAnswer',
   'FunctionResult',

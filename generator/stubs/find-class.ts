@@ -39,7 +39,7 @@ export async function exportedClass(
 /** The class would be in a file that is no TypeScript. */
 export class UnreadableClassError extends Error {
   constructor(readonly file: UserFile) {
-    super(`${file.path} is no TypeScript.`);
+    super(`${file.path} is not TypeScript.`);
   }
 }
 

@@ -20,7 +20,10 @@ export function withInsertions(text: string, insertions: readonly Insertion[]): 
   );
 }
 
-/** The text with all replacements, which stand in the order of the text; all else stays byte for byte. */
+/**
+ * The text with all replacements, which are in the order of the text; everything else stays byte
+ * for byte.
+ */
 export function withReplacements(text: string, replacements: readonly Replacement[]): string {
   const parts: string[] = [];
   let last = 0;

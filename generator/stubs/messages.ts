@@ -6,7 +6,7 @@ interface StubMessage {
   readonly meaning: string;
 }
 
-/** What can be said of the classes that users write, by stable code. */
+/** The messages about the classes of the user, by stable code. */
 export const stubMessages = {
   'stub/no-class': {
     severity: 'warning',

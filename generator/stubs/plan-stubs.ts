@@ -73,7 +73,7 @@ class Review {
     if (file?.syntaxError !== undefined || file === undefined) return;
     const found = await exportedClass(this.#files, file, name).catch(() => undefined);
     if (found === undefined) return;
-    const message = `The model asks for nothing in the class ${name} any more, so the server does not use it.`;
+    const message = `The model no longer declares anything in the class ${name}, so the server does not use it.`;
     this.#problems.add('stub/unused-class', message, placeOf(found.file.path, found.node));
   }
 
@@ -120,7 +120,7 @@ class Review {
     const file = await this.#files.open(path);
     if (file !== undefined) this.#note(file);
     if (this.#files.isUnreadable(path)) {
-      const message = `${this.input.shown(path)} is no ordinary file of UTF-8 text, so it is left alone.`;
+      const message = `${this.input.shown(path)} is not an ordinary file with UTF-8 text, so it is left alone.`;
       this.#problems.add('stub/not-text', message, { path, start: 0, end: 0 });
     }
     return file;
@@ -146,7 +146,7 @@ class Review {
       return;
     }
     const list = missing.map(({ name }) => name).join(', ');
-    const message = `${userClass.name} lacks ${list}, unless the class that it extends has it, which cannot be seen. Nothing is added.`;
+    const message = `${userClass.name} lacks ${list}, unless it inherits it from a class that drs-gen cannot read. Nothing is added.`;
     this.#problems.add('stub/not-added', message, placeOf(found.file.path, found.node));
   }
 
@@ -158,7 +158,7 @@ class Review {
       const [first] = wanted.has(name) ? [] : members.named(name);
       if (first === undefined) continue;
       this.#note(first.file);
-      const message = `The model does not ask for ${userClass.name}.${name} any more. It stays, as a method of your own.`;
+      const message = `The model no longer declares ${userClass.name}.${name}. It stays as a method of your own.`;
       this.#problems.add('stub/removed', message, placeOf(first.file.path, first.node));
     }
   }

@@ -177,7 +177,7 @@ async function oldClasses(
     if (isFree && (await isThere(files, all, now, names.types.get(base) ?? base))) continue;
     const file = await files.open(path);
     if (now !== undefined && files.isUnreadable(path)) {
-      const message = `${shown(path)} is no ordinary file of UTF-8 text, so the class ${name} cannot be renamed. Rename it to ${now}, and its file too.`;
+      const message = `${shown(path)} is not an ordinary file with UTF-8 text, so the class ${name} cannot be renamed. Rename it to ${now}, and its file too.`;
       notes.add('stub/not-renamed', message, { path, start: 0, end: 0 });
     }
     if (file === undefined) continue;

@@ -22,17 +22,17 @@ export interface RenameInput extends Pick<StubInput, 'shown'> {
   readonly model: Model;
   readonly users: UserFolder;
   readonly files: FilesAtOnce;
-  /** What an earlier call has answered, which is answered again where nothing has changed. */
+  /** The result of an earlier call, which is returned again if nothing has changed. */
   readonly known?: RenamedClasses | undefined;
 }
 
 export interface RenamedClasses extends RenamePlan {
-  /** Hash of all that was looked at. */
+  /** Hash of everything that was read. */
   readonly seen: string;
 }
 
 /**
- * Carries names that the model changed since the last run into the users' classes.
+ * Applies names that the model changed since the last run to the users' classes.
  *
  * Like {@link findClasses}, it loads the TypeScript compiler only when a name has changed.
  */
@@ -57,7 +57,7 @@ export async function renameClasses({
   return { ...(await renameInClasses({ names, previous, users, paths, ...input })), seen };
 }
 
-/** The names that have changed since the last run; `undefined` where none has. */
+/** The names that have changed since the last run; `undefined` if there are none. */
 function changesSince(older: Model, model: Model): ChangedNames | undefined {
   const renames = renamesBetween(older, model);
   const isNone = Object.values(renames).every((each: readonly unknown[]) => each.length === 0);
@@ -70,9 +70,10 @@ export interface FindInput extends Pick<StubInput, 'shown'> {
 }
 
 /**
- * The users' classes that were moved away from where their stubs were written.
+ * The users' classes that are no longer in the files of their stubs.
  *
- * Like {@link reviewClasses}, it loads the TypeScript compiler only when there is a class to look at.
+ * Like {@link reviewClasses}, it loads the TypeScript compiler only when there is a class to look
+ * at.
  */
 export async function findClasses({ model, users, shown }: FindInput): Promise<FoundClasses> {
   const classes = userClasses(model, classNames(model));
@@ -104,7 +105,7 @@ export async function reviewClasses({
   return { edits: [], problems: [], sources: new Map() };
 }
 
-/** The classes that the model asked for when the server was generated last, by the names that they have now. */
+/** The classes of the model of the last run, by their present names. */
 async function previousClasses(
   read: ReadUserText,
   model: Model,
@@ -128,12 +129,13 @@ async function previousClasses(
       };
     });
   } catch {
-    // It is ours, and may be of another version; without it nothing is lost but the hint about what was removed.
+    // The file belongs to drs-gen, and may be of another version. Without it only the report about
+    // removed members is missing.
     return [];
   }
 }
 
-/** The model that the server was generated from last, where it can be read. */
+/** The model of the last run, if it can be read. */
 async function lastModel(read: ReadUserText): Promise<Model | undefined> {
   const lock = await read(modelLockPath);
   const parsed = lock.kind === 'file' ? parseModel(lock.text) : undefined;
@@ -142,7 +144,7 @@ async function lastModel(read: ReadUserText): Promise<Model | undefined> {
 
 const emittedFolder = 'src/generated';
 
-/** TypeScript files below a folder, but for those that every run writes. */
+/** TypeScript files below a folder, except those that every run writes. */
 async function usersFiles({ list, owns }: UserFolder, folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   const folders = [folder];

@@ -26,7 +26,7 @@ export class UserFiles {
     return known;
   }
 
-  /** Whether there is something at the path that is no text. */
+  /** Whether there is something at the path that is not text. */
   isUnreadable(path: string): boolean {
     return this.#unreadable.has(path);
   }
@@ -58,7 +58,9 @@ export function parse(path: string, text: string): UserFile {
   return { ...file, syntaxError: { start: error.start, message } };
 }
 
-/** The parser keeps its errors with the tree; a program would tell them too, and cost a lot more. */
+/**
+ * The parser stores its errors in the tree; a program would report them too, but costs much more.
+ */
 function parseErrors(file: ts.SourceFile): readonly ts.DiagnosticWithLocation[] {
   const { parseDiagnostics } = file as { readonly parseDiagnostics?: unknown } & ts.SourceFile;
   if (!Array.isArray(parseDiagnostics))

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { InMemoryFileSystemHost, Project, ts } from 'ts-morph';
 
-/** Files as the compiler wants them: at once, by absolute paths. */
+/** Files in the form of the compiler: synchronous, by absolute paths. */
 export interface FilesAtOnce {
   readonly readFile: (path: string) => Uint8Array;
   readonly isFile: (path: string) => boolean;
@@ -27,7 +27,7 @@ export function userProgram(
   return project.getProgram().compilerObject;
 }
 
-/** Those of the server's `tsconfig.json`; what is wrong in it is the compiler's to tell. */
+/** The options of the server's `tsconfig.json`; the compiler reports errors in it. */
 function optionsOf(root: string, files: ServerFiles): ts.CompilerOptions {
   const path = posix.join(root, 'tsconfig.json');
   const { config } = ts.readConfigFile(path, (each) => files.readFileSync(each)) as {
@@ -43,7 +43,7 @@ function optionsOf(root: string, files: ServerFiles): ts.CompilerOptions {
   return options;
 }
 
-/** The disk, to be read only: the program writes nothing. */
+/** A read-only disk: the program writes nothing. */
 class ServerFiles extends InMemoryFileSystemHost {
   readonly #decoder = new TextDecoder();
 
@@ -64,7 +64,7 @@ class ServerFiles extends InMemoryFileSystemHost {
     }
   }
 
-  /** Whether a module is there is asked for its file next. */
+  /** The compiler asks for the file of a module next. */
   override directoryExistsSync(): boolean {
     return true;
   }

@@ -5,7 +5,7 @@ import type { ClassHost } from '../class/class-host.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { RequestError, RestError } from '../protocol/errors.js';
 
-/** What class code returned for an attribute, and how errors name the accessor. */
+/** The result of class code for an attribute, and the name of the accessor in errors. */
 export interface Said<T> {
   /** The accessor with its class, as `Employee.queryFullName`. */
   readonly shown: string;
@@ -74,8 +74,8 @@ export class ComputedAccessors {
 }
 
 /**
- * Runs the runtime's part of the work with the result of an accessor; what is wrong with the result
- * is the accessor's fault.
+ * Runs the runtime's part of the work with the result of an accessor; errors in the result are
+ * those of the accessor.
  */
 export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R): R {
   try {
@@ -86,8 +86,7 @@ export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R):
 }
 
 /**
- * An accessor of a computed attribute failed; the cause is what it threw, which is logged and not
- * sent.
+ * An accessor of a computed attribute failed; the cause is its error, which is logged and not sent.
  */
 class AccessorFailedError extends Error {
   constructor(shown: string, cause: unknown) {

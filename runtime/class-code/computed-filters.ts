@@ -29,8 +29,8 @@ import { shapeOf } from '../filter/print.js';
 interface CallCount {
   count: number;
   /**
-   * The refusal of a filter that asks too much; the client's filter is too long then, and the
-   * client learns so.
+   * The refusal of a filter that calls class code too often; it is reported to the client as too
+   * long.
    */
   refusal?: Error;
 }
@@ -151,8 +151,7 @@ export class ComputedFilters {
   }
 
   /**
-   * Reads, resolves and checks a filter that class code returned: what is wrong with it is not the
-   * client's fault.
+   * Reads, resolves and checks a filter that class code returned: its errors are not the client's.
    */
   async #said(
     owner: Dataclass,

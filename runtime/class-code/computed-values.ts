@@ -138,7 +138,7 @@ class ComputedValues {
     const [number = '', stamp = ''] = text.split(',', 2);
     const key = text.slice(number.length + stamp.length + 2);
     const place = places[Number(number)];
-    if (place === undefined) throw new Error('An answer has a mark of no place.');
+    if (place === undefined) throw new Error('An answer contains an unknown mark.');
     let entities = named.get(place.dataclass);
     if (entities === undefined) {
       entities = new Map();

@@ -85,14 +85,13 @@ export class EventedDeleter implements EventedDeletion {
       if (!(await entities.ask('dropping'))) return;
     }
     const [{ name }] = this.reach.dataclasses as readonly [Dataclass];
-    const text = `Events of a deletion of "${name}" add entities to it again and again: ${most} times by now.`;
+    const text = `Events of a deletion of "${name}" repeatedly add entities to it: ${most} times so far.`;
     throw new EventFailure(`A deletion of ${name}`, new Error(text));
   }
 
   async #remove(deletion: Deletion, entities: DroppedEntities): Promise<void> {
     try {
-      // If the deletion fails, it is undone before the events run, so that they find what they were
-      // asked about.
+      // If the deletion fails, it is undone before the events run, so that they find the entities.
       await this.lifecycle.within((transaction: Transaction) =>
         removeListed({ ...deletion, transaction }),
       );

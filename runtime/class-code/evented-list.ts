@@ -26,8 +26,7 @@ const roots = -1;
 const list = new Slot(0);
 
 /**
- * Numbers of lists in the table of passes: what a pass has done, what it still has to do, and texts
- * of entities.
+ * Numbers of lists in the table of passes: done entities, pending entities, and texts of entities.
  */
 function numbers(
   dataclass: number,

@@ -152,7 +152,7 @@ class ClassEvents implements DataclassEvents {
     const shown = `${object.constructor.name}.${event.kind}`;
     try {
       const handler: unknown = Reflect.get(object, event.kind);
-      if (typeof handler !== 'function') throw new TypeError(`${shown} is no method.`);
+      if (typeof handler !== 'function') throw new TypeError(`${shown} is not a method.`);
       const answer: unknown = await Reflect.apply(handler, object, [frozen(event)]);
       return event.kind === 'afterSave' || event.kind === 'afterDrop'
         ? undefined

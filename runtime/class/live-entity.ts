@@ -20,7 +20,8 @@ export class LiveEntityObject implements LiveEntity {
   }
 
   get key(): string | number | undefined {
-    return this.#state.key ?? undefined;
+    const { isNew, key, code } = this.#state;
+    return (isNew ? key : this.#state.read(code.layout.key)) ?? undefined;
   }
 
   get stamp(): number | undefined {

@@ -21,13 +21,13 @@ export interface ResolvedPath {
   readonly end:
     ColumnDefinition | ComputedDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
   /**
-   * What the client wrote behind the name of an object attribute: property of property, unchecked.
+   * The text of the client after the name of an object attribute: property of property, unchecked.
    */
   readonly properties: readonly string[];
 }
 
 /**
- * Why a client's path leads nowhere: what the client wrote, and the dataclass without such an
+ * Why a path of a client leads nowhere: the name in it, and the dataclass without such an
  * attribute.
  */
 export interface PathProblem {
@@ -128,10 +128,7 @@ function beyond(
     : { kind: 'unknown', name, dataclass: here.name };
 }
 
-/**
- * An alias may pass through what is not exposed: the model's author opened the way (protocol
- * P3.20).
- */
+/** An alias may pass through hidden attributes: the model allows it explicitly (protocol P3.20). */
 export function resolveAlias(
   dataclass: Dataclass,
   alias: AliasDefinition,

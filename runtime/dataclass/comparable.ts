@@ -51,8 +51,8 @@ export function objectProperty(
 }
 
 /**
- * What properties are ordered by, most significant first: null, arrays and objects, then false,
- * true, numbers and texts (protocol P3.15).
+ * The sort keys of properties, most significant first: null, arrays and objects, then false, true,
+ * numbers and texts (protocol P3.15).
  */
 export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[] {
   return dialect.json.order(place, (text) => dialect.fold(text));

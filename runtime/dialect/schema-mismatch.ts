@@ -26,7 +26,7 @@ export class SchemaMismatchError extends Error {
         ...differences.flatMap(linesOf),
         ...(additions.length === 0
           ? []
-          : ['The server does itself, when nothing of that is left:']),
+          : ['When the differences above are resolved, the server makes these changes itself:']),
         ...additions.flatMap(({ what }) => linesOf({ what })),
         advice,
       ].join('\n'),

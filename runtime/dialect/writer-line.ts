@@ -122,5 +122,5 @@ export class WriterLine {
 }
 
 function unavailable(reason: string): RequestError {
-  return refuseBusy(`${reason} Nothing of this one was done.`);
+  return refuseBusy(`${reason} This one was not made.`);
 }

@@ -16,14 +16,14 @@ export interface EntitySet {
   readonly owner: string | undefined;
   /** ID of the session whose limit it counts for, which may be a guest's; the owner if left out. */
   readonly maker?: string | undefined;
-  /** Seconds without an access after which the set is gone; above 0. */
+  /** Seconds without an access after which the set expires; above 0. */
   readonly timeout: number;
   /** Whether the keys are in the order of an `$orderby`. */
   readonly isSorted: boolean;
   /** Time of the last access, in milliseconds of the store's clock. */
   readonly refreshed: number;
   /**
-   * The set is gone from this time on unless it is accessed before, in milliseconds of the store's
+   * The time at which the set expires unless it is accessed before, in milliseconds of the store's
    * clock.
    */
   readonly expires: number;
@@ -52,7 +52,7 @@ export interface SetClaim {
 }
 
 /**
- * Keeps entity sets for their lifetime (protocol P9.8, P9.9). A set is gone when its timeout ends,
+ * Keeps entity sets for their lifetime (protocol P9.8, P9.9). A set ends when its timeout ends,
  * when it is released, or when the store needs its memory.
  *
  * A store in the same process answers at once, and saves a read of a set the cost of a promise; a
@@ -67,9 +67,8 @@ export interface EntitySetStore {
    */
   create(set: NewEntitySet): Pending<EntitySet>;
   /**
-   * Stores a set under the ID that it had before it was gone (protocol P9.10, P9.11). If the ID is
-   * in use again, because two requests missed the set at once, the stored set stays, is accessed
-   * and returned.
+   * Stores a set under its former ID (protocol P9.10, P9.11). If the ID is in use again, because
+   * two requests missed the set at once, the stored set stays, is accessed and returned.
    *
    * @param id 32 upper-case hexadecimal digits
    * @param storedAs the ID that it gets, unless `id` is in use; `id` when left out

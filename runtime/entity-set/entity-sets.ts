@@ -39,8 +39,8 @@ export interface SetLimits {
 }
 
 /**
- * The life of entity sets: they are made, found, made again after they were gone, released
- * (protocol P9.8 to P9.11).
+ * The life of entity sets: they are created, found, recreated after their end, released (protocol
+ * P9.8 to P9.11).
  */
 export class EntitySets {
   readonly #keys: KeysReader;
@@ -303,7 +303,7 @@ function ownId(id: string, owner: string | undefined): string {
   return hash.slice(0, 32).toUpperCase();
 }
 
-/** `$savedfilter=true` asks the server to save the definition; anything else is the definition. */
+/** With `$savedfilter=true` the server saves the definition; any other value is the definition. */
 export function expressionOf(saved: string | undefined): string | undefined {
   return saved === undefined || saved.toLowerCase() === 'true' ? undefined : saved;
 }
@@ -317,7 +317,7 @@ export function notFound(id: string): string {
   return `EntitySet "${isSetId(id) ? id : shortened(id)}" cannot be found`;
 }
 
-/** Nothing tells when there will be room, so `Retry-After` is empty. */
+/** It is unknown when there will be room, so `Retry-After` is empty. */
 function tooMany(most: number): RequestError {
   const message = `A session has at most ${most} entity sets at once. Release one with $method=release.`;
   return new RequestError(429, [protocolError('quotaExceeded', message)], { 'retry-after': '' });

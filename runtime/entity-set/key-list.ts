@@ -53,7 +53,7 @@ export function keysOf(type: KeyType, keys: Iterable<Key>): KeyList {
   if (wrongAt !== -1) {
     const wrong = once[wrongAt];
     const shown = typeof wrong === 'string' ? JSON.stringify(wrong) : String(wrong);
-    throw new TypeError(`${shown} is no key of type ${type}`);
+    throw new TypeError(`${shown} is not a key of type ${type}`);
   }
   if (type === 'integer' || type === 'number') {
     return compactNumbers(type, Float64Array.from(once as readonly number[]));

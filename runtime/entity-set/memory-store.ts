@@ -22,8 +22,8 @@ interface StoredSet extends EntitySet, Expiring, Used {
 
 /**
  * Entity sets in the memory of this process. They use at most `maxBytes` together: a new set evicts
- * the sets that were not accessed for the longest time, which are then gone as if they had expired.
- * Sets of guests are evicted before those of users.
+ * the sets that were not accessed for the longest time, which then do not exist, as if they had
+ * expired. Sets of guests are evicted before those of users.
  *
  * An expired set is never returned, counted or listed; its memory is free a second later.
  */

@@ -10,7 +10,7 @@ import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { parseOrderBy } from '../query/order-by.js';
 
-/** What an entity set is made from again after it is gone (protocol P9.10). */
+/** The definition from which an entity set is recreated after its end (protocol P9.10). */
 export interface SetDefinition {
   readonly filter?: string;
   readonly params?: FilterParams;
@@ -124,7 +124,7 @@ export function definitionJson(definition: SetDefinition): string {
   if (json.length <= maxDefinitionLength) return json;
   throw refuse(
     'invalidQuery',
-    `A definition that is kept has at most ${maxDefinitionLength} characters, with its parameters; this one has ${json.length}.`,
+    `A saved definition has at most ${maxDefinitionLength} characters, with its parameters; this one has ${json.length}.`,
   );
 }
 
@@ -134,7 +134,7 @@ function written(definition: SetDefinition): string {
     return JSON.stringify(definition);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw refuse('invalidQuery', 'The parameters of a definition that is kept nest too deeply.');
+    throw refuse('invalidQuery', 'The parameters of a saved definition nest too deeply.');
   }
 }
 

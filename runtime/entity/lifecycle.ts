@@ -105,7 +105,7 @@ export type EntityEvent = SaveEvent | AfterSaveEvent | DropEvent | AfterDropEven
  */
 export interface LiveEntity {
   readonly isNew: boolean;
-  /** As it is stored; `undefined` for a new entity that has none yet. */
+  /** As it is stored, whatever was set since; `undefined` for a new entity that has none yet. */
   readonly key: string | number | undefined;
   /** The stamp that was read; `undefined` for a new entity. */
   readonly stamp: number | undefined;

@@ -254,12 +254,6 @@ interface BoundStatement {
   readonly values: SqlValue[];
 }
 
-/** The last statement that changed an entity, and its attributes, which are not read-only. */
-interface LastSave {
-  readonly attributes: readonly StoredAttribute[];
-  readonly statement: Statement;
-}
-
 /** The first slots; the values follow. */
 const keySlot = new Slot(0);
 const stampSlot = new Slot(1);
@@ -272,93 +266,52 @@ const firstValueSlot = 3;
  * writers with one stamp only one can change the entity.
  */
 class UpdateStatements {
-  readonly #attributes: readonly StoredAttribute[];
+  readonly #attributes: ReadonlyMap<string, StoredAttribute>;
   /** The table itself, including hidden entities. */
   readonly #from: From;
   readonly #source: Source;
-  /** Prefixes of the names of statements that save, and of those that keep stamps. */
-  readonly #saves: string;
-  readonly #computes: string;
-  #last: LastSave | undefined;
 
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
     private readonly known: BoundedCache<Statement>,
   ) {
-    this.#attributes = dataclass.attributes
-      .filter((each): each is StorageDefinition => each.kind === 'storage')
-      .map((definition) => ({
-        definition,
-        derived: derivedColumns(definition, dialect),
-      }));
-    const whole = unrestricted(dataclass);
-    this.#from = new From(new Aliases(), whole, 'table');
+    this.#attributes = new Map(
+      dataclass.attributes
+        .filter((each): each is StorageDefinition => each.kind === 'storage')
+        .map((definition) => {
+          return [definition.name, { definition, derived: derivedColumns(definition, dialect) }];
+        }),
+    );
+    this.#from = new From(new Aliases(), unrestricted(dataclass), 'table');
     this.#source = this.#from.root;
-    this.#saves = `update ${dataclass.name}\n`;
-    this.#computes = `compute ${dataclass.name}\n`;
   }
 
   /**
    * The statement, and its values. It changes one entity or none: none if there is no such key and
    * stamp, if a read-only attribute has another value, or if all the values are stored already.
    */
-  changing(change: Change): BoundStatement {
-    return this.#asLast(change) ?? this.#looked(change);
-  }
-
-  /**
-   * Most changes have the same attributes as the previous one: then no name is made to find the
-   * statement.
-   */
-  #asLast({ key, stamp, timestamp, values: given, readOnly }: Change): BoundStatement | undefined {
-    const last = this.#last;
-    if (last === undefined || timestamp === undefined || readOnly.size > 0) return undefined;
-    const { attributes, statement } = last;
-    if (given.size !== attributes.length) return undefined;
-    const values: SqlValue[] = [key, stamp, timestamp];
-    for (const { definition, derived } of attributes) {
-      const value = given.get(definition.name);
-      if (value === undefined) return undefined;
-      values.push(value);
-      if (derived !== undefined) values.push(...derived.derive(value));
-    }
-    return { statement, values };
-  }
-
-  #looked(change: Change): BoundStatement {
-    const isSave = change.timestamp !== undefined;
-    const values: SqlValue[] = [change.key, change.stamp, change.timestamp ?? null];
-    let shape = isSave ? this.#saves : this.#computes;
-    for (const { definition, derived } of this.#attributes) {
-      const value = change.values.get(definition.name);
-      if (value === undefined) continue;
-      shape += `,${definition.name}`;
-      values.push(value);
-      if (derived !== undefined) values.push(...derived.derive(value));
-    }
-    if (change.readOnly.size > 0) {
-      shape += '\n';
-      for (const { definition } of this.#attributes) {
-        const value = change.readOnly.get(definition.name);
-        if (value === undefined) continue;
-        shape += `,${definition.name}`;
-        values.push(value);
-      }
-    }
-    let statement = this.known.get(shape);
+  changing({ key, stamp, timestamp, values: given, readOnly }: Change): BoundStatement {
+    const isSave = timestamp !== undefined;
+    const kind = isSave ? 'update' : 'compute';
+    const name = `${kind} ${this.dataclass.name}\n${[...given.keys()].join()}\n${[...readOnly.keys()].join()}`;
+    let statement = this.known.get(name);
     if (statement === undefined) {
-      statement = this.#write(this.#named(change.values), this.#named(change.readOnly), isSave);
-      this.known.set(shape, statement);
+      statement = this.#write(this.#named(given), this.#named(readOnly), isSave);
+      this.known.set(name, statement);
     }
-    if (isSave && change.readOnly.size === 0) {
-      this.#last = { attributes: this.#named(change.values), statement };
+    const values: SqlValue[] = [key, stamp, timestamp ?? null];
+    for (const [attribute, value] of given) {
+      values.push(value);
+      const derived = this.#attributes.get(attribute)?.derived;
+      if (derived !== undefined) values.push(...derived.derive(value));
     }
+    values.push(...readOnly.values());
     return { statement, values };
   }
 
   #named(values: Change['values']): readonly StoredAttribute[] {
-    return this.#attributes.filter(({ definition }) => values.has(definition.name));
+    return [...values.keys()].map((name) => this.#attributes.get(name) as StoredAttribute);
   }
 
   #write(

@@ -16,7 +16,7 @@ import { ownText } from '../protocol/own-text.js';
 
 /** A filter that was parsed once: the parts that do not depend on the values of `$params`. */
 export interface PreparedFilter extends ParsedFilter {
-  /** The same for filters that differ only in values. */
+  /** Equal for filters that differ only in values. */
   readonly shape: string;
   /** The sources of the inputs; {@link filterInputs} reads them. */
   readonly sources: readonly InputSource[];

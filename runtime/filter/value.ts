@@ -122,7 +122,7 @@ function takeQuoted(cursor: Cursor): LiteralValue {
   return { kind: 'literal', value, text: value, quoted: true, start, end: at + 1 };
 }
 
-/** What the escape at `at` stands for. */
+/** The character of the escape at `at`. */
 function escaped(text: string, at: number): string {
   const next = text.charAt(at + 1);
   if (next === '\\' || next === "'" || next === '"') return next;

@@ -196,9 +196,9 @@ const mostModified = 10_000;
 
 /**
  * The entity selection that a client sent: the members of a set, in its order (protocol P11.11).
- * Attributes beside it are set in each of its entities, not saved.
+ * Other attributes are set in each of its entities, but not saved.
  * @throws RequestError 400 with 1843 for what is no selection of the dataclass, 404 with 1802 for
- * an unknown set, and the errors of attributes
+ *   an unknown set, and the errors of attributes
  */
 export async function selectionArgument(
   context: SelectionArgumentContext,

@@ -84,7 +84,7 @@ function plainObject(value: object, walk: Walk): unknown {
   return members(found, walk);
 }
 
-/** Whether an object would be sent without its contents, which nobody would want. */
+/** Whether an object would be sent without its contents, which is never intended. */
 function noJson(value: object, isEmpty: boolean): string | undefined {
   if (value instanceof Error) return 'an error';
   if (Symbol.asyncIterator in value) return 'a stream';

@@ -257,7 +257,7 @@ function chooseDatabase(
   if (found !== undefined) return { ...found, url };
   const urls = databases.map(({ driver }) => driver.urls).join(', or ');
   throw new Error(
-    `DATABASE_URL is ${JSON.stringify(withoutPassword(url))}; this server takes ${urls}.`,
+    `DATABASE_URL is ${JSON.stringify(withoutPassword(url))}; this server accepts ${urls}.`,
   );
 }
 

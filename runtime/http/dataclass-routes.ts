@@ -2,8 +2,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
 import type { Opening } from '../protocol/definition.js';
-import type { DataclassReads } from './dataclass-reads.js';
-import type { DataclassWrites } from './dataclass-writes.js';
 import type { DataclassRequest } from './service-context.js';
 
 type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
@@ -53,6 +51,9 @@ type ScopedHandler = (
   scope: RequestScope,
 ) => unknown;
 
+type ReadName = 'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet';
+type WriteName = 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeEntitySet';
+
 /**
  * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
  * the dataclass as its session sees it.
@@ -67,14 +68,13 @@ export function dataclassRoutes(
 ): DataclassRoutes {
   const { models, runsIn } = services;
   const scoped =
-    (isInScope: boolean, answer: (session: Session) => ScopedHandler): Handler =>
+    (isInScope: boolean, answer: ScopedHandler): Handler =>
     (request, reply) => {
       const run = (session: Session): unknown => {
         const scope = scopes.of(session);
-        const handler = answer(session);
         return isInScope
-          ? scopes.run(scope, handler, request, reply, scope)
-          : handler(request, reply, scope);
+          ? scopes.run(scope, answer, request, reply, scope)
+          : answer(request, reply, scope);
       };
       const session = sessions.of(request, reply);
       // At once if the session is known at once.
@@ -85,12 +85,17 @@ export function dataclassRoutes(
         return reply;
       });
     };
-  const read = (choose: (reads: DataclassReads) => ScopedHandler): Handler =>
-    scoped(runsIn.reads, (session) => choose(models.visible.of(session).of(name).reads));
-  const write = (choose: (writes: DataclassWrites) => ScopedHandler): Handler =>
-    scoped(runsIn.writes, (session) => choose(models.visible.of(session).of(name).writes));
-  const readCollection = read((reads) => reads.readCollection);
-  const readByValue = read((reads) => reads.readByValue);
+  const read = (member: ReadName): Handler =>
+    scoped(runsIn.reads, (request, reply, scope) => {
+      models.visible.of(scope.session).of(name).reads[member](request, reply, scope);
+    });
+  const write = (member: WriteName): Handler =>
+    scoped(runsIn.writes, (request, reply, scope) =>
+      models.visible.of(scope.session).of(name).writes[member](request, reply, scope),
+    );
+  const readCollection = read('readCollection');
+  const readByValue = read('readByValue');
+  const writeAttributes = write('writeAttributes');
   const below =
     (collection: Handler, set: Handler): Handler =>
     (request, reply) => {
@@ -99,12 +104,11 @@ export function dataclassRoutes(
       request.params = params;
       return (params.set === undefined ? collection : set)(request, reply);
     };
-  const writeAttributes = write((writes) => writes.writeAttributes);
   return {
     readCollection,
-    writeCollection: write((writes) => writes.writeCollection),
-    readEntity: read((reads) => reads.readEntity),
-    writeEntity: write((writes) => writes.writeEntity),
+    writeCollection: write('writeCollection'),
+    readEntity: read('readEntity'),
+    writeEntity: write('writeEntity'),
     writeAttributes,
     readByValue: (request, reply) => {
       const [lookup = '', attributes, more] = wildcardParts(request, ':');
@@ -112,14 +116,8 @@ export function dataclassRoutes(
       request.params = { lookup, ...(attributes === undefined ? {} : { attributes }) };
       return readByValue(request, reply);
     },
-    readBelow: below(
-      readCollection,
-      read((reads) => reads.readEntitySet),
-    ),
-    writeBelow: below(
-      writeAttributes,
-      write((writes) => writes.writeEntitySet),
-    ),
+    readBelow: below(readCollection, read('readEntitySet')),
+    writeBelow: below(writeAttributes, write('writeEntitySet')),
     imageBodyLimit,
   };
 }

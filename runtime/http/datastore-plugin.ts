@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
-import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { type ClassData, createClassHost } from '../class/make-class-host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/registry.js';
@@ -10,7 +9,7 @@ import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { allFunctions, serverFunctions } from './catalog.js';
+import { serverFunctions } from './catalog.js';
 import {
   type CodeHooks,
   type ModelView,
@@ -19,7 +18,7 @@ import {
   type ServedClasses,
 } from './optional-plugins.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
-import { ServedModel } from './served-model.js';
+import { type ModelParts, type ServedModels, servedModels } from './served-model.js';
 import { DataclassObject } from '../class/dataclass.js';
 import { Datastore } from '../class/datastore.js';
 import { Entity } from '../class/entity.js';
@@ -30,14 +29,6 @@ declare module 'fastify' {
   interface FastifyInstance {
     readonly services: Services;
   }
-}
-
-/** The model as each session sees it. */
-export interface ServedModels {
-  /** As the server's own code sees it. */
-  readonly whole: ServedModel;
-  /** As a session sees it, with the privileges that it holds now. */
-  readonly visible: { of(session: Session): ServedModel };
 }
 
 /** What is needed to answer requests. */
@@ -69,89 +60,93 @@ export const datastore = fastifyPlugin(
   { name: 'drs-datastore', dependencies: ['drs-sessions'] },
 );
 
-/** Bytes of the statements of each kind that one view keeps; there may be many views. */
-const planBytes = 2 * 1024 * 1024;
-
 interface ServedData extends ClassData {
   readonly models: ServedModels;
 }
 
 function openServices(app: FastifyInstance): Services {
-  const { setup, definitions, scopes, stores, database } = app;
-  const { settings, limits, reportError } = setup;
+  const { definitions, scopes, database } = app;
   const code = app.hasPlugin('drs-class-code') ? app.classCode : undefined;
   if (code === undefined) requireClassCode(definitions);
   const media = app.hasPlugin('drs-media') ? app.media : undefined;
   if (hasMedia(definitions)) requireMedia(media);
   const permissions = permissionsOf(app);
-  const { pageSize } = limits;
-  const { dateOnlyFormat, reportFormat } = settings;
-  const reading = {
-    options: { pageSize, dateOnlyFormat, reportFormat },
-    filters: new FilterParser(limits, settings),
-  };
-  const functions = serverFunctions(code?.registry);
-  const shared = { ...reading, settings, limits, stores, media, reportError, functions };
+  const parts = sharedParts(app, code, media);
   const whole = wholeView(definitions);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);
-    const parts = { ...shared, ...hooks, setDefinitions };
-    const model = new ServedModel(parts, whole);
-    const views = permissions?.byView(
-      definitions,
-      allFunctions(functions),
-      (view) => new ServedModel(parts, view, planBytes),
-    );
-    return { whole: model, visible: views ?? { of: () => model } };
-  };
-  const dataOn = (hooks: CodeHooks): ServedData => {
-    const models = modelsOn(hooks);
-    return {
-      models,
-      context: models.whole.context,
-      executor: hooks.executor,
-      lifecycle: hooks.lifecycle,
-      visibleTo: permissions && ((session) => models.visible.of(session).context),
-    };
+    return servedModels({ ...parts, ...hooks, setDefinitions }, whole, definitions, permissions);
   };
   const registry = once(() => code?.registry ?? plainClasses(definitions));
-  const hostOf = (
-    hostScopes: RequestScopes,
-    dataOf: (host: ClassHost) => ServedData,
-  ): { readonly host: ClassHost; readonly data: ServedData } => {
-    const logFailure = (err: Error): void => {
-      setup.log.error({ err });
-    };
-    const parts = { registry: registry(), scopes: hostScopes, locks: stores.locks, logFailure };
-    const opened = createClassHost(parts, dataOf);
-    setup.closeAtEnd(() => opened.host.afterCommit.end());
-    return opened;
-  };
   const opened = once(() =>
-    hostOf(scopes, (host) => {
-      const model = { ...reading, database, dataclasses: whole.dataclasses };
-      return dataOn(code?.hooksOf(host, model) ?? plainHooks(app));
+    openHost(app, registry(), scopes, (host): ServedData => {
+      const { dataclasses } = whole;
+      const hooks = code?.hooksOf(host, { ...parts, database, dataclasses }) ?? plainHooks(app);
+      const models = modelsOn(hooks);
+      return {
+        models,
+        context: models.whole.context,
+        executor: hooks.executor,
+        lifecycle: hooks.lifecycle,
+        visibleTo: permissions && ((session) => models.visible.of(session).context),
+      };
     }),
   );
-  // A server without class code does not pay for a datastore that nobody uses.
-  if (code === undefined) app.decorate('datastore', { getter: () => opened().host.datastore });
-  else app.decorate('datastore', opened().host.datastore);
   const requestDatastore = once(() => {
     const { data } = opened();
-    const { host } = hostOf(scopes.ofRequests(), (own) => ({
+    const ofRequests = scopes.ofRequests();
+    return openHost(app, registry(), ofRequests, (host) => ({
       ...data,
-      lifecycle: code?.lifecycleOf(own),
-    }));
-    return host.datastore;
+      lifecycle: code?.lifecycleOf(host),
+    })).host.datastore;
   });
+  const services = { isLimited: permissions !== undefined, media, requestDatastore };
+  if (code === undefined) {
+    // A server without class code does not pay for a datastore that nobody uses.
+    app.decorate('datastore', { getter: () => opened().host.datastore });
+    const runsIn = { reads: false, writes: false };
+    return { ...services, models: modelsOn({ ...noHooks, database }), runsIn, classes: undefined };
+  }
+  const { host, data } = opened();
+  app.decorate('datastore', host.datastore);
+  const classes = { host, registry: code.registry };
+  return { ...services, models: data.models, runsIn: code.runsIn, classes };
+}
+
+/** What all models of a server share, whatever their database. */
+function sharedParts(
+  { setup, stores }: FastifyInstance,
+  code: ServedClasses | undefined,
+  media: ServedMedia | undefined,
+): Omit<ModelParts, keyof CodeHooks | 'setDefinitions'> {
+  const { settings, limits, reportError } = setup;
+  const { pageSize } = limits;
+  const { dateOnlyFormat, reportFormat } = settings;
   return {
-    models: code === undefined ? modelsOn({ ...noHooks, database }) : opened().data.models,
-    isLimited: permissions !== undefined,
-    runsIn: code?.runsIn ?? { reads: false, writes: false },
-    classes: code && { host: opened().host, registry: code.registry },
+    settings,
+    limits,
+    stores,
     media,
-    requestDatastore,
+    reportError,
+    options: { pageSize, dateOnlyFormat, reportFormat },
+    filters: new FilterParser(limits, settings),
+    functions: serverFunctions(code?.registry),
   };
+}
+
+/** Makes the objects of class code. */
+function openHost<Data extends ClassData>(
+  { setup, stores: { locks } }: FastifyInstance,
+  registry: ClassRegistry,
+  scopes: RequestScopes,
+  dataOf: (host: ClassHost) => Data,
+): { readonly host: ClassHost; readonly data: Data } {
+  const logFailure = (err: Error): void => {
+    setup.log.error({ err });
+  };
+  const opened = createClassHost({ registry, scopes, locks, logFailure }, dataOf);
+  setup.closeAtEnd(() => opened.host.afterCommit.end());
+  return opened;
 }
 
 /** The model without limits. */

@@ -247,7 +247,7 @@ export class EntitySetService {
 function refuseBesideIntersect(parameters: Parameters, options: ReadingContext['options']): void {
   const aggregation = aggregationOf(parameters);
   if (aggregation !== undefined) {
-    throw refuse('malformedUrl', `${aggregation} and $logicOperator=INTERSECT do not go together.`);
+    throw refuse('malformedUrl', `${aggregation} and $logicOperator=INTERSECT cannot be combined.`);
   }
   refuseForms(parameters, options, '$logicOperator=INTERSECT');
 }

@@ -25,7 +25,7 @@ import type { ClassHost } from '../class/class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Singletons } from '../function/singletons.js';
-import type { ServedModels } from './datastore-plugin.js';
+import type { ServedModels } from './served-model.js';
 import type { ServiceContext } from './service-context.js';
 import type { Media } from '../class/types.js';
 import { contentTypeOf, imageType } from '../protocol/image-types.js';

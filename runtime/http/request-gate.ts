@@ -99,6 +99,8 @@ export class RequestGate {
     return fastifyPlugin(async (app) => {
       await app.register(fastifyUnderPressure, {
         maxEventLoopDelay: maxWait,
+        // If nothing is measured within an interval, the plugin takes it for one without end.
+        sampleInterval: Math.max(1000, maxWait),
         pressureHandler: (request, reply) => {
           if (request.url === health) return;
           this.#count();

@@ -1,21 +1,23 @@
+import type { Session } from '../access/session.js';
 import type { Database } from '../dialect/database.js';
 import type { Statement } from '../dialect/statement.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import type { SetDefinitions } from '../entity-set/set-definitions.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import { Counts } from '../query/counts.js';
 import { emptyPlans, type ReadingContext } from '../query/reading-context.js';
-import { Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
+import { allFunctions, Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
 import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
-import type { CodeHooks, ModelView } from './optional-plugins.js';
+import type { CodeHooks, ModelView, ServedPermissions } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
 
 /** What models are made from. */
-interface ModelParts
+export interface ModelParts
   extends
     Pick<ReadingContext, 'options' | 'filters'>,
     Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {
@@ -31,6 +33,34 @@ interface ModelParts
   readonly functions: ServerFunctions;
 }
 
+/** The model as each session sees it. */
+export interface ServedModels {
+  /** As the server's own code sees it. */
+  readonly whole: ServedModel;
+  /** As a session sees it, with the privileges that it holds now. */
+  readonly visible: { of(session: Session): ServedModel };
+}
+
+/** Bytes of the statements of each kind that one view keeps; there may be many views. */
+const planBytes = 2 * 1024 * 1024;
+
+/** @param permissions none if all sessions may do everything */
+export function servedModels(
+  parts: ModelParts,
+  wholeView: ModelView,
+  definitions: readonly DataclassDefinition[],
+  permissions: ServedPermissions | undefined,
+): ServedModels {
+  const whole = new ServedModel(parts, wholeView);
+  const functions = allFunctions(parts.functions);
+  const views = permissions?.byView(
+    definitions,
+    functions,
+    (view) => new ServedModel(parts, view, planBytes),
+  );
+  return { whole, visible: views ?? { of: () => whole } };
+}
+
 /** Answers the requests to one dataclass. */
 interface DataclassServices {
   readonly reads: DataclassReads;
@@ -41,7 +71,7 @@ interface DataclassServices {
  * The model as some sessions see it, and what answers their requests: each part is made when it is
  * first needed.
  */
-export class ServedModel {
+class ServedModel {
   readonly context: ServiceContext;
   readonly #services = new Map<string, DataclassServices>();
   #catalog: Catalog | undefined;

@@ -78,7 +78,7 @@ async function loadSharp(): Promise<MakeSharp> {
   } catch {
     throw refuse(
       'notBuilt',
-      'The image is stored in another format, and the package sharp that converts images is not installed here; $imageformat=best gives it as it is.',
+      'The image is stored in another format, and the package sharp that converts images is not installed here; $imageformat=best returns it as it is stored.',
     );
   }
 }
@@ -108,6 +108,6 @@ export function readImageFormat(text: string | undefined): TargetFormat | 'best'
   if (format !== undefined) return format;
   throw refuse(
     'pictureType',
-    `$imageformat=${shortened(text)} is not served: it is best, png, jpeg, gif or tiff.`,
+    `$imageformat=${shortened(text)} is not supported: use best, png, jpeg, gif or tiff.`,
   );
 }

@@ -117,7 +117,7 @@ async function parserFor(contentType: string): Promise<Parser> {
   } catch {
     throw refuse(
       'notBuilt',
-      `Forms are read by the package ${packageName}, which is not installed here; the bytes alone can be sent.`,
+      `Forms are read by the package ${packageName}, which is not installed here; send the file itself as the body instead.`,
     );
   }
   try {

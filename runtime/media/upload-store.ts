@@ -22,7 +22,7 @@ export interface UploadLimits {
 export interface Upload {
   /** `undefined` if it is no image. */
   readonly type: ImageType | undefined;
-  /** @returns its bytes; `undefined` if its file is gone */
+  /** @returns its bytes; `undefined` if its file does not exist any longer */
   read(): Uint8Array | undefined;
   /**
    * Counts bytes of it that an entity uses; a negative number if the entity was not stored.
@@ -282,7 +282,7 @@ export function uploadsFull({ account, most }: UploadShare, seconds: number): Re
       : account === 'guests'
         ? 'The uploads of guests'
         : 'Your uploads';
-  const text = `${whose} that wait take up the ${most} bytes that are meant for them.`;
+  const text = `${whose} that wait use all of their ${most} bytes.`;
   return new RequestError(429, [protocolError('uploadsFull', text)], {
     'retry-after': String(seconds),
   });
@@ -317,7 +317,7 @@ export function tooLarge(size: number): RequestError {
 export function noImage(): RequestError {
   return refuse(
     'pictureType',
-    'The bytes are no image of a known kind: PNG, JPEG, GIF, WebP, TIFF, BMP, AVIF, HEIC, ICO or SVG.',
+    'The bytes are not an image of a known type: PNG, JPEG, GIF, WebP, TIFF, BMP, AVIF, HEIC, ICO or SVG.',
   );
 }
 

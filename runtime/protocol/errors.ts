@@ -172,7 +172,7 @@ export const denialNames: Readonly<Record<DeniedAction, ErrorName>> = {
 
 /**
  * Ends a request for which the session has no privilege.
- * @param what the resource, as it stands behind "permission to read"
+ * @param what the resource, as in "permission to read …"
  */
 export function denied(action: DeniedAction, what: string, status: DenialStatus): RequestError {
   const problem = protocolError(denialNames[action], `No permission to ${action} ${what}.`);
@@ -184,7 +184,7 @@ export function denied(action: DeniedAction, what: string, status: DenialStatus)
  * developer; the client, who may not know that it exists, gets a message without the name.
  */
 export class PermissionError extends RestError {
-  /** @param what the resource, as it stands behind "permission to read" */
+  /** @param what the resource, as in "permission to read …" */
   constructor(action: DeniedAction, what: string, status: DenialStatus) {
     super(
       status,

@@ -31,7 +31,7 @@ const wordBefore = /[\p{L}\p{N}\p{M}_]$/u;
 const wordBehind = /^[\p{L}\p{N}\p{M}_]/u;
 
 /**
- * Finds a text as a whole word: no letter, digit, underscore or combining mark beside it (filters
+ * Finds a text as a whole word: no letter, digit, underscore or combining mark next to it (filters
  * F6).
  */
 export class WordSearch {
@@ -46,7 +46,7 @@ export class WordSearch {
     const { length } = this.#search.piece;
     if (length === 0) return false;
     const standsAlone = (at: number): boolean =>
-      // The character beside it takes two code units at most.
+      // The character next to it takes two code units at most.
       !wordBefore.test(text.slice(Math.max(0, at - 2), at)) &&
       !wordBehind.test(text.slice(at + length, at + length + 2));
     return this.#search.find(text, 0, standsAlone) !== -1;

@@ -114,7 +114,7 @@ function checkCompanions(parameters: Parameters): void {
 }
 
 function apart(aggregation: Aggregation, other: string): Error {
-  return refuse('malformedUrl', `${aggregation} and ${other} do not go together.`);
+  return refuse('malformedUrl', `${aggregation} and ${other} cannot be combined.`);
 }
 
 /** Computes with the values of one attribute of a selection (`$compute`); a statement is written once for each shape. */

@@ -65,5 +65,5 @@ function checkFormat(format: string, reportFormat: string): void {
 }
 
 function apart(one: string, other: string): RequestError {
-  return refuse('malformedUrl', `${one} and ${other} do not go together.`);
+  return refuse('malformedUrl', `${one} and ${other} cannot be combined.`);
 }

@@ -19,7 +19,7 @@ import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 /** What differs between the forms of an entity: that of the protocol, and that of `$asArray`. */
 export interface EntityForm {
   /**
-   * What stands before the attributes, from the opening brace on, without the comma behind it.
+   * The text before the attributes, from the opening brace on, without the comma after it.
    * @param head fields that come first
    */
   begin(

@@ -22,9 +22,9 @@ import type { FilterInput } from '../filter/slots.js';
 type Asked = Pick<Parameters, 'queryplan' | 'querypath'>;
 
 /**
- * Adds `__queryPlan` and `__queryPath` to the answer if the request asks for them (protocol P6.3,
- * P6.9): the steps of the filter, and whether the database finds them with an index. Both use the
- * client's own words, and never the names of tables, of columns and of what is not exposed.
+ * Adds `__queryPlan` and `__queryPath` to the answer if the request has the parameters (protocol
+ * P6.3, P6.9): the steps of the filter, and whether the database finds them with an index. Both use
+ * the client's own words, and never the names of tables, of columns and of what is not exposed.
  *
  * @param answer a collection; if there is none, none is returned
  */

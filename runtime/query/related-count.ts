@@ -27,6 +27,6 @@ export function refuseTooManyRelated(count: number): void {
   if (count <= maxRelatedEntities) return;
   throw refuse(
     'expandList',
-    `The expanded relations could bring more than ${maxRelatedEntities} entities: name fewer of them, or a smaller $top.`,
+    `The expanded relations could return more than ${maxRelatedEntities} entities: name fewer of them, or a smaller $top.`,
   );
 }

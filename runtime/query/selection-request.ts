@@ -21,7 +21,7 @@ export interface SelectionRequest {
   readonly name: string;
   /** `$orderby`, or `order by` of the filter. */
   readonly orderBy: string | undefined;
-  /** Where that stands. */
+  /** Its place. */
   readonly orderOrigin: OrderOrigin;
   /** The items of the order, if class code returned some of them. */
   readonly order?: readonly OrderItem[];

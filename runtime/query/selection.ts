@@ -38,8 +38,8 @@ export type SelectionBase =
   /** Members of an entity set; the base's value is a JSON list of their keys. */
   | { readonly kind: 'members' }
   /**
-   * A combination that class code made of other selections; it has filters of its own, and there is
-   * no other beside it.
+   * A combination of other selections by class code, which contains their filters and has no other
+   * one.
    */
   | { readonly kind: 'tree'; readonly tree: SelectionTree };
 

@@ -68,7 +68,7 @@ function deferredMedia(
   return { isNull, parts: deferred };
 }
 
-/** `/rest/Company(7)`, ready to stand inside a JSON string. */
+/** `/rest/Company(7)`, escaped for a JSON string. */
 export function entityUri(context: QueryContext, source: Source): readonly JsonPart[] {
   return keyedUri(context, source.dataclass.name, source.dataclass.key, keyColumn(source));
 }

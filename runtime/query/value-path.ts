@@ -67,7 +67,7 @@ export function valuePath(
   }
   if (end.kind === 'computed') {
     const reason = `class code computes ${shortened(path)}, entity by entity`;
-    throw notApplicable(aggregation, `${reason}: the database knows none of its values`);
+    throw notApplicable(aggregation, `${reason}: the database does not have its values`);
   }
   const steps = objectSteps(written, names.length - 1 - properties.length, end.type === 'object');
   if (withoutValues.has(end.type)) {

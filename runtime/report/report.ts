@@ -103,7 +103,7 @@ export function reportForm(
   const { database, options, limits } = context;
   const { filter, expand } = parameters;
   if (expand !== undefined) {
-    throw refuse('malformedUrl', 'A report expands nothing: $expand and it do not go together.');
+    throw refuse('malformedUrl', 'A report expands nothing: it cannot be combined with $expand.');
   }
   const filtersApplied = filter !== undefined;
   const applied = filtersApplied ? '' : undefined;

@@ -1,16 +1,16 @@
-/** As much of autocannon as the bench uses; it brings no types of its own. */
+/** The part of autocannon that the bench uses; the package has no types. */
 declare module 'autocannon' {
   interface Options {
     readonly url: string;
     readonly connections: number;
     /** Seconds. */
     readonly duration: number;
-    /** Seconds that an answer may take. */
+    /** Timeout of an answer, in seconds. */
     readonly timeout: number;
     readonly headers?: Readonly<Record<string, string>>;
     readonly requests: readonly Request[];
   }
-  /** What one connection remembers of its requests. */
+  /** The state that one connection keeps between its requests. */
   interface Context {
     key?: unknown;
   }
@@ -23,7 +23,7 @@ declare module 'autocannon' {
     readonly onResponse?: (status: number, body: string, context: Context) => void;
   }
   export interface Result {
-    /** Connections that broke, and requests that were not answered in time. */
+    /** Broken connections, and requests that were not answered in time. */
     readonly errors: number;
     readonly timeouts: number;
     readonly non2xx: number;

@@ -3,7 +3,7 @@ import { employeeRow } from './data/rows.js';
 import type { Random } from './data/random.js';
 import type { SentRequest } from './load-job.js';
 
-/** How a measured request changes employees: one that exists, or 100 new ones. */
+/** How a measured request changes employees: it updates one, or creates 100. */
 export type ChangeKind = 'update' | 'create';
 
 /** Where both are sent. */
@@ -11,7 +11,7 @@ export const changePath = '/rest/Employee?$method=update';
 
 const createdTogether = 100;
 
-/** The values of a row depend on its key only where it is low. */
+/** The values of a row depend on its key only if that is low. */
 const anyKey = 5_000;
 
 /** The body that changes two attributes of an employee. */
@@ -20,7 +20,7 @@ export function updateBody(key: number, stamp: number, random: Random): string {
   return `{"__KEY":"${key}","__STAMP":${stamp},"salary":${salary},"jobTitle":"Title ${salary}"}`;
 }
 
-/** The body that creates employees, which no one was created like before. */
+/** The body that creates employees with values that no other one has. */
 export function createBody(random: Random): string {
   return JSON.stringify(createdValues(random));
 }
@@ -37,9 +37,9 @@ export function createdValues(random: Random): readonly Readonly<Record<string, 
   });
 }
 
-/** How a server is told changes. */
+/** How changes are sent to a server. */
 export interface ChangeService {
-  /** Where an employee is read. */
+  /** The address that reads an employee. */
   readonly entity: (key: number) => string;
   /** The stamp in the JSON of an employee. */
   readonly stamp: (json: string) => string;
@@ -47,7 +47,7 @@ export interface ChangeService {
   readonly create: (random: Random) => SentRequest;
 }
 
-/** Of the generated server and the yardsticks. */
+/** For the generated server and the yardsticks. */
 export const ownChanges: ChangeService = {
   entity: (key) => `/rest/Employee(${key})`,
   stamp: (json) => String(stampOf(json)),
@@ -58,7 +58,10 @@ export const ownChanges: ChangeService = {
   create: (random) => ({ path: changePath, body: createBody(random) }),
 };
 
-/** Employees that one process of load changes; each is in use by one connection at a time, and its stamp is known. */
+/**
+ * Employees that one load process changes. One connection at a time uses each, and its stamp is
+ * known.
+ */
 export class Changing {
   readonly #free: number[];
   readonly #stamps = new Map<number, string>();
@@ -70,7 +73,7 @@ export class Changing {
     this.#free = [...keys];
   }
 
-  /** Asks for the stamps of the employees. */
+  /** Reads the stamps of the employees. */
   static async of(
     origin: string,
     keys: readonly number[],
@@ -85,7 +88,7 @@ export class Changing {
     return changing;
   }
 
-  /** Takes an employee; {@link release} gives it back. */
+  /** Takes an employee; {@link release} returns it. */
   take(random: Random): { readonly key: number; readonly sent: SentRequest } {
     const key = this.#free.shift();
     if (key === undefined) throw new Error('All employees are being changed.');

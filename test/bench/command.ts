@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Runs a command to its end and answers how long that took, in milliseconds.
- * @throws Error with what it printed, when it fails
+ * Runs a command and returns its duration in milliseconds.
+ * @throws Error with its output if it fails
  */
 export function run(
   command: string,

@@ -5,7 +5,7 @@ import type { SentRequest } from './load-job.js';
 import type { BenchRequest, RequestContext } from './requests.js';
 import type { Server } from './server.js';
 
-/** A server and what it was made ready with. */
+/** A server and the result of its preparation. */
 export interface Contestant {
   readonly server: Server;
   readonly request: BenchRequest;
@@ -16,7 +16,8 @@ export interface Contestant {
 const callsOfEach = { many: 100, few: 5 } as const;
 
 /**
- * Compares what the servers answer to the same requests: all of the answer, but for times of changes and IDs of sets.
+ * Compares the whole answers of the servers to the same requests, except for times of changes and
+ * IDs of sets.
  * @throws Error at the first answer that differs or is not 200
  */
 export async function compareAnswers(
@@ -74,13 +75,13 @@ async function ask(
   return JSON.parse(comparable(json, body !== undefined));
 }
 
-/** Each server changes entities at a time of its own, and draws IDs of sets by itself. */
+/** Each server has its own times of changes and IDs of sets. */
 function comparable(json: string, isChange: boolean): string {
   const text = json.replaceAll(/\$entityset\/[0-9A-F]{32}/g, '$entityset/ID');
   return isChange ? text.replaceAll(/"__TIMESTAMP":"[^"]*"/g, '"__TIMESTAMP":""') : text;
 }
 
-/** Where two values differ and how; nothing when they are equal. */
+/** Describes where two values differ; `undefined` if they are equal. */
 function difference(a: unknown, b: unknown, path: string): string | undefined {
   if (isDeepStrictEqual(a, b)) return undefined;
   if (isObject(a) && isObject(b)) {

@@ -1,11 +1,12 @@
 /**
- * Measures what connections cost that are kept open: 10,000 clients of one process, each of which asks, waits, and asks again.
+ * Measures the cost of open connections: 10,000 clients of one process, each of which sends a
+ * request, waits, and sends the next one.
  *
  *   npm run bench:connections -- [--rounds 5] [--seconds 3]
  *
- * How to read the table: megabytes that are resident after each step, and kilobytes that each of the open connections has added
- * to those before the first. The last line: requests a second by 32 more clients, to those of a server without such a crowd, one
- * after the other; the median of so many rounds.
+ * How to read the table: resident megabytes after each step, and kilobytes that each open
+ * connection has added since the start. The last line: requests per second of 32 more clients,
+ * divided by those of a server without the open connections; the median of the rounds.
  */
 import { chooseCores } from './cores.js';
 import { type Random, seededRandom } from './data/random.js';
@@ -20,10 +21,10 @@ import { aligned } from './table.js';
 
 const crowd = 10_000;
 const rows = 100_000;
-/** Clients that connect or ask at the same time. */
+/** Clients that connect or send a request at the same time. */
 const busy = 32;
 
-/** What each of the crowd asks for, one after the other. */
+/** The requests of each client, one after the other. */
 const steps: readonly { readonly name: string; readonly path: (random: Random) => string }[] = [
   { name: 'each has asked for an entity', path: one },
   ...Array.from({ length: 4 }, (_, time) => ({ name: `and again, ${time + 2} times`, path: one })),
@@ -67,7 +68,7 @@ async function measure(): Promise<void> {
   console.log(`requests a second beside them: ${median(ratios).toFixed(2)} of those without`);
 }
 
-/** @returns the connections, which are open still */
+/** @returns the connections, which are still open */
 async function tellSteps(server: Server): Promise<readonly RawConnection[]> {
   const random = seededRandom(5);
   const connections: RawConnection[] = [];

@@ -14,25 +14,26 @@ import type { VariantName } from './variants.js';
 export interface ContestSettings {
   readonly rounds: number;
   readonly load: LoadSettings;
-  /** Where the servers run. */
+  /** The processor cores of the servers. */
   readonly place: Place;
 }
 
-/** What the databases hold. */
+/** The number of employees in the databases. */
 export interface Ground {
   readonly variant: VariantName;
   readonly rows: number;
-  /** The database that the servers have copies of. */
+  /** The database that is copied for each server. */
   readonly filled: string;
 }
 
-/** Seconds, in which V8 compiles what runs often. */
+/** Seconds of warm-up, in which V8 compiles the frequent code. */
 const warmUpSeconds = 2;
 
 /**
- * Starts the servers, compares their answers to one kind of request and measures it: servers and databases are fresh for
- * each kind, so that none pays for what another one left behind.
- * @param peer another product, which has requests of its own; what it cannot do is told and left out
+ * Starts the servers, compares their answers to one kind of request and measures it. Servers and
+ * databases are fresh for each kind, so that no earlier measurement has an effect.
+ * @param peer another product with its own requests; those without an equivalent are reported and
+ *   skipped
  */
 export async function contest(
   files: readonly ServerFiles[],
@@ -62,7 +63,7 @@ export async function contest(
   }
 }
 
-/** @returns nothing when it cannot do what is asked, or answers something else */
+/** @returns nothing if it has no equivalent, or answers something else */
 async function startPeer(
   files: ServerFiles,
   [first]: readonly Contestant[],
@@ -78,13 +79,13 @@ async function startPeer(
     await measure(server, request, peer.context, { ...load, seconds: warmUpSeconds });
     return peer;
   } catch (error) {
-    console.error(`  ${files.name} is left out: ${error instanceof Error ? error.message : ''}`);
+    console.error(`  ${files.name} is skipped: ${error instanceof Error ? error.message : ''}`);
     await server?.stop();
     return undefined;
   }
 }
 
-/** Makes a server ready for requests of a kind. */
+/** Prepares a server for one kind of request. */
 export async function contextOf(
   server: Server,
   request: BenchRequest,

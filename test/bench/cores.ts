@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Which cores the server and the load run on, so that neither takes time from the other; `undefined` where processes cannot be
- * bound to cores.
- * @param count cores that the server gets
+ * The cores for the server and for the load, so that neither slows the other; `undefined` if the
+ * system cannot bind processes to cores.
+ * @param count number of cores for the server
  */
 export function chooseCores(
   count = 1,
@@ -17,7 +17,7 @@ export function chooseCores(
   return { server: server.join(), load: load.map(String) };
 }
 
-/** The command that runs another one on some cores. */
+/** The command that runs another command on certain cores. */
 export function pinned(
   cores: string | undefined,
   command: string,

@@ -72,8 +72,9 @@ process.once('exit', () => {
 });
 
 /**
- * A database with the schema that a generated server makes, filled with so many employees. It is kept from run to run, and
- * made anew when the schema or the data have changed. Nobody may write to it: {@link copyDatabase} gives one of your own.
+ * A database with the schema of a generated server and that many employees. It is kept between
+ * runs, and created again when the schema or the data have changed. Do not write to it;
+ * {@link copyDatabase} returns a copy.
  */
 export async function filledDatabase(script: string, rows: number): Promise<string> {
   mkdirSync(folder, { recursive: true });
@@ -91,7 +92,10 @@ export async function filledDatabase(script: string, rows: number): Promise<stri
   return filled;
 }
 
-/** A copy to be written to, which nobody else gets; it is gone when this process ends or asks for the same name again. */
+/**
+ * A copy for writing, for one user. It is removed when this process ends or requests the same name
+ * again.
+ */
 export function copyDatabase(filled: string, name: string): string {
   const copy = join(folder, `${name}-${process.pid}.sqlite`);
   removeDatabase(copy);

@@ -1,17 +1,18 @@
 /**
- * Measures the generator as a whole process, on models of 30, 300 and 1,000 dataclasses with 20 attributes each, and what
- * somebody waits for who works on a server.
+ * Measures the generator as a whole process, on models of 30, 300 and 1,000 dataclasses with 20
+ * attributes each, and the waiting times of a developer who works on a server.
  *
  *   npm run bench:generate
  *   npm run bench:generate -- --only-loop
  *
- * How to read the first table: seconds that the first run into an empty folder takes, and a second one that finds nothing to
- * change; medians of three. The milliseconds for a dataclass, without what a model of one takes, stay the same where the time
- * grows linearly.
+ * How to read the first table: seconds of the first run into an empty folder, and of a second one
+ * that finds nothing to change; medians of three. The milliseconds per dataclass, without the time
+ * for a model of one, are constant if the time grows linearly.
  *
- * The second table is in seconds: the build (`tsc`) of a new server, again after a change in a file of class code, and after one
- * in the model; from the model to a server that listens, in an empty folder and after a change in the model that was built
- * before; and from a change of class code to the next server that listens under `npm run dev`.
+ * The second table is in seconds: the build (`tsc`) of a new server, after a change of class code,
+ * and after a change of the model; the time from the model to a listening server, in an empty
+ * folder and after a change of a built model; and the time from a change of class code to the next
+ * listening server under `npm run dev`.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -145,7 +146,7 @@ function modelWithClass(size: number, type: 'string' | 'number'): string {
 /** `npm run dev` without npm. */
 async function measureRestart(output: string, classFile: string): Promise<number> {
   const watched = await listening(output, [tsx, 'watch', 'src/main.ts']);
-  // It looks at a file some time after it was loaded.
+  // It watches a file only some time after loading it.
   await sleep(1_000);
   const begin = performance.now();
   appendFileSync(classFile, '// changed\n');
@@ -157,7 +158,7 @@ async function measureRestart(output: string, classFile: string): Promise<number
 
 interface ListeningServer {
   readonly milliseconds: number;
-  /** Ends when it listens once more. */
+  /** Resolves when it listens again. */
   readonly again: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }

@@ -10,8 +10,9 @@ import { type VariantName, variants } from './variants.js';
 
 /**
  * Generates and compiles the server of a variant, in `.tmp/bench/<variant>`.
- * @param before a built checkout of another version, whose server is compiled in `.tmp/bench/before-<variant>`
- * @returns what Node has to run
+ * @param before a built checkout of another version, whose server is compiled in
+ *   `.tmp/bench/before-<variant>`
+ * @returns the file that Node runs
  */
 export function compileServer(
   name: VariantName,
@@ -39,8 +40,8 @@ export function compileServer(
 }
 
 /**
- * Generates, compiles and starts the server of a variant on a database of its own that is filled already. For the scripts of
- * this folder that look at the generated server alone: `measure.ts` puts load on it.
+ * Generates, compiles and starts the server of a variant on a filled database of its own, for the
+ * scripts of this folder that measure only the generated server; `measure.ts` sends the load.
  */
 export async function startGenerated(
   options: {

@@ -4,9 +4,9 @@ const trials = 5;
 const pauseMilliseconds = 2_000;
 
 /**
- * Tries again what failed, and tells so: a machine that has other things to do must not end a run of hours.
- * @param what is tried, as it is told
- * @throws Error when every trial fails; its message is that of the last one
+ * Retries failed work and logs it, so that a busy machine does not end a run of hours.
+ * @param what name of the work for the log
+ * @throws Error if every attempt fails, with the last message
  */
 export async function insist<T>(what: string, act: () => Promise<T>): Promise<T> {
   for (let trial = 1; ; trial += 1) {
@@ -17,7 +17,7 @@ export async function insist<T>(what: string, act: () => Promise<T>): Promise<T>
       if (trial === trials) {
         throw new Error(`${what} failed ${trials} times, at last: ${reason}`, { cause: error });
       }
-      console.error(`  ${what} failed and is measured again: ${reason}`);
+      console.error(`  ${what} failed and is repeated: ${reason}`);
       await setTimeout(pauseMilliseconds);
     }
   }

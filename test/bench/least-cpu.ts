@@ -9,16 +9,17 @@ import { RawConnection } from './raw-connection.js';
 import type { BenchRequest } from './requests.js';
 
 const rounds = 25;
-/** Processor time of a slice. */
+/** Length of a slice in processor time. */
 const sliceMicroseconds = 25_000;
-/** The kernel adds up a thread's time when the thread goes to sleep. */
+/** The kernel updates the time of a thread when the thread sleeps. */
 const settlingMilliseconds = 3;
 const connectionCount = 8;
 
 /**
- * Processor time of each server for a request, in microseconds: the least of many short slices, in which the servers take
- * turns. Whatever else the machine does only adds to a slice, and some slices are undisturbed: this tells more than a median
- * where a machine is shared. Nothing where the system does not tell processor times.
+ * Processor time per request of each server, in microseconds: the minimum of many short slices, in
+ * which the servers take turns. Other work on the machine only makes a slice longer, and some
+ * slices are undisturbed, so on a shared machine the minimum is more precise than a median.
+ * `undefined` if the system does not report processor times.
  */
 export async function leastCpu(
   contestants: readonly Contestant[],
@@ -71,10 +72,10 @@ class Sliced {
     return this.contestant.server.name;
   }
 
-  /** How many requests take about as long as a slice shall; one for each connection at least. */
+  /** The number of requests for one slice; at least one for each connection. */
   async fittingSize(): Promise<number> {
     let size = this.connectionCount * 4;
-    // Again, since what has run a few times only takes longer.
+    // Repeated, because code that has run only a few times is slower.
     for (let trial = 0; trial < 3; trial += 1) {
       const time = await this.slice(size);
       if (time === undefined) continue;
@@ -83,13 +84,15 @@ class Sliced {
     return size;
   }
 
-  /** @returns microseconds a request, of a slice that did not fail; nothing where they cannot be told */
+  /**
+   * @returns microseconds per request, of a slice without failures; `undefined` if they are unknown
+   */
   slice(size: number): Promise<number | undefined> {
     return insist(`${this.name} at ${this.request.name}`, async () => {
       try {
         return await this.#sliceOnce(size);
       } catch (error) {
-        // Nobody gives back what the failed requests were changing.
+        // Failed requests do not return the employees that they were changing.
         this.changing = await changingOf(this.contestant, this.request, this.random);
         throw error;
       }
@@ -98,7 +101,7 @@ class Sliced {
 
   async #sliceOnce(size: number): Promise<number | undefined> {
     const { server, context } = this.contestant;
-    // New ones: a server closes those that had nothing to do while it was not its turn.
+    // New connections: a server closes idle ones while it is not its turn.
     const connections = await Promise.all(
       Array.from({ length: this.connectionCount }, () =>
         RawConnection.open(server.origin, context.headers ?? {}),

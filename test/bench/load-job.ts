@@ -1,6 +1,6 @@
 import type { ChangeKind } from './changes.js';
 
-/** A request that is sent: by POST when it has a body and no method. */
+/** A request. With a body and without a method it is a POST. */
 export interface SentRequest {
   readonly method?: 'POST' | 'PATCH';
   readonly path: string;
@@ -8,20 +8,23 @@ export interface SentRequest {
   readonly body?: string;
 }
 
-/** Whose way of changing entities is spoken. */
+/** The product whose format of changes is used. */
 export type ServiceName = 'own' | 'cap';
 
-/** What one process of load is told to do. */
+/** The job of one load process. */
 export interface LoadJob {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent over `RawConnection`, which costs less: for servers that answer faster than two processes of autocannon ask. */
+  /**
+   * Whether to send over `RawConnection`, which costs less, for servers that are faster than two
+   * processes of autocannon.
+   */
   readonly isRaw?: true;
-  /** What is sent, one after the other and then from the start again. */
+  /** The requests, sent one after the other and repeatedly. */
   readonly requests: readonly SentRequest[];
-  /** What is changed instead. */
+  /** The changes to send instead. */
   readonly change?: LoadedChange;
 }
 
@@ -29,18 +32,18 @@ export interface LoadedChange {
   readonly kind: ChangeKind;
   readonly service: ServiceName;
   readonly seed: number;
-  /** Employees that no other process changes. */
+  /** The employees that only this process changes. */
   readonly keys: readonly number[];
 }
 
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
-  /** Answers that were not 200, and connections that broke. */
+  /** Answers other than 200, and broken connections. */
   readonly failures: number;
-  /** How many of the failures have which cause. */
+  /** The number of failures by cause. */
   readonly causes: Readonly<Record<string, number>>;
-  /** How many answers took how long, by `latencyStep`. */
+  /** The number of answers by duration, in steps of `latencyStep`. */
   readonly latencies: readonly (readonly [step: number, count: number])[];
 }
 

@@ -1,4 +1,4 @@
-/** One process of load: its job comes as JSON on stdin, and what it measured goes to stdout as JSON. */
+/** A load process: reads its job as JSON from stdin, and writes the results as JSON to stdout. */
 import { text } from 'node:stream/consumers';
 import autocannon, { type Request, type Result } from 'autocannon';
 import { capChanges } from './cap/cap-changes.js';
@@ -7,13 +7,13 @@ import { type Random, seededRandom } from './data/random.js';
 import { latencyStep, type LoadJob, type LoadResult, type SentRequest } from './load-job.js';
 import { RawConnection } from './raw-connection.js';
 
-/** Seconds: a machine that is busy with other things does not make a failure. */
+/** Seconds, so that a busy machine does not cause failures. */
 const timeout = 60;
 
 const job = JSON.parse(await text(process.stdin)) as LoadJob;
 process.stdout.write(JSON.stringify(await (job.isRaw === true ? putRawLoad : putLoad)(job)));
 
-/** The first answer that is not 200 ends it. */
+/** The first answer other than 200 ends the run. */
 async function putRawLoad({
   url,
   connections,

@@ -2,7 +2,10 @@ import type { Result } from './result.js';
 import type { Figures, Ratio, Summary } from './report.js';
 import { figure } from './table.js';
 
-/** A run of the bench as a table for README.md. Pairs of figures are those of the generated server and of the yardstick. */
+/**
+ * A run of the bench as a table for README.md. In pairs of figures, the first is the generated
+ * server's and the second is the yardstick's.
+ */
 export function markdown(result: Result & { readonly picture: string }): string {
   const { database, node, rounds, seconds, results, picture } = result;
   const on = database === 'postgres' ? 'PostgreSQL, ' : '';

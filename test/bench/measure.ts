@@ -8,18 +8,18 @@ import type { Server } from './server.js';
 export interface LoadSettings {
   readonly seconds: number;
   readonly random: Random;
-  /** Each gets a process of its own; one that may run anywhere when there are none. */
+  /** Each core gets one load process; without known cores there is one process. */
   readonly cores: readonly string[];
 }
 
 const requestCount = 1_000;
-/** Each process of load asks for their stamps first. */
+/** Each load process reads the stamps first. */
 const changedCount = 200;
 
 /**
- * Puts one kind of request on a server. What has failures does not count: it is told, and measured again;
- * for longer where nothing was answered.
- * @throws Error when it fails again and again
+ * Measures one kind of request on a server. A measurement with failures is reported and repeated,
+ * for a longer time if nothing was answered.
+ * @throws Error if it fails repeatedly
  */
 export function measure(
   server: Server,
@@ -56,7 +56,7 @@ async function measureOnce(
   return putLoad(server, jobs, cores);
 }
 
-/** Each process of load changes employees of its own. */
+/** Each load process changes its own employees. */
 function changeOf(
   { change: kind, service = 'own' }: BenchRequest,
   { key }: RequestContext,

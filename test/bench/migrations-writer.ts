@@ -1,6 +1,7 @@
 /**
- * Writes to the table of `migrations.ts` until its parent ends: as a server does, a transaction for each change of one row, and
- * a new row with every tenth. Tells on demand how long the longest one has waited, and how many there were.
+ * Writes to the table of `migrations.ts` until its parent ends: like a server, one transaction for
+ * each change of one row, and a new row with every tenth. Reports on demand the longest wait and
+ * the number of changes.
  *
  *   node migrations-writer.js <DATABASE_URL> <rows>
  */
@@ -25,7 +26,7 @@ for (let count = 0; ; count += 1) {
   await write(1 + Math.floor(Math.random() * Number(rows)), count);
   state.longest = Math.max(state.longest, performance.now() - start);
   state.writes += 1;
-  // The change that waits when a step ends belongs to that step.
+  // A change that waits at the end of a step counts for that step.
   if (state.isAsked) process.send?.({ longest: state.longest, writes: state.writes });
   state.isAsked = false;
   await sleep(pauseMilliseconds);

@@ -1,11 +1,12 @@
 /**
- * Measures what changes of a model cost that has many data, and how long others that write wait meanwhile.
+ * Measures the time of schema changes on large tables, and how long other writers wait meanwhile.
  *
  *   npm run bench:migrations -- [--scale 1m]
  *
- * Each change is made by `node dist/src/migrate.js`, while another process changes rows of the same table, one after the other.
- * How to read the table: seconds from the start of the command to its end, and the longest time that one of these changes took.
- * PostgreSQL is that of the tests, which does not wait for the disk, or the one that POSTGRES_TEST_URL names.
+ * Each change is made by `node dist/src/migrate.js`, while another process changes rows of the same
+ * table, one after the other. How to read the table: seconds from the start of the command to its
+ * end, and the longest duration of one of these changes. PostgreSQL is that of the tests, which
+ * does not wait for the disk, or the one of POSTGRES_TEST_URL.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -213,7 +214,7 @@ function migrate(script: string, url: string): number {
   return run(process.execPath, [script], { cwd: folder, env });
 }
 
-/** What the writer has noted since it was told to begin. */
+/** The records of the writer since the start of the step. */
 async function told(writer: ChildProcess): Promise<{ longest: number; writes: number }> {
   writer.send('tell');
   const [answer] = (await once(writer, 'message')) as [{ longest: number; writes: number }];

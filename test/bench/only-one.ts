@@ -6,8 +6,8 @@ const file = join(work, 'running');
 let isHeld = false;
 
 /**
- * Makes sure that no other bench runs in this folder until this process ends: it would take the files of this one away, and
- * both would measure each other.
+ * Makes sure that no other bench runs in this folder until this process ends: it would delete the
+ * files of this one, and each would disturb the measurements of the other.
  * @throws Error that names the process that runs
  */
 export function beTheOnlyOne(): void {
@@ -25,7 +25,7 @@ export function beTheOnlyOne(): void {
   });
 }
 
-/** Nothing, too, when the process that wrote the file has ended without removing it. */
+/** Also `undefined` if the process that wrote the file has ended without removing it. */
 function runningProcess(): number | undefined {
   try {
     const pid = Number(readFileSync(file, 'utf8'));

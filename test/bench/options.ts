@@ -8,14 +8,14 @@ export interface Options {
   readonly rounds: number;
   /** Length of one measurement. */
   readonly seconds: number;
-  /** Employees in the databases; `undefined` for as many as each kind of request asks for. */
+  /** Employees in the databases; `undefined` for the default of each kind of request. */
   readonly rows: number | undefined;
   readonly requests: readonly BenchRequest[];
   /** A major version of Node other than the one that runs the bench. */
   readonly node: string | undefined;
-  /** A built checkout of another version, whose server is measured too. */
+  /** A built checkout of another version, whose server is also measured. */
   readonly before: string | undefined;
-  /** SAP CAP is installed and measured, too. */
+  /** Whether SAP CAP is installed and also measured. */
   readonly cap: boolean;
 }
 
@@ -25,7 +25,7 @@ const scales: Readonly<Record<string, number>> = {
   '1m': 1_000_000,
 };
 
-/** @throws Error that names the option which cannot be used */
+/** @throws Error that names the invalid option */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -69,7 +69,7 @@ function positive(option: string, text: string): number {
   return value;
 }
 
-/** A scale, or a number of employees of one's own. */
+/** A named scale, or a number of employees. */
 function rowsOf(scale: string): number {
   const rows = scales[scale.toLowerCase()];
   if (rows !== undefined) return rows;
@@ -79,7 +79,7 @@ function rowsOf(scale: string): number {
   );
 }
 
-/** `R10` stands for `R10.or` and its like, too. */
+/** `R10` also selects `R10.or` and `R10.except`. */
 function named(list: string): BenchRequest[] {
   return list.split(',').flatMap((name) => {
     const found = requests.filter((each) => each.name === name || each.name.startsWith(`${name}.`));

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 
 /** Root of the package; this file runs from `.tmp/bench/dist`. */
 export const root = resolve(import.meta.dirname, '../../..');
-/** Everything that the bench makes. */
+/** The folder of all files that the bench creates. */
 export const work = join(root, '.tmp/bench');
 /** In a checkout. */
 export const compilerPath = 'dist/generator/cli/main.js';

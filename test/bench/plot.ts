@@ -7,12 +7,14 @@ const right = 64;
 const width = 720;
 const top = 56;
 
-/** Colours that can be read on a white page and on a dark one, where the page does not choose for the picture. */
+/**
+ * Colours that are readable on light and dark pages, because the picture does not know the page.
+ */
 const colours = { text: '#6e7781', bar: '#2f81f7', spread: '#8b949e', line: '#d29922' } as const;
 
 /**
- * The ratios as bars, a picture without a background: one for each kind of request, a line where the yardstick is, and a
- * thin stroke between which values half of the rounds lie.
+ * The ratios as bars without a background: one for each kind of request, a line for the yardstick,
+ * and a thin stroke for the middle half of the rounds.
  */
 export function plot({ node, rounds, results }: Result): string {
   const longest = Math.max(1.2, ...results.map(({ ratio }) => ratio.quartiles[1]));

@@ -1,7 +1,7 @@
 import type { Prepared } from './requests.js';
 import type { Server } from './server.js';
 
-/** Makes a set of employees for each filter; of all of them where there is none. */
+/** Creates an entity set of employees for each filter, or of all employees without one. */
 export async function makeSets(
   { name, origin }: Server,
   filters: readonly (string | undefined)[],
@@ -17,7 +17,7 @@ export async function makeSets(
   return { sets };
 }
 
-/** Logs in, and answers the header that tells the session. */
+/** Logs in, and returns the header with the session. */
 export async function logIn({ name, origin }: Server): Promise<Prepared> {
   const response = await fetch(`${origin}/rest/$directory/login`, {
     method: 'POST',

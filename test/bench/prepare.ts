@@ -8,7 +8,7 @@ import { root, work } from './places.js';
 import type { ServerFiles } from './server.js';
 import type { VariantName } from './variants.js';
 
-/** Servers of one variant on one scale, each with the database that it would get. */
+/** Servers of one variant on one scale, each with its database. */
 export interface Field {
   readonly variant: VariantName;
   readonly rows: number;
@@ -17,7 +17,7 @@ export interface Field {
   readonly servers: readonly Omit<ServerFiles, 'database'>[];
 }
 
-/** Makes fields, and each of what they are made of once. */
+/** Prepares servers, and each of their parts once. */
 export class Preparation {
   readonly node: string;
   readonly #folder: string;
@@ -86,11 +86,11 @@ export class Preparation {
     return script;
   }
 
-  /** Another Node has packages of its own: a server runs from a copy that finds those. */
+  /** Another version of Node needs its own packages: a server runs from a copy that finds them. */
   placed(script: string): string {
     if (this.#folder === work) return script;
     const folders = relative(work, script).split('/');
-    // A server as a whole: it finds the runtime beside its package.json.
+    // A whole server, which finds the runtime next to its package.json.
     const compiled = join(...folders.slice(0, Math.max(1, folders.indexOf('dist'))));
     const copy = join(this.#folder, compiled);
     rmSync(copy, { recursive: true, force: true });
@@ -112,7 +112,7 @@ function installNode(folder: string, major: string): string {
     });
   };
   install([`node@${major}`]);
-  // Under the new Node already, which decides the binary that better-sqlite3 brings.
+  // Installed with the new Node, which decides the binary of better-sqlite3.
   install(['better-sqlite3@13', 'kysely@0.29', 'fastify@5', 'jose@6', 'pg@8']);
   return join(binaries, 'node');
 }

@@ -1,9 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of a clock tick, in which the kernel tells processor times: Linux knows no other value where Node runs. */
+/**
+ * Milliseconds of a clock tick, the unit of processor times in the kernel. On Linux it is always
+ * this value.
+ */
 const tickMilliseconds = 10;
 
-/** Processor time of a process and all it started, those that ended included; nothing where there is no `/proc`. */
+/**
+ * Processor time of a process and its descendants, including ended ones; `undefined` without
+ * `/proc`.
+ */
 export function cpuMilliseconds(pid: number): number | undefined {
   return sum(pid, (each) => {
     const stat = readFileSync(`/proc/${each}/stat`, 'utf8');
@@ -17,8 +23,8 @@ export function cpuMilliseconds(pid: number): number | undefined {
 }
 
 /**
- * Processor time of each thread that a process and those it started have now, exactly, in nanoseconds; nothing where there is no
- * `/proc`.
+ * Exact processor time in nanoseconds of each live thread of a process and its descendants;
+ * `undefined` without `/proc`.
  */
 export function threadTimes(pid: number): ReadonlyMap<string, number> | undefined {
   const times = new Map<string, number>();
@@ -32,7 +38,10 @@ export function threadTimes(pid: number): ReadonlyMap<string, number> | undefine
   return told === undefined ? undefined : times;
 }
 
-/** What passed between two of them, in nanoseconds; nothing where a thread has ended, whose last part nobody tells. */
+/**
+ * The difference between two measurements in nanoseconds; `undefined` if a thread has ended,
+ * because its last part is unknown.
+ */
 export function passed(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,
@@ -43,7 +52,7 @@ export function passed(
   return total;
 }
 
-/** Resident memory of a process and all it started; nothing where there is no `/proc`. */
+/** Resident memory of a process and its descendants; `undefined` without `/proc`. */
 export function residentMegabytes(pid: number): number | undefined {
   return sum(pid, (each) => {
     const status = readFileSync(`/proc/${each}/status`, 'utf8');
@@ -61,7 +70,7 @@ function sum(pid: number, measure: (pid: number) => number): number | undefined 
   }
 }
 
-/** Each thread has a list of the processes that it started. */
+/** Each thread has a list of its child processes. */
 function children(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')

@@ -1,12 +1,14 @@
 /**
- * Measures what several processes bring: cheap reads of the generated server by one process and by two, side by side, with
- * and without a session and an entity set, which the two of them share.
+ * Measures the gain of several processes: cheap reads of the generated server with one process and
+ * with two, in the same rounds, with and without a session and an entity set, which both processes
+ * share.
  *
  *   npm run bench:processes -- [--scale 100k] [--rounds 5] [--seconds 3]
  *
- * How to read the table: medians over the rounds. `gain` is requests a second by two processes to those by one, of each round,
- * since both were measured at about the same time; of those the median. `cpu gain` is what the processor times allow, two cores
- * to one: twice the time of one process for a request by that of two, which other work on the machine disturbs less.
+ * How to read the table: medians over the rounds. `gain` is requests per second with two processes
+ * divided by those with one, computed for each round. `cpu gain` is the gain that the processor
+ * times allow on two cores: twice the time per request with one process, divided by that with two.
+ * Other work on the machine disturbs it less.
  */
 import { chooseCores } from './cores.js';
 import { type Random, seededRandom } from './data/random.js';
@@ -89,7 +91,7 @@ async function startAll(variant: VariantName, rows: number): Promise<readonly Se
     counts.map((count) =>
       Server.start(
         { name: `${count}`, script, database, env: { PROCESSES: `${count}`, MAX_WAIT: '60000' } },
-        // One has a core that the other does not use at the time.
+        // Each has a core that the other does not use at the time.
         { cores: chooseCores(count)?.server },
       ),
     ),

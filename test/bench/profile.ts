@@ -1,10 +1,12 @@
 /**
- * Shows where the generated server and the yardsticks spend their processor time under one kind of request.
+ * Shows where the generated server and the yardsticks spend their processor time for one kind of
+ * request.
  *
  *   npm run bench:profile -- --only R7 [--database postgres] [--seconds 5] [--scale 100k] [--node 24]
  *
- * How to read the tables: microseconds a request that a function itself takes, without those that it calls; what is native
- * (SQLite, sockets) stands with the place that calls it. The profiles are kept in `.tmp/bench/profiles` for Chrome's tools.
+ * How to read the tables: microseconds per request of a function itself, without the functions that
+ * it calls. Native code (SQLite, sockets) is listed with its caller. The profiles are kept in
+ * `.tmp/bench/profiles` for Chrome's tools.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

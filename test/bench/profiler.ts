@@ -1,6 +1,7 @@
 /**
- * Loaded into a server before its own modules (`node --import`): the signal SIGUSR2 begins a profile of the processor, and
- * ends it at the next time, written to the file that `PROFILE` names. So the start of the server is not in it.
+ * Loaded into a server before its own modules (`node --import`). The first SIGUSR2 starts a CPU
+ * profile, the second one writes it to the file that `PROFILE` names. So the profile does not
+ * include the start of the server.
  */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';

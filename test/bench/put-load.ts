@@ -6,27 +6,28 @@ import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
 import { work } from './places.js';
 import type { Server } from './server.js';
 
-/** One server under one kind of request for some seconds. */
+/** The result of one server under one kind of request for some seconds. */
 export interface Sample {
   readonly requests: number;
   readonly requestsPerSecond: number;
   readonly medianMilliseconds: number;
   readonly p99Milliseconds: number;
-  /** Answers that were not 200, and connections that broke. */
+  /** Answers other than 200, and broken connections. */
   readonly failures: number;
-  /** How many of them have which cause, as a text. */
+  /** The number of them by cause, as a text. */
   readonly causes: string;
-  /** Processor time of the server for a request; nothing where the system does not tell. */
+  /** Processor time of the server per request; `undefined` if the system does not report it. */
   readonly cpuMicroseconds: number | undefined;
-  /** Memory of the server at the end; nothing where the system does not tell. */
+  /** Memory of the server at the end; `undefined` if the system does not report it. */
   readonly residentMegabytes: number | undefined;
 }
 
 const execute = promisify(execFile);
 
 /**
- * Puts load on a server: each job from a process of its own, on a core of its own where there are cores (`chooseCores`). Two
- * calls may run at the same time, each with its own kind of request; the processor time is then that of both.
+ * Sends load to a server, with a process for each job, each on its own core if there are enough
+ * (`chooseCores`). Two calls may run at the same time, each with its own kind of request; the
+ * processor time is then that of both.
  */
 export async function putLoad(
   server: Server,

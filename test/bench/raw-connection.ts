@@ -1,12 +1,15 @@
 import { connect, type Socket } from 'node:net';
 import type { SentRequest } from './load-job.js';
 
-/** Milliseconds that an answer may take. */
+/** Timeout of an answer, in milliseconds. */
 const patience = 60_000;
 
 const endOfHead = '\r\n\r\n';
 
-/** A connection that is kept open and has one request under way: hardly any work of its own disturbs what it measures. */
+/**
+ * A keep-alive connection with one pending request. It costs so little that it hardly disturbs the
+ * measurement.
+ */
 export class RawConnection {
   #received: Buffer[] = [];
   #waiting:
@@ -45,7 +48,7 @@ export class RawConnection {
 
   /**
    * @returns the body
-   * @throws Error when the answer is not 200
+   * @throws Error if the answer is not 200
    */
   ask({ path, body }: SentRequest): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -65,7 +68,7 @@ export class RawConnection {
     this.socket.destroy();
   }
 
-  /** Servers of the bench tell the length of what they send. */
+  /** The servers of the bench send Content-Length. */
   #answer(): void {
     const [first] = this.#received;
     if (first === undefined) return;

@@ -1,16 +1,16 @@
 import type { Sample } from './put-load.js';
 import type { BenchRequest } from './requests.js';
 
-/** Samples of one kind of request by the server's name, in the order of the rounds. */
+/** The samples of one kind of request by server, in the order of the rounds. */
 export interface Measured {
   readonly request: BenchRequest;
   readonly rows: number;
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
-  /** Microseconds a request by the server's name, from short slices. */
+  /** Microseconds per request by server, from short slices. */
   readonly leastCpu: Readonly<Record<string, number>> | undefined;
 }
 
-/** A ratio of each round: the one in the middle, and how far most of them lie apart. */
+/** The ratios of the rounds: their median and their spread. */
 export interface Ratio {
   readonly median: number;
   /** A quarter of the rounds is below, a quarter above. */
@@ -27,13 +27,16 @@ export interface Summary {
   /** Medians of the rounds. */
   readonly servers: Readonly<Record<string, Figures>>;
   readonly yardstick: string;
-  /** Requests a second of the generated server by those of the yardstick. */
+  /** Requests per second of the generated server, divided by those of the yardstick. */
   readonly ratio: Ratio;
-  /** Microseconds a request by the server's name: the least of many short slices. */
+  /** Microseconds per request by server: the minimum of many short slices. */
   readonly leastCpu: Readonly<Record<string, number>> | undefined;
-  /** That of the thriftier server written by hand by that of the generated server: more than 1 is better than by hand. */
+  /**
+   * The processor time of the cheaper server written by hand, divided by that of the generated
+   * server: more than 1 is better than by hand.
+   */
   readonly cpuRatio: number | undefined;
-  /** The same two ratios by the server of another version, where that is measured. */
+  /** The same two ratios against the server of another version, if that is measured. */
   readonly before: { readonly ratio: Ratio; readonly cpuRatio: number | undefined } | undefined;
 }
 
@@ -73,7 +76,7 @@ export function summarize({ request, rows, samples, leastCpu }: Measured): Summa
   };
 }
 
-/** Round by round: what disturbs the machine for longer than a round disturbs both. */
+/** Round by round: a disturbance that is longer than a round affects both. */
 function ratioOf(generated: readonly Sample[], byHand: readonly Sample[]): Ratio {
   const ratios = generated.flatMap((each, round) => {
     const other = byHand[round];
@@ -108,7 +111,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** Between the two nearest values, where none lies exactly there. */
+/** Interpolates between the two nearest values. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const place = (sorted.length - 1) * part;

@@ -6,28 +6,28 @@ import { logIn, makeSets } from './preparations.js';
 import type { Server } from './server.js';
 import type { VariantName } from './variants.js';
 
-/** A kind of request that is measured. */
+/** A measured kind of request. */
 export interface BenchRequest {
   readonly name: string;
   readonly title: string;
   readonly variant: VariantName;
-  /** Employees in the database, unless the bench is told otherwise. */
+  /** The default number of employees in the database. */
   readonly rows: number;
-  /** How many requests are under way at the same time. */
+  /** The number of concurrent requests. */
   readonly connections: number;
-  /** How many times as long it is measured as the others, since few are answered in that time; once when absent. */
+  /** The factor of the measuring time, for requests of which few are answered; 1 by default. */
   readonly times?: number;
-  /** Employees are changed, instead of something being read. */
+  /** The change of employees, for requests that do not read. */
   readonly change?: ChangeKind;
-  /** How changes are told; as the protocol does when absent. */
+  /** The format of changes; by default that of the protocol. */
   readonly service?: ServiceName;
-  /** Makes what the requests need, on each server by itself. */
+  /** Prepares what the requests need, separately on each server. */
   readonly prepare?: (server: Server, rows: number) => Promise<Prepared>;
-  /** Another one at each call. */
+  /** Returns another request with each call. */
   readonly request: (random: Random, context: RequestContext) => SentRequest;
 }
 
-/** What a server has been made ready with. */
+/** The result of the preparation of a server. */
 export interface Prepared {
   readonly headers?: Readonly<Record<string, string>>;
   /** IDs of entity sets. */
@@ -36,11 +36,11 @@ export interface Prepared {
 
 export interface RequestContext extends Prepared {
   readonly rows: number;
-  /** An employee that the requests may ask for. */
+  /** An employee that the requests may read. */
   readonly key: (random: Random) => number;
 }
 
-/** Pages are taken from the beginning: how deep pages cost is another question. */
+/** Pages are near the beginning; deep pages are measured separately. */
 const pages = 20;
 
 const usual = { variant: 'plain', rows: 100_000, connections: 32 } as const;
@@ -196,7 +196,7 @@ const further: readonly BenchRequest[] = [
   },
 ];
 
-/** R1 to R4 and R7 again, by somebody who has logged in. */
+/** R1 to R4 and R7 again, by a user who has logged in. */
 function again(name: string, variant: VariantName, who: string): readonly BenchRequest[] {
   return everyday
     .filter((each) => ['R1', 'R2', 'R3', 'R4', 'R7'].includes(each.name))

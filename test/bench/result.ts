@@ -13,7 +13,7 @@ import { plot } from './plot.js';
 import type { Summary } from './report.js';
 import { requests } from './requests.js';
 
-/** What a run of the bench measured, as it is kept. */
+/** The stored result of a run of the bench. */
 export interface Result {
   /** SQLite when absent. */
   readonly database?: DatabaseKind;
@@ -29,8 +29,8 @@ const measured = join(work, 'results');
 const kept = 'test/bench/results';
 
 /**
- * Keeps a result until the next one on the same Node, as JSON and as a picture. Kinds of requests that the next one did not
- * measure stay as they are, if those were measured alike.
+ * Stores a result as JSON and as a picture until the next run on the same version of Node. Results
+ * of requests that the next run does not measure stay, if the measurements are comparable.
  */
 export function saveResult(result: Result): void {
   mkdirSync(measured, { recursive: true });

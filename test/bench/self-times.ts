@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** As much of a `.cpuprofile` as is read. */
+/** The part of a `.cpuprofile` that this module reads. */
 interface Profile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
@@ -20,13 +20,13 @@ interface ProfileNode {
 
 export interface SelfTime {
   readonly place: string;
-  /** Of all the time in which there was something to do. */
+  /** As a part of all busy time. */
   readonly part: number;
 }
 
 /**
- * What each function of a profile takes by itself, the most first. The profiler's clock goes on while another process has the
- * core, so that its times say little, but their parts do.
+ * The self time of each function of a profile, in descending order. The clock of the profiler
+ * includes time in which another process has the core, so only the proportions are meaningful.
  */
 export function selfTimes(file: string): readonly SelfTime[] {
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile;
@@ -46,7 +46,7 @@ export function selfTimes(file: string): readonly SelfTime[] {
     .sort((a, b) => b.part - a.part);
 }
 
-/** A native function is told with its caller. */
+/** A native function is listed with its caller. */
 function placeOf(node: ProfileNode, parents: ReadonlyMap<number, ProfileNode>): string {
   const { functionName, url, lineNumber } = node.callFrame;
   const name = functionName === '' ? '(anonymous)' : functionName;

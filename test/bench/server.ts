@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { pinned } from './cores.js';
 import { cpuMilliseconds, residentMegabytes, threadTimes } from './process-tree.js';
 
-/** What Node runs as a server, on which database. */
+/** The program of a server, and its database. */
 export interface ServerFiles {
   readonly name: string;
   readonly script: string;
   readonly args?: readonly string[];
   /** A file of SQLite, or the URL of another database. */
   readonly database: string;
-  /** Where it runs; here when absent. */
+  /** Where it runs; by default in this process's environment. */
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -25,7 +25,7 @@ export interface Place {
   readonly cores?: string | undefined;
 }
 
-/** A server that runs as a process of its own. */
+/** A server in a separate process. */
 export class Server {
   private constructor(
     readonly name: string,
@@ -35,8 +35,8 @@ export class Server {
   ) {}
 
   /**
-   * Resolves when it listens, on a port that was free.
-   * @throws Error with what it printed when it does not
+   * Resolves when it listens on a free port.
+   * @throws Error with its output if it does not listen
    */
   static async start(files: ServerFiles, place: Place = {}): Promise<Server> {
     const { node = process.execPath, options = [], cores } = place;
@@ -78,19 +78,22 @@ export class Server {
   }
 
   /**
-   * Processor time that it used so far, with the processes that it started, in milliseconds; nothing where the system does
-   * not tell.
+   * Processor time so far, including child processes, in milliseconds; `undefined` if the system
+   * does not report it.
    */
   cpuMilliseconds(): number | undefined {
     return cpuMilliseconds(this.pid);
   }
 
-  /** The same for short times: exact, but of threads and processes that live. */
+  /** The same for short times: exact, but only of live threads and processes. */
   threadTimes(): ReadonlyMap<string, number> | undefined {
     return threadTimes(this.pid);
   }
 
-  /** Memory that it and the processes it started take now; nothing where the system does not tell. */
+  /**
+   * Present memory of the server and its child processes; `undefined` if the system does not report
+   * it.
+   */
   residentMegabytes(): number | undefined {
     return residentMegabytes(this.pid);
   }
@@ -102,7 +105,7 @@ async function origin(name: string, child: ChildProcess): Promise<string> {
     printed += String(chunk);
     const found = /listening on (?:\{ url: ')?(http:\/\/[^/\s']+)/.exec(printed)?.[1];
     if (found === undefined) continue;
-    // What it prints from now on must not fill the pipe.
+    // Later output must not fill the pipe.
     child.stdout?.resume();
     return found.replace('localhost', '127.0.0.1');
   }

@@ -1,12 +1,12 @@
 import { type Agent, request } from 'node:http';
 
-/** What the acts of one client share. */
+/** The state that the acts of one client share. */
 export interface Soaked {
   readonly port: number;
   readonly agent: Agent;
-  /** Of a user who may do everything. */
+  /** The session of a user with all privileges. */
   cookie: string | undefined;
-  /** Keys of companies that this client has made, and may drop. */
+  /** Keys of companies that this client has created and may delete. */
   readonly made: number[];
   count: number;
 }
@@ -15,7 +15,7 @@ interface Asked {
   readonly method?: 'GET' | 'POST';
   readonly body?: string | Buffer;
   readonly cookie?: string | undefined;
-  /** The connection is cut after so many bytes of the answer. */
+  /** The connection is closed after this many bytes of the answer. */
   readonly cutAfter?: number;
 }
 
@@ -25,7 +25,7 @@ interface Told {
   readonly cookie: string | undefined;
 }
 
-/** One thing that a client does. */
+/** One action of a client. */
 type Act = (soaked: Soaked) => Promise<unknown>;
 
 function ask(soaked: Soaked, path: string, asked: Asked = {}): Promise<Told> {
@@ -59,13 +59,13 @@ function ask(soaked: Soaked, path: string, asked: Asked = {}): Promise<Told> {
       },
     );
     sent.on('error', end);
-    // Some clients go away before there is an answer.
+    // Some clients disconnect before the answer.
     if (cutAfter === 0) setTimeout(() => sent.destroy(), Math.random() * 3);
     sent.end(body);
   });
 }
 
-/** What an answer tells that is used further; nothing where it is an error. */
+/** The part of an answer that later requests use; `undefined` for an error. */
 interface Answered {
   readonly ID?: number | string;
   readonly __STAMP?: number;
@@ -90,7 +90,7 @@ function word(): string {
 
 const attributes = ['name', 'city', 'founded', 'revenue', 'active', 'label', 'ID'];
 
-/** A filter of a shape that hardly any other has, of one to six comparisons. */
+/** A filter with one to six comparisons, nearly always with a new structure. */
 function anyFilter(): string {
   const comparisons = Array.from({ length: 1 + below(6) }, () => {
     const name = attributes[below(attributes.length)] ?? 'ID';
@@ -129,7 +129,7 @@ const write: Act = async (soaked) => {
   soaked.made.push(made.ID);
   const change = { __KEY: made.ID, __STAMP: made.__STAMP, revenue: below(1e6) };
   await ask(soaked, update, { body: JSON.stringify(change) });
-  // A stamp that is not the entity's any more.
+  // An outdated stamp.
   if (below(5) === 0) await ask(soaked, update, { body: JSON.stringify(change) });
   while (soaked.made.length > 20) {
     await ask(soaked, `/rest/Company(${soaked.made.shift() ?? 0})?$method=delete`, {
@@ -138,13 +138,13 @@ const write: Act = async (soaked) => {
   }
 };
 
-/** The password of `mia`, who may do everything. */
+/** The password of `mia`, who has all privileges. */
 export const password = 'soaked through';
 
 const logIn: Act = async (soaked) => {
   const body = JSON.stringify(['mia', password]);
   const { cookie } = await ask(soaked, '/rest/$directory/login', { body, cookie: undefined });
-  // Half of the sessions before are left to end by themselves.
+  // Half of the former sessions are left to expire.
   if (soaked.cookie !== undefined && below(2) === 0) {
     await ask(soaked, '/rest/$directory/logout', { method: 'POST' });
   }
@@ -165,7 +165,7 @@ const upload: Act = async (soaked) => {
 
 const lock: Act = async (soaked) => {
   const key = 1 + below(500);
-  // A guest who locks has a session from then on, which nobody ends.
+  // A guest who locks an entity gets a session, which nobody ends.
   const cookie = below(2) === 0 ? undefined : soaked.cookie;
   await ask(soaked, `/rest/Company(${key})?$lock=true`, { cookie });
   if (below(2) === 0) await ask(soaked, `/rest/Company(${key})?$lock=false`, { cookie });
@@ -201,7 +201,7 @@ const goAway: Act = async (soaked) => {
   await ask(soaked, '/rest/Company?$method=update', { body, cutAfter: 0 });
 };
 
-/** What clients do, each so often beside the others. */
+/** The actions of clients, with their frequencies. */
 const acts: readonly (readonly [times: number, act: Act])[] = [
   [30, (soaked) => ask(soaked, `/rest/Company(${1 + below(500)})`)],
   [20, (soaked) => ask(soaked, `/rest/Company?$filter=${anyFilter()}&$top=${1 + below(50)}`)],
@@ -221,7 +221,7 @@ const acts: readonly (readonly [times: number, act: Act])[] = [
 ];
 const times = acts.reduce((sum, [often]) => sum + often, 0);
 
-/** Does one thing after the other until the time is up. */
+/** Runs one action after the other until the time is over. */
 export async function soak(soaked: Soaked, isOver: () => boolean): Promise<void> {
   await logIn(soaked);
   while (!isOver()) {

@@ -8,8 +8,9 @@ import { compiler, root, typescript, work } from './places.js';
 import { password, soak, type Soaked } from './soak-acts.js';
 
 /**
- * Puts mixed load on the server of `examples/staff` for so many minutes, and prints once a minute what it holds: after a
- * collection of garbage, so that what grows from line to line is a leak. Limits are low, so that all caps are reached early.
+ * Sends mixed load to the server of `examples/staff` for some minutes, and prints its memory once a
+ * minute. It collects garbage first, so a number that grows from line to line is a leak. Limits are
+ * low, so that all of them are reached early.
  *
  *     node .tmp/bench/dist/soak.js [minutes] [clients]
  */
@@ -25,7 +26,7 @@ const limits = {
   MAX_GUEST_SESSIONS: '500',
 };
 
-/** Runs in the server: answers SIGUSR2 with a line of what is held, in bytes. */
+/** Runs in the server: answers SIGUSR2 with a line about its memory, in bytes. */
 const teller = `
 process.on('SIGUSR2', () => {
   gc();
@@ -80,7 +81,7 @@ class Server {
   }
 }
 
-/** Generates and compiles the example's server with the class code of the example, and makes its user. */
+/** Generates and compiles the server of the example with its class code, and creates its user. */
 function prepare(): string {
   rmSync(project, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
@@ -131,7 +132,7 @@ for (let minute = 0; minute <= minutes; minute += 1) {
 }
 await soaking;
 for (const { agent } of all) agent.destroy();
-// What is left when all that waits for an end has ended.
+// The memory after all timeouts have passed.
 await setTimeout(70_000);
 console.log(line(minutes + 1, 0, await server.memory()));
 server.stop();

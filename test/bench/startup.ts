@@ -1,13 +1,14 @@
 /**
- * Measures how servers of many dataclasses start: models of 30 and 300 dataclasses with 20 attributes each, built as their own
- * `npm run build` does it.
+ * Measures how servers of many dataclasses start: models of 30 and 300 dataclasses with 20
+ * attributes each, built as their own `npm run build` does it.
  *
  *   npm run bench:startup
  *   npm run bench:startup -- --node 24
  *
- * How to read the table: milliseconds from the start of the process to the line that it listens, and to the first answer, on an
- * empty file and on one that has the schema; processor time up to that answer, which says more on a machine that does other
- * things; megabytes that are resident five seconds later. Medians of five starts, but for the empty file.
+ * How to read the table: milliseconds from the start of the process to the line with its address,
+ * and to the first answer, on an empty file and on one with the schema; processor time up to that
+ * answer, which is more precise on a busy machine; resident megabytes five seconds later. Medians
+ * of five starts, except for the empty file.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +47,7 @@ for (const size of [30, 300]) {
 }
 console.log(aligned([['dataclasses', 'listens ms', 'answers ms', 'cpu ms', 'MB'], ...rows]));
 
-/** @returns what Node has to run */
+/** @returns the file that Node runs */
 function build(size: number): string {
   const model = join(folder, `${size}.yaml`);
   const project = join(folder, String(size));

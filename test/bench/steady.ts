@@ -1,11 +1,13 @@
 /**
- * Measures how steady a server stays: how long one entity by key takes (R1) when nothing else runs, beside one client that has
- * a filter without an index run in a loop (R12), and beside one whose filter has 500 conditions that no index serves.
+ * Measures how long one entity by key takes (R1) when nothing else runs, next to a client that runs
+ * a filter without an index in a loop (R12), and next to one whose filter has 500 conditions
+ * without an index.
  *
  *   npm run bench:steady -- [--scale 1m] [--rounds 3] [--seconds 5]
  *
- * How to read the table: medians over the rounds, in milliseconds. `p99 to quiet` is of each round, since all three were
- * measured at about the same time; of those the median. `scans` are those of the other client that ended, a second.
+ * How to read the table: medians over the rounds, in milliseconds. `p99 to quiet` is the ratio to
+ * the quiet server, computed for each round. `scans` is the number of finished requests of the
+ * other client per second.
  */
 import { chooseCores } from './cores.js';
 import { type Random, seededRandom } from './data/random.js';
@@ -18,7 +20,7 @@ import { requests } from './requests.js';
 import type { Server } from './server.js';
 import { aligned } from './table.js';
 
-/** Clients that ask for one entity each. */
+/** Clients that read one entity each. */
 const connections = 8;
 
 interface Round {
@@ -28,7 +30,7 @@ interface Round {
 
 interface Beside {
   readonly name: string;
-  /** What the other client asks for; none when there is no other. */
+  /** The request of the other client; none if there is no other client. */
   readonly request: ((random: Random) => SentRequest) | undefined;
 }
 
@@ -42,7 +44,7 @@ try {
 
 async function steady(): Promise<void> {
   const { rows = 1_000_000, rounds, seconds } = readOptions(process.argv.slice(2));
-  // A core for what is short, and one for what takes long.
+  // A core for short requests, and one for long ones.
   const cores = chooseCores(2);
   const server = await startGenerated({ rows, cores: cores?.server });
   const random = seededRandom(11);
@@ -103,7 +105,7 @@ function r12(rows: number): (random: Random) => SentRequest {
   return (random) => found.request(random, { rows, key: () => 1 });
 }
 
-/** The values are such that no condition is true, and none is the same again. */
+/** No condition is true, and no value is used twice. */
 function conditions(random: Random): SentRequest {
   const each = Array.from({ length: 500 }, (_, index) => `salary=${-index}.${random.below(1_000)}`);
   return { path: `/rest/Employee?$filter=${encodeURIComponent(each.join(' or '))}` };

@@ -33,12 +33,12 @@ function ratioText({ median, quartiles: [low, high] }: Ratio): string {
   return `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
 }
 
-/** Three digits that tell something. */
+/** Three significant digits. */
 export function figure(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
-/** Cells in columns, at the right. */
+/** Cells in right-aligned columns. */
 export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
   const line = (row: readonly string[]): string =>

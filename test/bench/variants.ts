@@ -1,8 +1,11 @@
-/** What the generated servers of the bench have beside `model.yaml`: class code, roles, restrictions. */
+/**
+ * Additions to `model.yaml` for the generated servers of the bench: class code, roles,
+ * restrictions.
+ */
 export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict';
 
 export interface Variant {
-  /** Added at the end of `model.yaml`, which ends with the attributes of Employee. */
+  /** Appended to `model.yaml`, which ends with the attributes of Employee. */
   readonly model: string;
   /** Files of the user, by their path in the project. */
   readonly files: Readonly<Record<string, string>>;
@@ -15,7 +18,7 @@ const functions = `
         salaryList: { exposed: true, params: { count: integer }, returns: 'object[]' }
 `;
 
-/** One function that is a single statement, and one that has entities in its hands. */
+/** One function that is a single statement, and one that works with entities. */
 const selectionClass = `import { EmployeeSelectionBase, type JsonObject } from '../generated/api.js';
 
 export class EmployeeSelection extends EmployeeSelectionBase {
@@ -50,7 +53,7 @@ const login = `export function login(user: string): Promise<{ userName: string; 
 }
 `;
 
-/** Most employees are seen; the value comes from who asks. */
+/** Most employees are visible; the value comes from the session. */
 const restrictedClass = `import { EmployeeBase, type Restriction, type Session } from '../generated/api.js';
 
 export class Employee extends EmployeeBase {

@@ -1,10 +1,12 @@
 /**
- * Measures comparisons of vectors: the generated server over HTTP, and other ways to compare in the same database.
+ * Measures comparisons of vectors: the generated server over HTTP, and other ways to compare in the
+ * same database.
  *
  *   npm run bench:vectors -- [--scale 100k] [--rounds 5]
  *
- * How to read the tables: the median of the rounds in milliseconds, for so many vectors of 384 numbers. Each round asks for
- * another vector, so that nothing is remembered. The second table counts the rows of one filter by a statement alone.
+ * How to read the tables: the median of the rounds in milliseconds, for vectors of 384 numbers.
+ * Each round uses another vector, so that no cache has an effect. The second table counts the rows
+ * of one filter by a single statement.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -95,7 +97,7 @@ interface Line {
   readonly milliseconds: number;
 }
 
-/** About as far from each other as texts are in practice. */
+/** With distances similar to those of real texts. */
 function randomVector(): number[] {
   return Array.from({ length: dimensions }, () => Number((Math.random() * 2 - 1).toFixed(8)));
 }

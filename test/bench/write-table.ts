@@ -1,6 +1,6 @@
 /**
- * Writes what the last runs of the bench measured into README.md beside the bench, a table for each Node, and keeps their
- * figures and pictures in `results/` beside the bench.
+ * Writes the results of the last runs into README.md of this folder, a table for each version of
+ * Node, and copies their figures and pictures to `results/`.
  *
  *   npm run bench:table
  */
@@ -15,7 +15,7 @@ const end = '<!-- /bench -->';
 
 const results = keepResults();
 if (results.length === 0) {
-  console.error('There is nothing to write yet: npm run bench measures.');
+  console.error('There are no results yet: run npm run bench first.');
   process.exit(1);
 }
 const file = join(root, 'test/bench/README.md');

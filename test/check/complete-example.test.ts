@@ -5,13 +5,13 @@ import { expectProblems } from './expect-problems.js';
 
 const yaml = readFileSync(new URL('models/complete.yaml', import.meta.url), 'utf8');
 
-describe('the complete example', () => {
-  it('is free of problems', () => {
+describe('The complete example', () => {
+  it('has no problems', () => {
     const model = expectProblems({ yaml }, []);
     expect(model).toBeDefined();
   });
 
-  it('becomes the whole model, its defaults filled in', async () => {
+  it('becomes the whole model with its defaults', async () => {
     const model = expectProblems({ yaml }, []);
     if (model === undefined) return;
     await expect(serializeModel(model)).toMatchFileSnapshot('models/complete.snapshot');

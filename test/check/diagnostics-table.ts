@@ -12,7 +12,7 @@ export function diagnosticsTable(): string {
   return ['| code | severity | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** The document with the table between its markers, which are put at the end when they are not there. */
+/** The document with the table between its markers, which are appended if they are missing. */
 export function withTable(document: string, table: string): string {
   const [start, stop] = [document.indexOf(begin), document.indexOf(end)];
   const section = `${begin}\n${table}\n${end}`;

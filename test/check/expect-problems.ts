@@ -6,16 +6,16 @@ import type { Model } from '../../generator/model/model.js';
 
 export interface Expected {
   readonly code: Code;
-  /** The marker at which the problem begins; the start of the file when left out. */
+  /** The marker at which the problem begins; by default the start of the file. */
   readonly at?: string;
-  /** Text that the message or its help must hold. */
+  /** Text that the message or its help must contain. */
   readonly says?: string;
 }
 
 export interface Given {
-  /** With markers such as `<<here>>` before what is at fault. */
+  /** With markers such as `<<here>>` before the error. */
   readonly yaml: string;
-  /** Files beside the model, with markers too. */
+  /** Files next to the model, with markers too. */
   readonly beside?: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ interface Marked {
   readonly markers: ReadonlyMap<string, number>;
 }
 
-/** Codes that some test has expected and got, to be held against the table of messages. */
+/** Codes that a test has expected and got, for a comparison with the table of messages. */
 export const metCodes = new Set<string>();
 
 /** Removes the markers from a text and returns their positions. */

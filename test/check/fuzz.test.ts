@@ -29,7 +29,7 @@ const words = [
 
 const isPublishedShape = new Ajv({ strict: false }).compile(modelSchema);
 
-/** Holds a text against what every answer of the checks promises. */
+/** Checks a text, and that the answer keeps what every answer promises. */
 function check(text: string | Uint8Array): void {
   const readBeside = (path: string): string | undefined =>
     path === 'Company' ? complete : undefined;
@@ -37,7 +37,7 @@ function check(text: string | Uint8Array): void {
   const { problems, value, sources } = checkModel(input);
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   expect(value === undefined).toBe(hasErrors);
-  // What an editor would underline is never let through.
+  // An error that an editor would underline is always reported.
   if (value !== undefined) expect(isPublishedShape(parse(String(text)))).toBe(true);
   for (const { code, origin, message } of problems) {
     expect(messages).toHaveProperty([code]);
@@ -55,7 +55,7 @@ describe('checks never throw', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check));
   });
 
-  it('over trees that look like models', () => {
+  it('for trees that look like models', () => {
     const word = fc.constantFrom(...words);
     const scalar = fc.oneof(word, fc.boolean(), fc.integer(), fc.double(), fc.constant(null));
     const { tree } = fc.letrec((tie) => ({
@@ -83,7 +83,7 @@ describe('checks never throw', () => {
     );
   });
 
-  it('over the complete example with a word replaced, a line lost or characters changed', () => {
+  it('for the complete example with a word replaced, a line removed or characters changed', () => {
     const lines = complete.split('\n');
     const replaced = fc
       .tuple(fc.nat(lines.length - 1), fc.nat(10), fc.constantFrom(...words))

@@ -5,7 +5,7 @@ import { MissingDriver } from '../../generator/check/missing-driver.js';
 it.each([
   ['is not installed', () => thrown(`Cannot find module 'better-sqlite3'\nRequire stack:`)],
   ['has no binary', () => Database],
-])('a driver that %s is told, with what to do', (_what, load) => {
+])('A driver that %s is reported with the command that installs it', (_what, load) => {
   expect(() => openProbe(load)).toThrow(MissingDriver);
   expect(() => openProbe(load)).toThrow(/npm install-scripts approve better-sqlite3/);
   expect(() => openProbe(load)).not.toThrow(/\n/);

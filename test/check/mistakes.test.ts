@@ -59,7 +59,7 @@ const codes: readonly Expected['code'][] = [
   'roles/unknown-privilege',
 ];
 
-it('tells every mistake of a model in one run, each at its place', () => {
+it('A model with many mistakes has all of them reported in one run, each at its place', () => {
   const expected = codes.map((code, index) => ({
     code,
     at: `c${String(index + 1).padStart(2, '0')}`,

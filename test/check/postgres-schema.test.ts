@@ -32,7 +32,7 @@ async function run(statement: string): Promise<readonly unknown[]> {
   }
 }
 
-/** Other names in the place of those that are too long for PostgreSQL. */
+/** Shorter names instead of those that are too long for PostgreSQL. */
 function shortened(text: string): string {
   const names: string[] = [];
   return text.replaceAll(/[\p{L}\p{N}_]+/gu, (name) => {
@@ -52,7 +52,7 @@ describePostgres('the schema for PostgreSQL of a model that is sound', () => {
     'support/models/names.yaml',
     'support/models/staff.yaml',
     'support/models/people.yaml',
-  ])('of %s is made, and found again', async (file) => {
+  ])('is created for %s, and a second start finds nothing to change', async (file) => {
     const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
     const sound = modelOf(
       shortened(text).replace(/^name:/m, 'database: [sqlite, postgres]\nname:'),
@@ -61,12 +61,12 @@ describePostgres('the schema for PostgreSQL of a model that is sound', () => {
     for (const { table } of sound.dataclasses) {
       expect(await run(`select * from "${table.replaceAll('"', '""')}"`)).toEqual([]);
     }
-    // Whoever removes the stamp has the schema compared as a whole.
+    // Without the stamp, the whole schema is compared.
     await run(`delete from "__datastore" where "name" = 'schema'`);
     await open(sound);
   });
 
-  it('takes tables that bear the names that PostgreSQL would draw', async () => {
+  it('allows table names that PostgreSQL would give to indexes and sequences itself', async () => {
     const sound = modelOf(
       `drs: 1\nname: test\ndatabase: postgres\ndataclasses:\n${['A', 'A_pkey', 'A_ID_seq', '_A']
         .map((name) => `  ${name}: { attributes: { ${key} } }`)
@@ -76,7 +76,7 @@ describePostgres('the schema for PostgreSQL of a model that is sound', () => {
     expect(await run('select * from "A_pkey", "A_ID_seq", "_A"')).toEqual([]);
   });
 
-  it('gives indexes short names of their own', async () => {
+  it('has unique index names that are short enough for PostgreSQL', async () => {
     const long = 'a'.repeat(50);
     const attributes = [
       key,
@@ -91,7 +91,7 @@ describePostgres('the schema for PostgreSQL of a model that is sound', () => {
     expect(found).toHaveLength(3);
   });
 
-  it('has indexes that serve an order in which nothing comes first', () => {
+  it('has indexes that serve an order with nulls first', () => {
     const attributes = [key, 'name: { type: integer, indexed: true }'];
     const sound = modelOf(
       `drs: 1\nname: test\ndatabase: postgres\ndataclasses:\n  A: { attributes: { ${attributes.join(', ')} } }`,

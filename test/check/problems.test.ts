@@ -12,7 +12,7 @@ import { expectProblems, metCodes } from './expect-problems.js';
 
 const families = {
   'the file': fileCases,
-  shape: shapeCases,
+  'the shape of the file': shapeCases,
   names: nameCases,
   'storage attributes': storageCases,
   'computed attributes and aliases': computedCases,
@@ -24,7 +24,7 @@ const families = {
 };
 
 for (const [family, cases] of Object.entries(families)) {
-  describe(family, () => {
+  describe(`Problems are reported for ${family}:`, () => {
     for (const { name, expected, ...given } of cases) {
       it(name, () => {
         expectProblems(given, expected);
@@ -35,7 +35,7 @@ for (const [family, cases] of Object.entries(families)) {
 
 const nothingBeside = (): undefined => undefined;
 
-describe('bytes', () => {
+describe('The bytes of a model file', () => {
   it('must be UTF-8', () => {
     const text = Uint8Array.from([0x61, 0x3a, 0x20, 0xff, 0x0a]);
     const { problems } = checkModel({ file: 'm.yaml', text, readBeside: nothingBeside });
@@ -50,7 +50,7 @@ describe('bytes', () => {
   });
 });
 
-describe('aliases', () => {
+describe('The aliases of a model file', () => {
   it('cannot make a small file large', () => {
     const lines = ['a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]'];
     for (let level = 1; level < 12; level += 1) {
@@ -66,12 +66,12 @@ describe('aliases', () => {
   });
 });
 
-describe('the table of messages', () => {
-  it('has a case for each of its codes', () => {
+describe('The table of messages', () => {
+  it('has a test case for each code', () => {
     expect([...metCodes].toSorted()).toEqual(Object.keys(messages).toSorted());
   });
 
-  it('speaks in whole sentences', () => {
+  it('holds whole sentences', () => {
     for (const { meaning } of Object.values(messages)) expect(meaning).toMatch(/^\S.*\.$/);
   });
 });

@@ -11,12 +11,12 @@ import { Datastore } from '../../runtime/class/datastore.js';
 import { Entity } from '../../runtime/class/entity.js';
 import { EntitySelection } from '../../runtime/class/selection.js';
 
-/** Names of what instances of a class have from it; private members have none. */
+/** The names of the members of a class, without private ones. */
 function membersOf(prototype: object): string[] {
   return Object.getOwnPropertyNames(prototype).sort();
 }
 
-describe('names that models cannot use are those of the members of the base classes', () => {
+describe('The names that models cannot use are the members of the base classes:', () => {
   it.each([
     ['entity', Entity.prototype, entityMembers],
     ['selection', EntitySelection.prototype, selectionMembers],
@@ -28,7 +28,7 @@ describe('names that models cannot use are those of the members of the base clas
 
   it('singleton', () => {
     const reserved = new Set(functionNames.singleton);
-    // An object with a method of this name would be taken for a promise.
+    // `await` would treat an object with a method of this name as a promise.
     reserved.delete('then');
     expect([...reserved].sort()).toEqual(membersOf(Singleton.prototype));
   });

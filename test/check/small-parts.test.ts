@@ -3,8 +3,8 @@ import { dayOf, momentOf } from '../../generator/check/values.js';
 import { outsideOneExpression } from '../../generator/check/expression-text.js';
 import { createSuggest, editDistance } from '../../generator/check/near-name.js';
 
-describe('near names', () => {
-  it('count slips of the pen', () => {
+describe('Similar names', () => {
+  it('are found by the number of typing errors', () => {
     const table = [
       ['', 'abc', 3],
       ['abc', 'abc', 0],
@@ -15,7 +15,7 @@ describe('near names', () => {
     for (const [a, b, distance] of table) expect(editDistance(a, b)).toBe(distance);
   });
 
-  it('are offered only when they are near', () => {
+  it('are suggested only when they are similar enough', () => {
     const suggest = createSuggest();
     const names = ['Company', 'Employee', 'ID'];
     expect(suggest('company', names)).toBe('did you mean Company?');
@@ -25,22 +25,22 @@ describe('near names', () => {
     expect(suggest('x'.repeat(10_000), names)).toBeUndefined();
   });
 
-  it('stop when there is too much to look for', () => {
+  it('are no longer searched when there is too much to compare', () => {
     const suggest = createSuggest();
     const names = Array.from({ length: 250_000 }, (_, index) => `name${index}`);
     expect(suggest('nme7', names)).toBeUndefined();
   });
 });
 
-describe('dates', () => {
-  it('are days of the calendar', () => {
+describe('Dates', () => {
+  it('must exist in the calendar', () => {
     expect(dayOf('2024-02-29')).toBe('2024-02-29');
     for (const text of ['2026-02-29', '2026-13-01', '2026-1-1', '2026-01-01T00:00:00Z', 'x']) {
       expect(dayOf(text)).toBeUndefined();
     }
   });
 
-  it('are moments in UTC', () => {
+  it('are read in UTC', () => {
     expect(momentOf('2026-01-31')).toBe('2026-01-31T00:00:00.000Z');
     expect(momentOf('2026-01-31T10:20')).toBe('2026-01-31T10:20:00.000Z');
     expect(momentOf('2026-01-31T10:20:30.5+02:00')).toBe('2026-01-31T08:20:30.500Z');
@@ -50,8 +50,8 @@ describe('dates', () => {
   });
 });
 
-describe('expressions', () => {
-  it('may hold anything inside texts and quoted names', () => {
+describe('Expressions', () => {
+  it('may contain any character inside texts and quoted names', () => {
     for (const text of [
       "'--;/*)'",
       '"a;b"',
@@ -63,7 +63,7 @@ describe('expressions', () => {
     }
   });
 
-  it('cannot leave their parentheses', () => {
+  it('cannot close a parenthesis that they did not open', () => {
     for (const text of [
       '1)',
       '1) (',

@@ -31,7 +31,7 @@ function modelOf(text: string): Model {
   return sound;
 }
 
-/** Makes the tables, and lets the database read every expression and check of them. */
+/** Creates the tables, and makes the database parse every expression and check in them. */
 function make(sound: Model): void {
   for (const statement of sqliteSchema(sound)) {
     expect(() => database.exec(statement), statement).not.toThrow();
@@ -44,7 +44,7 @@ function make(sound: Model): void {
   expect(database.pragma('foreign_key_check')).toEqual([]);
 }
 
-describe('the schema of a model that is sound', () => {
+describe('The schema of a model without problems', () => {
   it.each([
     'golden/features/model.yaml',
     'golden/hostile-names/model.yaml',
@@ -52,7 +52,7 @@ describe('the schema of a model that is sound', () => {
     'support/models/names.yaml',
     'support/models/staff.yaml',
     'check/models/complete.yaml',
-  ])('of %s is made', (file) => {
+  ])('is created for %s', (file) => {
     const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
     make(modelOf(text));
   });
@@ -100,14 +100,14 @@ describe('the schema of a model that is sound', () => {
       ],
     );
 
-  it.each(odd)('with %s is made', (line) => {
+  it.each(odd)('is created with %s', (line) => {
     const lines = line.startsWith('self: { to: A, onDelete')
       ? [line, 'selves: { to: A, many: true, inverse: self }']
       : [line];
     make(modelOf(attributes(lines.map((each) => each.replace(/^true:/, '"true":')))));
   });
 
-  it.each(['string', 'uuid', 'integer', 'number'])('with keys of type %s is made', (type) => {
+  it.each(['string', 'uuid', 'integer', 'number'])('is created with keys of type %s', (type) => {
     const relations =
       'b: { to: B, inverse: as }, bs: { to: B, many: true, inverse: a }, x: { type: string, indexed: true }';
     make(
@@ -120,12 +120,15 @@ describe('the schema of a model that is sound', () => {
     );
   });
 
-  it.each(Array.from({ length: 30 }, (_, seed) => seed))('of the random model %i', (seed) => {
-    make(randomModel(new Random(seed)).model);
-  });
+  it.each(Array.from({ length: 30 }, (_, seed) => seed))(
+    'is created for the random model %i',
+    (seed) => {
+      make(randomModel(new Random(seed)).model);
+    },
+  );
 });
 
-describe('a model whose schema the database would refuse', () => {
+describe('A model whose schema the database would refuse', () => {
   it.each([
     'a: { type: string, enum: ["\\0", x] }',
     'a: { type: number, enum: [.inf] }',
@@ -134,7 +137,7 @@ describe('a model whose schema the database would refuse', () => {
     'a: { type: number, enum: [1e999] }',
     'a: { type: string, column: "\\0" }',
     'a: { type: string, maxLength: .inf }',
-  ])('with %s is refused', (line) => {
+  ])('is reported by the check: %s', (line) => {
     expect(checked(attributes([line]))).toBeUndefined();
   });
 });

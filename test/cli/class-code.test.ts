@@ -11,12 +11,12 @@ const after = companyModel({
   entity: 'hire: { params: { at: date }, returns: number }, fire: { returns: number }',
 });
 
-/** A world in memory with the real compiler, whose server was generated once. */
+/** A world in memory with the real compiler and a generated server. */
 async function generated(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
       check: (input) => lazyCompiler.check(input),
-      // The runtime is large, and no part of this.
+      // The runtime is large, and not part of this test.
       emit: async (model, input) =>
         (
           await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })
@@ -35,7 +35,7 @@ function text(world: FakeWorld, file = path): string | undefined {
   return world.disk.tree('')[file.slice(1)];
 }
 
-describe('the command line and the classes of users', () => {
+describe('drs-gen with classes of the user', () => {
   it('changes no byte where the model is the same', async () => {
     const world = await generated();
     world.disk.put(path, `// mine\r\n${text(world) ?? ''}`);
@@ -46,7 +46,7 @@ describe('the command line and the classes of users', () => {
     expect((await world.run('model.yaml -o server --check')).code).toBe(0);
   });
 
-  it('adds what the model gets, and tells what differs, with both places', async () => {
+  it('adds new members of the model, and reports differences with both places', async () => {
     const world = await generated();
     const old = text(world);
     world.disk.put('/home/model.yaml', after);
@@ -79,7 +79,7 @@ describe('the command line and the classes of users', () => {
     expect((await world.run('model.yaml -o server --check')).code).toBe(0);
   });
 
-  it('tells it as JSON', async () => {
+  it('reports the same as JSON', async () => {
     const world = await generated();
     world.disk.put('/home/model.yaml', after);
     const { out } = await world.run('model.yaml -o server --json');
@@ -97,7 +97,7 @@ describe('the command line and the classes of users', () => {
     });
   });
 
-  it('writes nothing at all beside a file that is no TypeScript', async () => {
+  it('writes nothing at all when a file is not valid TypeScript', async () => {
     const world = await generated();
     world.disk.put('/home/model.yaml', after);
     world.disk.put(path, 'export class CompanyEntity {{\n');
@@ -112,7 +112,7 @@ describe('the command line and the classes of users', () => {
     expect([code, JSON.parse(out)]).toEqual([3, expect.objectContaining({ ok: false })]);
   });
 
-  it('writes nothing with a warning, where warnings are errors', async () => {
+  it('writes nothing with a warning when warnings are errors', async () => {
     const world = await generated();
     world.disk.put(
       '/home/model.yaml',
@@ -124,7 +124,7 @@ describe('the command line and the classes of users', () => {
     expect([code, world.disk.tree('')]).toEqual([1, tree]);
   });
 
-  it('writes a file anew that the user deleted', async () => {
+  it('writes a file again that the user deleted', async () => {
     const world = await generated();
     const old = text(world);
     await world.disk.removeFile(path);
@@ -132,7 +132,7 @@ describe('the command line and the classes of users', () => {
     expect(text(world)).toBe(old);
   });
 
-  it('leaves a class of another folder alone that is not ours yet', async () => {
+  it('does not change a class in a folder that drs-gen has not written to yet', async () => {
     const world = await generated();
     world.disk.put('/home/other/src/classes/CompanyEntity.ts', 'export {};\n');
     const tree = world.disk.tree('');
@@ -140,7 +140,7 @@ describe('the command line and the classes of users', () => {
     expect([code, world.disk.tree('')]).toEqual([3, tree]);
   });
 
-  it('takes nothing from a user who saves the file at the same moment', async () => {
+  it('loses nothing when the user saves the file at the same moment', async () => {
     const world = await generated();
     world.disk.put('/home/model.yaml', after);
     const saved = '// saved meanwhile\n';
@@ -165,7 +165,7 @@ describe('the command line and the classes of users', () => {
 
 const classes = 'home/server/src/classes/';
 
-/** Moves a file of class code as an editor does, which mends its import too. */
+/** Moves a file of class code like an editor, which also updates its import. */
 async function move(world: FakeWorld, to: string): Promise<void> {
   const depth = '../'.repeat(to.split('/').length);
   const moved = (text(world) ?? '').replace('../generated/', `${depth}generated/`);
@@ -177,9 +177,9 @@ function classFilesOf(world: FakeWorld): readonly string[] {
   return Object.keys(world.disk.tree('')).filter((each) => each.startsWith(classes));
 }
 
-describe('a class file that was moved', () => {
+describe('A class file that was moved', () => {
   it.each(['company/CompanyEntity.ts', 'company.entity.ts', 'a/b/everything.ts'])(
-    'is used and added to where it is: %s',
+    'is used and extended in its new place: %s',
     async (to) => {
       const world = await generated();
       await move(world, to);
@@ -210,7 +210,7 @@ describe('a class file that was moved', () => {
     },
   );
 
-  it('may hold several classes, or be passed on by an index', async () => {
+  it('may hold several classes, or be re-exported by an index file', async () => {
     const world = await generated();
     await move(world, 'company/CompanyEntity.ts');
     world.disk.put(`/${classes}index.ts`, `export * from './company/CompanyEntity.js';\n`);
@@ -239,7 +239,7 @@ export class Company extends api.CompanyBase {
     );
   });
 
-  it('is an error beside another one with the same class, with both places', async () => {
+  it('is an error when another file has the same class; both places are reported', async () => {
     const world = await generated();
     const stub = text(world) ?? '';
     world.disk.put(
@@ -257,7 +257,7 @@ export class Company extends api.CompanyBase {
     }
   });
 
-  it('is not a class of the same name that extends something else, nor a class that is not exported', async () => {
+  it('is not recognized by a class of the same name that extends something else or is not exported', async () => {
     const world = await generated();
     world.disk.put(`/${classes}other.ts`, 'export class CompanyEntity extends Array {}\n');
     world.disk.put(
@@ -269,7 +269,7 @@ export class Company extends api.CompanyBase {
     expect(world.disk.tree('')).toEqual(tree);
   });
 
-  it('gets no stub beside it while it is no TypeScript', async () => {
+  it('gets no second stub while it is not valid TypeScript', async () => {
     const world = await generated();
     await move(world, 'company/CompanyEntity.ts');
     const broken = `/${classes}company/CompanyEntity.ts`;

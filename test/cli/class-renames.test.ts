@@ -18,7 +18,7 @@ afterAll(() => {
   for (const project of projects) project.delete();
 });
 
-/** The server of a model, with files of the user's. */
+/** The server of a model, with files of the user. */
 async function projectOf(
   model: string,
   files: Readonly<Record<string, string>> = {},
@@ -145,7 +145,7 @@ export class Employee extends EmployeeBase {
 }
 `;
 
-/** What was told of users' files, each with the word that stands at its place now. */
+/** The reports about users' files, each with the word that is now at its place. */
 function told(project: Project, { err }: Printed): readonly string[] {
   return [...err.matchAll(/^server\/(\S+):(\d+):(\d+) {2}\w+ {2}(stub\/\S+)$/gm)].map(
     ([, path = '', line, column, code]) => {
@@ -156,8 +156,8 @@ function told(project: Project, { err }: Printed): readonly string[] {
   );
 }
 
-describe('an attribute that is renamed', () => {
-  it('is renamed where the types tell, told where they do not, and left where it is another one', async () => {
+describe('A renamed attribute', () => {
+  it('is renamed where the types prove it, reported where they do not, and left alone where it is another attribute', async () => {
     const project = await projectOf(model(), {
       'src/classes/EmployeeEntity.ts': employeeEntity,
       'src/classes/Employee.ts': employee,
@@ -201,7 +201,7 @@ describe('an attribute that is renamed', () => {
     ]);
   });
 
-  it('changes nothing and tells nothing with the second run', async () => {
+  it('changes nothing and reports nothing in the second run', async () => {
     const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
     const newer = model({ fax: 'telefax' });
     const dry = await project.generate(newer, '--dry-run');
@@ -215,7 +215,7 @@ describe('an attribute that is renamed', () => {
     expect(await project.generate(newer, '--check')).toMatchObject({ code: 0, out: '' });
   });
 
-  it('takes accessors with it that are called after it', async () => {
+  it('renames the accessors that are named after it', async () => {
     const project = await projectOf(model(), { 'src/classes/Employee.ts': employee });
     const answer = await project.generate(model({ fullName: 'wholeName' }));
     expect([answer.code, told(project, answer)]).toEqual([0, []]);
@@ -226,7 +226,7 @@ describe('an attribute that is renamed', () => {
     );
   });
 
-  it('keeps line ends, a byte order mark and everything else byte for byte', async () => {
+  it('keeps line endings, a byte order mark and everything else byte for byte', async () => {
     const text = `\ufeff${employeeEntity.replaceAll('\n', '\r\n')}`;
     const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': text });
     await project.generate(model({ fax: 'telefax' }));
@@ -236,7 +236,7 @@ describe('an attribute that is renamed', () => {
     expect(changed).toBe(text);
   });
 
-  it('is told alone where the types of the server are not there, but for members of classes', async () => {
+  it('is only reported when the types of the server are missing, except for members of classes', async () => {
     const project = await projectOf(model(), {
       'src/classes/EmployeeEntity.ts': employeeEntity,
       'src/classes/Employee.ts': employee,
@@ -326,9 +326,9 @@ const newNames: Names = {
   clock: 'Watch',
 };
 
-describe('a dataclass that is renamed', () => {
+describe('A renamed dataclass', () => {
   it.each(['', 'company/'])(
-    'takes its classes, their files in src/classes/%s and their uses with it',
+    'renames its classes, their files in src/classes/%s and every use of them',
     async (folder) => {
       const before = classCode(old, folder);
       const project = await projectOf(model());
@@ -374,8 +374,8 @@ describe('a dataclass that is renamed', () => {
   );
 });
 
-describe('code outside of class code', () => {
-  it('is told what to write, with each place, and is left alone', async () => {
+describe('Code outside of class code', () => {
+  it('is not changed; drs-gen reports each place and what to write there', async () => {
     const route = `import type { FastifyRequest } from 'fastify';
 import type { CompanyEntity } from '../generated/api.js';
 import '../generated/app.js';
@@ -415,10 +415,10 @@ export async function faxOf({ ds }: FastifyRequest): Promise<string | null> {
   });
 });
 
-describe('a class that cannot be renamed', () => {
+describe('A class that cannot be renamed', () => {
   const newer = model({ company: 'Firm' });
 
-  it('is an error where its file is no TypeScript, and nothing is written', async () => {
+  it('is an error when its file is not valid TypeScript, and nothing is written', async () => {
     const project = await projectOf(model());
     project.write('src/classes/CompanyEntity.ts', 'export class CompanyEntity extends {\n');
     const tree = project.tree();
@@ -428,7 +428,7 @@ describe('a class that cannot be renamed', () => {
     expect(project.tree()).toEqual(tree);
   });
 
-  it('is an error where its file calls something else by the new name', async () => {
+  it('is an error when its file uses the new name for something else', async () => {
     const project = await projectOf(model(), {
       'src/classes/CompanyEntity.ts': `import { CompanyEntityBase } from '../generated/api.js';
 const FirmEntity = 1;
@@ -447,7 +447,7 @@ export class CompanyEntity extends CompanyEntityBase {
     expect(project.tree()).toEqual(tree);
   });
 
-  it('keeps its name in other files that call something else by the new one', async () => {
+  it('keeps its old name in other files that use the new one for something else', async () => {
     const helper = `import type { CompanyEntity, CompanyTypes } from '../generated/api.js';
 export { CompanySelection } from './CompanySelection.js';
 type FirmEntity = Partial<CompanyTypes>;
@@ -468,7 +468,7 @@ export type Both = CompanyEntity | FirmEntity;
   });
 });
 
-it('a class that the user has renamed already is used as it is, without a word', async () => {
+it('A class that the user has renamed already is used as it is, without a message', async () => {
   const project = await projectOf(model());
   const code = classCode(newNames);
   for (const name of ['Company', 'CompanyEntity', 'CompanySelection', 'Clock']) {
@@ -484,14 +484,14 @@ it('a class that the user has renamed already is used as it is, without a word',
   expect(project.errors).toEqual([]);
 });
 
-it('a name that was renamed twice between two runs goes to its last name', async () => {
+it('A name that changed twice between two runs becomes the last one', async () => {
   const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
   const newer = model({ fax: 'telex' }).replace('renamedFrom: fax', 'renamedFrom: [fax, telefax]');
   expect(await project.generate(newer)).toMatchObject({ code: 0 });
   expect(project.read('src/classes/EmployeeEntity.ts')).toContain('this.telex    = value');
 });
 
-it('warnings about old names stop the run where warnings are errors', async () => {
+it('Warnings about old names stop the run when warnings are errors', async () => {
   const project = await projectOf(`${model()}roles: {}\n`, {
     'src/classes/Employee.ts': employee,
   });
@@ -507,7 +507,7 @@ it('warnings about old names stop the run where warnings are errors', async () =
   expect(project.tree()).toEqual(tree);
 });
 
-it('two names that change places are exchanged, and so are files', async () => {
+it('Two names that change places are exchanged, and so are their files', async () => {
   const text = model().replace(
     'fax: string\n      staff',
     'fax: string\n      telex: string\n      staff',
@@ -587,7 +587,7 @@ export class CompanyEntity extends CompanyEntityBase {
   ]);
 });
 
-it('a model without a new name has no file of the user read, and no compiler loaded', async () => {
+it('A model without new names loads no compiler and reads no file of the user', async () => {
   const asked: string[] = [];
   const lock = serializeModel(modelOf(model({ fax: 'telefax' })));
   const users: UserFolder = {
@@ -609,7 +609,7 @@ it('a model without a new name has no file of the user read, and no compiler loa
   expect(asked).toEqual(['.drs-gen/model.lock.json']);
 });
 
-it('functions of every level are renamed with their calls', async () => {
+it('Functions of every level are renamed together with their calls', async () => {
   const before = (names: readonly string[], from = ''): string => `drs: 1
 name: functions
 dataclasses:

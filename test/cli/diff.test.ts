@@ -84,7 +84,7 @@ function worldWith(older: string, newer: string): FakeWorld {
   return world;
 }
 
-/** What `--json` prints, once it was compared with the text. */
+/** The output of `--json`, after a comparison with the text. */
 async function diffOf(newer: string, older = base): Promise<DiffJson> {
   const world = worldWith(older, newer);
   const json = await world.run('diff old.yaml new.yaml --json');
@@ -96,7 +96,7 @@ async function diffOf(newer: string, older = base): Promise<DiffJson> {
   expect(lines.length).toBe(all.length);
   for (const [index, { severity, message, line, column, help }] of all.entries()) {
     expect(lines[index]).toContain(`  ${severity} `);
-    // What stood at the top and is gone has no place.
+    // A removed key of the top level has no place.
     const place = line === null ? '' : `new.yaml:${String(line)}:${String(column)}  `;
     expect(lines[index]).toContain(`  ${place}${message}`);
     if (help !== null) expect(out).toContain(`\n          ${help}\n`);
@@ -145,12 +145,12 @@ const rows: readonly Row[] = [
     ['data fine column-filled applied', 'clients fine added'],
   ],
   [
-    'an attribute that is gone',
+    'an attribute that was removed',
     [['      total: number\n', '']],
     ['data look column-unused applied', 'clients breaks removed'],
   ],
   [
-    'an attribute that nobody sees and that is gone',
+    'a hidden attribute that was removed',
     [['      hidden: { type: string, exposed: false }\n', '']],
     ['data look column-unused applied'],
   ],
@@ -420,7 +420,7 @@ const rows: readonly Row[] = [
     ['clients breaks closed', 'clients breaks closed', 'clients look opened'],
   ],
   [
-    'roles and privileges that are gone',
+    'roles and privileges that were removed',
     [
       ['roles: [{ role: clerk, privileges: [edit] }]', 'roles: []'],
       ['{ privilege: view }, { privilege: edit, includes: [view] }', '{ privilege: view }'],
@@ -470,12 +470,12 @@ const rows: readonly Row[] = [
 ];
 
 describe('drs-gen diff', () => {
-  it.each(rows)('tells of %s', async (_title, replacements, expected) => {
+  it.each(rows)('reports %s', async (_title, replacements, expected) => {
     const found = await diffOf(edited(...replacements));
     expect(codes(found).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('follows the rename of a dataclass through relations, aliases and functions', async () => {
+  it('reports the rename of a dataclass once, although relations, aliases and functions use it', async () => {
     const renamed = edited(['  Customer:\n', '  Client:\n    renamedFrom: Customer\n']).replaceAll(
       'to: Customer',
       'to: Client',
@@ -492,7 +492,7 @@ describe('drs-gen diff', () => {
     );
   });
 
-  it('tells of a relation that leads elsewhere by keys of the same type', async () => {
+  it('reports a relation that leads to another dataclass with keys of the same type', async () => {
     const withItem = (target: string): string =>
       edited(
         ['total: number', `total: number\n      pal: { to: ${target} }`],
@@ -508,7 +508,7 @@ describe('drs-gen diff', () => {
     ]);
   });
 
-  it('tells of a function whose code gets fewer privileges', async () => {
+  it('reports a function whose code gets fewer privileges', async () => {
     const allowed = '      - { applyTo: Customer.greet, type: method, promote: [edit] }\n';
     const found = await diffOf(base, base + allowed);
     expect(codes(found)).toEqual(['clients breaks closed']);
@@ -517,12 +517,12 @@ describe('drs-gen diff', () => {
     );
   });
 
-  it('prints the line that was probably meant', async () => {
+  it('suggests the line for a probable rename', async () => {
     const older = edited(['total: number', 'sum: { type: number, renamedFrom: total }']);
     const found = await diffOf(edited(['total: number', 'amount: number']), older);
     expect(found.data.find(({ code }) => code === 'attribute-maybe-renamed')).toMatchObject({
       message: expect.stringMatching(
-        /^Order\.amount is new, and Order\.sum of the same type is gone/,
+        /^Order\.amount is new, and Order\.sum of the same type was removed/,
       ) as unknown,
       help: 'if it was renamed, write renamedFrom: [total, sum]',
     });
@@ -532,7 +532,7 @@ describe('drs-gen diff', () => {
     expect(dataclass.data.find(({ code }) => code === 'dataclass-maybe-renamed')).toMatchObject({
       help: 'if Customer was renamed, write renamedFrom: Customer',
     });
-    // The newest name alone says nothing of the column.
+    // The newest name alone does not tell the column.
     const chain = await diffOf(
       edited(['total: number', 'amount: { type: number, renamedFrom: sum }']),
       older,
@@ -543,7 +543,7 @@ describe('drs-gen diff', () => {
     });
   });
 
-  it('tells that a migration renames what no longer says its earlier name', async () => {
+  it('reports that a migration renames a part whose renamedFrom was removed', async () => {
     const older = edited(
       ['  Customer:\n', '  Client:\n    renamedFrom: Customer\n'],
       ['total: number', 'sum: { type: number, renamedFrom: total }'],
@@ -559,11 +559,11 @@ describe('drs-gen diff', () => {
       'clients breaks narrower',
     ]);
     expect(found.data.map(({ message }) => message)).toContain(
-      'Order.sum is kept in the column total, and the model wants it in sum: a migration has to rename the column.',
+      'Order.sum is stored in the column total, and the model names sum: a migration has to rename the column.',
     );
   });
 
-  it('tells that the type of a key stays, and which types a start takes as they are', async () => {
+  it('reports that the type of a key cannot change, and which types a start accepts as they are', async () => {
     const key = edited([
       'ID: { type: uuid, key: true, generated: uuid }',
       'ID: { type: integer, key: true }',
@@ -580,7 +580,7 @@ describe('drs-gen diff', () => {
     expect(codes(found)).toContain('data look type-changed applied');
   });
 
-  it('tells where a change stands, and where what is gone stood', async () => {
+  it('shows the place of each change, and the old place of what was removed', async () => {
     const text = edited(['maxLength: 20', 'maxLength: 10'], ['      total: number\n', '']);
     const lines = text.split('\n');
     const { data } = await diffOf(text);
@@ -590,7 +590,7 @@ describe('drs-gen diff', () => {
     expect(at(data.find(({ code }) => code === 'column-unused'))).toMatch(/^attributes:/);
   });
 
-  it('says that nothing differs, as a message', async () => {
+  it('reports that nothing differs, as a message', async () => {
     expect(await worldWith(base, base).run('diff old.yaml new.yaml')).toEqual({
       code: 0,
       out: '',
@@ -598,7 +598,7 @@ describe('drs-gen diff', () => {
     });
   });
 
-  it('shows no control characters of a model', async () => {
+  it('prints no control characters of a model', async () => {
     const text = edited(['name: { type', 'total: { type']).replace(
       '[new, old]',
       '["\\e[31m", new]',
@@ -628,7 +628,7 @@ describe('drs-gen diff', () => {
   });
 });
 
-describe('drs-gen diff with what it cannot read', () => {
+describe('drs-gen diff with unreadable input', () => {
   const world = worldWith(base, base);
   world.disk.put('/home/empty/readme.txt', '');
   world.disk.put('/home/broken/.drs-gen/model.lock.json', '{');
@@ -662,7 +662,7 @@ describe('drs-gen diff with what it cannot read', () => {
   });
 });
 
-describe('drs-gen diff with revisions of git', () => {
+describe('drs-gen diff with Git revisions', () => {
   let folder: string;
 
   const git = (...args: readonly string[]): ReturnType<NonNullable<World['git']>> => {
@@ -737,7 +737,7 @@ describe('drs-gen diff with revisions of git', () => {
     );
   });
 
-  it('reads the lock of a server in a revision', async () => {
+  it('reads the lock file of a server in a revision', async () => {
     for (const server of ['HEAD:server', 'HEAD:server/.drs-gen/model.lock.json']) {
       const { code, out, err } = await diff(`diff ${server} ${server}`);
       expect([code, out, err]).toEqual([
@@ -752,14 +752,14 @@ describe('drs-gen diff with revisions of git', () => {
     ['HEAD~9:app/model.yaml', "invalid object name 'HEAD~9'"],
     ['HEAD:nix.yaml', "path 'nix.yaml' does not exist in 'HEAD'"],
     ['HEAD:app', "path 'app/.drs-gen/model.lock.json' does not exist in 'HEAD'"],
-  ])('says what git says of %s', async (named, reason) => {
+  ])('passes on the message of Git about %s', async (named, reason) => {
     const { code, out, err } = await diff(`diff ${named} HEAD:server`);
     expect([code, out]).toEqual([2, '']);
     expect(err).toMatch(/^error: Cannot read \S+ from git: /);
     expect(err).toContain(reason);
   });
 
-  it('hands git no option', async () => {
+  it('passes no option to Git', async () => {
     const { code, err } = await diff('diff -- --output=x:y HEAD:server');
     expect(code).toBe(2);
     expect(err).toContain('Cannot read --output=x:y: there is no such file or folder.');

@@ -14,7 +14,10 @@ dataclasses:
       ID: { type: integer, key: true }
 ${lines}`;
 
-/** A world whose folder `server` was generated from a model, and whose model file holds another one now. */
+/**
+ * A world whose folder `server` was generated from one model, and whose model file now contains
+ * another one.
+ */
 async function changedWorld(older: string, newer: string): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
@@ -35,31 +38,31 @@ async function changedWorld(older: string, newer: string): Promise<FakeWorld> {
 }
 
 const short = `From the last model to this one (drs-gen diff server model.yaml shows all):
-  breaks  Clients: Item.a0 is gone.
-  look    Data: Item.a0 is gone: its column a0 stays with all values, and nothing uses it.
-  look    Data: Item.b is new, and Item.a0 of the same type is gone: as it stands, the values stay behind.
+  breaks  Clients: Item.a0 was removed.
+  look    Data: Item.a0 was removed: its column a0 stays with all values, unused.
+  look    Data: Item.b is new, and Item.a0 of the same type was removed: without renamedFrom, the values stay in the old column.
           if it was renamed, write renamedFrom: a0
 `;
 
-it('drs-gen tells what a changed model means before it writes', async () => {
+it('drs-gen reports what a changed model means before it writes', async () => {
   const world = await changedWorld(attributes(1), '      b: string\n');
   for (const option of ['--check', '--dry-run', '']) {
     const { code, err } = await world.run(`model.yaml -o server ${option}`);
     expect([option, code]).toEqual([option, option === '--check' ? 1 : 0]);
     expect(err.startsWith(short), err).toBe(true);
   }
-  // What was told once is done.
+  // Each change is reported once.
   const { err } = await world.run('model.yaml -o server');
   expect(err).toBe('server: 2 unchanged\n');
 });
 
-it('drs-gen says nothing of changes that nobody notices', async () => {
+it('drs-gen reports no changes that have no effect', async () => {
   const world = await changedWorld(attributes(1), attributes(2));
   const { err } = await world.run('model.yaml -o server');
   expect(err).toBe('server: 2 updated\n');
 });
 
-it('drs-gen tells of the ten changes that matter most', async () => {
+it('drs-gen reports the ten most important changes', async () => {
   const world = await changedWorld(attributes(30), '      b: { type: string, mandatory: true }\n');
   const { err } = await world.run('model.yaml -o server');
   const lines = err.split('\n').filter((line) => /^ {2}\S/.test(line));
@@ -68,7 +71,7 @@ it('drs-gen tells of the ten changes that matter most', async () => {
   expect(lines[10]).toMatch(/^ {2}… and \d+ more$/);
 });
 
-it('drs-gen --json has the lists of drs-gen diff --json', async () => {
+it('drs-gen --json contains the lists of drs-gen diff --json', async () => {
   const world = await changedWorld(attributes(1), '      b: string\n');
   const diff = JSON.parse((await world.run('diff server model.yaml --json')).out) as object;
   const { code, out, err } = await world.run('model.yaml -o server --check --json');
@@ -80,7 +83,7 @@ it('drs-gen --json has the lists of drs-gen diff --json', async () => {
   expect(settled).not.toHaveProperty('changes');
 });
 
-it('drs-gen says why it cannot compare the model with the last one', async () => {
+it('drs-gen reports why it cannot compare the model with the previous one', async () => {
   const world = await changedWorld(attributes(1), attributes(2));
   world.disk.put('/home/server/.drs-gen/model.lock.json', '{ "drs": 7 }');
   const { code, err } = await world.run('model.yaml -o server --force');

@@ -16,8 +16,8 @@ const warning: Diagnostic = {
 };
 const error: Diagnostic = { ...warning, severity: 'error', code: 'name/empty' };
 
-describe('generate', () => {
-  it('creates a server and tells what comes next', async () => {
+describe('drs-gen', () => {
+  it('creates a server and prints the next steps', async () => {
     const world = fakeWorld({ files });
     expect(await world.run('model.yaml -o server')).toEqual({
       code: 0,
@@ -31,7 +31,7 @@ describe('generate', () => {
     });
   });
 
-  it('tells when nothing changed', async () => {
+  it('reports that nothing changed', async () => {
     const world = fakeWorld({ files });
     await world.run('model.yaml -o server');
     expect(await world.run('-o server model.yaml')).toEqual({
@@ -49,7 +49,7 @@ describe('generate', () => {
     expect(world.disk.changes).toEqual([]);
   });
 
-  it('generates in spite of warnings, unless told otherwise', async () => {
+  it('generates despite warnings, unless an option forbids it', async () => {
     const world = fakeWorld({ files, problems: [warning] });
     const strict = await world.run('model.yaml -o server --warn-as-error');
     expect(strict.code).toBe(1);
@@ -58,7 +58,7 @@ describe('generate', () => {
     expect((await world.run('model.yaml -o server')).code).toBe(0);
   });
 
-  it('refuses to lose an edit, and shows it', async () => {
+  it('refuses to overwrite an edit, and shows it', async () => {
     const world = fakeWorld({ files });
     await world.run('model.yaml -o server');
     world.disk.put('/home/server/src/generated/app.ts', 'one\nmine\ntwo\n');
@@ -110,7 +110,7 @@ describe('generate', () => {
     `);
   });
 
-  it('is undone when the disk fails', async () => {
+  it('undoes everything when the disk fails', async () => {
     const disk = memoryDisk();
     disk.folder('/home');
     const fault = { at: 8, moment: 'before', kind: 'error' } as const;
@@ -139,7 +139,7 @@ describe('generate', () => {
     expect(world.disk.tree('/home/server')).toEqual({});
   });
 
-  it('finishes when it is too late to stop', async () => {
+  it('finishes when the signal comes too late to stop', async () => {
     const disk = memoryDisk();
     let interrupt: (signal: 'SIGINT') => void = () => undefined;
     const late = {
@@ -165,7 +165,7 @@ describe('generate', () => {
 });
 
 describe('--check', () => {
-  it('is content with a folder that fits', async () => {
+  it('succeeds when the folder is up to date', async () => {
     const world = fakeWorld({ files });
     await world.run('model.yaml -o server');
     expect(await world.run('model.yaml -o server --check')).toEqual({ code: 0, out: '', err: '' });
@@ -243,13 +243,13 @@ describe('--json', () => {
     });
   });
 
-  it('prints it when the model has errors', async () => {
+  it('prints that document when the model has errors', async () => {
     const { code, out, err } = await fakeWorld({ problems: [error] }).run('model.yaml -o s --json');
     expect({ code, err }).toEqual({ code: 1, err: '' });
     expect(JSON.parse(out)).toMatchObject({ ok: false, diagnostics: [{}], plan: [] });
   });
 
-  it('prints it when the output is refused', async () => {
+  it('prints that document when the output is refused', async () => {
     const disk = memoryDisk();
     disk.put('/home/server', 'a file');
     const { code, out } = await fakeWorld({ files, disk }).run('model.yaml -o server --json');
@@ -260,7 +260,7 @@ describe('--json', () => {
     });
   });
 
-  it('names the reasons of conflicts', async () => {
+  it('gives the reason of each conflict', async () => {
     const disk = memoryDisk();
     disk.put('/home/server/src/main.ts', 'mine');
     const { code, out } = await fakeWorld({ files, disk }).run('model.yaml -o server --json');

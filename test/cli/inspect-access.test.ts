@@ -46,7 +46,7 @@ function modelWith(text: string): Model {
   return value;
 }
 
-it('shows who may do what', () => {
+it('drs-gen inspect --access shows who may do what', () => {
   expect(describeAccess(modelWith(dataclasses + roles), plain)).toBe(`\
                 guest  HR    viewStaff  manageStaff
 Company         crud   crud  crud       crud
@@ -65,7 +65,7 @@ d of an attribute sets its value to null; d of a dataclass deletes entities that
 `);
 });
 
-it('tells a model without roles', () => {
+it('drs-gen inspect --access says that a model has no roles', () => {
   const open = modelWith(dataclasses);
   expect(describeAccess(open, plain)).toBe(
     'The model has no roles: everybody may do everything.\n',
@@ -73,7 +73,7 @@ it('tells a model without roles', () => {
   expect(accessJson(open)).toEqual({ open: true, access: [] });
 });
 
-it('gives the matrix as JSON', () => {
+it('drs-gen inspect --access --json prints the matrix as JSON', () => {
   const { access } = accessJson(modelWith(dataclasses + roles)) as { access: object[] };
   expect(access).toContainEqual({
     role: 'HR',
@@ -89,7 +89,7 @@ it('gives the matrix as JSON', () => {
   });
 });
 
-it('shows what guests may do who have to log in, beside users who are granted nothing', () => {
+it('drs-gen inspect --access shows guests who must log in and users without privileges', () => {
   const model = modelWith(`${dataclasses}
 datastore: { functions: { authentify: { exposed: true }, other: { exposed: true } } }
 ${roles.replace('roles:\n', 'roles:\n  forceLogin: true\n')}`);
@@ -107,7 +107,7 @@ ${roles.replace('roles:\n', 'roles:\n  forceLogin: true\n')}`);
   });
 });
 
-it('has one column for guests, with all that everyone has', () => {
+it('drs-gen inspect --access has one column for guests, with the privileges of everyone', () => {
   const declared = roles.replace(
     '[{ privilege: viewStaff }',
     '[{ privilege: Guest, includes: [viewStaff] }, { privilege: none }, { privilege: viewStaff }',
@@ -120,7 +120,7 @@ it('has one column for guests, with all that everyone has', () => {
   expect(lines).toContain('Employee        -r-d   crud  -r-d       crud');
 });
 
-it('shows of attributes whose values are not plain columns what a client can write', () => {
+it('drs-gen inspect --access shows which attributes without a plain column a client can write', () => {
   const model = modelWith(`
 drs: 1
 name: kinds
@@ -172,7 +172,7 @@ roles:
   ]);
 });
 
-/** The table of an emitted access test. */
+/** The table in an emitted access test. */
 interface Table {
   readonly holders: readonly { readonly name: string }[];
   readonly access: {
@@ -214,7 +214,7 @@ function cellsOfTest({ holders, access }: Table): ReadonlyMap<string, string> {
 }
 
 it.each(['guarded', 'access'])(
-  'shows of the model %s what the access test of its server expects',
+  'drs-gen inspect --access shows for the model %s what the access test of its server expects',
   async (name) => {
     const model = modelFile(name);
     const folder = writeServer(model);
@@ -231,13 +231,13 @@ it.each(['guarded', 'access'])(
     const shown = access.flatMap(
       ({ guest, role, privilege, resource, allowed }): [string, string][] => {
         const key = `${guest ?? role ?? privilege ?? ''} ${resource}`;
-        // The test leaves out privileges that give the same as a holder before them.
+        // The test omits privileges that grant the same as an earlier holder.
         if (!expected.has(key)) return [];
         return [[key, allowed.map((each) => each.charAt(each === 'execute' ? 1 : 0)).join('')]];
       },
     );
     const found = new Map(shown);
-    // Without forceLogin, users who are granted nothing are guests; of what is not exposed nothing is shown.
+    // Without forceLogin, users without grants are guests; hidden parts are not shown.
     const wanted = [...expected].filter(
       ([key, cell]) => !key.startsWith('user ') && (found.has(key) || cell !== ''),
     );

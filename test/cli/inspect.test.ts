@@ -77,8 +77,8 @@ const staff: Model = {
   singletons: [{ name: 'Clock', scope: 'shared', functions: [] }],
 };
 
-describe('inspect', () => {
-  it('shows what the generator understood', () => {
+describe('drs-gen inspect', () => {
+  it('shows the model as the generator understands it', () => {
     expect(describeModel(staff, plain)).toMatchInlineSnapshot(`
       "staff  sqlite, postgres
 
@@ -95,7 +95,7 @@ describe('inspect', () => {
     `);
   });
 
-  it('prints to stdout, problems to stderr', async () => {
+  it('prints the model to stdout and problems to stderr', async () => {
     const { code, out, err } = await fakeWorld().run('inspect model.yaml');
     expect({ code, out, err }).toEqual({ code: 0, out: 'staff  sqlite\n', err: '' });
   });

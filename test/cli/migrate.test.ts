@@ -48,9 +48,9 @@ const migrate = (model: string, ...more: readonly string[]): Promise<Printed> =>
 const migrations = (): readonly string[] => readdirSync(join(project.folder, 'src/migrations'));
 const read = (path: string): string => project.read(path);
 
-it("drs-gen migrate writes a migration once, which compiles with the server and is the user's then", async () => {
+it('drs-gen migrate writes a migration once, which compiles with the server and then belongs to the user', async () => {
   expect(await generate(before)).toMatchObject({ code: 0 });
-  // A run in between does not lose what the data still have.
+  // A run in between does not lose the names that the data still has.
   expect(await generate(after)).toMatchObject({ code: 0 });
   expect(await migrate(after)).toMatchObject({ code: 0 });
   expect(migrations()).toEqual(['0001-convert-founded.ts']);
@@ -71,7 +71,7 @@ it("drs-gen migrate writes a migration once, which compiles with the server and 
   }
 });
 
-it('drs-gen migrate names the next one as it is told, and renames what had kept its old name', async () => {
+it('drs-gen migrate gives the next migration the name of --name, and renames what kept its old name', async () => {
   await generate(modelOf('      fax: string\n'));
   await generate(modelOf('      telefax: { type: string, renamedFrom: fax }\n'));
   expect(await migrate(modelOf('      telefax: string\n'), '--name', 'tidy')).toMatchObject({
@@ -84,7 +84,7 @@ it('drs-gen migrate names the next one as it is told, and renames what had kept 
   expect(migrations()).toEqual(['0001-tidy.ts', '0002-drop-telefax.ts']);
 });
 
-it('drs-gen tells migrations of two branches at once, and writes nothing', async () => {
+it('drs-gen reports conflicting migrations of two branches, and writes nothing', async () => {
   await generate(before);
   await migrate(after);
   const text = read('src/migrations/0001-convert-founded.ts');
@@ -101,7 +101,7 @@ it('drs-gen tells migrations of two branches at once, and writes nothing', async
   expect((await generate(after)).err).toMatch(/have the same number/);
 });
 
-it('drs-gen migrate writes none where a start does all by itself', async () => {
+it('drs-gen migrate writes no migration when a start makes all changes itself', async () => {
   await generate(
     modelOf(
       '      note: { type: string, minLength: 2, maxLength: 5 }\n      rate: { type: number, min: 0, max: 5 }\n      kind: { type: string, enum: [a, b], mandatory: true }\n',
@@ -116,7 +116,7 @@ it('drs-gen migrate writes none where a start does all by itself', async () => {
   expect(() => migrations()).toThrow('ENOENT');
 });
 
-it('drs-gen tells which steps no migration does yet, and what to do once one is written', async () => {
+it('drs-gen reports which steps have no migration yet, and what to do once one is written', async () => {
   await generate(before);
   const open = `The data may need steps that no migration contains: convert Company.founded (date to date only), convert Company.zip (integer to string), fill Company.kind, fill Company.country.
 Write one: drs-gen migrate model.yaml -o server
@@ -172,7 +172,7 @@ Next: stop the servers of the older model, and run: cd server && npm run build &
   expect(await json('model.yaml', '-o', 'server')).toBeUndefined();
 });
 
-it('drs-gen migrate tells of steps that the start does, and of drops that can wait', async () => {
+it('drs-gen migrate reports the steps that a start does, and the drops that can wait', async () => {
   await generate(modelOf('      fax: string\n'));
   const filled = '      country: { type: string, mandatory: true }\n';
   const { err } = await migrate(modelOf(filled));
@@ -182,11 +182,11 @@ it('drs-gen migrate tells of steps that the start does, and of drops that can wa
   expect(err).toMatch(
     /\nNext: cd server && npm run build && npm start\nLater, .*: node dist\/src\/migrate\.js\n$/,
   );
-  // What nothing uses stays where it is, and is no reason for a migration.
+  // Unused parts stay, and are no reason for a migration.
   expect((await generate(modelOf(''))).err).not.toMatch(/migration/);
 });
 
-it('drs-gen does not let a server look for values where they are not', async () => {
+it('drs-gen writes no server that looks for values in the wrong column', async () => {
   const renamed = modelOf(
     '      telefax: { type: string, renamedFrom: fax }\n      note: string\n',
     '  Firm:\n    renamedFrom: Old\n    attributes:\n      ID: { type: integer, key: true }\n',
@@ -200,7 +200,7 @@ it('drs-gen does not let a server look for values where they are not', async () 
   await generate(renamed);
   const lock = read('.drs-gen/model.lock.json');
   const tidy = renamed.replace(', renamedFrom: fax', '').replace('    renamedFrom: Old\n', '');
-  // Another attribute would even have the values.
+  // Another attribute would get the values.
   const taken = tidy.replace('note: string', 'note: string\n      fax: string');
   for (const model of [tidy, taken]) {
     const refused = await generate(model);
@@ -217,7 +217,7 @@ it('drs-gen does not let a server look for values where they are not', async () 
   expect(await generate(taken)).toMatchObject({ code: 0 });
 });
 
-it('drs-gen takes renamedFrom that was forgotten in the run before', async () => {
+it('drs-gen accepts a renamedFrom that was forgotten in the previous run', async () => {
   await generate(modelOf('      fax: string\n'));
   expect(await generate(modelOf('      telefax: string\n'))).toMatchObject({ code: 0 });
   const renamed = modelOf('      telefax: { type: string, renamedFrom: fax }\n');
@@ -226,7 +226,7 @@ it('drs-gen takes renamedFrom that was forgotten in the run before', async () =>
   expect((await migrate(renamed)).err).toMatch(/No migration is needed/);
 });
 
-it('drs-gen migrate takes no new name for a column that is gone while another migration is open', async () => {
+it('drs-gen migrate refuses a new name for a removed column while another migration is open', async () => {
   await generate(modelOf('      fax: string\n      size: integer\n'));
   const renamed = modelOf(
     '      telefax: { type: string, renamedFrom: fax }\n      size: string\n',
@@ -243,7 +243,7 @@ it('drs-gen migrate takes no new name for a column that is gone while another mi
   expect(migrations()).toEqual(['0001-convert-size.ts', '0002-rename-fax.ts']);
 });
 
-it('drs-gen migrate writes a step for values that become unique, which finds all but one of each', async () => {
+it('drs-gen migrate writes a step for values that become unique, which finds all duplicates but one', async () => {
   await generate(modelOf('      code: string\n      size: integer\n'));
   await migrate(
     modelOf(
@@ -258,7 +258,7 @@ it('drs-gen migrate writes a step for values that become unique, which finds all
   expect(text).toContain(`'${kept('"size"', 'size')}'`);
 });
 
-it('drs-gen migrate fills rows that a model allowed which came while the migration was waited for', async () => {
+it('drs-gen migrate fills rows that another model allowed while the migration was not yet done', async () => {
   const model = (level: string, more = ''): string => modelOf(`      level: ${level}\n${more}`);
   await generate(model('{ type: string, enum: [a, b] }', '      name: string\n'));
   const mandatory = '      name: { type: string, mandatory: true }\n';

@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const execute = promisify(execFile);
 
-/** Test runners and npx ask for colours on behalf of what they start. */
+/** Test runners and npx enable colours in the processes that they start. */
 const environment = { ...process.env, NO_COLOR: '1' };
 
 interface Finished {
@@ -29,9 +29,9 @@ interface Finished {
   readonly err: string;
 }
 
-/** Everything happens in here. */
+/** All files of the test are in this folder. */
 let temporary = '';
-/** A copy of the repository: packing builds, and other tests may be using what was built. */
+/** A copy of the repository, because packing builds, and other tests may use the built files. */
 let copy = '';
 /** A user's folder. */
 let folder = '';
@@ -81,7 +81,8 @@ beforeAll(async () => {
   await mustWork(start(copy, 'npm', 'pack', '--loglevel=error', '--pack-destination', folder));
   const [tarball = ''] = await readdir(folder);
   await writeFile(join(folder, 'package.json'), '{ "private": true }');
-  // Compiling better-sqlite3 takes a minute; the one of this repository is compiled. Newer ones bring theirs with them.
+  // Compiling better-sqlite3 takes a minute, so the compiled one of this repository is used. Newer
+  // versions contain their binary.
   await mustWork(start(folder, 'npm', 'install', '--ignore-scripts', ...quiet, `./${tarball}`));
   const addition = join('node_modules', 'better-sqlite3', 'build');
   if (!existsSync(join(repository, addition))) return;
@@ -90,8 +91,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(temporary, { recursive: true, force: true }));
 
-describe('the package', () => {
-  it('carries what it needs and no more', async () => {
+describe('The npm package', () => {
+  it('contains what it needs and no more', async () => {
     const root = join(folder, 'node_modules', 'drs-gen');
     expect((await readdir(root)).sort()).toEqual(
       expect.arrayContaining(['dist', 'package.json', 'templates']),
@@ -117,7 +118,7 @@ describe('the package', () => {
     expect((await mustWork(drsGen('--version'))).out).toBe(`${version}\n`);
   });
 
-  it('makes a first model, whose schema works offline, and a server from it', async () => {
+  it('creates a first model, whose schema works offline, and a server from it', async () => {
     await mustWork(drsGen('init', 'shop'));
     const schema: unknown = JSON.parse(
       await readFile(join(folder, 'shop', 'model.schema.json'), 'utf8'),
@@ -143,14 +144,15 @@ describe('the package', () => {
     const second = await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server'));
     expect(second.err).not.toMatch(/created|updated|deleted/);
     await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server', '--check'));
-    // npm leaves out some files and renames others: what is packed must emit what the sources emit.
+    // npm omits some files and renames others: the packed version must emit the same as the
+    // sources.
     const main = join(copy, 'dist', 'generator', 'cli', 'main.js');
     await mustWork(start(folder, process.execPath, main, 'shop/model.yaml', '-o', 'shop/other'));
     const others = await readdir(join(folder, 'shop', 'other'), { recursive: true });
     expect(files.sort()).toEqual(others.sort());
   });
 
-  it('names the place of an error', async () => {
+  it('reports the place of an error', async () => {
     await writeFile(join(folder, 'bad.yaml'), 'drs: 1\nname: bad\ndataclasses: 7\n');
     const { code, err } = await drsGen('bad.yaml', '-o', 'bad');
     expect(code).toBe(1);
@@ -158,7 +160,7 @@ describe('the package', () => {
     expect(await readdir(folder)).not.toContain('bad');
   });
 
-  it('leaves a whole server or none when it is interrupted', async () => {
+  it('leaves a complete server or none when it is interrupted', async () => {
     const main = join(copy, 'dist', 'generator', 'cli', 'main.js');
     await writeFile(join(folder, 'model.yaml'), await readFile(join(folder, 'shop/model.yaml')));
     const whole = (await readdir(join(folder, 'shop', 'other'), { recursive: true })).length;
@@ -171,7 +173,7 @@ describe('the package', () => {
       const exit = new Promise((resolve) => child.once('exit', resolve));
       await new Promise((resolve) => setTimeout(resolve, 150 + round * 20));
       child.kill(round % 2 === 0 ? 'SIGINT' : 'SIGTERM');
-      // Before it writes, a signal ends it at once; afterwards there is nothing left to stop.
+      // Before it writes, a signal ends it at once; afterwards there is nothing to stop.
       expect([null, 0, 130, 143]).toContain(await exit);
       expect([0, whole]).toContain(await countIn(target));
     }

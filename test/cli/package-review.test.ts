@@ -26,12 +26,12 @@ function packages(world: FakeWorld): Packages {
   return JSON.parse(world.disk.tree('')[path.slice(1)] ?? '') as Packages;
 }
 
-/** A world in memory with a server on SQLite that was generated once. */
+/** A world in memory with a generated server on SQLite. */
 async function generated(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
       check: (input) => lazyCompiler.check(input),
-      // The runtime is large, and no part of this.
+      // The runtime is large, and not part of this test.
       emit: async (checked, input) =>
         (
           await lazyCompiler.emit(checked, { ...input, packageRoot, runtimeFolder: builtRuntime() })
@@ -47,8 +47,8 @@ async function generated(): Promise<FakeWorld> {
   return world;
 }
 
-describe('packages that a server of an earlier run lacks', () => {
-  it('are told in each run until they are there, and package.json stays as it is', async () => {
+describe('Dependencies that the package.json of an earlier run lacks', () => {
+  it('are reported in each run until they are added; drs-gen does not change package.json', async () => {
     const world = await generated();
     world.disk.put('/home/model.yaml', model('[sqlite, postgres]'));
     const before = packages(world);
@@ -75,7 +75,7 @@ describe('packages that a server of an earlier run lacks', () => {
     expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
   });
 
-  it('are not looked for in what is no JSON object', async () => {
+  it('are not searched in a file that is not a JSON object', async () => {
     const world = await generated();
     for (const text of ['{', '[]', 'null', '7']) {
       world.disk.put(path, text);

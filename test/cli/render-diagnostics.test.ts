@@ -31,7 +31,7 @@ function frame(text: string, width = 80): string {
   return render(text, { path: '' }, width).split('\n\n')[1] ?? '';
 }
 
-describe('a problem', () => {
+describe('A problem', () => {
   it('is shown with its place, its path and the source', () => {
     const text = 'dataclasses:\n  Employee:\n    attributes:\n      boss:\n        to: «Persn»\n';
     expect(render(text, { help: 'did you mean Person?' })).toMatchInlineSnapshot(`
@@ -48,7 +48,7 @@ describe('a problem', () => {
     `);
   });
 
-  it('is shown without a source', () => {
+  it('is shown without the source when there is none', () => {
     const { problem } = marked('«x»', { path: '', help: 'try again' });
     const text = renderDiagnostics([problem], new Map(), { colors: plain, width: 80 });
     expect(text).toMatchInlineSnapshot(`
@@ -61,7 +61,7 @@ describe('a problem', () => {
     `);
   });
 
-  it('has its help below when there is no room beside', () => {
+  it('has its help below when there is no room on the right', () => {
     const help = 'did you mean Person, or perhaps one of the others?';
     expect(render('a: «Persn»', { help, path: '' }, 50)).toMatchInlineSnapshot(`
       "staff.yaml:1:4  error  relation/unknown-target
@@ -76,7 +76,7 @@ describe('a problem', () => {
     `);
   });
 
-  it('is counted with the others', () => {
+  it('is counted together with the others', () => {
     const { problem } = marked('«x»');
     expect(countText([problem])).toBe('1 error');
     const warning = { ...problem, severity: 'warning' as const };
@@ -84,13 +84,13 @@ describe('a problem', () => {
     expect(renderDiagnostics([], new Map(), { colors: plain, width: 80 })).toBe('');
   });
 
-  it('is painted', () => {
+  it('is coloured', () => {
     const { problem, sources } = marked('a: «x»');
     const colors = pico.createColors(true);
     expect(renderDiagnostics([problem], sources, { colors, width: 80 })).toContain('^\u001b[39m');
   });
 
-  it('cannot steer the terminal', () => {
+  it('cannot send control characters to the terminal', () => {
     const evil = '\u001b[2J\u202e\u0007';
     const text = render(`a: «${evil}»`, { message: evil, path: evil, code: evil, help: evil });
     expect(text).not.toMatch(/[\u001b\u202e\u0007]/);
@@ -98,7 +98,7 @@ describe('a problem', () => {
   });
 });
 
-describe('carets', () => {
+describe('Carets', () => {
   it.each([
     ['a word', 'a: «Persn» # x', '  1 | a: Persn # x\n    |    ^^^^^'],
     ['after a tab', 'a:\t«Persn»', '  1 | a:  Persn\n    |     ^^^^^'],
@@ -117,7 +117,7 @@ describe('carets', () => {
     expect(frame(text)).toBe(expected.replaceAll(/ +$/gm, ''));
   });
 
-  it('stay in sight on long lines', () => {
+  it('stay visible on long lines', () => {
     const text = `a: ${'x'.repeat(300)} «bad» ${'y'.repeat(300)}`;
     expect(frame(text, 50)).toMatchInlineSnapshot(`
       "  1 | …xxxxxxxxxxxxx bad yyyyyyyyyyyyyyyyyyyyyyyy…
@@ -126,7 +126,7 @@ describe('carets', () => {
     for (const line of frame(text, 50).split('\n')) expect(line.length).toBeLessThanOrEqual(50);
   });
 
-  it('stay in sight at the ends of long lines', () => {
+  it('stay visible at the ends of long lines', () => {
     expect(frame(`«bad» ${'y'.repeat(300)}`, 50)).toMatchInlineSnapshot(`
       "  1 | bad yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
           | ^^^"
@@ -155,7 +155,7 @@ describe('carets', () => {
   });
 });
 
-describe('as JSON', () => {
+describe('A problem as JSON', () => {
   it('has lines and columns from 1, in UTF-16 units', () => {
     const { problem, sources } = marked('x: 1\n😀: «a\nb»');
     expect(diagnosticsJson([problem], sources)).toEqual([

@@ -11,8 +11,8 @@ const problem: Diagnostic = {
   path: '',
 };
 
-describe('help', () => {
-  it('teaches', async () => {
+describe('drs-gen --help', () => {
+  it('explains the commands', async () => {
     const { code, out, err } = await fakeWorld().run('--help');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatchInlineSnapshot(`
@@ -39,7 +39,7 @@ describe('help', () => {
       Commands:
         check [options] <model>     show every problem of a model; write nothing
         diff [options] <old> <new>  show what a newer model means for data, clients and class code
-        init [options] [dir]        write a first model.yaml, with its schema beside it for the editor
+        init [options] [dir]        write a first model.yaml, with its schema next to it for the editor
         inspect [options] <model>   show what the generator understands of a model
         migrate [options] <model>   write a migration for what a changed model does to data, and generate
                                     the server
@@ -70,31 +70,31 @@ describe('help', () => {
     `);
   });
 
-  it.each(['check', 'init', 'inspect', 'schema'])('tells about %s', async (name) => {
+  it.each(['check', 'init', 'inspect', 'schema'])('explains %s', async (name) => {
     const { code, out } = await fakeWorld().run(`${name} --help`);
     expect(code).toBe(0);
     expect(out).toMatchSnapshot();
   });
 
-  it('is what a lonely command line gets, as a message', async () => {
+  it('is printed for an empty command line, as a message', async () => {
     const { code, out, err } = await fakeWorld().run('');
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('Usage: drs-gen <model> -o <dir>');
   });
 
-  it('lists only what exists', async () => {
+  it('lists only commands that exist', async () => {
     const { out } = await fakeWorld().run('--help');
     expect(out).not.toMatch(/^ +import|--watch/m);
   });
 });
 
-it('prints its version', async () => {
+it('drs-gen --version prints the version', async () => {
   expect(await fakeWorld().run('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' });
 });
 
-describe('a wrong command line', () => {
+describe('A wrong command line', () => {
   it.each([
-    ['model.yaml', 'error: Say where the server goes: drs-gen model.yaml -o server\n'],
+    ['model.yaml', 'error: Name the folder of the server: drs-gen model.yaml -o server\n'],
     ['-o server', 'error: Name a model file; drs-gen --help shows how.\n'],
     ['model.yaml -o', "error: option '-o, --output <dir>' argument missing\n"],
     ['model.yaml -o server --chek', "error: unknown option '--chek'\n(Did you mean --check?)\n"],
@@ -122,34 +122,34 @@ describe('a wrong command line', () => {
   });
 });
 
-it('takes a verb before a file of that name, and a path for the file', async () => {
+it('drs-gen reads a verb before a file of that name, and a path as the file', async () => {
   const world = fakeWorld({ files: [ours('a.ts')] });
   world.disk.put('/home/check', 'drs: 1\n');
   expect((await world.run('check -o server')).code).toBe(2);
   expect((await world.run('./check -o server')).code).toBe(0);
 });
 
-it('reports a bug of ours as such', async () => {
+it('drs-gen reports a bug of its own as such', async () => {
   const compiler = { check: () => Promise.reject(new TypeError('x is not a function')) };
   const { code, out, err } = await fakeWorld({ compiler }).run('check model.yaml');
   expect({ code, out }).toEqual({ code: 70, out: '' });
   expect(err).toMatch(/^internal error, please report\nTypeError: x is not a function\n +at /);
 });
 
-it('takes bad paths of the emit stage for a bug of ours', async () => {
+it('drs-gen reports bad paths of the emit stage as a bug of its own', async () => {
   const world = fakeWorld({ files: [ours('../a.ts')] });
   const { code } = await world.run('model.yaml -o server');
   expect(code).toBe(70);
   expect(world.disk.changes).toEqual([]);
 });
 
-describe('check', () => {
-  it('praises a good model', async () => {
+describe('drs-gen check', () => {
+  it('confirms that a model has no problems', async () => {
     const result = await fakeWorld().run('check model.yaml');
     expect(result).toEqual({ code: 0, out: '', err: 'model.yaml is fine.\n' });
   });
 
-  it('shows problems', async () => {
+  it('reports problems', async () => {
     const { code, out, err } = await fakeWorld({ problems: [problem] }).run('check model.yaml');
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatchInlineSnapshot(`
@@ -164,7 +164,7 @@ describe('check', () => {
     `);
   });
 
-  it('lets warnings pass, unless told otherwise', async () => {
+  it('accepts warnings, unless an option makes them errors', async () => {
     const world = fakeWorld({ problems: [{ ...problem, severity: 'warning' }] });
     expect((await world.run('check model.yaml')).code).toBe(0);
     expect((await world.run('check model.yaml --warn-as-error')).code).toBe(1);
@@ -179,7 +179,7 @@ describe('check', () => {
   });
 });
 
-describe('colours', () => {
+describe('Colours', () => {
   const cases: readonly [string, string, FakeOptions, boolean][] = [
     ['a terminal', '', { isTTY: true }, true],
     ['no terminal', '', {}, false],
@@ -199,7 +199,7 @@ describe('colours', () => {
     }
   });
 
-  it('may be turned off before the command too', async () => {
+  it('can be turned off before the command too', async () => {
     const world = fakeWorld({ problems: [problem], isTTY: true });
     const { code, err } = await world.run('--no-color check model.yaml');
     expect(code).toBe(1);
@@ -207,20 +207,20 @@ describe('colours', () => {
   });
 });
 
-describe('schema', () => {
-  it('prints the schema as data', async () => {
+describe('drs-gen schema', () => {
+  it('prints the JSON Schema', async () => {
     const result = await fakeWorld().run('schema');
     expect(result).toEqual({ code: 0, out: '{ "type": "object" }\n', err: '' });
   });
 });
 
-describe('init', () => {
+describe('drs-gen init', () => {
   it('writes a first model with its schema', async () => {
     const world = fakeWorld();
     expect(await world.run('init My-Shop!')).toEqual({
       code: 0,
       out: '',
-      err: "Wrote My-Shop!/model.yaml, and model.schema.json beside it for your editor.\nNext: drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
+      err: "Wrote My-Shop!/model.yaml, and model.schema.json next to it for your editor.\nNext: drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
     });
     const tree = world.disk.tree('/home/My-Shop!');
     expect(tree['model.yaml']).toMatch(

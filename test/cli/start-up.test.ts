@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
-/** All modules that are loaded before a command is known, by following `import … from`. */
+/** All modules that are loaded before the command is known, found by following `import … from`. */
 async function loadedAtStart(url: URL, seen = new Set<string>()): Promise<ReadonlySet<string>> {
   if (seen.has(url.href)) return seen;
   seen.add(url.href);
@@ -16,7 +16,7 @@ async function loadedAtStart(url: URL, seen = new Set<string>()): Promise<Readon
   return seen;
 }
 
-it('loads no stage of the generator and no heavy package before it is needed', async () => {
+it('A start of drs-gen loads no stage of the generator and no large package before it is needed', async () => {
   const loaded = [
     ...(await loadedAtStart(new URL('../../generator/cli/main.ts', import.meta.url))),
   ];

@@ -19,10 +19,10 @@ roles:
   roles: []
 `;
 
-/** What npm adds, as drs-gen says. */
+/** The dependencies that npm adds according to drs-gen. */
 const developmentPackage = '    "tsx": "^4.23.15",\n';
 
-/** What the earlier version wrote, and what stands there now; each file as its parts that differ. */
+/** The texts of the earlier version and the present ones: for each file the parts that differ. */
 const changes: Readonly<Record<string, readonly (readonly [before: string, now: string])[]>> = {
   'package.json': [
     [
@@ -48,7 +48,10 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
   'src/create-user.ts': [["'./runtime/protocol/nearest-name.js'", "'#runtime/access'"]],
 };
 
-/** A server that an earlier version has written: with the sources of the runtime, and files of the user's that name them. */
+/**
+ * A server of an earlier version, with the sources of the runtime, and files of the user that
+ * import them.
+ */
 async function earlierServer(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
@@ -90,8 +93,8 @@ function textOf(world: FakeWorld, path: string): string {
   return text;
 }
 
-describe('a server of an earlier version', () => {
-  it('loses the sources of the runtime, and its user is told each line to change', async () => {
+describe('A server of an earlier version', () => {
+  it('loses the sources of the runtime, and drs-gen reports each line to change', async () => {
     const world = await earlierServer();
     const { code, err } = await world.run('model.yaml -o server');
     expect(code).toBe(0);
@@ -131,7 +134,7 @@ describe('a server of an earlier version', () => {
     });
   });
 
-  it('is what this version writes after --upgrade, but for what the user has changed', async () => {
+  it('is what this version writes after --upgrade, except for what the user has changed', async () => {
     const world = await earlierServer();
     const fresh = await earlierServer();
     for (const path of Object.keys(changes)) await fresh.disk.removeFile(`/home/server/${path}`);
@@ -183,7 +186,7 @@ describe('a server of an earlier version', () => {
     expect(textOf(world, 'Dockerfile')).toContain('CMD ["node", "dist/src/main.js"]\n');
   });
 
-  it('is asked for no program whose script its user has taken away', async () => {
+  it('needs no program whose script the user has removed', async () => {
     const world = await earlierServer();
     await world.run('model.yaml -o server --upgrade');
     expect((await world.run('model.yaml -o server')).err).toContain('tsx');
@@ -193,7 +196,7 @@ describe('a server of an earlier version', () => {
     expect([code, err]).toEqual([0, expect.not.stringMatching(/tsx|dev/) as string]);
   });
 
-  it('keeps the line ends of its files with --upgrade', async () => {
+  it('keeps the line endings of its files with --upgrade', async () => {
     const world = await earlierServer();
     const windows = textOf(world, 'package.json').replaceAll('\n', '\r\n');
     world.disk.put('/home/server/package.json', windows);
@@ -203,7 +206,7 @@ describe('a server of an earlier version', () => {
     expect(upgraded.replaceAll('\r\n', '')).not.toContain('\n');
   });
 
-  it('has its class files upgraded where they were moved to', async () => {
+  it('has its class files upgraded in the places where the user moved them', async () => {
     const world = await earlierServer();
     const stub = textOf(world, 'src/classes/ItemEntity.ts');
     await world.disk.removeFile('/home/server/src/classes/ItemEntity.ts');

@@ -11,7 +11,9 @@ interface Body extends Entity {
   readonly __ERROR?: readonly { readonly errCode: number; readonly message: string }[];
 }
 
-/** Sends a request; what an address cannot hold is percent-encoded, and percent signs are left as they are. */
+/**
+ * Sends a request. Characters that a URL cannot contain are percent-encoded; percent signs stay.
+ */
 export async function send(
   app: FastifyInstance,
   request: Request,
@@ -29,7 +31,7 @@ export async function send(
   });
 }
 
-/** Sends the request and holds the answer against what is expected. */
+/** Sends the request and compares the answer with the expectation. */
 export async function ask(
   app: FastifyInstance,
   request: Request,

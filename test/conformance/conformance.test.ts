@@ -60,7 +60,7 @@ function isRead(row: Row): boolean {
   return row.request.method !== 'POST';
 }
 
-it('names each row once', () => {
+it('Each row has an ID of its own', () => {
   const ids = [
     ...rows,
     ...functionRows,
@@ -72,7 +72,7 @@ it('names each row once', () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
-describe('reads', () => {
+describe('A read', () => {
   let app: FastifyInstance;
   let close: () => Promise<void>;
 
@@ -118,7 +118,7 @@ describe('refused changes', () => {
   });
 });
 
-describe('changes, each on data of its own', () => {
+describe('A change on fresh data', () => {
   it.each(rows.filter((row) => !isRead(row) && !sharing.includes(row)))(
     '$id: $says',
     async ({ request, expect: expected, then = [] }) => {
@@ -133,7 +133,7 @@ describe('changes, each on data of its own', () => {
   );
 });
 
-describe('functions, each call on data of its own', () => {
+describe('A function call on fresh data', () => {
   it.each(functionRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const app = await functionServer();
     try {
@@ -145,7 +145,7 @@ describe('functions, each call on data of its own', () => {
   });
 });
 
-describe('events, each request on data of its own', () => {
+describe('A request to a server with events', () => {
   it.each(eventRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, close } = await fixedEvents();
     try {
@@ -157,7 +157,7 @@ describe('events, each request on data of its own', () => {
   });
 });
 
-describe('attributes with accessors, each request on data of its own', () => {
+describe('A request to a server whose attributes have accessors', () => {
   it.each(computedRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const app = await filledComputedServer();
     try {
@@ -169,7 +169,7 @@ describe('attributes with accessors, each request on data of its own', () => {
   });
 });
 
-describe('access, each request on data of its own', () => {
+describe('A request to a server with roles', () => {
   it.each(accessRows)('$id: $says', async (row) => {
     const app = await accessServer();
     try {
@@ -183,7 +183,7 @@ describe('access, each request on data of its own', () => {
   });
 });
 
-describe('restrict, each request on data of its own', () => {
+describe('A request to a server whose dataclasses have restrict', () => {
   it.each(restrictRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, headers } = await restrictServer();
     try {

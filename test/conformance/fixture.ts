@@ -8,7 +8,7 @@ import { modelFile } from '../support/model-file.js';
 import { postgresCopies, postgresDatabase } from '../support/postgres.js';
 import { create, isOnPostgres, packageRoot, serverOf } from '../support/server.js';
 
-/** The moment at which everything in the fixture was made. */
+/** The time at which everything in the fixture was created. */
 export const moment = '2026-03-01T10:20:30.456Z';
 
 /** Key of the employee of that number. */
@@ -76,7 +76,7 @@ export const brochure = '3c7363726970743e';
 /** Number of entities that the fixture creates, and so the datastore's stamp. */
 export const created = companies.length + employees.length + notes.length + 1;
 
-/** Creates the fixture's entities; the clock must stand at {@link moment}. */
+/** Creates the entities of the fixture; the clock must be set to {@link moment}. */
 export async function fill(app: FastifyInstance): Promise<void> {
   await create(app, 'Company', companies);
   await create(app, 'Employee', employees);
@@ -89,7 +89,10 @@ interface FilledServer {
   readonly close: () => Promise<void>;
 }
 
-/** A server with the fixture's entities, and what HTTP cannot store: the first company has media. */
+/**
+ * A server with the entities of the fixture, and with data that HTTP cannot store: the first
+ * company has media.
+ */
 export async function filledServer(options: AppOptions = {}): Promise<FilledServer> {
   const { databaseUrl, setMedia, drop } = isOnPostgres ? await onPostgres() : inFile();
   const app = await serverOf(modelFile('staff'), { databaseUrl, ...options });

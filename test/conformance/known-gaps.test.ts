@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { gaps } from './known-gaps.js';
 
-it('there are no known gaps', () => {
+it('The list of known gaps is empty', () => {
   expect(gaps).toEqual([]);
 });

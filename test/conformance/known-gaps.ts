@@ -1,11 +1,11 @@
 import type { Expectation, Request } from './row.js';
 
-/** A rule of the guides that this version does not keep yet. */
+/** A rule of the guides that this version does not implement yet. */
 export interface Gap {
   readonly id: string;
   readonly says: string;
   readonly request: Request;
-  /** The answer that the rule demands. */
+  /** The answer of the rule. */
   readonly wanted: Expectation;
   /** The answer of this version. */
   readonly today: Expectation;

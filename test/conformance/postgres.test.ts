@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { describePostgres } from '../support/postgres.js';
 
-// The database of test servers is read when the modules of the tests are loaded.
+// `TEST_DATABASE` is read when the modules of the tests are loaded.
 vi.hoisted(() => {
   process.env['TEST_DATABASE'] = 'postgres';
 });

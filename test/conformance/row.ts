@@ -13,13 +13,13 @@ export interface Request {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   readonly url: string;
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Expectation {
-  /** 200 if left out. */
+  /** 200 by default. */
   readonly status?: number;
   /** The whole body, the order of its members included. */
   readonly is?: unknown;
@@ -34,7 +34,7 @@ export interface Expectation {
   /** Found in the first message. */
   readonly message?: RegExp;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** The whole body, which is no JSON, in hexadecimal digits. */
+  /** The whole body, if it is not JSON, in hexadecimal digits. */
   readonly bytes?: string;
 }
 
@@ -62,5 +62,5 @@ export function refused(status: number, ...codes: number[]): Expectation {
   return { status, codes };
 }
 
-/** The answer of a part that is not built. */
+/** The answer of a missing feature. */
 export const notBuilt: Expectation = refused(501, 1838);

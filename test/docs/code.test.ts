@@ -14,21 +14,21 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Those of the cookbook belong to a server of their own: `recipes.test.ts`. */
+/** The blocks of the cookbook belong to another server: `recipes.test.ts`. */
 const blocks = blocksOf('ts').filter(({ path }) => path !== 'runtime/docs/cookbook.md');
-/** `// examples/staff/server/…` begins what a file of the example holds. */
+/** A block that begins with `// examples/staff/server/…` is an excerpt of that file. */
 const excerpts = blocks.filter(({ text }) => text.startsWith('// examples/'));
 const programs = blocks.filter((block) => !excerpts.includes(block));
 
-/** The file of the example that a block is from, and what the block shows of it. */
+/** The file of the example that a block is from, and the excerpt. */
 function excerptOf({ text }: Block): { readonly file: string; readonly code: string } {
   const [comment = '', ...lines] = text.split('\n');
   return { file: comment.replace('// ', ''), code: lines.join('\n') };
 }
 
-describe('an excerpt', () => {
+describe('An excerpt', () => {
   it.each(excerpts.map((block) => [placeOf(block), block] as const))(
-    'stands in its file: %s',
+    'exists in its file: %s',
     (_place, block) => {
       const { file, code } = excerptOf(block);
       expect(code.trim().length).toBeGreaterThan(20);
@@ -36,7 +36,7 @@ describe('an excerpt', () => {
     },
   );
 
-  it('shows the README what is emitted', () => {
+  it('in the README shows emitted code', () => {
     const shown = excerpts.filter(({ path }) => path === 'README.md').map(excerptOf);
     expect(shown.map(({ file }) => file)).toEqual(
       expect.arrayContaining([
@@ -47,10 +47,10 @@ describe('an excerpt', () => {
   });
 });
 
-/** What the body of a method imports from `api.ts`. */
+/** The imports of a method body from `api.ts`. */
 const names = ['OutgoingMessage', 'RestError'];
 
-/** Where a block says that it belongs, or what imports what is generated as `src/main.ts` does. */
+/** The path that a block names, or the block that imports generated code like `src/main.ts`. */
 function fileOf({ text }: Block): string | undefined {
   const named = /^\/\/ ((?:src|test)\/\S+\.ts)\n/.exec(text)?.[1];
   return named ?? (text.includes("'./generated/") ? 'src/main.ts' : undefined);

@@ -12,7 +12,7 @@ function exampleWorld(): FakeWorld {
   const world = fakeWorld({
     compiler: {
       ...lazyCompiler,
-      // The runtime is large, and no part of this.
+      // The runtime is large, and not part of this test.
       emit: async (model, input) =>
         (
           await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })
@@ -38,7 +38,7 @@ async function run(world: FakeWorld, command: string): Promise<string> {
   return err + out;
 }
 
-describe('the guide of the command line', () => {
+describe('The guide of the command line', () => {
   it('shows what drs-gen prints', async () => {
     const world = exampleWorld();
     const blocks = blocksOf('console', 'generator/docs/cli.md');
@@ -65,8 +65,8 @@ it('The guide of the command line names every option and every command', async (
   expect(unnamed).toEqual(['--version', '--help']);
 });
 
-describe('the README', () => {
-  it('shows what drs-gen says of a mistake in its model', async () => {
+describe('The README', () => {
+  it('shows what drs-gen reports about a mistake in its model', async () => {
     const [model] = blocksOf('yaml', 'README.md');
     const [report] = blocksOf('', 'README.md').filter(({ text }) => text.startsWith('model.yaml:'));
     const world = exampleWorld();
@@ -76,7 +76,7 @@ describe('the README', () => {
     expect(await run(world, 'drs-gen check model.yaml')).toContain(report?.text);
   });
 
-  it('shows files that the server of the example has', () => {
+  it('lists files that the server of the example has', () => {
     const [tree] = blocksOf('', 'README.md').filter(({ text }) => text.startsWith('server/\n'));
     const paths = [...(tree?.text ?? '').matchAll(/[\w./]+\.(?:ts|json)/g)].map(([path]) => path);
     expect(paths.length).toBeGreaterThan(6);

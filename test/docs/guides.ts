@@ -4,12 +4,12 @@ import { packageRoot } from '../support/server.js';
 
 /** A fenced block of code. */
 export interface Block {
-  /** Of the document, from the root of the package. */
+  /** Path of the document, from the root of the package. */
   readonly path: string;
   readonly line: number;
-  /** The word behind the three backticks: `yaml`, `ts`, … */
+  /** The word after the three backticks: `yaml`, `ts`, … */
   readonly language: string;
-  /** Further words there, which pages do not show: what a test has to know of a fragment. */
+  /** Further words there, which pages do not show: they tell a test how to use a fragment. */
   readonly words: readonly string[];
   readonly text: string;
 }
@@ -57,7 +57,7 @@ function blocksIn(path: string): readonly Block[] {
   });
 }
 
-/** A pattern for a text as a document shows it, with `…` for what it leaves out. */
+/** A pattern for a text in a document, in which `…` stands for omitted parts. */
 export function shown(text: string): RegExp {
   const parts = text.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('[\\s\\S]*')}$`);

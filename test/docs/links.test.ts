@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { documents, readDocument } from './guides.js';
 
-/** The address of a heading on its page, as GitHub makes it. */
+/** The anchor of a heading, as GitHub creates it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -24,7 +24,7 @@ function withoutBlocks(document: string): string {
   return document.replaceAll(/^```[\s\S]*?^```$/gm, '');
 }
 
-/** Links of a document that lead nowhere. */
+/** Broken links of a document. */
 function brokenLinks(path: string): readonly string[] {
   const links = withoutBlocks(readDocument(path)).matchAll(/\]\(([^)\s]+)\)/g);
   return [...links].flatMap(([, link = '']) => (isBroken(path, link) ? [link] : []));
@@ -38,18 +38,18 @@ function isBroken(path: string, link: string): boolean {
   return anchor !== undefined && !anchorsOf(target).includes(anchor);
 }
 
-describe('a link', () => {
-  it.each(documents)('leads to a file and a heading that are there: %s', (path) => {
+describe('A link', () => {
+  it.each(documents)('leads to a file and a heading that exist: %s', (path) => {
     expect(brokenLinks(path)).toEqual([]);
   });
 
-  it('is found broken when its heading is not there', () => {
+  it('is reported as broken when its heading does not exist', () => {
     expect(isBroken('README.md', 'generator/docs/model.md#nothing')).toBe(true);
     expect(isBroken('README.md', 'generator/docs/model.md#roles')).toBe(false);
   });
 });
 
-describe('a file that is named', () => {
+describe('A file name in prose', () => {
   const sources = ['generator', 'runtime', 'templates', 'test'].flatMap((folder) =>
     readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' })
       .map((path) => `/${folder}/${path}`)
@@ -69,17 +69,17 @@ describe('a file that is named', () => {
   }
 
   it.each(['CONTRIBUTING.md', 'test/README.md', 'runtime/docs/internals.md'])(
-    'is there: %s',
+    'is that of an existing file: %s',
     (path) => {
       expect(missing(path)).toEqual([]);
     },
   );
 });
 
-describe('the README of a server', () => {
+describe('The README of a server', () => {
   const readme = readDocument('examples/staff/server/README.md');
 
-  it('names every guide, but for those about the repository', () => {
+  it('names every guide, except those about the repository', () => {
     const guides = documents.filter((path) => path.includes('/docs/'));
     const [, list = ''] = /^## Guides$([^#]*)/m.exec(readme) ?? [];
     const unnamed = guides.filter(
@@ -88,7 +88,7 @@ describe('the README of a server', () => {
     expect(unnamed).toEqual(['generator/docs/diagnostics.md', 'runtime/docs/internals.md']);
   });
 
-  it('names guides that travel in the package', () => {
+  it('names guides that are in the npm package', () => {
     const named = [...readme.matchAll(/`((?:generator|runtime)\/docs\/[\w-]+\.md)`/g)];
     const { files } = JSON.parse(readDocument('package.json')) as { files: readonly string[] };
     expect(named.length).toBeGreaterThan(7);
@@ -116,19 +116,19 @@ describe('test/README.md', () => {
     return new RegExp(`^${parts.join('[\\w-]*')}$`).test(path);
   }
 
-  it('says of each test file which feature it tests', () => {
+  it('has a row for each test file', () => {
     expect(named.length).toBeGreaterThan(60);
     expect(files.filter((path) => !named.some((name) => isOf(name, path)))).toEqual([]);
   });
 
-  it('names only tests that are there', () => {
+  it('names only tests that exist', () => {
     const others = ['golden/', 'http/expected/', 'conformance/rows/'];
     const tests = named.filter((name) => !others.some((folder) => name.startsWith(folder)));
     expect(tests.filter((name) => !files.some((path) => isOf(name, path)))).toEqual([]);
   });
 });
 
-describe('a rule that comments and tests cite', () => {
+describe('A rule that comments and tests cite', () => {
   const numbers = [...numbersIn('protocol.md', 'P'), ...numbersIn('filters.md', 'F')];
 
   /** The numbers of a guide's rules, in its order. */
@@ -140,7 +140,7 @@ describe('a rule that comments and tests cite', () => {
     });
   }
 
-  /** Citations of rules and headings that do not exist, and of documents that no checkout has. */
+  /** Citations of rules, headings and documents that do not exist. */
   function wrongCitations(text: string): readonly string[] {
     return [
       ...[...text.matchAll(/\bP\d+\.\d+\b/g)].filter(([cited]) => !numbers.includes(cited)),
@@ -161,7 +161,7 @@ describe('a rule that comments and tests cite', () => {
     return anchor === undefined || anchorsOf(path).includes(anchor);
   }
 
-  /** The comments of a file as one line; of a conformance row the titles too. */
+  /** The comments of a file as one line; for conformance rows also the titles. */
   function citingText(path: string): string {
     const text = readDocument(path);
     if (path.startsWith('test/conformance/')) return text;
@@ -197,11 +197,11 @@ describe('a rule that comments and tests cite', () => {
     'See (protocol, "Errors").',
     'See decision 12.',
     'The specification says so.',
-  ])('is found wrong: %s', (text) => {
+  ])('is reported as unknown: %s', (text) => {
     expect(wrongCitations(text)).not.toEqual([]);
   });
 
-  it('is found right in each form', () => {
+  it('is accepted in each form', () => {
     const text =
       'Protocol P3.9, filters F1 to F7, `access.md#restrict`, `filters.md`; RFC 9110, section 14';
     expect(wrongCitations(text)).toEqual([]);

@@ -61,15 +61,15 @@ function problemsOf(text: string): readonly string[] {
     .map(({ code, path, message }) => `${path} ${code}: ${message}`);
 }
 
-describe('a model of a guide', () => {
+describe('A model in a guide', () => {
   it.each(blocksOf('yaml').map((block) => [placeOf(block), block] as const))(
-    'is right: %s',
+    'has no problems: %s',
     (_place, block) => {
       expect(problemsOf(wholeModel(block))).toEqual([]);
     },
   );
 
-  it('is found wrong when an attribute leads nowhere', () => {
+  it('is reported when an attribute names no dataclass', () => {
     const text = 'owner: { to: Employe }\n';
     const block = { path: guide, line: 1, language: 'yaml', words: ['attributes'], text };
     expect(problemsOf(wholeModel(block))).toEqual([
@@ -78,7 +78,7 @@ describe('a model of a guide', () => {
   });
 });
 
-/** The keys of a schema: each behind the definition, and the keys within that, which it belongs to. */
+/** The keys of a schema: each after its definition and the keys that contain it. */
 function placesOf(
   schema: JsonSchema,
   path: string,
@@ -123,7 +123,7 @@ function placesIn(value: unknown, schema: JsonSchema, path: string): readonly st
   });
 }
 
-/** Whether a value is of one of several kinds, as its keys tell. */
+/** Whether a value is of one of several kinds, judged by its keys. */
 function isFitting(value: unknown, schema: JsonSchema): boolean {
   const { anyOf, type, enum: values, properties = {}, required = [] } = resolved(schema);
   if (anyOf !== undefined) return anyOf.some((each) => isFitting(value, each));
@@ -139,7 +139,7 @@ function isFitting(value: unknown, schema: JsonSchema): boolean {
   );
 }
 
-/** What no value is. */
+/** No value has this form. */
 const nothing = Symbol('nothing');
 
 function resolved(schema: JsonSchema): JsonSchema {
@@ -147,7 +147,7 @@ function resolved(schema: JsonSchema): JsonSchema {
   return name === undefined ? schema : (modelSchema.definitions[name] ?? schema);
 }
 
-describe('the guide of the model file', () => {
+describe('The guide of the model file', () => {
   const { definitions, ...top } = modelSchema;
   const keys = [
     ...new Set(
@@ -164,7 +164,7 @@ describe('the guide of the model file', () => {
     expect(keys.filter((key) => !isNamed(key))).toEqual([]);
   });
 
-  it('has an example of every key at each place that it may stand at', () => {
+  it('has an example of every key in each place that allows it', () => {
     const known = placesOf(modelSchema, 'model');
     const shownPlaces = blocksOf('yaml', guide).flatMap((block) =>
       placesIn(parse(wholeModel(block)), modelSchema, 'model'),
@@ -176,7 +176,7 @@ describe('the guide of the model file', () => {
       'roles.privileges[].id',
       'roles.roles[].id',
     ];
-    // `many: false` says what holds without it.
+    // `many: false` is the default.
     expect(without.sort()).toEqual([...meaningless, 'toOneAttribute.many']);
   });
 
@@ -189,7 +189,7 @@ describe('the guide of the model file', () => {
   });
 });
 
-describe('the guide of databases', () => {
+describe('The guide of databases', () => {
   const text = readDocument('runtime/docs/databases.md');
   const [, list = ''] = /- the functions ([\s\S]*?)\.\n/.exec(text) ?? [];
   const functions = [...list.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
@@ -227,7 +227,7 @@ dataclasses:
     expect(calls.some((call) => isPortable(name, call))).toBe(true);
   });
 
-  it('does not list others', () => {
+  it('lists no function that fails on PostgreSQL', () => {
     expect(functions.length).toBeGreaterThan(30);
     expect(calls.some((call) => isPortable('printf', call))).toBe(false);
   });

@@ -22,17 +22,17 @@ import { blocksOf } from './guides.js';
 const cookbook = 'runtime/docs/cookbook.md';
 const [modelText = ''] = blocksOf('yaml', cookbook).map(({ text }) => text);
 
-/** The files that the recipes are made of, by the path that the first line of each names. */
+/** The files of the recipes, by the path in the first line of each. */
 const written = Object.fromEntries(
   blocksOf('ts', cookbook).map(({ text, line }) => {
     const path = /^\/\/ ((?:src|web)\/[\w/-]+\.ts)\n/.exec(text)?.[1];
     if (path === undefined) throw new Error(`${cookbook}:${String(line)} names no file.`);
-    // What runs in browsers is compiled with the rest.
+    // Code for browsers is compiled with the rest.
     return [path.replace(/^web\//, 'src/web/'), text];
   }),
 );
 
-/** Makes an account that may read the audit trail. */
+/** Creates an account that may read the audit trail. */
 const addAuditor = `
   import { hashPassword } from '#runtime/access';
   import { buildApp } from '../generated/app.js';
@@ -61,10 +61,10 @@ function token(claims: Readonly<Record<string, unknown>>): Promise<string> {
     .sign(keys.privateKey);
 }
 
-/** Mails that were sent, each from its headers to its text. */
+/** The sent mails, each with headers and text. */
 const mails: string[] = [];
 
-/** As much of a mail server as a client needs that has nothing to hide. */
+/** A minimal mail server, without TLS and login. */
 const mailServer = createTcpServer((socket) => {
   let mail: string | undefined;
   socket.write('220 mail.example.com\r\n');
@@ -168,12 +168,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a page of the server's own site would do, as somebody who is logged in. */
+/** The requests of a page of the same site, by a user who is logged in. */
 async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
   const { fetch } = globalThis;
   vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => {
     const headers = { cookie: clerk.cookie ?? '', origin: server.origin };
-    // The client of the test writes whole addresses.
+    // The client of the test uses absolute URLs.
     const address = url.startsWith('/') ? server.origin + url : url;
     return fetch(address, { ...init, headers });
   });
@@ -212,7 +212,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Account')).status).toBe(404);
   });
 
-  it('lets customers in by tokens, and shows them their own orders', async () => {
+  it('lets customers log in by tokens, and shows them their own orders', async () => {
     const ada = { email: 'ada@example.com', email_verified: true };
     expect(await withToken('/rest/Order', ada)).toMatchObject({
       status: 200,
@@ -244,7 +244,7 @@ describe('The cookbook', () => {
     expect(await clerk.post(all, ['broken'])).toMatchObject({ status: 503 });
   });
 
-  it('imports a CSV file whole, or nothing of it', async () => {
+  it('imports a whole CSV file, or nothing of it', async () => {
     const send = async (body: string, cookie = clerk.cookie ?? '', type = 'text/csv') => {
       const headers = { 'content-type': type, cookie };
       const init = { method: 'POST', headers, body };
@@ -289,7 +289,7 @@ describe('The cookbook', () => {
     expect((await auditor.post(`/rest/AuditEntry(${entry})`, change)).status).not.toBe(200);
   });
 
-  it('hides a customer who is removed, and keeps the row', async () => {
+  it('hides a removed customer, and keeps the row', async () => {
     expect(
       await clerk.post('/rest/Customer(3)', { __STAMP: 1, removedAt: '2030-01-01' }),
     ).toMatchObject({ status: 422 });
@@ -304,7 +304,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Customer(2)')).status).toBe(200);
   });
 
-  it('sends a picture as a page does', async () => {
+  it('sends a picture as a web page does', async () => {
     const { setPicture } = (await importFrom(sources, 'src/web/set-picture')) as {
       setPicture: (customer: object, picture: Blob) => Promise<void>;
     };
@@ -314,7 +314,7 @@ describe('The cookbook', () => {
     await expect(inBrowser(() => setPicture(body, new Blob([pixel])))).rejects.toThrow(/stamp/);
   });
 
-  it('reads all pages, also when entities come and go meanwhile', async () => {
+  it('reads all pages, even if entities are created and deleted meanwhile', async () => {
     const many = Array.from({ length: 750 }, (_, index) => ({
       name: `P${String(index)}`,
       euros: 1,
@@ -344,7 +344,7 @@ describe('The cookbook', () => {
     expect(names).toEqual(many.map(({ name }) => name).filter((name) => name !== 'P700'));
   });
 
-  it('applies a change again when another one was faster', async () => {
+  it('repeats a change when another one was faster', async () => {
     const { changeEntity } = (await importFrom(sources, 'src/web/change-entity')) as {
       changeEntity: (url: string, change: (entity: { euros: number }) => object) => Promise<void>;
     };
@@ -360,7 +360,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Order(3)')).body).toMatchObject({ euros: 323 });
   });
 
-  it('serves pages behind a proxy that ends TLS', async () => {
+  it('serves web pages behind a proxy that terminates TLS', async () => {
     const log = async (headers: Readonly<Record<string, string>>) => {
       const body = '["admin","secret"]';
       const url = `${server.origin}/rest/$directory/login`;
@@ -371,13 +371,13 @@ describe('The cookbook', () => {
     expect((await log({ origin: 'https://other.example.com' })).status).toBe(403);
   });
 
-  it('runs scripts beside the server, any number of times', async () => {
+  it('runs scripts next to the server, any number of times', async () => {
     await runScript('seed', [], { MIGRATE: 'check' });
     const { body } = await clerk.get('/rest/Product?$filter="name=Lamp"');
     expect(body.__ENTITIES).toMatchObject([{ euros: 49 }]);
   });
 
-  it('backs up the database of a server that runs', async () => {
+  it('backs up the database of a running server', async () => {
     await runScript('backup', ['data.sqlite', 'backup.sqlite']);
     const restored = join(folder, 'restored');
     mkdirSync(restored);

@@ -10,7 +10,7 @@ import { type Block, blocksOf, placeOf, shown } from './guides.js';
 const guide = 'generator/docs/evolution.md';
 const base = 'http://127.0.0.1:8080';
 
-/** What a reader of the story does: one project, one database, one server at a time. */
+/** The actions of a reader of the story: one project, one database, one server at a time. */
 class Reader {
   #model = '';
   #server: { readonly process: Launched; readonly origin: string } | undefined;
@@ -22,7 +22,7 @@ class Reader {
     this.#model = text;
   }
 
-  /** Writes a migration, with the models between which drs-gen has written it. */
+  /** Writes a migration, with the `from` and `to` of the one that drs-gen wrote. */
   writeMigration(path: string, text: string): void {
     const written = this.project.read(path);
     const span = (name: string): string => new RegExp(`${name}: '\\w+'`).exec(written)?.[0] ?? '';
@@ -94,7 +94,7 @@ class Reader {
     this.#server = { process, origin: await process.listening };
   }
 
-  /** The server as it is now, compiled. */
+  /** Compiles the present server. */
   #built(): string {
     this.#builds += 1;
     const copy = join(this.project.home, `build-${String(this.#builds)}`);
@@ -137,7 +137,7 @@ async function tell(told: Reader, block: Block): Promise<void> {
   }
 }
 
-it('the story of one model over five versions happens as the guide tells it', async () => {
+it('The example of one model over five versions works as the guide describes it', async () => {
   expect(blocks.filter(({ language }) => language === 'yaml')).toHaveLength(5);
   project = await Project.create();
   reader = new Reader(project);

@@ -10,7 +10,7 @@ import { blocksOf, documents, placeOf, readDocument, shown, type Block } from '.
 const example = join(packageRoot, 'examples/staff');
 const base = 'http://127.0.0.1:8080';
 
-/** The users that `npm run example` makes. */
+/** The users that `npm run example` creates. */
 const login: LoginModule = {
   login: (user, password) => {
     const granted = { mia: { roles: ['HR'] }, tom: { privileges: ['viewStaff'] } }[user];
@@ -130,10 +130,10 @@ function requestsIn(block: Block): readonly (readonly [string, string, string])[
     });
 }
 
-describe('a request of a document', () => {
+describe('A request in a guide', () => {
   const withRequests = documents.filter((path) => requestsOf(path).length > 0);
 
-  it.each(withRequests)('has the answer that stands below it: %s', async (path) => {
+  it.each(withRequests)('has the answer that is printed below it: %s', async (path) => {
     const tour = await Tour.start();
     tours.push(tour);
     for (const [place, line, answer] of requestsOf(path)) {
@@ -142,7 +142,7 @@ describe('a request of a document', () => {
     }
   });
 
-  it('stands in the README and in the guides of the protocol and of filters', () => {
+  it('exists in the README and in the guides of the protocol and of filters', () => {
     expect(withRequests).toEqual(
       expect.arrayContaining(['README.md', 'runtime/docs/filters.md', 'runtime/docs/protocol.md']),
     );
@@ -160,7 +160,7 @@ it('The guide of the protocol lists every error with its status', () => {
   expect(rows).toEqual(Object.values(errorCodes).toSorted((a, b) => a.code - b.code));
 });
 
-it('The quotas of a guide are taken by a server', async () => {
+it('The quotas in the guide are accepted by a server', async () => {
   const [quotas = ''] = blocksOf('sh', 'runtime/docs/access.md')
     .map(({ text }) => /QUOTAS='(.*)'/.exec(text)?.[1])
     .filter((text) => text !== undefined);
@@ -172,7 +172,7 @@ it('The quotas of a guide are taken by a server', async () => {
   await expect(serverOf(model, { login, environment: misspelt })).rejects.toThrow('QUOTAS');
 });
 
-it('The guide of operations names every setting that servers list', () => {
+it('The guide of operations names every setting of a server', () => {
   const listed = ['examples/staff/server', 'test/golden/both-databases/expected'].flatMap(
     (server) =>
       [...readDocument(`${server}/.env.example`).matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(

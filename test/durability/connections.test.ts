@@ -6,9 +6,12 @@ import { durabilityModel } from './support/model.js';
 import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 
-/** As many as issue and README name, where the system lets this process have so many; a few are needed for other things. */
+/**
+ * The number in the guide, if the system allows this process so many; a few are reserved for other
+ * purposes.
+ */
 const wanted = Math.min(10_000, openFiles() - 500);
-/** A system takes so many new connections at once. */
+/** The number of new connections that a system accepts at once. */
 const atOnce = 200;
 /** A connection may wait long for its first request, and a request for its turn. */
 const environment = {
@@ -46,7 +49,7 @@ async function openAll(port: number, count: number): Promise<RawClient[]> {
   return clients;
 }
 
-/** Asks over all connections, many at a time. */
+/** Sends requests over all connections, many at a time. */
 async function statusesOf(clients: readonly RawClient[]): Promise<number[]> {
   const statuses: number[] = [];
   for (let start = 0; start < clients.length; start += atOnce) {
@@ -58,8 +61,8 @@ async function statusesOf(clients: readonly RawClient[]): Promise<number[]> {
 }
 
 /**
- * Opens so many connections until all of them are answered: a server at its limit cuts new ones until it has heard of
- * the end of the old ones, and may have no file left that it needs for an answer.
+ * Opens connections until all of them are answered: a server at its limit closes new ones until it
+ * notices the end of the old ones, and may have no file descriptor left for an answer.
  */
 async function untilServed(port: number, count: number): Promise<void> {
   for (;;) {
@@ -72,7 +75,7 @@ async function untilServed(port: number, count: number): Promise<void> {
   }
 }
 
-it('10,000 open connections are served, again and again, and closed by a stop', async () => {
+it('10,000 open connections are all served repeatedly, and closed by a stop', async () => {
   const server = await scratch.start({ environment });
   const clients = await openAll(Number(new URL(server.origin).port), wanted);
   const all = new Array<number>(wanted).fill(200);
@@ -84,7 +87,7 @@ it('10,000 open connections are served, again and again, and closed by a stop', 
   expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-it('more connections than the system lets a server have wait, and are served when others close', async () => {
+it('Connections beyond the limit of the system wait, and are served when others close', async () => {
   const server = await scratch.start({
     wrapper: ['sh', '-c', 'ulimit -n 400 && exec "$@"', 'sh'],
     environment,
@@ -95,7 +98,7 @@ it('more connections than the system lets a server have wait, and are served whe
     client,
     status: (await client.ask(getText('/rest/Counter')))?.status,
   }));
-  // Whoever is answered, or cut, makes room for the others.
+  // A connection that is answered or closed makes room for others.
   const served = asked.map(async (each) => {
     const { client, status } = await each;
     client.socket.destroy();

@@ -26,7 +26,7 @@ afterEach(async () => {
 const megabyte = 1024 * 1024;
 const filler = 'x'.repeat(50_000);
 
-/** Something that keeps a server from writing more than some megabytes, for as long as wanted. */
+/** A limit that prevents a server from writing more than some megabytes, until it is removed. */
 interface Shortage {
   readonly wrapper: readonly string[];
   begin(server: ServerProcess): void;
@@ -34,7 +34,7 @@ interface Shortage {
   readonly reason: RegExp;
 }
 
-/** No file may grow: works for every user. */
+/** No file may grow. This works for every user. */
 const fileLimit: Shortage = {
   wrapper: [],
   begin: ({ child }) => {
@@ -46,7 +46,7 @@ const fileLimit: Shortage = {
   reason: /The data cannot be reached now: the database cannot be read or written\./,
 };
 
-/** A small disk of the server's own, in a namespace of its own, which some systems let no user make. */
+/** A small disk in a separate namespace, which some systems allow no user to create. */
 const smallDisk: Shortage = {
   wrapper: [
     'unshare',
@@ -112,8 +112,8 @@ function create(client: Client, tag: number): Promise<Answer<Entity>> {
   return client.post<Entity>('/rest/Part?$method=update', { tag, filler });
 }
 
-describe.each(shortages)('a full disk (%s)', (_name, shortage, isThere) => {
-  it('stops changes and no reads, and nothing once there is room', async (context) => {
+describe.each(shortages)('A full disk (%s)', (_name, shortage, isThere) => {
+  it('refuses changes and no reads, and refuses nothing once there is room', async (context) => {
     if (!isThere()) context.skip('This machine lets this user make no such shortage.');
     const server = await scratch.start({ wrapper: shortage.wrapper });
     const client = new Client(server.origin);
@@ -149,7 +149,7 @@ describe.each(shortages)('a full disk (%s)', (_name, shortage, isThere) => {
     expect(await server.ended).toMatchObject({ code: 0 });
   });
 
-  it('stops uploads, and keeps nothing of them', async (context) => {
+  it('refuses uploads, and keeps no part of them', async (context) => {
     if (!isThere()) context.skip('This machine lets this user make no such shortage.');
     const server = await scratch.start({ wrapper: shortage.wrapper });
     const client = new Client(server.origin);
@@ -174,7 +174,7 @@ describe.each(shortages)('a full disk (%s)', (_name, shortage, isThere) => {
   });
 });
 
-it('a full disk at the start is told', async (context) => {
+it('A full disk at the start is reported', async (context) => {
   if (!isPossible('prlimit', '--fsize')) context.skip('There is no prlimit here.');
   const { ended } = scratch.launch({ wrapper: ['prlimit', '--fsize=2000:unlimited'] });
   const { code, stderr } = await ended;

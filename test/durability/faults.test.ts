@@ -46,8 +46,8 @@ async function stop(server: ServerProcess): Promise<void> {
   expect(await server.ended).toMatchObject({ code: 0 });
 }
 
-describe('a database that another process has locked', () => {
-  it('is waited for, while reads go on; then changes are refused until it is free', async () => {
+describe('A database that another process has locked', () => {
+  it('makes changes wait while reads continue; then changes are refused until it is free', async () => {
     const client = new Client((await scratch.start()).origin);
     saved(await create(client, 1));
     const other = new Database(scratch.file);
@@ -75,12 +75,12 @@ describe('a database that another process has locked', () => {
   });
 });
 
-describe('a file that is taken away while the server runs', () => {
-  /** Longer than the server goes without looking. */
+describe('A database file that is removed while the server runs', () => {
+  /** Longer than the interval in which the server checks the file. */
   const noticed = 200;
 
   it.each(['data.sqlite', 'data.sqlite-wal'])(
-    'stops changes and no reads until it is back (%s)',
+    'fails changes and no reads until it is back (%s)',
     async (name) => {
       const server = await scratch.start();
       const client = new Client(server.origin);
@@ -91,7 +91,7 @@ describe('a file that is taken away while the server runs', () => {
       for (let each = 0; each < 5; each += 1) {
         expectUnavailable(await create(client, 2), /was moved, deleted or replaced\.$/);
         const read = count(client);
-        // One that was slow before may go to another process, which none is started for now.
+        // A read that was slow before may be offloaded, and no process can be started now.
         if (each === 0) expect(await read).toBe(1);
         else expect(String(await read.catch(String))).toMatch(/^1$|: 503 .*was moved, deleted/);
       }
@@ -102,7 +102,7 @@ describe('a file that is taken away while the server runs', () => {
     },
   );
 
-  it('stops changes for good when another one has its place', async () => {
+  it('fails changes until the server is restarted when another file replaces it', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
@@ -115,7 +115,7 @@ describe('a file that is taken away while the server runs', () => {
     await stop(server);
   });
 
-  it('stops changes when it was deleted: none is acknowledged and lost', async () => {
+  it('fails changes when it was deleted: none is acknowledged and lost', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
@@ -127,8 +127,8 @@ describe('a file that is taken away while the server runs', () => {
   });
 });
 
-describe('a damaged file', () => {
-  it('stops the start, and stays as it is', async () => {
+describe('A damaged database file', () => {
+  it('stops the start, and is not changed', async () => {
     const content = 'This is a letter, and no database. '.repeat(300);
     writeFileSync(scratch.file, content);
     const { code, stderr } = await scratch.launch().ended;
@@ -137,7 +137,7 @@ describe('a damaged file', () => {
     expect(readFileSync(scratch.file, 'utf8')).toBe(content);
   });
 
-  it('stops the start when it was cut off', async () => {
+  it('stops the start when it was truncated', async () => {
     const server = await scratch.start();
     await stop(server);
     truncateSync(scratch.file, 6_000);
@@ -146,7 +146,7 @@ describe('a damaged file', () => {
     expect(stderr).toMatch(/^Cannot open the database \.\/data\.sqlite: .*malformed.*\n$/);
   });
 
-  it('is told for what cannot be read, and the rest is served', async () => {
+  it('fails the requests that read the damaged part, and the rest is served', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
@@ -177,10 +177,10 @@ function damage(table: string): void {
   }
 }
 
-/** Permissions bind no superuser: the server runs as a user without rights then. */
+/** Permissions do not apply to root, so the server runs as a user without rights then. */
 const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
-/** That user may not reach this folder at all. */
+/** That user may have no access to this folder at all. */
 function canStart(): boolean {
   const { uid } = user;
   const { stderr } = spawnSync(process.execPath, [program], {
@@ -191,7 +191,7 @@ function canStart(): boolean {
   return stderr.includes('PORT is "none"');
 }
 
-describe('what may not be written', () => {
+describe('A file or folder without write permission', () => {
   it.for<readonly [string, () => void]>([
     [
       'the file',
@@ -208,7 +208,7 @@ describe('what may not be written', () => {
     [
       'the file beside it',
       () => {
-        // What a server left that was killed.
+        // The files that a killed server left.
         writeFileSync(`${scratch.file}-wal`, Buffer.alloc(100));
         chmodSync(`${scratch.file}-wal`, 0o444);
       },

@@ -64,7 +64,7 @@ class Load {
     ];
   }
 
-  /** Lets everybody work until the server is gone. */
+  /** Lets all clients work until the server has ended. */
   async run(client: Client, random: Random): Promise<void> {
     await Promise.all(
       this.#workers.map((worker) =>
@@ -73,7 +73,7 @@ class Load {
     );
   }
 
-  /** Ends at some moment while steps are made: early ones are the server's first, and slow. */
+  /** Ends at a random time during the steps. Early steps are the first of the server, and slow. */
   async progress(random: Random): Promise<void> {
     const wanted = this.steps + random.int(0, 250);
     const latest = performance.now() + 5_000;
@@ -100,48 +100,44 @@ class Load {
 }
 
 describe(`${kills} kills in the middle of load (DURABILITY_SEED=${seed})`, () => {
-  it(
-    'lose nothing that was acknowledged and leave nothing half',
-    { timeout: 3_600_000 },
-    async () => {
-      const random = new Random(seed);
-      const load = new Load();
-      for (let count = 1; count <= kills; count += 1) {
-        if (random.chance(15)) {
-          const starting = launch(program, { folder });
-          await setTimeout(random.int(0, 500));
-          await kill(starting);
-        }
-        const server = await start(program, { folder });
-        try {
-          const client = new Client(server.origin);
-          inspectDatabase();
-          expect(uploadFolders()).toEqual([]);
-          await load.verify(client);
-          const working = load.run(client, random);
-          await Promise.race([working, load.progress(random)]);
-          await kill(server);
-          await working;
-        } finally {
-          await kill(server);
-        }
-        expect(server.stderr()).toBe('');
+  it('lose no acknowledged change and leave no partial one', { timeout: 3_600_000 }, async () => {
+    const random = new Random(seed);
+    const load = new Load();
+    for (let count = 1; count <= kills; count += 1) {
+      if (random.chance(15)) {
+        const starting = launch(program, { folder });
+        await setTimeout(random.int(0, 500));
+        await kill(starting);
       }
-      const last = await start(program, { folder });
-      inspectDatabase();
-      await load.verify(new Client(last.origin));
-      last.child.kill('SIGTERM');
-      expect(await last.ended).toMatchObject({ code: 0, stderr: '' });
-      expect(readdirSync(folder)).toEqual(['data.sqlite']);
-      // Somebody must have worked for this to say anything.
-      expect(load.steps).toBeGreaterThan(kills * 12);
-      console.info(`${kills} kills, ${load.steps} steps`);
-    },
-  );
+      const server = await start(program, { folder });
+      try {
+        const client = new Client(server.origin);
+        inspectDatabase();
+        expect(uploadFolders()).toEqual([]);
+        await load.verify(client);
+        const working = load.run(client, random);
+        await Promise.race([working, load.progress(random)]);
+        await kill(server);
+        await working;
+      } finally {
+        await kill(server);
+      }
+      expect(server.stderr()).toBe('');
+    }
+    const last = await start(program, { folder });
+    inspectDatabase();
+    await load.verify(new Client(last.origin));
+    last.child.kill('SIGTERM');
+    expect(await last.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(folder)).toEqual(['data.sqlite']);
+    // Without any steps the test would prove nothing.
+    expect(load.steps).toBeGreaterThan(kills * 12);
+    console.info(`${kills} kills, ${load.steps} steps`);
+  });
 });
 
-describe('kills while the schema is created', () => {
-  it('leave an empty database or a whole one', async () => {
+describe('Kills while the schema is created', () => {
+  it('leave an empty database or a complete one', async () => {
     const random = new Random(seed);
     for (let count = 0; count < 5; count += 1) {
       const starting = launch(program, { folder });

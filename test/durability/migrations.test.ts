@@ -14,7 +14,7 @@ import { kill, launch, type Launched } from './support/server-process.js';
 
 type Written = Readonly<Record<string, string>>;
 
-/** A migration with these steps, and what stands before it. */
+/** A migration with these steps, and the code before it. */
 function migration(steps: string, before = ''): Written {
   return {
     'src/migrations/0001-first.ts': `import type { Migration } from '#runtime/definition';
@@ -143,7 +143,7 @@ dataclasses:
     `{ kind: 'convert', table: 'Person', column: 'zip', value: ${JSON.stringify(value)} }`;
   const drop = `{ kind: 'drop', table: 'Person', column: 'fax', atMost: 2 }`;
 
-  /** The older server runs, on what it knows; the newer one waits for the command. */
+  /** The older server runs with its attributes; the newer one waits for the command. */
   const expectUntouched = async (written: Written): Promise<void> => {
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject(before);
@@ -162,7 +162,7 @@ dataclasses:
     );
   };
 
-  it('is killed before each statement of convert and drop, and values are converted once', async () => {
+  it('converts values once, although it is killed before each statement of convert and drop', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });
@@ -191,7 +191,7 @@ dataclasses:
       );
       if (isNew) await (steps === 0 ? expectUntouched(written) : expectConverted(written));
     }
-    // Within the first step, within the second one, and behind it.
+    // Within the first step, within the second one, and after it.
     expect(kills[0]).toBeGreaterThan(4);
     expect(kills[1]).toBeGreaterThan(1);
     expect(await done()).toBe(2);
@@ -199,7 +199,7 @@ dataclasses:
     await expect(rows('"fax"')).rejects.toThrow(/fax/);
   });
 
-  it('is killed in the middle of a conversion, which has happened not at all then', async () => {
+  it('changes nothing when it is killed in the middle of a conversion', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });
@@ -223,13 +223,13 @@ dataclasses:
     await expectConverted(written);
   });
 
-  /** How a test sees that a conversion is in the middle, and that nothing is left of it. */
+  /** How a test sees that a conversion runs, and that it was undone. */
   interface Stuck {
     readonly reached: () => Promise<void>;
     readonly ended: () => Promise<void>;
   }
 
-  /** A conversion that does not end holds the file. */
+  /** A conversion that does not end locks the file. */
   const stuckSqlite = (): Promise<Stuck> =>
     Promise.resolve({
       reached: async () => {
@@ -249,7 +249,10 @@ dataclasses:
       ended: () => Promise.resolve(),
     });
 
-  /** It waits for a lock that the test holds; PostgreSQL goes on with the statement of a client that is gone. */
+  /**
+   * It waits for a lock that the test holds, because PostgreSQL continues the statement of a
+   * disconnected client.
+   */
   const stuckPostgres = async (): Promise<Stuck> => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
@@ -287,7 +290,7 @@ dataclasses:
     );
   };
 
-  /** What of a migration's file makes it wait, in the first row, for this many processes that have read it. */
+  /** Code of a migration that waits in its first row until this many processes have read it. */
   const meeting = (processes: number): string => `
 import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
@@ -297,7 +300,7 @@ const met = async (): Promise<void> => {
   while (readFileSync(list).length < ${processes}) await setTimeout(5);
 };`;
 
-  it('fills each row once where two servers and the command start at the same time', async () => {
+  it('fills each row once when two servers and the command start at the same time', async () => {
     await serving(amounts, async (app) => {
       await filledAmounts(app);
     });
@@ -322,7 +325,7 @@ const met = async (): Promise<void> => {
     expect(await done()).toBe(3);
   });
 
-  it('waits for another one that fills, however long that takes', async () => {
+  it('waits for another one that fills rows, however long that takes', async () => {
     await serving(amounts, async (app) => {
       await filledAmounts(app);
     });
@@ -363,7 +366,7 @@ const paused = async (row: { ID: number }): Promise<void> => {
       });
     });
 
-  it('keeps a server with MIGRATE=check from listening until the command has done it', async () => {
+  it('keeps a server with MIGRATE=check from listening until the command has applied it', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });
@@ -376,7 +379,7 @@ const paused = async (row: { ID: number }): Promise<void> => {
       .toContain('Waits for another server to run: 0001-first: convert');
     const health = (): Promise<Response> => fetch(`http://127.0.0.1:${port}/health`);
     await expect(health()).rejects.toThrow();
-    // It changes nothing, and stands in nobody's way.
+    // It changes nothing, and blocks nobody.
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject(before);
     });
@@ -404,7 +407,7 @@ const paused = async (row: { ID: number }): Promise<void> => {
     }
   });
 
-  it('keeps a server with MIGRATE=off from starting until it is done', async () => {
+  it('keeps a server with MIGRATE=off from starting until it is applied', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });

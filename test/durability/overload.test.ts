@@ -7,7 +7,7 @@ import { durabilityModel } from './support/model.js';
 import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 
-/** As many as a server lets wait, and the one whose turn it is. */
+/** The number that a server queues, and the running one. */
 const taken = 1_001;
 const surplus = 99;
 const impatient = 300;
@@ -55,7 +55,7 @@ function send(origin: string, value: number): Sent {
   return { request: sent, value, answer };
 }
 
-it('1000 changes wait behind a slow one; more are refused at once, and reads go on', async () => {
+it('1000 changes wait behind a slow one; more are refused at once, and reads continue', async () => {
   const server = await scratch.start({ environment: { MAX_WAIT: '2147483647' } });
   const client = new Client(server.origin);
   const slow = new Database(scratch.file);
@@ -78,11 +78,11 @@ it('1000 changes wait behind a slow one; more are refused at once, and reads go 
   const tooMany = refused.filter((each) => each?.text.includes('Too many changes wait'));
   expect(tooMany.length).toBeGreaterThan(0);
   expect(tooMany.length).toBeLessThanOrEqual(surplus);
-  // Those in front of the line give up after a while, which makes room for others.
+  // The first ones of the queue time out after a while, which makes room for others.
   expect(refused.length).toBeGreaterThanOrEqual(surplus);
   expect(answers.filter((each) => each === undefined).length).toBeLessThanOrEqual(impatient);
   expect(acknowledged.length).toBeGreaterThanOrEqual(all.length - refused.length - impatient);
-  // What a client did not wait for is stored or not.
+  // A change whose client did not wait is stored or not.
   const { __ENTITIES: found } = await client.all('Counter', 'ID > 0');
   const stored = new Set(found.map((each) => Number(each['value'])));
   expect(stored.size).toBe(found.length);

@@ -18,7 +18,7 @@ import { serve } from '#runtime/http';
 import { buildApp } from './generated/app.js';
 `;
 
-/** How \`main.ts\` may start a server; the first is what an earlier drs-gen has written. */
+/** Ways in which \`main.ts\` starts a server; the first is that of an earlier drs-gen. */
 const mains = {
   'buildApp itself': 'await serve(buildApp);',
   'a function': `await serve((options) => {
@@ -79,7 +79,7 @@ function textsIn(file: string): readonly unknown[] {
 }
 
 describe('The log of a server', () => {
-  it('has what routes of the user log and fail with, and no request that goes well', async () => {
+  it('contains what the user’s routes log and their errors, but no successful request', async () => {
     const main = `await serve((options) => {
       const app = buildApp(options);
       app.get('/logged', (request, reply) => {
@@ -114,7 +114,7 @@ describe('The log of a server', () => {
 });
 
 describe.each(Object.entries(mains))('A server that is started with %s', (name, main) => {
-  it('answers, and closes the database behind the hooks of its user', async () => {
+  it('answers, and closes the database after the hooks of its user', async () => {
     const server = await serverWith(main).start();
     expect((await fetch(`${server.origin}/rest/Note`)).status).toBe(200);
     const hasOwn = name !== 'buildApp itself';
@@ -131,13 +131,13 @@ describe.each(Object.entries(mains))('A server that is started with %s', (name, 
     [{ PAGE_SIZE: '-1' }, /^PAGE_SIZE is "-1"; .*\n$/],
     [{ TOKEN_KEY: 'short' }, /^TOKEN_KEY.*\n$/],
     [{ HOST: '256.0.0.1' }, /^.*256\.0\.0\.1.*\n$/],
-  ])('ends with 1 and one line where it cannot start: %o', async (environment, line) => {
+  ])('ends with 1 and one line when it cannot start: %o', async (environment, line) => {
     const { ended } = serverWith(main).launch({ environment });
     const { code, stderr } = await ended;
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) as string });
   });
 
-  it('ends with 1 where a table in the database is not that of the model', async () => {
+  it('ends with 1 when a table of the database does not match the model', async () => {
     const { file } = serverWith(main);
     const database = new Database(file);
     database.exec('create table "Note" ("ID" text primary key)');
@@ -150,7 +150,7 @@ describe.each(Object.entries(mains))('A server that is started with %s', (name, 
   });
 
   it.runIf(name !== 'buildApp itself').each(['plugin', 'ready'])(
-    'ends with 1 where code of its user fails: %s',
+    'ends with 1 when code of its user fails: %s',
     async (fails) => {
       const { ended } = serverWith(main).launch({ environment: { FAILS: fails } });
       const { code, stderr } = await ended;

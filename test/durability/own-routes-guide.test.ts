@@ -20,12 +20,12 @@ import { kill, type ServerProcess, start } from './support/server-process.js';
 const guide = readFileSync(join(packageRoot, 'runtime/docs/own-routes.md'), 'utf8');
 const example = join(packageRoot, 'examples/staff');
 
-/** The blocks of code, by the file that the first line of each names. */
+/** The blocks of code, by the file in the first line of each. */
 const blocks = [...guide.matchAll(/```(\w*)\n(?:\/\/ (\S+)\n)?([\s\S]*?)```/g)].map(
   ([, language, path, code = '']) => ({ language, path, code }),
 );
 
-/** Anybody logs in, with the privileges that are the password. */
+/** Every login succeeds, with the privileges in the password. */
 const login = `export function login(userName: string, privileges: string) {
   return { userName, privileges };
 }
@@ -83,8 +83,8 @@ async function raise(client: Client, body: object): Promise<readonly [number, un
   return [response.status, await response.json()];
 }
 
-describe('The guide to routes of the user', () => {
-  it('has code of files alone, which compiles in the server of the example', async () => {
+describe('The guide to your own routes', () => {
+  it('has only code of whole files, which compiles in the server of the example', async () => {
     expect(blocks.length).toBeGreaterThan(6);
     for (const { language, path } of blocks) {
       expect([language, path]).toEqual([
@@ -102,7 +102,7 @@ describe('The guide to routes of the user', () => {
     expect(typeErrors(typed)).toEqual([]);
   });
 
-  it('adds a route for those who manage the staff', async () => {
+  it('adds a route for users with the privilege to manage the staff', async () => {
     expect(await hr.get('/payroll/1')).toMatchObject({
       status: 200,
       body: { company: 'Blue', total: 300 },
@@ -123,7 +123,7 @@ describe('The guide to routes of the user', () => {
     expect((await hr.get('/payroll/1')).body).toMatchObject({ total: 330 });
   });
 
-  it('logs routes and times, and tells all routes', async () => {
+  it('logs routes and times, and lists all routes', async () => {
     await hr.get('/rest/Company(1)');
     await expect.poll(server.stdout).toMatch(/^GET \/rest\/Company\(:key 200 \d+\.\d ms$/m);
     expect(server.stdout()).toContain('payroll/');

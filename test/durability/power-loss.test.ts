@@ -9,7 +9,7 @@ import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import { kill } from './support/server-process.js';
 
-/** What the disk did not write yet when the power went: some end of the file that changes go to. */
+/** The part that the disk had not written at the power failure: an end of the write-ahead log. */
 const cuts = 40;
 const batches = 40;
 const size = 50;
@@ -27,7 +27,7 @@ afterEach(async () => {
   await scratch.remove();
 });
 
-it('a loss of power takes the last changes back, and only whole ones', async () => {
+it('A loss of power undoes only the last changes, each of them completely', async () => {
   const server = await scratch.start();
   const client = new Client(server.origin);
   for (let tag = 1; tag <= batches; tag += 1) {
@@ -43,14 +43,16 @@ it('a loss of power takes the last changes back, and only whole ones', async () 
     return { at, stored: storedBatches(at) };
   }).sort((a, b) => a.at - b.at);
   expect(found.at(-1)).toEqual({ at: length, stored: batches });
-  // The more is there, the more is stored.
+  // The longer the log, the more changes are stored.
   for (const [index, { stored }] of found.entries()) {
     expect(stored).toBeGreaterThanOrEqual(found[index - 1]?.stored ?? 0);
   }
   expect(new Set(found.map(({ stored }) => stored)).size).toBeGreaterThan(10);
 });
 
-/** How many batches are there when only so many bytes were written; each must be whole. */
+/**
+ * The number of batches that exist when only this many bytes were written; each must be complete.
+ */
 function storedBatches(bytes: number): number {
   const copy = join(scratch.folder, 'cut.sqlite');
   copyFileSync(scratch.file, copy);

@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(async () => {
   one.close();
   other.close();
-  // Its processes end with the first one.
+  // Its processes end with the parent process.
   await kill(server);
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
@@ -48,7 +48,7 @@ async function begin(environment: Readonly<Record<string, string>> = {}): Promis
   other = second;
 }
 
-/** The other process is asked with the same cookie. */
+/** The other process gets a request with the same cookie. */
 function share(): void {
   other.cookie = one.cookie;
 }
@@ -92,13 +92,13 @@ function childrenOf({ pid }: { readonly pid?: number | undefined }): number {
 const currentUser = async (client: Client): Promise<unknown> =>
   (resultOf(await client.get('/$directory/currentUser')) as { userName: string } | null)?.userName;
 
-describe('two processes', () => {
-  it('tell their address once, when both of them listen', async () => {
+describe('Two processes', () => {
+  it('print their address once, when both of them listen', async () => {
     await begin();
     expect(new Set([await one.process(), await other.process()]).size).toBe(2);
   });
 
-  it('page, combine and release entity sets that either has made', async () => {
+  it('page, combine and release entity sets that either has created', async () => {
     await begin();
     await createItems(50);
     const low = await setOf(one, 'ID <= 30');
@@ -112,7 +112,7 @@ describe('two processes', () => {
     expect((await one.get(`/Item/$entityset/${high}`)).status).toBe(200);
   });
 
-  it('keep the ID of a kept definition for its owner, by whichever process others name it', async () => {
+  it('keep the ID of a stored definition for its owner, in whichever process another session names it', async () => {
     await begin();
     await createItems(4);
     await logIn(one);
@@ -128,7 +128,7 @@ describe('two processes', () => {
     expect(countOf(await one.get(set))).toBe(1);
   });
 
-  it('know a user whom either has let in, until one of them lets the user out', async () => {
+  it('know a user who has logged in at either, until the user logs out at one of them', async () => {
     await begin();
     await logIn(one);
     share();
@@ -143,7 +143,7 @@ describe('two processes', () => {
     expect((await one.get(`/Item/$entityset/${set}`)).status).toBe(404);
   });
 
-  it('open a session by its newest cookie alone', async () => {
+  it('accept only the newest cookie of a session', async () => {
     await begin();
     await logIn(one);
     share();
@@ -155,7 +155,7 @@ describe('two processes', () => {
     expect(await currentUser(one)).toBe('mia');
   });
 
-  it('keep what class code stores for a session, also what it changes where it lies', async () => {
+  it('keep what class code stores for a session, including changes inside a stored object', async () => {
     await begin();
     await one.post('/$catalog/remember', ['list', 'a']);
     share();
@@ -164,7 +164,7 @@ describe('two processes', () => {
     await other.post('/$catalog/remember', ['another', 'd']);
     const recalled = await one.post('/$catalog/recall', ['list']);
     expect(resultOf(recalled)).toEqual(['a', 'b', 'c']);
-    // A guest who becomes a user takes it along.
+    // A guest who becomes a user keeps it.
     await logIn(other);
     one.cookie = other.cookie;
     expect(resultOf(await one.post('/$catalog/recall', ['another']))).toEqual(['d']);
@@ -184,7 +184,7 @@ describe('two processes', () => {
     expect((await other.post('/Item?$method=update', change)).text).toContain('"name":"changed"');
   });
 
-  it('take uploads that either has received, and count their space together', async () => {
+  it('accept uploads that either has received, and count their space together', async () => {
     await begin({ UPLOAD_SPACE: '8192' });
     await createItems(1);
     await logIn(one);
@@ -214,8 +214,8 @@ describe('two processes', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
-  it('count requests of all for the quota of the server', async () => {
-    // Each process is looked for by some of them.
+  it('count the requests of all clients for the quota of the server', async () => {
+    // Some of them look for each process.
     await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
     const answered = { one: 0, other: 0 };
     while ((await one.get('/Item')).status === 200) answered.one += 1;
@@ -226,10 +226,11 @@ describe('two processes', () => {
     expect(answered.one).toBeGreaterThan(100);
   });
 
-  it('slow logins down that fail by one of them', async () => {
+  it('delay logins after failures at either of them', async () => {
     await begin();
     const statuses: number[] = [];
-    // Each wait is twice as long as the one before: where the first was over already, another is not.
+    // Each delay is twice as long as the one before: if the first is over already, a later one is
+    // not.
     while (statuses.at(-1) !== 429 && statuses.length < 12) {
       const client = statuses.length % 2 === 0 ? one : other;
       statuses.push((await client.post('/$directory/login', ['mia', 'wrong'])).status);
@@ -239,7 +240,7 @@ describe('two processes', () => {
     expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).fill(401));
   });
 
-  it('keep together as many sessions as the server may have', async () => {
+  it('hold together as many sessions as the limit of the server', async () => {
     await begin({ MAX_SESSIONS: '2' });
     await logIn(one, 'mia');
     await logIn(other, 'bob');
@@ -251,8 +252,8 @@ describe('two processes', () => {
   });
 });
 
-describe('a process that dies', () => {
-  it('is started anew, and nothing of its clients is lost', async () => {
+describe('A process that dies', () => {
+  it('is restarted, and its clients lose nothing', async () => {
     await begin();
     await createItems(20);
     await logIn(one);
@@ -279,7 +280,8 @@ describe('a process that dies', () => {
     isOver = true;
     for (const failures of await Promise.all(load)) {
       expect(failures.filter((each) => !(each instanceof Error))).toEqual([]);
-      // One request was on its way; a connection may be handed to the dead process as long as its end is not known.
+      // One request was pending; a connection may be passed to the dead process until its end is
+      // noticed.
       expect(failures.length).toBeLessThanOrEqual(3);
     }
     for (const client of again) {
@@ -296,7 +298,7 @@ describe('a process that dies', () => {
     for (const client of [...again, ...others, stranger]) client.close();
   });
 
-  it('may be all of them: what they remember outlives them', async () => {
+  it('loses no shared state, even if all processes die', async () => {
     await begin();
     await logIn(one);
     const { cookie } = one;
@@ -336,8 +338,8 @@ describe('a server that starts again', () => {
   });
 });
 
-describe('the end', () => {
-  it('comes with SIGTERM when all requests are answered, and leaves nothing behind', async () => {
+describe('The end of a server with several processes', () => {
+  it('comes after SIGTERM when all requests are answered, and leaves nothing behind', async () => {
     await begin();
     await createItems(1);
     const clients = Array.from({ length: 10 }, () => new Client(server.origin));
@@ -358,12 +360,12 @@ describe('the end', () => {
     expect(readdirSync(folder).filter((name) => !name.startsWith('data.sqlite'))).toEqual([]);
   });
 
-  it('comes at once to processes that start', async () => {
+  it('comes at once for processes that are starting', async () => {
     await begin();
     const path = join(folder, 'locked.sqlite');
     const database = new Database(path);
     database.pragma('journal_mode = WAL');
-    // The first process waits until it may make the schema.
+    // The first process waits until it may create the schema.
     database.exec('begin immediate');
     const environment = { PROCESSES: '2', DATABASE_URL: `sqlite:${path}` };
     const starting = launch(program, { folder, environment });
@@ -378,13 +380,13 @@ describe('the end', () => {
   it('is not delayed by a process that ends by itself', async () => {
     await begin();
     process.kill(await one.process(), 'SIGKILL');
-    // One that nobody has noticed yet would count as one that could not stop.
+    // A death that is not noticed yet would count as a process that could not stop.
     while (!server.stderr().includes('has ended (SIGKILL)')) await setTimeout(5);
     server.child.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
   });
 
-  it('comes to a process that reads as early as it may', async () => {
+  it('comes for a reader process that is disconnected while it starts', async () => {
     await begin();
     const settings = { file: join(folder, 'data.sqlite'), isFoldedWithoutAccents: false };
     const script = join(dirname(program), '../../runtime/reader-process.js');
@@ -397,7 +399,7 @@ describe('the end', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('comes to all of them when the first one is killed', async () => {
+  it('comes for all of them when the first one is killed', async () => {
     await begin();
     const processes = [await one.process(), await other.process()];
     await kill(server);
@@ -405,7 +407,7 @@ describe('the end', () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('A start that fails', () => {
   beforeEach(async () => {
     await begin();
   });
@@ -414,14 +416,14 @@ describe('a start that fails', () => {
     ['a number of processes that is none', { PROCESSES: 'many' }, 'PROCESSES is "many"'],
     ['a database in memory', { DATABASE_URL: 'sqlite::memory:' }, 'a database in memory'],
     ['a variable that is wrong', { PAGE_SIZE: '-1' }, 'PAGE_SIZE is "-1"'],
-  ])('by %s ends with an error', async (_what, environment, message) => {
+  ])('because of %s ends with an error', async (_what, environment, message) => {
     const { ended } = launch(program, { folder, environment: { PROCESSES: '2', ...environment } });
     const { code, stderr } = await ended;
     expect(code).toBe(1);
     expect(stderr).toContain(message);
   });
 
-  it('as a worker of somebody else’s cluster ends with an error', async () => {
+  it('because the server is a worker of another cluster ends with an error', async () => {
     const outer = join(folder, 'outer.mjs');
     writeFileSync(
       outer,
@@ -434,7 +436,7 @@ describe('a start that fails', () => {
     expect(stderr).toContain('PROCESSES is 2, and this process is a worker of a cluster');
   });
 
-  it('by a port that is taken ends with an error', async () => {
+  it('because the port is in use ends with an error', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as { readonly port: number };

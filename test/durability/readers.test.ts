@@ -16,7 +16,7 @@ import { Scratch } from './support/scratch.js';
 import type { ServerProcess } from './support/server-process.js';
 
 const rows = 200_000;
-/** Of the fillers: those that a scan finds. */
+/** The number of fillers that a scan finds. */
 const found = 2_000;
 
 let program: string;
@@ -47,10 +47,13 @@ beforeEach(() => {
 });
 afterEach(() => scratch.remove());
 
-/** Goes through all rows, for some tens of milliseconds. */
+/** Scans all rows, for some tens of milliseconds. */
 const shortScan = query({ $filter: 'filler = "filler 7"', $top: '1' });
 
-/** Looks in each row for as many texts as a filter may have; many seconds on any machine. */
+/**
+ * Searches each row for the maximum number of texts in a filter, which takes many seconds on any
+ * machine.
+ */
 const longScan = scanOf(500);
 
 /** Some seconds. */
@@ -65,7 +68,7 @@ function query(parameters: Readonly<Record<string, string>>): string {
   return `/rest/Part?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** Processes that a server has started and that are still there. */
+/** The child processes of a server that still run. */
 function readersOf({ child }: Pick<ServerProcess, 'child'>): readonly number[] {
   return processes()
     .filter(({ parent }) => parent === child.pid)
@@ -75,7 +78,7 @@ function readersOf({ child }: Pick<ServerProcess, 'child'>): readonly number[] {
 interface Process {
   readonly id: number;
   readonly parent: number;
-  /** Of the processor, in hundredths of a second. */
+  /** Processor time in hundredths of a second. */
   readonly used: number;
 }
 
@@ -104,7 +107,7 @@ async function until<T>(look: () => T | undefined): Promise<T> {
   }
 }
 
-/** A reader that runs a statement: a process that only starts takes less. */
+/** A reader that runs a statement: a process that only starts uses less time. */
 function busyReader(server: ServerProcess): Promise<number> {
   return until(
     () => processes().find(({ parent, used }) => parent === server.child.pid && used > 60)?.id,
@@ -115,7 +118,7 @@ function isGone(id: number): true | undefined {
   return existsSync(`/proc/${id}`) && processes().some((each) => each.id === id) ? undefined : true;
 }
 
-/** Asks again while a slow machine keeps the server from answering in time. */
+/** Retries while a slow machine prevents the server from answering in time. */
 async function askedWhile(
   status: number,
   client: Client,
@@ -132,11 +135,11 @@ function errorOf(answer: { readonly body: unknown }): ErrorItem | undefined {
   return (answer.body as { readonly __ERROR?: readonly ErrorItem[] }).__ERROR?.[0];
 }
 
-/** Processes are looked at in `/proc`. */
+/** Processes are observed in `/proc`. */
 const onLinux = describe.skipIf(process.platform !== 'linux');
 
-onLinux('a read that takes long', () => {
-  it('stops nobody else', async () => {
+onLinux('A long read', () => {
+  it('does not delay other requests', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const order: string[] = [];
@@ -161,7 +164,7 @@ onLinux('a read that takes long', () => {
     expect(order).toEqual([...new Array<string>(200).fill('one'), 'scan', 'change', 'gone']);
   });
 
-  it('sees what the same client has changed before', async () => {
+  it('sees what the same client changed before it', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     for (let round = 1; round <= 20; round += 1) {
@@ -172,7 +175,7 @@ onLinux('a read that takes long', () => {
     expect(readersOf(server)).not.toEqual([]);
   });
 
-  it('is answered beside a hundred others', async () => {
+  it('is answered while a hundred others run', async () => {
     const server = await scratch.start();
     const scans = Array.from({ length: 100 }, (_, index) =>
       askedWhile(
@@ -186,17 +189,17 @@ onLinux('a read that takes long', () => {
     }
   });
 
-  it('is refused where too many wait, and the server goes on', async () => {
+  it('is refused when too many wait, and the server continues to work', async () => {
     const server = await scratch.start({ environment: { READERS: '1' } });
     const long = new AbortController();
     void fetch(server.origin + longScan, { signal: long.signal }).catch(() => undefined);
     await busyReader(server);
     const gone = new AbortController();
     const scans = Array.from({ length: 600 }, (_, index) =>
-      // Most go away when one is refused.
+      // Most clients disconnect when one is refused.
       fetch(server.origin + shortScan, index % 20 === 0 ? {} : { signal: gone.signal }),
     );
-    // The reader has other things to do: whoever is answered at all is refused.
+    // The reader is busy, so every answer is a refusal.
     const refused = await Promise.race(scans);
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -213,7 +216,7 @@ onLinux('a read that takes long', () => {
     expect((await new Client(server.origin).get(shortScan)).body.__COUNT).toBe(found);
   });
 
-  it('ends when its client has gone', async () => {
+  it('ends when its client disconnects', async () => {
     const server = await scratch.start();
     const gone = new AbortController();
     const asked = fetch(server.origin + longScan, { signal: gone.signal });
@@ -226,7 +229,7 @@ onLinux('a read that takes long', () => {
 });
 
 onLinux('queryTimeout', () => {
-  it('stops a statement, and nothing else', async () => {
+  it('stops only its own statement', async () => {
     const server = await scratch.start({ environment: { QUERY_TIMEOUT: '1500' } });
     const client = new Client(server.origin);
     expect((await askedWhile(504, client, shortScan)).body.__COUNT).toBe(found);
@@ -253,7 +256,7 @@ onLinux('queryTimeout', () => {
     database.close();
   });
 
-  it('is refused for a database in memory, where nothing can be stopped', async () => {
+  it('cannot be set for a database in memory, where no statement can be stopped', async () => {
     const { ended } = scratch.launch({
       environment: { QUERY_TIMEOUT: '1500', DATABASE_URL: 'sqlite::memory:' },
     });
@@ -264,8 +267,8 @@ onLinux('queryTimeout', () => {
   });
 });
 
-onLinux('a process that reads', () => {
-  it('is asked again when it ends in the middle', async () => {
+onLinux('A reader process', () => {
+  it('is replaced when it ends in the middle of a read, which is repeated', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const asked = client.get(middleScan);
@@ -273,7 +276,7 @@ onLinux('a process that reads', () => {
     expect(await asked.then(({ status, body }) => [status, body.__COUNT])).toEqual([200, 0]);
   });
 
-  it('is not asked a third time, and the server goes on', async () => {
+  it('is not tried a third time, and the server continues to work', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const asked = client.get(longScan);
@@ -287,7 +290,7 @@ onLinux('a process that reads', () => {
     expect((await client.get(shortScan)).body.__COUNT).toBe(found);
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('does not mind %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ignores %s', async (signal) => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     await client.get(shortScan);
@@ -297,7 +300,7 @@ onLinux('a process that reads', () => {
     expect(readersOf(server)).toEqual(before);
   });
 
-  it('does not outlive a server that is killed', async () => {
+  it('ends when its server is killed', async () => {
     const server = await scratch.start();
     void new Client(server.origin).get(longScan).catch(() => undefined);
     const reader = await busyReader(server);
@@ -306,7 +309,7 @@ onLinux('a process that reads', () => {
     await until(() => isGone(reader));
   });
 
-  it('ends with a server that is told to stop, which answers first', async () => {
+  it('ends with a server that receives SIGTERM, which answers first', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const answers: Promise<Collection>[] = [];
@@ -324,7 +327,7 @@ onLinux('a process that reads', () => {
     for (const reader of readers) await until(() => isGone(reader));
   });
 
-  it('ends with a server that is told to stop while it runs for long', async () => {
+  it('ends with a server that receives SIGTERM during a long read', async () => {
     const server = await scratch.start();
     const asked = fetch(server.origin + longScan);
     asked.catch(() => undefined);
@@ -335,7 +338,7 @@ onLinux('a process that reads', () => {
     await until(() => isGone(reader));
   });
 
-  it('keeps nothing of what was stored out of the file of a server that is told to stop', async () => {
+  it('leaves every change in the database file of a server that receives SIGTERM', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     await client.get(shortScan);

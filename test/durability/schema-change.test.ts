@@ -6,7 +6,7 @@ import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import { type Ended, kill, type Launched } from './support/server-process.js';
 
-/** A table is rebuilt for the larger limit, and everything that may go wrong goes wrong meanwhile. */
+/** A table is rebuilt for the larger limit, with all kinds of failures during the rebuild. */
 const model = (more: string): string => `
 drs: 1
 name: growing
@@ -74,7 +74,7 @@ function content(): { readonly definition: string; readonly rows: string } {
   });
 }
 
-/** How a server ended that must not listen. */
+/** The end of a server that must not listen. */
 function refused({ ended, listening }: Launched): Promise<Ended> {
   const listens = listening.then(
     (origin) => Promise.reject(new Error(`The server listens on ${origin}`)),
@@ -83,7 +83,7 @@ function refused({ ended, listening }: Launched): Promise<Ended> {
   return Promise.race([ended, listens]);
 }
 
-/** They grow while a process writes the new table. */
+/** These files grow while a process writes the new table. */
 function logBytes(): number {
   try {
     return statSync(`${scratch.file}-wal`).size;
@@ -92,8 +92,8 @@ function logBytes(): number {
   }
 }
 
-describe('a start that makes a table anew', () => {
-  it('leaves the old table or the new one when it is killed at any moment, and the next one finishes', async () => {
+describe('A start that rebuilds a table', () => {
+  it('leaves the old table or the new one when it is killed at any moment, and the next start finishes', async () => {
     const before = content();
     let old = 0;
     for (let round = 0; round < 6; round += 1) {
@@ -126,7 +126,7 @@ describe('a start that makes a table anew', () => {
     expect(content().definition).toContain('<= 200');
   }, 600_000);
 
-  it('leaves the old table where the disk is full meanwhile', async () => {
+  it('leaves the old table when the disk is full', async () => {
     const before = content();
     // No file may grow beyond that, for any user.
     const wrapper = ['prlimit', '--fsize=2000000:unlimited'];
@@ -142,7 +142,7 @@ describe('a start that makes a table anew', () => {
     expect(content().definition).toContain('<= 200');
   }, 300_000);
 
-  it('is refused before it begins where the disk has no room', async () => {
+  it('is refused before it begins when the disk has too little room', async () => {
     const wrapper = [
       'unshare',
       '--user',
@@ -156,7 +156,7 @@ describe('a start that makes a table anew', () => {
     mkdirSync(`${scratch.folder}/disk`);
     const environment = { DATABASE_URL: 'sqlite:disk/data.sqlite' };
     const { code, stderr } = await refused(scratch.launch({ wrapper, environment }));
-    // Some systems let no user have a disk of its own.
+    // Some systems allow no user to create a disk.
     if (/unshare|mount/.test(stderr)) return;
     expect(code).toBe(1);
     expect(stderr).toMatch(

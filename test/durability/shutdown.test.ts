@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 describe('SIGTERM', () => {
-  it.each([1, 2, 3])('answers every change that it makes (round %i)', async () => {
+  it.each([1, 2, 3])('lets the server answer every change that it makes (round %i)', async () => {
     const acknowledged: number[] = [];
     const agent = new Agent({ keepAlive: true });
     const clients = Array.from({ length: 12 }, async (_, client) => {
@@ -52,7 +52,7 @@ describe('SIGTERM', () => {
     expect(stored).toEqual(acknowledged.sort((a, b) => a - b));
   });
 
-  it('waits no longer than 10 seconds for a client, and ends with 0', async () => {
+  it('makes the server wait at most 10 seconds for a client, and end with 0', async () => {
     const socket = await halfRequest();
     const begin = performance.now();
     server.child.kill('SIGTERM');
@@ -64,7 +64,7 @@ describe('SIGTERM', () => {
   });
 
   it.each([{}, { PROCESSES: '2' }])(
-    'tells the clients of requests that run that their connections close (%o)',
+    'makes the answers of running requests announce that their connections close (%o)',
     async (environment) => {
       await kill(server);
       server = await start(program, { folder, environment });
@@ -84,7 +84,7 @@ describe('SIGTERM', () => {
   );
 
   it.each([{}, { PROCESSES: '2' }])(
-    'that a terminal and a program each tell as SIGINT ends it as one does (%o)',
+    'ends the server as one signal does when SIGINT arrives at the same time (%o)',
     async (environment) => {
       await kill(server);
       server = await start(program, { folder, environment });
@@ -92,7 +92,7 @@ describe('SIGTERM', () => {
       let text = '';
       socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
       const closed = new Promise((resolve) => socket.once('close', resolve));
-      // Two of one kind that come at once are one for the system.
+      // The system merges two signals of one kind that arrive at the same time.
       server.child.kill('SIGINT');
       server.child.kill('SIGTERM');
       await untilItStops();
@@ -103,7 +103,7 @@ describe('SIGTERM', () => {
     },
   );
 
-  it('answers changes that wait behind others of their connection, and tells the last of its end', async () => {
+  it('lets the server answer changes that wait behind others of their connection, and announce the close in the last answer', async () => {
     const database = new Database(join(folder, 'data.sqlite'));
     database.exec('begin immediate');
     const body = '{"owner":"x"}';
@@ -128,12 +128,12 @@ describe('SIGTERM', () => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('a second signal, %s, ends it at once', async (signal, code) => {
+  ] as const)('ends the server at once when %s follows', async (signal, code) => {
     const socket = await halfRequest();
     server.child.kill('SIGTERM');
     await untilItStops();
     expect(server.child.exitCode).toBe(null);
-    // At once after the first one it would be the same wish.
+    // Immediately after the first one it would count as the same signal.
     const again = setInterval(() => server.child.kill(signal), 50);
     await server.ended;
     clearInterval(again);
@@ -142,7 +142,7 @@ describe('SIGTERM', () => {
   });
 });
 
-/** A request whose body does not come to its end. */
+/** A request whose body is never completed. */
 function halfRequest(): Promise<Socket> {
   return sending(
     'POST /rest/Counter?$method=update HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{',
@@ -167,7 +167,7 @@ async function sending(text: string): Promise<Socket> {
   return socket;
 }
 
-/** Ends when the server has heard that it is to stop: it takes no more connections then. */
+/** Resolves when the server has noticed the signal and accepts no more connections. */
 async function untilItStops(): Promise<void> {
   for (;;) {
     const socket = connected();
@@ -185,7 +185,7 @@ async function untilItStops(): Promise<void> {
   }
 }
 
-/** Creates a counter; `undefined` when the server takes no more requests. */
+/** Creates a counter; `undefined` if the server accepts no more requests. */
 function post(
   agent: Agent | undefined,
   value: number,

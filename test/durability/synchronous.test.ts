@@ -14,7 +14,7 @@ afterEach(async () => {
   await scratch.remove();
 });
 
-/** What SQLite says of each connection that is told when to wait for the disk. */
+/** The `synchronous` setting that SQLite reports for each connection. */
 async function synchronous(environment: Readonly<Record<string, string>>): Promise<unknown> {
   const asked = vi.spyOn(Database.prototype, 'pragma');
   const databaseUrl = `sqlite:${scratch.file}`;
@@ -33,9 +33,12 @@ it.each([
   [{ SQLITE_SYNCHRONOUS: '' }, 1],
   [{ SQLITE_SYNCHRONOUS: 'normal' }, 1],
   [{ SQLITE_SYNCHRONOUS: 'full' }, 2],
-] as const)('%j decides when a change waits for the disk', async (environment, level) => {
-  expect(await synchronous(environment)).toEqual([[{ synchronous: level }]]);
-});
+] as const)(
+  'SQLITE_SYNCHRONOUS=%j decides when a change waits for the disk',
+  async (environment, level) => {
+    expect(await synchronous(environment)).toEqual([[{ synchronous: level }]]);
+  },
+);
 
 it.each(['off', 'FULL', '2', ' full'])('SQLITE_SYNCHRONOUS=%j stops the start', async (value) => {
   const environment = { SQLITE_SYNCHRONOUS: value };

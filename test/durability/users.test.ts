@@ -45,7 +45,7 @@ it.each([
     'postgres://mia:secret@127.0.0.1:1/x',
     /^Cannot open the database of users: connect ECONNREFUSED(?!.*secret).+\n$/,
   ],
-])('a USERS_DATABASE that names %s stops the start with one line', async (_what, named, told) => {
+])('A USERS_DATABASE that names %s stops the start with one line', async (_what, named, told) => {
   mkdirSync(join(scratch.folder, 'folder'));
   writeFileSync(join(scratch.folder, 'text'), 'no database'.repeat(1000));
   const other = new Database(join(scratch.folder, 'other.sqlite'));
@@ -58,13 +58,13 @@ it.each([
   expect(code).toBe(1);
 });
 
-it('processes that start at once make the database of users together', async () => {
+it('Processes that start at once create the database of users once', async () => {
   const server = await scratch.start({ environment: { PROCESSES: '4' } });
   const answer = await new Client(server.origin).post('/rest/$directory/login', ['mia', 'x']);
   expect(answer).toMatchObject({ status: 401, body: { result: false } });
 });
 
-it('the first login on a full disk is answered as every other one', async (context) => {
+it('The first login on a full disk is answered like every other one', async (context) => {
   if (spawnSync('prlimit', ['--fsize']).status !== 0) context.skip('There is no prlimit here.');
   const server = await scratch.start();
   execFileSync('prlimit', ['--pid', String(server.child.pid), '--fsize=0:unlimited']);

@@ -49,7 +49,7 @@ export class EmployeeEntity extends EmployeeEntityBase {
 `,
 };
 
-/** A check that a server may have lost, as a text of its runtime and what takes its place. */
+/** A check that is removed from a server: a text of its runtime and the replacement. */
 const faults: readonly (readonly [what: string, file: string, text: string, instead: string])[] = [
   [
     'attributes are read without their privileges',
@@ -104,16 +104,16 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
 ];
 
-describe('the access test of a server', () => {
+describe('The access test of a server', () => {
   it.each([
     'test/golden/roles/model.yaml',
     'test/support/models/access.yaml',
     'test/support/models/guarded.yaml',
-  ])('finds nothing in the server of %s', async (path) => {
+  ])('finds no fault in the server of %s', async (path) => {
     expect(await found(modelAt(path))).toEqual([]);
   });
 
-  it('finds nothing in the server of the example, with its class code or without', async () => {
+  it('finds no fault in the server of the example, with and without its class code', async () => {
     const folder = 'examples/staff/server/src/classes';
     const classes = readdirSync(join(packageRoot, folder)).map((name) => [
       `src/classes/${name}`,
@@ -124,7 +124,7 @@ describe('the access test of a server', () => {
     expect(await found(model)).toEqual([]);
   });
 
-  it('tries the setters of class code', async () => {
+  it('tests the setters of class code', async () => {
     const model = modelFile('guarded');
     expect(await found(model, setters)).toEqual([]);
     const file = 'src/generated/dataclasses/Employee.ts';
@@ -144,7 +144,7 @@ describe('the access test of a server', () => {
   });
 });
 
-/** Customers that are hidden from some, and tracks whose events read what not everybody may read. */
+/** Customers that are hidden from some users, and tracks whose events read restricted data. */
 const shop = modelOf(`
 drs: 1
 name: shop
@@ -181,7 +181,7 @@ roles:
       - { applyTo: Line, type: dataclass, read: [manage] }
 `);
 
-/** @param filter of the customers that those see who do not manage */
+/** @param filter filter of the customers that are visible without the privilege to manage */
 function restricted(filter: string): Readonly<Record<string, string>> {
   return {
     'src/classes/Customer.ts': `
@@ -209,9 +209,9 @@ const events = {
     }`,
 };
 
-describe('the access test of a server with class code', () => {
+describe('The access test of a server with class code', () => {
   it.each(['agent.lastName = :1', 'ID = 2', 'ID = 1'])(
-    'lets restrict hide all but customers of %s',
+    'accepts that restrict hides all but customers of %s',
     async (filter) => {
       expect(await found(shop, { ...restricted(filter), ...events })).toEqual([]);
     },

@@ -76,7 +76,7 @@ class DevelopedServer {
     });
     this.#npm = spawn('npm', ['run', 'dev'], {
       cwd: this.folder,
-      // A group of its own, so that nothing of it is left.
+      // A process group of its own, so that all of it can be ended.
       detached: true,
       env: {
         PATH: process.env['PATH'],
@@ -91,7 +91,10 @@ class DevelopedServer {
     this.#npm.stderr?.on('data', (chunk: Buffer) => (this.log += chunk.toString()));
   }
 
-  /** Writes files, and again where the watcher had not seen them before: it looks at a file some time after it was loaded. */
+  /**
+   * Writes files, and repeats this if the watcher did not know them yet: it watches a file only
+   * some time after loading it.
+   */
   async change(files: readonly EmittedFile[]): Promise<void> {
     while (!this.output.includes('Restarting')) {
       for (const { path, text } of files) {
@@ -102,7 +105,7 @@ class DevelopedServer {
     }
   }
 
-  /** What the server that listens last answers; `undefined` while there is none. */
+  /** The answer of the last server that listens; `undefined` while there is none. */
   async get(path: string): Promise<{ readonly status: number; readonly text: string } | undefined> {
     const origin = [...this.output.matchAll(/listening on (http:\/\/[^/\s]+)/g)].at(-1)?.[1];
     if (origin === undefined) return undefined;
@@ -119,12 +122,15 @@ class DevelopedServer {
     while (!(await this.get('Item/word'))?.text.includes(word)) await this.#pause();
   }
 
-  /** @returns when its processes began to open the database and when they ended, in that order */
+  /**
+   * @returns the times at which its processes opened the database and at which they ended, in that
+   *   order
+   */
   events(): readonly string[] {
     return this.output.split('\n').filter((line) => line === 'opens' || line === 'ended');
   }
 
-  /** Ctrl-C: a terminal tells it to all of them. */
+  /** Ctrl-C: a terminal sends the signal to all of them. */
   async interrupt(): Promise<void> {
     this.#tellAll('SIGINT');
     const ended = (): number => this.events().filter((event) => event === 'ended').length;
@@ -158,7 +164,7 @@ describe('npm run dev', () => {
     [1, {}],
     [2, { PROCESSES: '2' }],
   ])(
-    'starts a server of %i process(es) anew when files change, after the one before has ended',
+    'restarts a server of %i process(es) when files change, after the previous one has ended',
     async (processes, environment) => {
       server = new DevelopedServer(environment);
       await server.untilItSays('one');
@@ -172,7 +178,7 @@ describe('npm run dev', () => {
     },
   );
 
-  it('serves what a run of drs-gen has written, many files at once', async () => {
+  it('serves what a run of drs-gen has written, also many files at once', async () => {
     server = new DevelopedServer({});
     await server.untilItSays('one');
     expect(await server.get('More39')).toMatchObject({ status: 404 });
@@ -184,7 +190,7 @@ describe('npm run dev', () => {
     await server.untilItSays('one');
   });
 
-  it('logs the lines of the TypeScript that threw', async () => {
+  it('logs the lines of the TypeScript sources that threw', async () => {
     server = new DevelopedServer({});
     await server.untilItSays('one');
     expect(await server.get('Item/fail')).toMatchObject({ status: 500 });

@@ -18,7 +18,7 @@ function routesOf(functions: string): readonly string[] {
   return dataclassFunctionRoutes(dataclass);
 }
 
-describe('functions of a dataclass have a line for each address and verb', () => {
+describe('The functions of a dataclass have a line for each address and verb', () => {
   it('of its class and of its entities', () => {
     const functions =
       'functions: { dataclass: { f: { exposed: true, onHTTPGet: true } }, entity: { g: { exposed: true } } }';
@@ -40,17 +40,17 @@ describe('functions of a dataclass have a line for each address and verb', () =>
     ]);
   });
 
-  it('but not those that are not exposed', () => {
+  it('except for those that are not exposed', () => {
     expect(routesOf('functions: { dataclass: { f: {} }, selection: { g: {} } }')).toEqual([]);
   });
 });
 
-describe('functions of the datastore and of singletons', () => {
+describe('The functions of the datastore and of singletons', () => {
   function routes(atTop: string): unknown {
     return functionRoutesView(emitContext(model('exposed: true', atTop), 'model.yaml'));
   }
 
-  it('have theirs', () => {
+  it('have routes of their own', () => {
     const top =
       'singletons: { S: { functions: { f: { exposed: true, onHTTPGet: true }, g: {} } }, T: {} }';
     expect(routes(top)).toMatchObject({
@@ -61,7 +61,7 @@ describe('functions of the datastore and of singletons', () => {
     });
   });
 
-  it('have no file where there are none', () => {
+  it('have no file when there are none', () => {
     expect(hasFunctionRoutes(model('exposed: true'))).toBe(false);
     expect(hasFunctionRoutes(model('exposed: true', 'singletons: { S: {} }'))).toBe(false);
   });

@@ -15,7 +15,7 @@ import { anyCharacter } from '../support/any-character.js';
 
 const options = { parser: 'typescript', printWidth: 100, singleQuote: true } as const;
 
-/** Text that every reader of TypeScript takes for something. */
+/** Text with characters that have a meaning in TypeScript. */
 const text = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 130, size: 'max' }),
   fc.string({ maxLength: 130, size: 'max' }),
@@ -89,13 +89,13 @@ async function expectFormatted(code: string): Promise<void> {
   expect(code).toBe(await format(code, options));
 }
 
-/** What the code of a literal is worth when it runs. */
+/** The value of a literal when its code runs. */
 function evaluated(code: string): unknown {
   return runInNewContext(`(${code})`);
 }
 
-describe('emitted code is laid out as prettier would', () => {
-  it('any declaration', async () => {
+describe('Emitted code has the layout of prettier', () => {
+  it('for any declaration', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.array(any, { maxLength: 6 }), fc.dictionary(name, any, { maxKeys: 6 })),
@@ -109,7 +109,7 @@ describe('emitted code is laid out as prettier would', () => {
     );
   });
 
-  it('any call', async () => {
+  it('for any call', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.stringMatching(/^x[a-z]{1,60}$/, { size: 'max' }),
@@ -131,7 +131,7 @@ describe('emitted code is laid out as prettier would', () => {
     );
   });
 
-  it('any doc comment', async () => {
+  it('for any doc comment', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(text, fc.lorem({ mode: 'sentences' })), async (description) => {
         await expectFormatted(`${docComment(description)}export const x = 1;\n`);
@@ -144,8 +144,8 @@ describe('emitted code is laid out as prettier would', () => {
   });
 });
 
-describe('columns are counted as prettier counts them', () => {
-  it('any character', () => {
+describe('The width of a line is counted as prettier counts it', () => {
+  it('for any character', () => {
     const different: string[] = [];
     for (let point = 0x20; point <= 0x10ffff; point += 1) {
       if (point === 0x7f || (point >= 0xd800 && point <= 0xdfff)) continue;
@@ -155,7 +155,7 @@ describe('columns are counted as prettier counts them', () => {
     expect(different).toEqual([]);
   });
 
-  it('emoji of several characters', () => {
+  it('for emoji of several characters', () => {
     for (const each of ['👍🏽', '❤️', '©️', '🇫🇷', '1️⃣', '👩‍👩‍👧', '🏴󠁧󠁢󠁷󠁬󠁳󠁿', '👁️‍🗨️', '☝🏿', 'e\u0301', '각']) {
       for (const text of [each, `${each}${each}`, `a${each}字`]) {
         expect(width(text), text).toBe(util.getStringWidth(text));
@@ -164,8 +164,8 @@ describe('columns are counted as prettier counts them', () => {
   });
 });
 
-describe('emitted code means what the model says', () => {
-  it('any text', () => {
+describe('Emitted code means what the model says', () => {
+  it('for any text', () => {
     fc.assert(
       fc.property(text, (each) => {
         expect(evaluated(stringLiteral(each))).toBe(each);
@@ -174,7 +174,7 @@ describe('emitted code means what the model says', () => {
     );
   });
 
-  it('any value', () => {
+  it('for any value', () => {
     const plain = fc.oneof(fc.array(scalar), fc.dictionary(name, scalar));
     fc.assert(
       fc.property(plain, (value) => {
@@ -186,7 +186,7 @@ describe('emitted code means what the model says', () => {
     );
   });
 
-  it('no comment ends before its end', () => {
+  it('with no comment that ends too early', () => {
     fc.assert(
       fc.property(text, (description) => {
         const comment = docComment(description);

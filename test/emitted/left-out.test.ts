@@ -16,7 +16,7 @@ roles:
 const restricting = plain.replace('  Company:\n', '  Company:\n    restrict: true\n');
 const withEvents = plain.replace('  Company:\n', '  Company:\n    events: [saving]\n');
 
-/** Shows companies of one city alone. */
+/** Shows only the companies of one city. */
 const Company = `import { CompanyBase } from '../generated/api.js';
 
 export class Company extends CompanyBase {
@@ -33,7 +33,7 @@ afterEach(async () => {
   app = undefined;
 });
 
-describe('a server without roles, class code, media and vectors', () => {
+describe('A server without roles, class code, media and vectors', () => {
   it('passes the compiler, with the types of the runtime that it has', async () => {
     const folder = writeServer(modelOf(plain), {}, await typedRuntime());
     expect(
@@ -41,7 +41,7 @@ describe('a server without roles, class code, media and vectors', () => {
     ).toEqual([]);
   });
 
-  it('answers what is asked about users as every server does: nobody can log in', async () => {
+  it('answers requests about users as every server does: nobody can log in', async () => {
     app = await serverOf(plain);
     const login = {
       method: 'POST',
@@ -68,7 +68,7 @@ describe('a server without roles, class code, media and vectors', () => {
   });
 });
 
-describe('a server whose dataclasses restrict sessions, without roles', () => {
+describe('A server without roles whose dataclasses have restrict', () => {
   let folder: string;
   beforeAll(async () => {
     folder = writeServer(
@@ -78,7 +78,7 @@ describe('a server whose dataclasses restrict sessions, without roles', () => {
     );
   });
 
-  it('passes the compiler, and asks its classes what sessions may see', async () => {
+  it('passes the compiler, and calls restrict of its classes', async () => {
     expect(typeErrors(folder)).toEqual([]);
     app = await serverOf(restricting, {}, { 'src/classes/Company.ts': Company });
     await create(app, 'Company', [
@@ -92,7 +92,7 @@ describe('a server whose dataclasses restrict sessions, without roles', () => {
   });
 });
 
-describe('a server whose databases.ts does not name what compares its vectors', () => {
+describe('A server whose databases.ts does not name its vector comparison', () => {
   it('does not start', async () => {
     const yaml = plain.replace(
       '      city: {',
@@ -114,7 +114,7 @@ function without(plugin: string, yaml: string): string {
   return changed;
 }
 
-describe('a server whose app.ts does not register what its model needs', () => {
+describe('A server whose app.ts does not register a plugin that its model needs', () => {
   it.each([
     { plugin: 'permissions', yaml: withRoles },
     { plugin: 'permissions', yaml: restricting },

@@ -37,7 +37,7 @@ describeDatabases('migrate.js --try', (databases) => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What `--try` gets, and the URL of the copy that it makes then. */
+  /** The argument of `--try`, and the URL of the copy. */
   const copyOf = (name: string): { readonly target: string; readonly url: string } => {
     const target = isSqlite ? join(folder, name) : name;
     if (isSqlite) return { target, url: `sqlite:${target}` };
@@ -150,7 +150,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     file.close();
   };
 
-  /** Every row of the database, every sequence, and what the catalog says of it. */
+  /** Every row of the database, every sequence, and the catalog. */
   const all = (): Promise<unknown> =>
     isSqlite
       ? Promise.resolve(readFileSync(database.url.slice('sqlite:'.length)).toString('base64'))
@@ -195,9 +195,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
           return rows.map(({ name }) => name);
         });
 
-  it('does all steps on a copy and tells of rows, times and locks, and the database stays as it is', async () => {
+  it('applies all steps to a copy, reports rows, times and locks, and does not change the database', async () => {
     await serving(older, fill);
-    // Somebody else's server runs: that hinders nobody on a copy.
+    // A server of another model runs, which does not prevent a trial on a copy.
     const seen = new Date(Date.now() + 3_600_000).toISOString();
     await runSql(`insert into "__server" ("id", "hash", "seen") values ('x', 'y', '${seen}')`);
     const before = await all();
@@ -276,11 +276,11 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await migrate(newer, written, [])).toMatchObject({ code: 0, err: '' });
   });
 
-  it('copies a database in which nothing is to be done so that nothing is to be done, while a server writes to it', async () => {
+  it('copies an up-to-date database so that the copy needs no change, even while a server writes to it', async () => {
     const text = (word: string): string =>
       modelWith(`      note: { type: string${word} }
       third: { computed: number, expression: "round(length(note) / 3.0, 1)" }`);
-    // Without the index, the column beside the text stays, and what keeps it.
+    // Without the index, the folded column and its trigger stay.
     await serving(text(', indexed: true'), async (app) => {
       await create(app, 'Company', [{ name: 'One' }]);
       await create(app, 'Person', [{ note: 'Ä', company: 1 }, { note: null }]);
@@ -321,7 +321,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     });
   });
 
-  it('tells what is not copied since somebody else has made it', async () => {
+  it('reports what it does not copy because no server created it', async () => {
     await serving(older, fill);
     await runSql(
       isSqlite
@@ -340,7 +340,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       'Not copied, because no server created it: table theirs, view seen, trigger "noted" on "Person".',
     );
     await inPostgres(async (client) => {
-      // What somebody else's trigger does, it does not do for a copy.
+      // A trigger that no server created has no effect on a copy.
       expect((await client.query('select from public.theirs')).rowCount).toBe(0);
       const { rows } = await client.query<{ text: string }>(
         `select indexdef as "text" from pg_indexes where schemaname = 'partly' and indexname = 'own'`,
@@ -349,7 +349,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     });
   });
 
-  it('tells why a migration would stop, and leaves the copy to look at', async () => {
+  it('reports why a migration would stop, and keeps the copy for inspection', async () => {
     await serving(older, fill);
     const before = await all();
     const { target } = copyOf('stopped');
@@ -363,7 +363,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await copies()).toHaveLength(1);
   });
 
-  it('refuses a copy that is there or cannot be made, and changes nothing', async () => {
+  it('refuses a copy that exists already or cannot be created, and changes nothing', async () => {
     await serving(older, fill);
     const { target } = copyOf('taken');
     if (isSqlite) writeFileSync(target, 'somebody else wrote this');
@@ -374,20 +374,20 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       expect(tried.err).toMatch(message);
       expect([tried.code, tried.out]).toEqual([1, '']);
     };
-    await refused(target, /taken"? is there already/);
+    await refused(target, /taken"? exists already/);
     if (isSqlite) {
       expect(readFileSync(target, 'utf8')).toBe('somebody else wrote this');
       writeFileSync(join(folder, 'left-wal'), 'x');
-      await refused(join(folder, 'left'), /left-wal is there already/);
+      await refused(join(folder, 'left'), /left-wal exists already/);
       await refused(join(folder, 'none', 'copy'), /cannot make the file .*ENOENT/);
-      await refused(database.url.slice('sqlite:'.length), /is there already/);
+      await refused(database.url.slice('sqlite:'.length), /exists already/);
       await refused(database.url, /takes the path of a new file/);
       await refused('', /takes the path of a new file/);
     } else {
       for (const name of ['', 'Upper', 'x"; drop schema public; --']) {
         await refused(name, /takes the name of a new schema/);
       }
-      await refused('public', /"public" is there already/);
+      await refused('public', /"public" exists already/);
       await inPostgres(async (client) => {
         expect((await client.query('select from "taken"."Person"')).rowCount).toBe(0);
       });
@@ -396,7 +396,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await all()).toEqual(before);
   });
 
-  it('needs a database that is there', async () => {
+  it('needs an existing database', async () => {
     const { target } = copyOf('nowhere');
     const url = isSqlite ? `sqlite:${join(folder, 'absent')}` : `${database.url}_absent`;
     const tried = await migrate(newer, written, ['--try', target], url);
@@ -410,7 +410,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await copies()).toEqual([]);
   });
 
-  it('is shown by --help, and a wrong command line ends with 2 before anything is done', async () => {
+  it('is explained by --help, and a wrong command line ends with 2 before anything is done', async () => {
     const help = await migrate(newer, written, ['--help']);
     expect(help).toMatchObject({ code: 0, err: '' });
     expect(help.out).toMatch(/^Usage: node dist\/src\/migrate\.js \[--plan \| --try <copy>\]/);

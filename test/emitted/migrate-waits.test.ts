@@ -69,7 +69,7 @@ export const migration: Migration = {
       });
     });
 
-  it.skipIf(isSqlite)('waits for transactions that hold its rows for long', async () => {
+  it.skipIf(isSqlite)('waits for transactions that lock its rows for long', async () => {
     await fill(600);
     const other = new Client({ connectionString: database.url });
     await other.connect();
@@ -98,7 +98,7 @@ export const migration: Migration = {
     const app = await serverOf(model, { databaseUrl: database.url, environment: {} });
     try {
       await app.ready();
-      // How far the fill was when a change was acknowledged.
+      // The progress of the fill when a change was acknowledged.
       const positions = new Set<unknown>();
       const ending = new AbortController();
       const writing = (async () => {

@@ -101,7 +101,7 @@ ${others}`;
     return response.json<{ __ENTITIES: object[] }>().__ENTITIES;
   };
 
-  it('fills rows by a function before a rule becomes tighter, raises stamps, and is done once', async () => {
+  it('fills rows by a function before a rule becomes tighter, raises stamps, and runs once', async () => {
     const older = modelWith('      fullName: string\n      role: { type: string, enum: [a, b] }');
     const newer = modelWith(`      fullName: string
       lastName: { type: string, mandatory: true, indexed: true }
@@ -113,7 +113,7 @@ ${others}`;
       }));
       await create(app, 'Person', [...many, { fullName: 'Zoe Zed', role: 'a' }]);
     });
-    // Without a migration the rows stand in the way.
+    // Without a migration the start is refused because of the rows.
     await expect(serving(newer)).rejects.toThrow(/lastName/);
     const steps = `{ kind: 'fill', table: 'Person', where: '"lastName" IS NULL', set: (row: { fullName: string }) => ({ lastName: row.fullName.split(' ')[1] ?? '' }) },
       { kind: 'fill', table: 'Person', where: "\\"role\\" = 'b'", set: { role: "'c'" } }`;
@@ -141,7 +141,7 @@ ${others}`;
     }
   });
 
-  it('converts values by the command alone, and an older server does not run then', async () => {
+  it('converts values only by the command, and an older server does not run afterwards', async () => {
     const older = modelWith('      zip: { type: integer, unique: true }\n      born: date');
     const newer = modelWith(
       '      zip: { type: string, unique: true, maxLength: 9 }\n      born: { type: date, dateOnly: true }',
@@ -185,7 +185,7 @@ ${others}`;
     await expect(serving(older)).rejects.toThrow(/zip/);
   });
 
-  it('converts values once where two run at the same time', async () => {
+  it('converts values once when two run at the same time', async () => {
     const older = modelWith('      price: integer');
     const newer = modelWith('      price: number');
     await serving(older, createPeople({ price: 7 }));
@@ -205,7 +205,7 @@ ${others}`;
     );
   });
 
-  it('drops what nothing uses when it is said how much may be lost, and may add it again', async () => {
+  it('drops what nothing uses when atMost allows the loss, and a later model can add it again', async () => {
     const older = modelWith(
       '      fax: { type: string, indexed: true }\n      name: string',
       '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n',
@@ -234,7 +234,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     const tooFew = await migrate(newer, steps(', atMost: 1', ''));
     expect(tooFew).toMatchObject({ code: 1 });
     expect(tooFew.err).toMatch(/2 values would be lost, and atMost allows 1/);
-    // The server of before runs until then.
+    // The former server runs until then.
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
     });
@@ -242,7 +242,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await expect(serving(older)).rejects.toThrow(/fax/);
     await serving(newer, undefined, written);
-    // One version later and back: what that one has looser stays so.
+    // One version later and back: the looser rules of the later version stay.
     const later = modelWith('      name: { type: string, enum: [Ann, Bob, Cid] }');
     const latest = modelWith('      name: { type: string, enum: [Ann, Bob, Cid, Dan] }');
     for (const each of [later, latest]) await serving(each, undefined, written);
@@ -261,7 +261,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     );
   });
 
-  it('drops what a later step has renamed while the drop waited', async () => {
+  it('drops a part that a later step renamed while the drop waited', async () => {
     const old =
       '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n      fax: string\n';
     await serving(modelWith('      name: string', old), async (app) => {
@@ -281,7 +281,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     expect((await migrate(newer, drop(', atMost: 1'), ['--plan'])).out).not.toContain('fax');
   });
 
-  it('refuses to take something away while a server of another model runs', async () => {
+  it('refuses to remove something while a server of another model runs', async () => {
     const older = modelWith('      fax: string');
     const newer = modelWith('      name: string');
     const written = {
@@ -297,7 +297,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
   });
 
-  it('refuses nothing that would only wait while a server of another model runs', async () => {
+  it('is not refused for a step that can wait while a server of another model runs', async () => {
     const older = modelWith('      fax: string');
     const newer = modelWith('      name: string');
     const written = {
@@ -314,7 +314,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     });
   });
 
-  it('leaves out a drop of what the model uses again, now and later', async () => {
+  it('skips a drop of what the model uses again, now and later', async () => {
     const personWith = (attributes: string, others = ''): string =>
       modelWith(`      name: string\n${attributes}`, others);
     const old = '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n';
@@ -349,14 +349,14 @@ Migration 0001-first: fill "Person": 1 row.
       },
       written,
     );
-    // What is in it now, nobody has allowed to be dropped.
+    // Nobody has allowed the present values to be dropped.
     expect(await migrate(personWith(''), written)).toMatchObject({ code: 0, err: '' });
     await serving(used, async (app) => {
       expect(await people(app)).toMatchObject([{ fax: '1' }]);
     });
   });
 
-  it('forgets what the values of a column were that was dropped or renamed', async () => {
+  it('keeps no record of the former type of a column that was dropped or renamed', async () => {
     await serving(modelWith('      born: date\n      fax: date'), createPeople({ born: null }));
     const steps = `{ kind: 'drop', table: 'Person', column: 'born', atMost: 0 }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
     const written = { [first]: migration(steps) };
@@ -364,7 +364,7 @@ Migration 0001-first: fill "Person": 1 row.
       code: 0,
       err: '',
     });
-    // These columns have the types that the former ones had, and hold something else.
+    // These columns have the types of the former ones, and other values.
     const again = modelWith('      telefax: date\n      born: string\n      fax: string');
     await serving(again, createPeople({ born: 'x', fax: 'y' }), written);
     const other = modelWith('      telefax: string\n      born: string\n      fax: string');
@@ -373,7 +373,7 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('renames a text that is looked up, with what it is looked up by', async () => {
+  it('renames an indexed text together with its column of folded text', async () => {
     const others = (table: string): string =>
       `  ${table}:\n    attributes:\n      ID: { type: integer, key: true }\n      label: { type: string, indexed: true }\n      person: { to: Person }\n`;
     const older = modelWith(
@@ -408,7 +408,7 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('renames a text that is no longer looked up, with what keeps it for older servers', async () => {
+  it('renames a text that is no longer indexed, together with the parts that older servers need', async () => {
     const indexed = modelWith('      fax: { type: string, indexed: true }');
     const written = {
       [first]: migration(`{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`),
@@ -428,7 +428,7 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('renames nothing to a name that is taken', async () => {
+  it('renames nothing to a name that is in use', async () => {
     await serving(
       modelWith('      fax: string\n      telefax: string'),
       createPeople({ fax: '1' }),
@@ -439,7 +439,7 @@ Migration 0001-first: fill "Person": 1 row.
     expect(refused.err).toMatch(/step 1 .*: there is a column "telefax" already\. Drop the one/);
   });
 
-  it('is not what changes the type of a key', async () => {
+  it('cannot change the type of a key', async () => {
     const keyed = (type: string): string =>
       modelWith(
         '      badge: { to: Badge }',
@@ -458,7 +458,7 @@ Migration 0001-first: fill "Person": 1 row.
     }
   });
 
-  it('finds all but one of the rows with the same value, as the index compares', async () => {
+  it('finds all but one of the rows with the same value, in the way the index compares', async () => {
     const older = modelWith('      code: string\n      size: integer');
     const newer = modelWith(
       '      code: { type: string, unique: true }\n      size: { type: integer, unique: true }',
@@ -502,14 +502,14 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('goes on after kill -9 in the middle of a fill, each row once', async () => {
+  it('continues after kill -9 in the middle of a fill, and fills each row once', async () => {
     const older = modelWith('      amount: integer');
     const newer = modelWith('      amount: integer\n      note: string');
     await serving(older, async (app) => {
       const many = Array.from({ length: 1000 }, (_, index) => ({ amount: index }));
       for (let i = 0; i < 4; i += 1) await create(app, 'Person', many);
     });
-    // What adds would show a row that was filled twice.
+    // An addition would reveal a row that was filled twice.
     const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) console.log('batch'); return { amount: row.amount + 10000 }; } }`;
     const written = {
       [first]: migration(slow),
@@ -536,7 +536,7 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('says which row nobody has decided about, and does nothing in a new database', async () => {
+  it('reports the rows that no step decides about, and does nothing in a new database', async () => {
     const older = modelWith('      name: string');
     const newer = modelWith('      name: { type: string, mandatory: true }');
     const written = {
@@ -558,7 +558,7 @@ Migration 0001-first: fill "Person": 1 row.
   });
 
   it.runIf(databases.driver === 'postgres')(
-    'leaves a server alone whose user may change no table',
+    'lets a server start whose database user may change no table',
     async () => {
       const model = modelWith('      amount: integer');
       const step = `{ kind: 'fill', table: 'Person', set: { amount: '"amount" + 1' } }`;

@@ -66,9 +66,9 @@ describe.each([
   { name: 'complete', model: () => modelOf(on('sqlite')) },
   { name: 'complete, on PostgreSQL', model: () => modelOf(on('postgres')) },
   { name: 'complete, on both databases', model: () => modelOf(on('[sqlite, postgres]')) },
-])('the server of the model $name', ({ model }) => {
+])('The server of the model $name', ({ model }) => {
   let folder: string;
-  /** Without the runtime, which is compiled. */
+  /** Without the runtime, which is compiled already. */
   let files: readonly string[];
   let program: ts.Program;
 
@@ -91,7 +91,7 @@ describe.each([
     expect(errorsOf(folder, program, isOfRuntime)).toEqual([]);
   });
 
-  it('is formatted', async () => {
+  it('is formatted as prettier would', async () => {
     const wrong: string[] = [];
     const texts = files.filter((file) => formatted.has(extname(file)));
     expect(texts.length).toBeGreaterThan(10);
@@ -113,7 +113,7 @@ describe.each([
     }
   });
 
-  it('has nothing of the generator', () => {
+  it('contains nothing of the generator', () => {
     for (const file of files.filter((each) => each.includes('/src/'))) {
       expect(readFileSync(file, 'utf8'), file).not.toMatch(/from '(?:drs-gen|\.\.\/.*generator\/)/);
     }

@@ -45,7 +45,7 @@ export class Note extends NoteBase {
 
 const queriesFile = 'src/generated/queries/Note.ts';
 
-/** A server whose queries were changed by hand; each text must be there. */
+/** A server whose queries are changed; each text must exist. */
 async function changedServer(
   changes: Readonly<Record<string, string>>,
   onStatement?: (sql: string) => void,
@@ -73,7 +73,7 @@ type Emitted = (...given: readonly unknown[]) => BuiltQuery & {
   selectAll(): BuiltQuery;
 };
 
-describe('a request without parameters', () => {
+describe('A request without parameters', () => {
   const statements: string[] = [];
   const db = new Kysely<object>({
     dialect: {
@@ -110,7 +110,7 @@ describe('a request without parameters', () => {
     return statements.join('\n');
   }
 
-  /** Everything but what is read of each entity. */
+  /** The statement without the columns of the entities. */
   function rest(query: BuiltQuery & { selectAll?(): BuiltQuery }): string {
     const { sql } = (query.selectAll?.() ?? query).compile();
     return sql.replace(/^select \* /, '');
@@ -126,7 +126,7 @@ describe('a request without parameters', () => {
     expect(sql).toContain(rest((queries.by['code'] as Emitted)(db, 'a')));
   });
 
-  it('reads a page by the emitted query of a page, and counts by that of a number', async () => {
+  it('reads a page by the emitted query of a page, and counts by the emitted count query', async () => {
     const { entities, page, count } = queries as Record<string, Emitted>;
     const sql = await run('GET', '/rest/Note');
     expect(sql).toContain(rest((page as Emitted)((entities as Emitted)(db), 1, 0)));
@@ -141,7 +141,7 @@ describe('a request without parameters', () => {
     expect(sql).toContain(rest((queries['page'] as Emitted)(related, 1, 0)));
   });
 
-  it('stores an entity by the emitted insertion', async () => {
+  it('stores an entity by the emitted insert', async () => {
     const sql = await run('POST', '/rest/Note?$method=update', { code: 'new' });
     const columns = ['ID', 'code', 'size', 'parent_id', '__folded_code', '__STAMP', '__TIMESTAMP'];
     const row = Object.fromEntries(columns.map((each) => [each, 1]));
@@ -155,15 +155,15 @@ describe('a request without parameters', () => {
     expect(sql).toContain(`${update.compile().sql} and `);
   });
 
-  it('deletes entities by the emitted deletion', async () => {
+  it('deletes entities by the emitted delete', async () => {
     const sql = await run('POST', '/rest/Note(3)?$method=delete');
     const deletion = (queries['remove'] as Emitted)(db, [1]).compile().sql;
     expect(sql).toContain(deletion.replace('(?)', ''));
   });
 });
 
-describe('a change of the emitted queries', () => {
-  it('decides which entities there are for clients and for class code', async () => {
+describe('A change of the emitted queries', () => {
+  it('decides which entities exist for clients and for class code', async () => {
     const app = await changedServer({
       "return db.selectFrom('Note');":
         "return db.selectFrom('Note').where('Note.code', '!=', 'secret');",

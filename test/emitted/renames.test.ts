@@ -110,7 +110,7 @@ describeDatabases('A model with renamed parts', (databases) => {
     await database.drop();
   });
 
-  it('keeps all values under the new names', async () => {
+  it('has all values under the new names', async () => {
     const { __ENTITIES } = await get('Person?$orderby=number&$expand=firm');
     expect(__ENTITIES).toMatchObject([
       { number: 1, givenName: 'Ann', telefax: '1', cry: 'ANN', loud: 'ANN!', firmTitle: 'Acme' },
@@ -120,7 +120,7 @@ describeDatabases('A model with renamed parts', (databases) => {
     expect(await names('Firm(1)/people?$expand=people&$orderby=givenName')).toEqual(['Ann', 'Cid']);
   });
 
-  it('filters and orders by the new names, and knows no earlier ones', async () => {
+  it('filters and orders by the new names, and accepts no earlier ones', async () => {
     expect(
       await names(`Person?$filter="cry = 'BOB' or firm.title = 'Acme'"&$orderby=telefax desc`),
     ).toEqual(['Cid', 'Bob', 'Ann']);
@@ -138,7 +138,7 @@ describeDatabases('A model with renamed parts', (databases) => {
     expect(catalog.body).not.toMatch(/Employee|Company|firstName|"fax"|renamedFrom/);
   });
 
-  it('makes kept entity sets again', async () => {
+  it('recreates stored entity sets', async () => {
     const member = async (id: string): Promise<unknown[]> => names(`Person/$entityset/${id}`);
     expect(await member(kept.all)).toEqual(['Cid', 'Ann']);
     expect(await member(kept.order)).toEqual(['Cid', 'Ann']);
@@ -148,7 +148,7 @@ describeDatabases('A model with renamed parts', (databases) => {
     expect(regular.statusCode).toBe(400);
   });
 
-  it('writes values into the columns that were there', async () => {
+  it('writes values into the existing columns', async () => {
     await create(app, 'Person', [{ givenName: 'Dan', telefax: '4', firm: '2' }]);
     const changed = await app.inject({
       method: 'POST',

@@ -61,22 +61,25 @@ describe('The routes of dataclasses', () => {
       { function: 'CompanyEntity.hire', privileges: { execute: ['edit'] } },
     ],
     ['GET', '/rest/Company/total', { function: 'CompanySelection.total' }],
-  ])('tell what they ask for: %s %s', async (method, url, config) => {
-    const found = app.findRoute({ method, url });
-    expect(found).not.toBeNull();
-    let told: unknown;
-    const seen = await serverOf(model);
-    seen.addHook('onRequest', (request, _reply, done) => {
-      told = request.routeOptions.config;
-      done();
-    });
-    await seen.inject({
-      method: method as 'GET' | 'POST',
-      url: url.replace(':key', '1)').replace('*', 'ID'),
-    });
-    await seen.close();
-    expect(told).toMatchObject(config);
-  });
+  ])(
+    'name in their config what they call and which privileges they require: %s %s',
+    async (method, url, config) => {
+      const found = app.findRoute({ method, url });
+      expect(found).not.toBeNull();
+      let told: unknown;
+      const seen = await serverOf(model);
+      seen.addHook('onRequest', (request, _reply, done) => {
+        told = request.routeOptions.config;
+        done();
+      });
+      await seen.inject({
+        method: method as 'GET' | 'POST',
+        url: url.replace(':key', '1)').replace('*', 'ID'),
+      });
+      await seen.close();
+      expect(told).toMatchObject(config);
+    },
+  );
 
   it.each([
     ['/rest/Company/name', 200],
@@ -123,7 +126,7 @@ describe('The routes of dataclasses', () => {
     expect((await app.inject('/rest/Company')).json()).toMatchObject({ __COUNT: 3 });
   });
 
-  it('run the hooks of routes that a user adds beside them', async () => {
+  it('leave the hooks of routes that a user adds in place', async () => {
     const own = await serverOf(model);
     const calls: string[] = [];
     const hook = (name: string) => (_request: unknown, _reply: unknown, done: () => void) => {
@@ -145,7 +148,7 @@ describe('The routes of dataclasses', () => {
     await own.close();
   });
 
-  it('answer a dataclass that is not exposed as one that does not exist', async () => {
+  it('answer for a dataclass that is not exposed as for one that does not exist', async () => {
     const [hidden, missing] = [await app.inject('/rest/Hidden'), await app.inject('/rest/Missin')];
     expect(hidden.body.replace('Hidden', 'Missin')).toBe(missing.body);
   });

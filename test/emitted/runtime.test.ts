@@ -28,7 +28,7 @@ dataclasses:
 const withVectors = `${model}      place: { type: vector, dimensions: 2 }
 `;
 
-/** It throws in its sixth line. */
+/** Its sixth line throws. */
 const failing = `import { ItemBase } from '../generated/api.js';
 
 export class Item extends ItemBase {
@@ -52,8 +52,8 @@ async function modulesOf(yaml: string): Promise<readonly string[]> {
   return files.flatMap((path) => /^runtime\/(.*)\.js$/.exec(path)?.[1] ?? []);
 }
 
-describe('the runtime of a server', () => {
-  it('is a dozen files for a first model, beside at most 40 others', async () => {
+describe('The runtime of a server', () => {
+  it('has at most 12 files for a first model, and the server has at most 40 others', async () => {
     const files = await filesOf(firstModel('staff'));
     const own = files.filter((path) => path.startsWith('runtime/'));
     expect(own.length).toBeLessThanOrEqual(12);
@@ -77,7 +77,7 @@ describe('the runtime of a server', () => {
     );
   });
 
-  it('carries what images, BLOBs and uploads need only where clients read or send some', async () => {
+  it('contains the code for images, BLOBs and uploads only if clients read or send some', async () => {
     const first = firstModel('staff');
     expect(await modulesOf(first)).not.toContain('media');
     for (const type of ['image', 'blob']) {
@@ -96,12 +96,12 @@ describe('the runtime of a server', () => {
     }
   });
 
-  it('carries what compares vectors only where the model has some', async () => {
+  it('contains the comparison of vectors only if the model has some', async () => {
     expect(await modulesOf(model)).not.toContain('vectors');
     expect(await modulesOf(withVectors)).toContain('vectors');
   });
 
-  it('carries what limits sessions only where the model has roles, or dataclasses that restrict them', async () => {
+  it('contains the code for permissions only if the model has roles or restrict', async () => {
     expect(await modulesOf(model)).not.toContain('permissions');
     const restricted = model.replace('  Unasked:\n', '  Unasked:\n    restrict: true\n');
     expect(await modulesOf(restricted)).toContain('permissions');
@@ -129,7 +129,7 @@ describe('the runtime of a server', () => {
       parts: ['vec_distance_L2(', 'drs_similarity_rank(${', 'expected cosine, dot or euclidean'],
       source: 'vectors/sqlite.ts',
     },
-  ])('has what $module is for in one file', async ({ module, parts, source }) => {
+  ])('has all of $module in one file', async ({ module, parts, source }) => {
     const folder = await typedRuntime();
     const names = readdirSync(folder).flatMap((name) => /^(.*)\.js$/.exec(name)?.[1] ?? []);
     const partsIn = (name: string): readonly string[] => {
@@ -152,7 +152,7 @@ describe('the runtime of a server', () => {
       name: 'roles',
       yaml: `${firstModel('staff')}\nroles:\n  privileges: [{ privilege: view }]\n`,
     },
-  ])('of a model with $name imports no file that the server does not have', async ({ yaml }) => {
+  ])('imports no missing file in a server of a model with $name', async ({ yaml }) => {
     const folder = await typedRuntime();
     const own = (await filesOf(yaml)).filter((path) => path.startsWith('runtime/'));
     const texts = own
@@ -167,7 +167,7 @@ describe('the runtime of a server', () => {
     expect(missing).toEqual([]);
   });
 
-  it('imports the packages that it is installed with, and holds none of them', async () => {
+  it('imports the packages that the server installs, and bundles none of them', async () => {
     const folder = await typedRuntime();
     const maps = readdirSync(folder).filter((name) => name.endsWith('.js.map'));
     const sources = maps.flatMap((name) => mapOf(join(folder, name)).sources);
@@ -175,7 +175,7 @@ describe('the runtime of a server', () => {
     expect(sources.filter((source) => !source.startsWith('drs-gen:///runtime/'))).toEqual([]);
   });
 
-  it('leads a debugger to the sources that its maps hold', async () => {
+  it('has source maps that lead a debugger to its sources', async () => {
     const folder = await typedRuntime();
     for (const [module, text, source] of [
       ['http', 'function createServer(', 'http/create-server.ts'],
@@ -195,7 +195,7 @@ describe('the runtime of a server', () => {
     }
   });
 
-  it('tells with its types what the sources tell of them', async () => {
+  it('has the same types and doc comments as its sources', async () => {
     const types = readFileSync(join(await typedRuntime(), 'core.d.ts'), 'utf8');
     expect(types).toMatch(/\*\/\n(?:export )?(?:declare )?interface DataclassDefinition /);
   });
@@ -205,7 +205,7 @@ function mapOf(file: string): SourceMapPayload {
   return JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload;
 }
 
-describe('a compiled server', () => {
+describe('A compiled server', () => {
   let server: string;
   let folder: string;
   let child: ChildProcess;
@@ -242,7 +242,7 @@ describe('a compiled server', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('holds what the user and the model say, and takes the runtime where it is', () => {
+  it('contains the code of the user and of the model, and imports the runtime in its place', () => {
     expect(readdirSync(join(server, 'dist')).sort()).toEqual([
       'src',
       'test',
@@ -251,7 +251,7 @@ describe('a compiled server', () => {
     expect(readdirSync(join(server, 'dist/src'))).not.toContain('runtime');
   });
 
-  it('serves', async () => {
+  it('answers requests', async () => {
     const body = JSON.stringify({ name: 'one' });
     const url = `${origin}/rest/Item?$method=update`;
     expect((await fetch(url, { method: 'POST', body })).status).toBe(200);
@@ -260,7 +260,7 @@ describe('a compiled server', () => {
     });
   });
 
-  it('logs stacks with the lines of the TypeScript, and those of the runtime as it is there', async () => {
+  it('logs stacks with the lines of the TypeScript sources, and with the lines of the runtime as installed', async () => {
     const response = await fetch(`${origin}/rest/Item/fail`);
     expect(response.status).toBe(500);
     await expect.poll(() => logged).toContain('as the test wants');

@@ -5,7 +5,10 @@ import { largeModel } from '../bench/large-model.js';
 import { importFrom } from '../support/compiled-server.js';
 import { modelOf, writeServer } from '../support/server.js';
 
-/** The statements that a server of so many dataclasses runs until the first of them was asked for. */
+/**
+ * The statements that a server with this many dataclasses runs up to the first request to one of
+ * them.
+ */
 async function statementsOf(dataclasses: number): Promise<string[]> {
   const folder = writeServer(modelOf(largeModel(dataclasses)));
   const { buildApp } = (await importFrom(folder, 'src/generated/app')) as {
@@ -24,7 +27,7 @@ async function statementsOf(dataclasses: number): Promise<string[]> {
   return statements;
 }
 
-it('A start runs no statement for a dataclass that nobody asks for', async () => {
+it('A start runs no statement for a dataclass that nobody requests', async () => {
   const [few, many] = [await statementsOf(3), await statementsOf(60)];
   expect(many.length).toBe(few.length);
 });

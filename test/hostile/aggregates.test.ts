@@ -36,7 +36,7 @@ const asked = fc.constantFrom(
 );
 const address = fc.constantFrom('Company/', 'Employee/', 'Company(1)/', 'Note/', 'Company/extra');
 
-it('any path is answered or refused', async () => {
+it('Any path in an aggregate is answered or refused', async () => {
   await fc.assert(
     fc.asyncProperty(address, path, asked, async (start, text, query) => {
       const encoded = encodeURIComponent(Buffer.from(text).toString());
@@ -47,7 +47,7 @@ it('any path is answered or refused', async () => {
   );
 });
 
-describe('long ways', () => {
+describe('A long path in an aggregate', () => {
   const joined = (count: number, ...names: readonly string[]): string =>
     Array.from({ length: count }, (_, index) => names[index % names.length]).join('.');
 
@@ -76,7 +76,7 @@ describe('long ways', () => {
     }
   });
 
-  it('a path and a filter share what can be joined', async () => {
+  it('shares the limit of joins with the filter', async () => {
     const way = `manager.${joined(30, 'boss')}.lastName`;
     const filter = `manager.${joined(35, 'boss')}.lastName='x'`;
     expect((await app.inject(`/rest/Company/${way}?$compute=min`)).statusCode).toBe(200);

@@ -35,11 +35,11 @@ async function newSet(client: Client): Promise<string> {
   return response.json<{ __ENTITYSET: string }>().__ENTITYSET;
 }
 
-describe('entity sets at their cap', () => {
+describe('Entity sets at their limit', () => {
   /** 20 sets, each of a kilobyte and the keys of 90 entities. */
   const environment = { ENTITY_SET_MEMORY: '29000' };
 
-  it('of a user stay, however many sets guests make', async () => {
+  it('of a user stay, however many sets guests create', async () => {
     const user = await started(environment);
     const sets = [await newSet(user), await newSet(user)];
     const guest = new Client(app);
@@ -49,7 +49,7 @@ describe('entity sets at their cap', () => {
     for (const set of sets) expect((await user.get(set)).json()).toMatchObject({ __COUNT: 90 });
   });
 
-  it('of a user take the place of those of guests, then of others of users', async () => {
+  it('of a user replace those of guests first, then those of other users', async () => {
     const user = await started(environment);
     const guest = new Client(app);
     const ofGuest = await newSet(guest);
@@ -63,7 +63,7 @@ describe('entity sets at their cap', () => {
     expect((await guest.get(await newSet(guest))).statusCode).toBe(200);
   });
 
-  it('are told as they are by $info while others are made', async () => {
+  it('are listed correctly by $info while others are created', async () => {
     const user = await started(environment);
     const guest = new Client(app);
     const work = Array.from({ length: 60 }, async (_, index) => {
@@ -82,8 +82,8 @@ describe('entity sets at their cap', () => {
   });
 });
 
-describe('sessions at their cap', () => {
-  it('of guests keep no user out, and those of users no guest', async () => {
+describe('Sessions at their limit', () => {
+  it('of guests keep no user from logging in, and those of users no guest', async () => {
     const user = await started({ MAX_GUEST_SESSIONS: '3', MAX_SESSIONS: '2' });
     const guests = Array.from({ length: 6 }, () => new Client(app));
     const answers = await Promise.all(

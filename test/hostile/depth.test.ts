@@ -16,7 +16,7 @@ const nestings: Readonly<Record<string, (depth: number) => string>> = {
   'lists between texts': (depth) => `${'["]\\"",'.repeat(depth)}1${']'.repeat(depth)}`,
 };
 
-/** What reads JSON, by the value that stands in it. */
+/** The places that read JSON, as requests with a given value. */
 const doors: Readonly<Record<string, (json: string) => Promise<Response>>> = {
   'a refused value of a body that is validated': (json) =>
     post('Company?$method=validate', `{"nothing":${json}}`),
@@ -53,7 +53,7 @@ describe.each(Object.keys(doors))('JSON in %s', (door) => {
     for (const depth of [501, 5_000, 200_000]) {
       const response = await ask(nested(depth));
       expectServed(response, `${depth}`);
-      // An address is not that long.
+      // An address cannot be that long.
       if (depth > 501 && response.statusCode === 414) continue;
       expect(response.statusCode).toBe(400);
       const { __ERROR: errors } = response.json<{ __ERROR: readonly { message: string }[] }>();
@@ -63,7 +63,7 @@ describe.each(Object.keys(doors))('JSON in %s', (door) => {
     }
   });
 
-  it('is read up to that, and refused for what it is', async () => {
+  it('is read up to that depth, and refused for its content', async () => {
     for (const nested of Object.values(nestings)) {
       const response = await ask(nested(490));
       expect(response.statusCode).toBeLessThan(500);
@@ -72,7 +72,7 @@ describe.each(Object.keys(doors))('JSON in %s', (door) => {
   });
 });
 
-it('brackets within texts are no levels', async () => {
+it('Brackets within texts do not count as levels', async () => {
   const text = '["\\{'.repeat(1000);
   const response = await post('Company/echo', JSON.stringify([text]));
   expect(response.json()).toEqual({ result: text });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Functions that throw nothing of their own, whatever they are given. */
+/** Functions that throw no errors themselves, whatever their arguments. */
 const calm = [
   '/rest/Company/fromCity',
   '/rest/Company/draft',
@@ -49,7 +49,7 @@ const object = fc.dictionary(
   json,
   { maxKeys: 6 },
 );
-/** What is nearly right. */
+/** Nearly correct arguments. */
 const entity = fc
   .tuple(
     fc.constantFrom('Company', 'Employee'),
@@ -70,7 +70,7 @@ const body = fc.oneof(
   argument,
 );
 
-describe('any arguments', () => {
+describe('Any arguments', () => {
   it('are served or refused by POST', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...calm), body, async (path, sent) => {
@@ -93,7 +93,7 @@ describe('any arguments', () => {
     );
   });
 
-  it('of bytes that are no JSON are refused', async () => {
+  it('are refused if their bytes are not JSON', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...calm), fc.uint8Array(), async (path, bytes) => {
         const payload = Buffer.from(bytes);
@@ -105,7 +105,7 @@ describe('any arguments', () => {
   });
 });
 
-it('any address is served or refused', async () => {
+it('Any address of a function is served or refused', async () => {
   const segment = fc.oneof(
     fc.constantFrom(
       'Company',
@@ -130,7 +130,11 @@ it('any address is served or refused', async () => {
       '%',
       '',
     ),
-    fc.string({ maxLength: 5 }).map((text) => encodeURIComponent(text)),
+    fc
+      .string({ maxLength: 5 })
+      // Dots lead out of the base, where Fastify answers.
+      .filter((text) => text !== '.' && text !== '..')
+      .map((text) => encodeURIComponent(text)),
   );
   const query = fc.constantFrom(
     '',
@@ -160,7 +164,7 @@ it('any address is served or refused', async () => {
   );
 });
 
-describe('nothing but exposed functions', () => {
+describe('A function that is not exposed', () => {
   it.each([
     'constructor',
     'toString',
@@ -175,7 +179,7 @@ describe('nothing but exposed functions', () => {
     'newSelection',
     'drop',
     'then',
-  ])('can be called: %s', async (name) => {
+  ])('cannot be called: %s', async (name) => {
     for (const path of ['Company', 'Company(1)', `Company/$entityset/${set}`]) {
       const response = await app.inject({
         method: 'POST',
@@ -195,7 +199,7 @@ describe('nothing but exposed functions', () => {
   });
 });
 
-it('an entity argument cannot reach what is hidden, nor another prototype', async () => {
+it('An entity argument cannot set hidden attributes or a prototype', async () => {
   const text = `[[{"__DATACLASS":"Company","__ENTITY":true,"name":"x","__proto__":{"secret":"y"}}],
     {"__DATASET":"${set}","__ENTITIES":true}]`;
   const response = await app.inject({ method: 'POST', url: '/rest/Company/both', payload: text });
@@ -204,7 +208,7 @@ it('an entity argument cannot reach what is hidden, nor another prototype', asyn
   expect(({} as Record<string, unknown>)['secret']).toBeUndefined();
 });
 
-it('a function is not called by another site', async () => {
+it('A function cannot be called from a page of another site', async () => {
   const response = await app.inject({
     method: 'POST',
     url: '/rest/Company/draft',
@@ -214,7 +218,7 @@ it('a function is not called by another site', async () => {
   expect(response.statusCode).toBe(403);
 });
 
-it('deep and long arguments are refused, not stumbled over', async () => {
+it('Deeply nested and long arguments are refused', async () => {
   const deep = `[${'['.repeat(50_000)}${']'.repeat(50_000)}]`;
   const long = JSON.stringify(['x'.repeat(190_000)]);
   const many = JSON.stringify([new Array(50_000).fill(1)]);

@@ -44,7 +44,7 @@ const entity = fc.dictionary(
   { maxKeys: 6 },
 );
 
-it('any entity is stored or refused', async () => {
+it('Any entity is stored or refused', async () => {
   await fc.assert(
     fc.asyncProperty(
       dataclass,
@@ -59,7 +59,7 @@ it('any entity is stored or refused', async () => {
   );
 });
 
-it('any change of an entity, in any mode, is stored or refused', async () => {
+it('Any change of an entity, in any mode, is stored or refused', async () => {
   const existing = fc.constantFrom(
     'Company(1)',
     'Company(2)',
@@ -79,7 +79,7 @@ it('any change of an entity, in any mode, is stored or refused', async () => {
   );
 });
 
-it('any body is read or refused', async () => {
+it('Any body is read or refused', async () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 60 }).map((each) => Buffer.from(each)),
     fc.json().map((each) => Buffer.from(each)),

@@ -12,7 +12,7 @@ import { anyCharacter } from '../support/any-character.js';
 
 const filterLength = 16_384;
 
-/** Reads a filter as a request does, but for its SQL. Each call parses anew. */
+/** Reads a filter like a request, but without its SQL. Each call parses it again. */
 function read(text: string, params?: FilterParams): RequestError | undefined {
   const parser = new FilterParser({ filterLength, filterDepth: 64 }, { wildcard: true });
   try {
@@ -29,7 +29,7 @@ function read(text: string, params?: FilterParams): RequestError | undefined {
   }
 }
 
-/** A refusal tells the status, and a place in the filter. */
+/** A refusal has the status, and a place in the filter. */
 function expectRefusal({ status, message }: RequestError, text: string): void {
   expect(status).toBe(400);
   const [, character = '0'] = /^Character (\d+) of \$filter: [^]+\.$/.exec(message) ?? [];
@@ -99,7 +99,7 @@ const valid = [
   "(((a==1)))|NOT(NOT(b!==O'Reilly (and) sons))",
 ];
 
-/** A filter that was right, with pieces cut out, put in, swapped or repeated. */
+/** A valid filter with parts removed, inserted, swapped or repeated. */
 const mutated = fc
   .tuple(
     fc.constantFrom(...valid),
@@ -125,7 +125,7 @@ const params = fc.oneof(
   fc.dictionary(fc.constantFrom('name', 'a', '__proto__', 'x'), fc.oneof(path, fc.jsonValue())),
 ) as fc.Arbitrary<FilterParams | undefined>;
 
-describe('any text is a filter or is refused', () => {
+describe('Any text is parsed as a filter or refused:', () => {
   it.each([
     ['of tokens', soup, 8_000],
     ['that was a filter', mutated, 8_000],
@@ -134,7 +134,7 @@ describe('any text is a filter or is refused', () => {
     fc.assert(fc.property(texts, params, expectReadOrRefused), { numRuns });
   });
 
-  it('every beginning and every end of a filter', () => {
+  it('every prefix and every suffix of a filter', () => {
     for (const text of valid) {
       for (let at = 0; at <= text.length; at += 1) {
         expectReadOrRefused(text.slice(0, at), ['a', 1, 'b', []]);
@@ -167,7 +167,7 @@ const repeated = [
   ],
 ];
 
-describe('a filter as long as the limit', () => {
+describe('A filter as long as the limit', () => {
   const slowest = { milliseconds: 0, text: '' };
   afterAll(() => {
     const { milliseconds, text } = slowest;
@@ -175,7 +175,7 @@ describe('a filter as long as the limit', () => {
     console.log(`slowest refusal: ${milliseconds.toFixed(2)} ms for ${shown}...`);
   });
 
-  /** The best of a few, since a pause of the machine says nothing about a filter. */
+  /** The minimum of a few runs, because a pause of the machine is not caused by the filter. */
   function measured(text: string): RequestError | undefined {
     let best = Infinity;
     let refusal: RequestError | undefined;
@@ -190,7 +190,7 @@ describe('a filter as long as the limit', () => {
     return refusal;
   }
 
-  it.each(repeated)('of %j', (piece) => {
+  it.each(repeated)('is served or refused: %j', (piece) => {
     for (const start of starts) {
       for (const end of ['', ']', ')', "'", '=1']) {
         const count = Math.floor((filterLength - start.length - end.length) / piece.length);
@@ -201,13 +201,13 @@ describe('a filter as long as the limit', () => {
     }
   });
 
-  it('and one character longer', () => {
+  it('is refused when it is one character longer', () => {
     const text = `a='${'x'.repeat(filterLength - 4)}'`;
     expect(read(text)).toBeUndefined();
     expect(measured(`${text} `)?.message).toContain('must not be longer than 16384 characters');
   });
 
-  it('a path in a parameter, too', () => {
+  it('is served or refused when a path is in a parameter', () => {
     for (const piece of [...repeated, 'abc']) {
       for (const end of ['', 'a', '[]', '{2}']) {
         const long = piece.repeat(Math.floor(60_000 / piece.length)) + end;
@@ -218,7 +218,7 @@ describe('a filter as long as the limit', () => {
   });
 });
 
-describe('a server', () => {
+describe('A server', () => {
   let app: FastifyInstance;
   const model = modelFile('staff');
 
@@ -242,7 +242,7 @@ describe('a server', () => {
     return response.statusCode;
   }
 
-  it('serves or refuses any of them', async () => {
+  it('serves or refuses any of these filters', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(soup, mutated), params, async (filter, values) => {
         await ask(filter, values ?? []);

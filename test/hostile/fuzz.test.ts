@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Percent-encoded; half of a surrogate pair becomes the character for what is none. */
+/** Percent-encoded; half of a surrogate pair becomes the replacement character. */
 function encode(part: string): string {
   return encodeURIComponent(Buffer.from(part).toString());
 }
@@ -94,7 +94,7 @@ const word = fc.constantFrom(
     ';',
   ],
 );
-/** Texts made of the words of the language, and of anything. */
+/** Texts of keywords of the language, and of any characters. */
 const text = fc.oneof(
   fc.array(word, { maxLength: 12 }).map((each) => each.join('')),
   fc.array(word, { maxLength: 12 }).map((each) => each.join(' ')),
@@ -120,7 +120,7 @@ const query = fc
   );
 const dataclass = fc.constantFrom(...model.dataclasses.map((each) => each.name));
 
-/** An address that the server may or may not have. */
+/** A random address, which may exist. */
 const address = fc
   .oneof(
     fc.tuple(dataclass, query).map((each) => each.join('')),
@@ -134,14 +134,14 @@ const address = fc
   )
   .map((each) => `/rest/${each}`.replace(/[^\x21-\x7e]/g, (one) => encode(one)));
 
-it('any address is served or refused', async () => {
+it('Any address is served or refused', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('GET', 'POST', 'HEAD', 'PUT'),
       address,
       async (method, url) => {
         const response = await app.inject({ method: method as 'GET', url });
-        // Dots lead out of the base, where Fastify answers.
+        // Dots lead out of the base path, where Fastify answers.
         const isBelow = new URL(url, 'http://host').pathname.startsWith('/rest');
         if (!isBelow) expect([400, 404]).toContain(response.statusCode);
         else if (method !== 'HEAD') expectServed(response, `${method} ${url}`);
@@ -152,7 +152,7 @@ it('any address is served or refused', async () => {
 });
 
 it.each(['$filter', '$orderby', '$attributes', '$expand', '$params', '$top'])(
-  'any text of %s is served or refused',
+  'Any text of %s is served or refused',
   async (name) => {
     await fc.assert(
       fc.asyncProperty(dataclass, text, async (from, value) => {
@@ -165,7 +165,7 @@ it.each(['$filter', '$orderby', '$attributes', '$expand', '$params', '$top'])(
   120_000,
 );
 
-/** Filters that are right but for what their names and values are. */
+/** Well-formed filters with any names and values. */
 const path = fc
   .array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 })
   .map((each) => each.join('.'));
@@ -186,7 +186,7 @@ const { filter } = fc.letrec<{ filter: string }>((tie) => ({
   ),
 }));
 
-it('any filter of the right form is served or refused, with any values', async () => {
+it('Any well-formed filter is served or refused, with any values', async () => {
   const statuses = new Set<number>();
   await fc.assert(
     fc.asyncProperty(

@@ -4,7 +4,7 @@ import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed } from './served.js';
 
-/** Texts that would become SQL, JSON, a path or a pattern, were they put into one as they are. */
+/** Texts that would become SQL, JSON, a path or a pattern if they were inserted unescaped. */
 const payloads = [
   "' OR '1'='1",
   "' OR 1=1 --",
@@ -75,7 +75,7 @@ function filterText(text: string): string {
 
 const named = payloads.map((text) => [JSON.stringify(text).slice(0, 50), text] as const);
 
-describe('a value stays a value', () => {
+describe('A value in a filter stays a value:', () => {
   it.each(named)('%s', async (_, text) => {
     const [made] = await create(app, 'Employee', [{ lastName: text, firstName: `${text}${text}` }]);
     expect(made).toMatchObject({ lastName: text, firstName: `${text}${text}` });
@@ -95,7 +95,7 @@ describe('a value stays a value', () => {
     expect(lookup.json()).toMatchObject({ lastName: text });
   });
 
-  it('and an object keeps it inside', async () => {
+  it('inside an object: %s', async () => {
     const extra = { [payloads.join()]: payloads, nested: Object.fromEntries(named) };
     const [made] = await create(app, 'Company', [{ name: 'object', extra }]);
     expect(made?.['extra']).toEqual(extra);
@@ -132,7 +132,7 @@ const places: readonly (readonly [place: string, url: (text: string) => string])
   ['$parameter', (text) => `/rest/Company?$${text}=1`],
 ];
 
-it.each(places)('a text in the place of a %s is served or refused', async (_, url) => {
+it.each(places)('A text in the place of a %s is served or refused', async (_, url) => {
   for (const text of payloads) {
     const address = url(encodeURIComponent(text));
     expectServed(await app.inject(address), address);
@@ -140,7 +140,7 @@ it.each(places)('a text in the place of a %s is served or refused', async (_, ur
 });
 
 it.each(['name', 'extra', 'manager', 'headcount', 'founded', 'embedding', 'rank', '__KEY', 'ID'])(
-  'a text as the value of %s is stored or refused',
+  'A text as the value of %s is stored or refused',
   async (name) => {
     for (const text of payloads) {
       const payload = JSON.stringify({ [name]: text });
@@ -150,7 +150,7 @@ it.each(['name', 'extra', 'manager', 'headcount', 'founded', 'embedding', 'rank'
   },
 );
 
-it('a text as a name of a body is refused, and prototypes stay as they are', async () => {
+it('A text as a name in a body is refused, and prototypes do not change', async () => {
   const names = [...payloads, 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__'];
   for (const name of names) {
     const payload = `{"name":"p","city":1,${JSON.stringify(name)}:{"polluted":true}}`;
@@ -162,7 +162,7 @@ it('a text as a name of a body is refused, and prototypes stay as they are', asy
   expect('polluted' in {}).toBe(false);
 });
 
-it('the data is still there', async () => {
+it('The data is unchanged after all these requests', async () => {
   const response = await app.inject('/rest/Company?$filter=ID<3&$attributes=name');
   expect(response.json()).toMatchObject({ __ENTITIES: [{ name: 'first' }, { name: 'second' }] });
 });

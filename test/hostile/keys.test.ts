@@ -17,7 +17,7 @@ dataclasses:
       previous: { to: Doc, many: true, inverse: next }
 `);
 
-/** Texts that a path, a quote, a parenthesis or an escape could swallow. */
+/** Texts with characters of paths, quotes, parentheses and escapes. */
 const hostileKeys = [
   ...Array.from('"\'()[]{}/\\?#%&=+;:,.@!*$~|<>^` '),
   ...[
@@ -88,7 +88,7 @@ async function ask<T>(url: string): Promise<T> {
   return response.json();
 }
 
-/** Creates a document that leads to itself; `undefined` when its key is taken. */
+/** Creates a document that is related to itself; `undefined` if its key exists already. */
 async function make(name: string): Promise<Doc | undefined> {
   const response = await app.inject({
     method: 'POST',
@@ -100,7 +100,7 @@ async function make(name: string): Promise<Doc | undefined> {
   return response.json();
 }
 
-/** Every way to an entity by its key. */
+/** Every address of an entity by its key. */
 async function follow(doc: Doc): Promise<void> {
   const { name, uri } = doc;
   expect(doc).toMatchObject({ __KEY: name, name, next: { __deferred: { uri, __KEY: name } } });
@@ -130,7 +130,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('a text key comes back by every address that names it', () => {
+describe('A text key is found by every address that names it:', () => {
   it.each(hostileKeys.map((key) => [JSON.stringify(key).slice(0, 60), key]))(
     '%s',
     async (_, key) => {
@@ -167,7 +167,7 @@ describe('a text key comes back by every address that names it', () => {
   });
 });
 
-it('text keys that differ in case or normal form alone are one key', async () => {
+it('Text keys that differ only in case or normal form are the same key', async () => {
   expect(await make('Ünïque')).toBeDefined();
   expect(await make('üNÏQUE')).toBeUndefined();
   expect(await make('Ünïque'.normalize('NFD'))).toBeUndefined();

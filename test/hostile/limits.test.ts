@@ -35,7 +35,7 @@ async function count(app: FastifyInstance): Promise<number> {
   return (await ask(app, '/rest/Company?$top=0')).json<{ __COUNT: number }>().__COUNT;
 }
 
-describe('limits of the environment', () => {
+describe('The limits of the environment:', () => {
   let app: FastifyInstance;
 
   beforeAll(async () => {
@@ -112,7 +112,7 @@ it.each([
   ['(', 1000, 200],
   ['(', 1001, 400],
 ] as const)(
-  'however deep filters may nest, no nesting breaks: %s %i',
+  'Deeply nested filters break nothing, whatever the limit of depth: %s %i',
   async (open, depth, status) => {
     const environment = { FILTER_DEPTH: '100000', FILTER_LENGTH: '60000' };
     const app = await serverOf(modelFile('staff'), { environment });
@@ -127,9 +127,12 @@ it.each([
   },
 );
 
-it.each(Object.keys(limits))('a wrong %s stops the start and is named', async (name) => {
-  for (const value of ['0', '-1', '1.5', 'many', '1e400']) {
-    const started = serverOf(modelFile('staff'), { environment: { [name]: value } });
-    await expect(started, value).rejects.toThrow(`${name} is ${JSON.stringify(value)}`);
-  }
-});
+it.each(Object.keys(limits))(
+  'A wrong %s stops the start and is named in the message',
+  async (name) => {
+    for (const value of ['0', '-1', '1.5', 'many', '1e400']) {
+      const started = serverOf(modelFile('staff'), { environment: { [name]: value } });
+      await expect(started, value).rejects.toThrow(`${name} is ${JSON.stringify(value)}`);
+    }
+  },
+);

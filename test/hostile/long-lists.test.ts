@@ -49,7 +49,7 @@ function changes(): readonly string[] {
 }
 
 describe('$method=validate', () => {
-  it('reads, and changes nothing for it, whatever is right or wrong with the entities', async () => {
+  it('only reads, whether the entities are valid or not', async () => {
     await start();
     await post('update', { ID: 1, name: 'one' });
     const { status, json } = await post('validate', [
@@ -75,7 +75,7 @@ describe('$method=validate', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('tells of entities that stand in the way of each other what $method=update would', async () => {
+  it('reports the same conflicts between entities as $method=update', async () => {
     await start();
     await post('update', { ID: 1, name: 'one' });
     const twice = await post('validate', [
@@ -101,7 +101,7 @@ describe('$method=validate', () => {
     expect((await app.inject('/rest/Team')).json()).toMatchObject({ __COUNT: 1, __GlobalStamp: 1 });
   });
 
-  it('needs no change for entities that are refused where the database computes values', async () => {
+  it('writes nothing for refused entities when the database computes values', async () => {
     await start(modelFile('staff'));
     await post('validate', [{ founded: 'never' }, { founded: 1 }], 'Company');
     expect(changes()).toEqual([]);
@@ -111,9 +111,9 @@ describe('$method=validate', () => {
   });
 });
 
-describe('entities in one body', () => {
+describe('Entities in one body', () => {
   it.each(['update', 'validate', 'update&$atomic=true'])(
-    'are 1,000 at most by default, which is told before anything is done: %s',
+    'are 1,000 at most by default, which is checked before anything is stored: %s',
     async (method) => {
       await start();
       const bodies = Array.from({ length: 1001 }, (_, index) => ({ ID: index, name: `n${index}` }));
@@ -128,12 +128,12 @@ describe('entities in one body', () => {
   );
 });
 
-describe('errors of one body', () => {
+describe('Errors of one body', () => {
   const unknown = (count: number): object =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
 
   it.each(['update', 'validate', 'update&$atomic=true'])(
-    'are listed as far as they are of use, and the others counted: %s',
+    'are listed up to a limit, and the others are counted: %s',
     async (method) => {
       await start();
       const { status, size, json } = await post(method, { ID: 1, name: 'a', ...unknown(50_000) });
@@ -141,12 +141,12 @@ describe('errors of one body', () => {
       expect([status, errors.length]).toEqual([method === 'validate' ? 200 : 400, 1000]);
       expect(errors.at(-3)?.message).toBe('49003 more errors are not listed.');
       expect(errors.at(-1)?.errCode).toBe(1534);
-      // A validation repeats what was sent.
+      // A validation returns what was sent.
       expect(size).toBeLessThan(1_000_000);
     },
   );
 
-  it('are told of every entity, however many others have', async () => {
+  it('are reported for each entity, however many others have errors', async () => {
     await start();
     const { size, json } = await post('update', Array(500).fill(unknown(50)));
     const counts = json.__ENTITIES?.map(({ __ERROR: errors = [] }) => errors.length) ?? [];
@@ -157,7 +157,7 @@ describe('errors of one body', () => {
   });
 });
 
-it('a catalog has each dataclass once, however often the address names it', async () => {
+it('A catalog lists each dataclass once, however often the address names it', async () => {
   await start(modelFile('staff'));
   const once = await app.inject('/rest/$catalog/Company,Employee');
   const often = await app.inject(

@@ -34,11 +34,11 @@ dataclasses:
       word: { type: string, key: true }
 `;
 
-describe('marks that are piled up, on SQLite', () => {
+describe('Long runs of combining marks, on SQLite', () => {
   told(undefined);
 });
 
-describePostgres('marks that are piled up, on PostgreSQL', () => {
+describePostgres('Long runs of combining marks, on PostgreSQL', () => {
   told(postgresDatabase);
 });
 
@@ -63,7 +63,7 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
 
   const post = (url: string, body: unknown): Promise<Response> =>
     app.inject({ method: 'POST', url: `/rest/${url}`, payload: JSON.stringify(body) });
-  /** Marks that one call has to sort. */
+  /** The marks that one call has to sort. */
   const mostAtOnce = (): number => {
     let most = 0;
     for (const text of normalize.mock.contexts) {
@@ -74,15 +74,15 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
     return most;
   };
 
-  it('in a name of a privilege are not looked at', async () => {
+  it('in the name of a privilege are not normalized', async () => {
     const response = await post('$directory/currentUserBelongsTo', [hostile, twins]);
     expect(response.json()).toEqual({ result: false });
     expect(normalize).not.toHaveBeenCalled();
   });
 
-  it('in values are kept, found again, and never sorted more than 30 at a time', async () => {
+  it('in values are stored, found again, and never sorted more than 30 at a time', async () => {
     for (const text of [hostile, twins]) {
-      // An index of PostgreSQL holds no longer texts.
+      // An index of PostgreSQL cannot hold longer texts.
       const indexed = text.slice(0, 1000);
       const values = { plain: text, indexed, extra: { text, list: [text] } };
       const [made] = await create(app, 'Text', [values]);
@@ -104,7 +104,7 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
     expect(normalize).toHaveBeenCalled();
   });
 
-  it('in keys are told apart and found again', async () => {
+  it('in keys are distinguished and found again', async () => {
     await create(app, 'Word', [{ word: short }, { word: `${short}\u0316` }]);
     const again = await post('Word?$method=update', { word: short.toUpperCase() });
     expect(again.statusCode).toBe(409);

@@ -62,7 +62,7 @@ const paths = [
   ...['cost.x', 'data.x', 'parent.data.x.y', 'flag.x', '__KEY.x', 'parent.__KEY', 'name.x'],
 ];
 
-it.each(paths)('%s is called by what the client wrote', async (path) => {
+it.each(paths)('A message about %s uses the name that the client wrote', async (path) => {
   const requests = [
     ...[" begin 'x'", ' < 1', '=1', '=null', ' < null', ' % 1', ' contains 1'].map(
       (rest) => `$filter=${encodeURIComponent(path + rest)}`,
@@ -87,7 +87,7 @@ it.each([
   ['picture = 1', 'the image attribute picture can be compared with null only'],
   ['parent.data = 1', 'the object attribute parent.data can be compared with null only'],
   ['parent.children = 1', 'the to-many relation parent.children has no value of its own'],
-])('%s: %s', async (filter, message) => {
+])('A message names an attribute as the client wrote it: %s: %s', async (filter, message) => {
   const { body } = await app.inject(`/rest/Open?$filter=${encodeURIComponent(filter)}`);
   expect(body).toContain(message);
 });
@@ -122,7 +122,7 @@ it.each([
   expect(__ERROR[0]?.message).toBe(message);
 });
 
-it('an entity whose key is taken is called by the key', async () => {
+it('A message about an entity whose key exists already names the key', async () => {
   await create(app, 'Keyed', [{ __KEY: 'taken' }]);
   const response = await app.inject({
     method: 'POST',

@@ -8,7 +8,7 @@ import { create, serverOf } from '../support/server.js';
 const model = modelFile('names');
 type Json = Record<string, unknown>;
 
-/** A value that the attribute takes, and that no default is. */
+/** A value that the attribute accepts, and that is not a default. */
 function sample(attribute: StorageAttribute): unknown {
   if (attribute.enum !== undefined) return attribute.enum.at(-1);
   switch (attribute.type) {
@@ -76,17 +76,17 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe.each(model.dataclasses)('dataclass $name', (dataclass) => {
+describe.each(model.dataclasses)('The dataclass $name', (dataclass) => {
   const key = keyOf(dataclass);
   const keyPath = path(dataclass, `(${encodeURIComponent(String(sample(key)))})`);
 
-  it('gives back what was stored', async () => {
+  it('returns what was stored', async () => {
     const entity = await get(keyPath);
     expect(entity['__entityModel']).toBe(dataclass.name);
     for (const each of storages(dataclass)) expect(entity[each.name]).toEqual(sample(each));
   });
 
-  it('is in the catalog with every attribute', async () => {
+  it('is listed in the catalog with every attribute', async () => {
     const catalog = await get(`/rest/$catalog/${encodeURIComponent(dataclass.name)}`);
     expect(catalog['dataURI']).toBe(path(dataclass));
     expect((catalog['attributes'] as Json[]).map((each) => each['name'])).toEqual(
@@ -95,7 +95,7 @@ describe.each(model.dataclasses)('dataclass $name', (dataclass) => {
   });
 
   it.each(dataclass.attributes.filter((each) => each.exposed))(
-    '$name can be listed, alone and in the path',
+    'has an attribute $name that can be listed, as parameter and in the path',
     async ({ name }: Attribute) => {
       const listed = encodeURIComponent(name);
       const entity = await only(path(dataclass, `?$attributes=${listed}`));
@@ -106,7 +106,7 @@ describe.each(model.dataclasses)('dataclass $name', (dataclass) => {
   );
 
   it.each(storages(dataclass).filter((each) => !['object', 'vector'].includes(each.type)))(
-    '$name can be filtered, ordered and looked up by',
+    'has an attribute $name to filter, order and look up by',
     async (attribute) => {
       const name = encodeURIComponent(attribute.name);
       const value = sample(attribute);
@@ -129,7 +129,7 @@ const relations = model.dataclasses.flatMap((dataclass) =>
     .map((relation) => ({ dataclass, relation, name: `${dataclass.name}.${relation.name}` })),
 );
 
-it('every value of an enum can be stored', async () => {
+it('Every value of an enum can be stored', async () => {
   for (const dataclass of model.dataclasses) {
     for (const { name, enum: values = [] } of storages(dataclass)) {
       const bodies = values.map((value, i) => ({
@@ -142,7 +142,7 @@ it('every value of an enum can be stored', async () => {
   }
 });
 
-describe('relations', () => {
+describe('A relation', () => {
   beforeAll(async () => {
     for (const [index, { dataclass, relation }] of relations.entries()) {
       if (relation.kind !== 'relatedEntity') continue;
@@ -155,7 +155,7 @@ describe('relations', () => {
     }
   });
 
-  it.each(relations)('$name can be followed', async ({ dataclass, relation }) => {
+  it.each(relations)('named $name can be followed', async ({ dataclass, relation }) => {
     const target = targetOf(model, relation);
     const name = encodeURIComponent(relation.name);
     const collection = await get(path(dataclass, `?$expand=${name}`));

@@ -57,7 +57,7 @@ interface Probe {
   readonly body?: string;
 }
 
-/** What a client sees: without what differs from one answer to the next, and from one server to another. */
+/** The part of an answer that is the same for each request and each server. */
 async function seen(
   server: FastifyInstance,
   { method = 'GET', url, body }: Probe,
@@ -74,7 +74,7 @@ async function seen(
   return { status: response.statusCode, headers, text };
 }
 
-/** Where a client could write the name of an attribute. */
+/** Places where a client can write the name of an attribute. */
 const places: readonly ((name: string) => Probe)[] = [
   (name) => ({ url: `/rest/Item/${name}` }),
   (name) => ({ url: `/rest/Item/name,${name}` }),
@@ -127,7 +127,7 @@ const attributes = [
   '__folded_hidden',
 ];
 
-describe('an attribute that is not exposed answers like one that does not exist', () => {
+describe('An attribute that is not exposed is answered like one that does not exist:', () => {
   it.each(attributes)('%s', async (name) => {
     const unknown = name.replaceAll(/[a-z]/g, 'q');
     for (const place of places) {
@@ -160,7 +160,7 @@ const dataclassPlaces: readonly ((name: string) => Probe)[] = [
   (name) => ({ method: 'POST', url: `/rest/${name}/name`, body: '[]' }),
 ];
 
-it('a dataclass that is not exposed answers like one that does not exist', async () => {
+it('A dataclass that is not exposed is answered like one that does not exist', async () => {
   for (const place of dataclassPlaces) {
     const probe = place('Vault');
     const other = JSON.stringify(await seen(app, place('Uuuuu')));
@@ -178,11 +178,11 @@ it.each([
   '/rest/Item(2)',
   '/rest/Item?$expand=parent,children,owner',
   '/rest/Item?$attributes=*,parent.*',
-])('%s is that of the model without what is not exposed', async (url) => {
+])('%s is the same as for a model without the hidden parts', async (url) => {
   expect(await seen(app, { url })).toEqual(await seen(plain, { url }));
 });
 
-it('a created entity tells nothing of what is not exposed', async () => {
+it('A created entity shows nothing that is not exposed', async () => {
   const probe: Probe = {
     method: 'POST',
     url: '/rest/Item?$method=update',

@@ -30,7 +30,7 @@ async function ask(filter: string, params: readonly unknown[]): Promise<Response
   return response;
 }
 
-/** Everything that a path in a parameter can hold; U+0000 is refused. */
+/** Everything that a path in a parameter can contain; U+0000 is refused. */
 const name = fc
   .string({ unit: anyCharacter, minLength: 1, maxLength: 8 })
   .filter((text) => !/[.[\]{}\0]/.test(text) && isWellFormed(text));
@@ -38,8 +38,8 @@ const text = fc.string({ unit: anyCharacter, maxLength: 12 }).filter((each) => i
 const number = fc.double({ noNaN: true, noDefaultInfinity: true });
 const scalar = fc.oneof(text, number, fc.boolean());
 
-describe('a property with any name', () => {
-  it('is found by its value, in lists and in arrays, and by nothing else', async () => {
+describe('A property with any name', () => {
+  it('is found by its value, also in lists and arrays, and by no other one', async () => {
     await fc.assert(
       fc.asyncProperty(name, name, scalar, async (outer, inner, value) => {
         const nested = Object.fromEntries([[inner, value]]);
@@ -61,7 +61,7 @@ describe('a property with any name', () => {
   });
 });
 
-it('paths of any shape are answered or refused', async () => {
+it('Paths of any shape are answered or refused', async () => {
   const step = fc.tuple(name, fc.constantFrom('', '[]', '[a]', '{2}', '{1}[b]'));
   const steps = fc.array(
     step.map(([before, mark]) => before + mark),
@@ -76,7 +76,7 @@ it('paths of any shape are answered or refused', async () => {
   );
 });
 
-it('very many properties, elements and values are answered or refused', async () => {
+it('Filters with very many properties, elements and values are answered or refused', async () => {
   const long = 'p.'.repeat(62);
   const requests: readonly (readonly [string, readonly unknown[]])[] = [
     [`extra.${long}p = 1`, []],

@@ -4,7 +4,7 @@ import { serverOf } from '../support/server.js';
 
 let app: FastifyInstance;
 
-/** Going through all ways to match what each of these is given would never end. */
+/** Backtracking over all possible matches of these texts would never end. */
 beforeAll(async () => {
   app = await serverOf(`
 drs: 1
@@ -22,7 +22,7 @@ afterAll(() => app.close());
 it.each([
   ['short', 'must have at most 10 characters'],
   ['long', 'must have at most 2000 characters to be matched with its pattern'],
-])('a text that is too long is not tried on the pattern of %s', async (name, message) => {
+])('A text that is too long is not matched with the pattern of %s', async (name, message) => {
   const text = `${'a'.repeat(50_000)}!`;
   for (const method of ['update', 'validate']) {
     const response = await app.inject({
@@ -34,16 +34,19 @@ it.each([
   }
 });
 
-it.each(['short', 'long'])('a text that is short enough is tried on %s', async (name) => {
-  for (const [text, status] of [
-    ['aaaa', 200],
-    ['aaa!', 422],
-  ]) {
-    const response = await app.inject({
-      method: 'POST',
-      url: '/rest/Text?$method=update',
-      payload: JSON.stringify({ [name]: text }),
-    });
-    expect(response.statusCode).toBe(status);
-  }
-});
+it.each(['short', 'long'])(
+  'A text that is short enough is matched with the pattern of %s',
+  async (name) => {
+    for (const [text, status] of [
+      ['aaaa', 200],
+      ['aaa!', 422],
+    ]) {
+      const response = await app.inject({
+        method: 'POST',
+        url: '/rest/Text?$method=update',
+        payload: JSON.stringify({ [name]: text }),
+      });
+      expect(response.statusCode).toBe(status);
+    }
+  },
+);

@@ -7,7 +7,7 @@ interface Body {
   readonly __ERROR?: readonly { readonly message: string; readonly errCode: number }[];
 }
 
-/** No bug, no crash: an answer, or an error of the client's that is reported in JSON. */
+/** No bug and no crash: an answer, or an error for the client as JSON. */
 export function expectServed(response: Response, what: string): void {
   const { statusCode, body, headers } = response;
   expect(statusCode < 500 || statusCode === 501, `${what}\n${body}`).toBe(true);
@@ -19,7 +19,7 @@ export function expectServed(response: Response, what: string): void {
     expect(each.message, what).not.toBe('');
     expect(each.errCode, what).toBeTypeOf('number');
   }
-  // Nothing of the server's inside.
+  // No internals of the server.
   expect(body, what).not.toMatch(/sqlite|node_modules|\.[jt]s:\d+|__datastore|SELECT \"|near \"/i);
 }
 

@@ -34,7 +34,7 @@ async function userWith(cookie: string): Promise<unknown> {
   return response.json<{ result: unknown }>().result;
 }
 
-describe('a cookie', () => {
+describe('A cookie', () => {
   it.each([
     [`${name}=${token}`, token],
     [`a=b; ${name}=${token}; c=d`, token],
@@ -50,11 +50,11 @@ describe('a cookie', () => {
     [`${name}=x; ${name}=${token}`, token],
     [`${name}=${token}; ${name}=${'B'.repeat(32)}`, token],
     [`${name}=${token}\u0000`, undefined],
-  ])('is read: %j', (header, found) => {
+  ])('is found in a header of any form: %j', (header, found) => {
     expect(readCookie(header, name)).toBe(found);
   });
 
-  it('that is read is 32 digits, and nothing that is read takes long', () => {
+  it('that is found has 32 digits, and long headers are read in linear time', () => {
     const part = fc.constantFrom(name, '=', ';', ' ', '"', token, 'x', `${name}=`);
     fc.assert(
       fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
@@ -81,11 +81,11 @@ describe('a cookie', () => {
     "' or 1=1 --",
     '../../etc',
     'x'.repeat(8000),
-  ])('of nobody opens nothing: %s', async (value) => {
+  ])('of no session grants nothing: %s', async (value) => {
     expect(await userWith(`${name}=${value}`)).toBeNull();
   });
 
-  it('that a client chose is never taken over', async () => {
+  it('that a client chose is never used for a session', async () => {
     const client = new Client(app);
     client.cookie = `${name}=${token}`;
     await client.post('/rest/$directory/login', ['mia', '{"privileges":["write"]}']);
@@ -94,7 +94,7 @@ describe('a cookie', () => {
     expect(await userWith(`${name}=${token}`)).toBeNull();
   });
 
-  it('of a session is not its ID, and is told in no answer', async () => {
+  it('of a session is not its ID, and no answer contains it', async () => {
     const client = await loggedIn(app, { privileges: ['write'] });
     const secret = client.cookie?.split('=')[1] ?? '';
     const { body } = await client.get('/rest/$info');
@@ -107,7 +107,7 @@ describe('a cookie', () => {
   });
 });
 
-describe('a login', () => {
+describe('A login', () => {
   const logins = [
     '',
     '[]',
@@ -129,14 +129,14 @@ describe('a login', () => {
     '[["a","b"]]',
   ];
 
-  it.each(logins)('of any kind is refused in peace: %.60s', async (payload) => {
+  it.each(logins)('with a wrong body is refused, never with 500: %.60s', async (payload) => {
     const url = '/rest/$directory/login';
     const response = await app.inject({ method: 'POST', url, payload });
     expect([400, 401]).toContain(response.statusCode);
     expect(response.headers['set-cookie']).toBeUndefined();
   });
 
-  it('is not made by headers that are no text', async () => {
+  it('fails with headers that are not text', async () => {
     const url = '/rest/$directory/login';
     const headers = { 'username-4D': ['a', 'b'], 'password-4D': ['{', '}'] };
     const response = await app.inject({ method: 'POST', url, headers });
@@ -144,19 +144,19 @@ describe('a login', () => {
   });
 
   it.each(['/rest/$directory/nothing', '/rest/$directory', '/rest/$directory/login/x'])(
-    'is at its address alone: %s',
+    'exists only at its address: %s',
     async (url) => {
       expect((await app.inject({ url })).statusCode).toBe(404);
     },
   );
 
-  it('takes no parameters that might mean something', async () => {
+  it('refuses parameters that might mean something', async () => {
     const url = '/rest/$directory/currentUser?$filter=x';
     expect((await app.inject({ url })).statusCode).toBe(400);
   });
 });
 
-it('hundreds of clients without cookies make no session by reading', async () => {
+it('Hundreds of clients without cookies create no session by reading', async () => {
   for (let i = 0; i < 200; i += 1) {
     const response = await app.inject({
       url:

@@ -5,7 +5,7 @@ import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 import { modelOf, serverOf } from '../support/server.js';
 
-/** Names that statements give to something else, and as many bytes as PostgreSQL has for one. */
+/** Names that statements use for other things, and one of the maximum length on PostgreSQL. */
 const names = ['pattern', 'item', 'listed', 'other', 'beside', 'ordered', 't1', 'N'.repeat(63)];
 
 const open = (table: string): string => `
@@ -75,7 +75,7 @@ async function withServer<T>(
   }
 }
 
-/** What clients see of a dataclass that is filtered, locked and deleted from. */
+/** The answers for a dataclass that is filtered, locked and deleted from. */
 async function seen(app: FastifyInstance): Promise<readonly unknown[]> {
   const [one, other] = [new Client(app), new Client(app)];
   const things = ['alpha', 'beta', 'gamma'].map((value, index) => ({ number: index + 1, value }));
@@ -107,7 +107,7 @@ async function seen(app: FastifyInstance): Promise<readonly unknown[]> {
   return answers;
 }
 
-/** What a guest sees of nodes that are restricted by their parents. */
+/** The answers to a guest for nodes that are restricted by their parents. */
 async function seenByGuest(app: FastifyInstance): Promise<readonly unknown[]> {
   const all = await loggedIn(app, { privileges: ['all'] });
   const nodes = [
@@ -131,8 +131,8 @@ async function seenByGuest(app: FastifyInstance): Promise<readonly unknown[]> {
   return [...answers, statusCode];
 }
 
-describeDatabases('A table whose name statements use for something else', (databases) => {
-  it('is filtered, locked and deleted from as one of another name', async () => {
+describeDatabases('A table with a name that statements use for something else', (databases) => {
+  it('is filtered, locked and deleted from like any other', async () => {
     const plain = await withServer(databases, open('Plain'), {}, seen);
     expect(plain).toEqual([['1', '2'], ['3'], ['1', '3'], ['3'], [200, 423], ['2', '3']]);
     for (const name of names) {
@@ -140,7 +140,7 @@ describeDatabases('A table whose name statements use for something else', (datab
     }
   });
 
-  it('is restricted as one of another name', async () => {
+  it('is restricted like any other', async () => {
     const files = { 'src/classes/Node.ts': restriction };
     const plain = await withServer(databases, restricted('Plain'), files, seenByGuest);
     expect(JSON.stringify(plain[0])).toContain('\\"__COUNT\\":2,');

@@ -32,14 +32,14 @@ async function started(...headers: readonly string[]): Promise<{
   const socket = connect(port, '127.0.0.1');
   let text = '';
   socket.on('data', (data) => (text += data.toString()));
-  // What the server closes while something is sent is an error of the socket.
+  // If the server closes the connection while data is sent, the socket reports an error.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   socket.write(`POST /rest/$upload HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n`);
   return { socket, answer: () => text };
 }
 
-it('takes the form of a browser', async () => {
+it('An upload can be the form of a browser', async () => {
   const body = new FormData();
   body.append('comment', 'x');
   body.append('photo', new Blob([Buffer.alloc(300_000, 7)]), 'ü"\r\n.png');
@@ -53,7 +53,7 @@ it('takes the form of a browser', async () => {
   await expect.poll(sizes).toEqual([14]);
 });
 
-it('leaves no file of an upload that is broken off', async () => {
+it('An upload that is interrupted leaves no file', async () => {
   const form = 'Content-Type: multipart/form-data; boundary=b';
   const part = '--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n';
   for (const [headers, beginning] of [
@@ -68,7 +68,7 @@ it('leaves no file of an upload that is broken off', async () => {
   }
 });
 
-it('refuses by what a client says before a byte is stored', async () => {
+it('An upload whose headers announce too many bytes is refused before a byte is stored', async () => {
   const { socket, answer } = await started('Content-Length: 1000001');
   await expect.poll(answer).toMatch(/^HTTP\/1\.1 413 /);
   expect(answer()).toContain('"errCode":1834');
@@ -77,7 +77,7 @@ it('refuses by what a client says before a byte is stored', async () => {
 });
 
 it.each([['Content-Length: 1000000000'], ['Transfer-Encoding: chunked']])(
-  'answers a client that never ends, and ends it: %s',
+  'An upload that never ends is answered and its connection is closed: %s',
   async (header) => {
     const { socket, answer } = await started(header);
     const piece = Buffer.alloc(65_536, 0x78);
@@ -92,10 +92,10 @@ it.each([['Content-Length: 1000000000'], ['Transfer-Encoding: chunked']])(
   },
 );
 
-it('keeps a connection for the next request when what was too large has come to its end', async () => {
+it('An upload that is too large leaves its connection usable after its end', async () => {
   const both = /^HTTP\/1\.1 413 [^]*HTTP\/1\.1 200 /;
   let text = '';
-  // Where the machine stalls, the end may come too late for the server.
+  // If the machine stalls, the end may arrive too late for the server.
   for (let attempt = 0; attempt < 5 && !both.test(text); attempt += 1) {
     const { socket, answer } = await started('Content-Length: 1000001');
     socket.write(Buffer.alloc(1_000_001));
@@ -106,7 +106,7 @@ it('keeps a connection for the next request when what was too large has come to 
   expect(text).toMatch(both);
 });
 
-it('holds the space of all together against many at once', async () => {
+it('Uploads at the same time cannot exceed the space of all together', async () => {
   const bytes = Buffer.alloc(900_000);
   const responses = await Promise.all(Array.from({ length: 20 }, () => upload(app, bytes)));
   const counts = responses.map((each) => each.statusCode);

@@ -39,7 +39,7 @@ const whole = fc.maxSafeInteger().map((each) => each + 0);
 const text = fc.string({ unit: anyCharacter });
 const json = fc
   .oneof(fc.dictionary(text, fc.jsonValue({ stringUnit: 'binary' })), fc.array(fc.jsonValue()))
-  // A JSON text has no negative zero to give back.
+  // A JSON text cannot express negative zero.
   .map((each): unknown => JSON.parse(JSON.stringify(each)));
 const date = fc.date({
   min: new Date('0000-01-01T00:00:00.000Z'),
@@ -66,7 +66,7 @@ async function read(url: string): Promise<unknown> {
   return response.json();
 }
 
-it('every value comes back as it was sent, by every read', async () => {
+it('Every value is returned as it was sent, by every read', async () => {
   await fc.assert(
     fc.asyncProperty(thing, async (sent) => {
       const { at, ...rest } = sent;
@@ -96,7 +96,7 @@ it('every value comes back as it was sent, by every read', async () => {
   );
 });
 
-it('every comparable value finds its entity', async () => {
+it('Every comparable value finds its entity', async () => {
   await fc.assert(
     fc.asyncProperty(thing, async (sent) => {
       const [made] = await create(app, 'Thing', [sent]);
@@ -115,7 +115,7 @@ it('every comparable value finds its entity', async () => {
   );
 });
 
-it('a computed number may be beyond what JSON has', async () => {
+it('A computed number beyond the range of JSON is answered', async () => {
   const [made] = await create(app, 'Thing', [
     { real: 1.7e308, firmReal: 0, firmText: '', firmThing: {} },
   ]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 
-/** What no well-behaved client sends, written to the socket byte by byte. */
+/** Requests that no well-behaved client sends, written to the socket as bytes. */
 let app: FastifyInstance;
 let port: number;
 
@@ -63,7 +63,7 @@ function expectRefusal(answer: Answer, ...statuses: number[]): void {
   expect(JSON.parse(answer.body)).toHaveProperty('__ERROR');
 }
 
-describe('bodies', () => {
+describe('Bodies:', () => {
   it.each([
     ['invalid UTF-8', Buffer.from([...Buffer.from('{"name":"'), 0xff, 0xfe, ...Buffer.from('"}')])],
     [
@@ -99,7 +99,7 @@ describe('bodies', () => {
     expect(answer.status, answer.body).toBe(200);
   });
 
-  it('a body without content type or length is none', async () => {
+  it('a body without content type or length is ignored', async () => {
     expectRefusal(await exchange(raw('POST', '/rest/Company?$method=update')), 400);
   });
 
@@ -108,13 +108,13 @@ describe('bodies', () => {
     expectRefusal(answer, 400, 415);
   });
 
-  it('a length beyond the limit is refused before the body comes', async () => {
+  it('a length beyond the limit is refused before the body arrives', async () => {
     const headers = 'Content-Length: 999999999\r\nContent-Type: application/json\r\n';
     expectRefusal(await exchange(raw('POST', '/rest/Company?$method=update', headers)), 413);
   });
 });
 
-describe('addresses', () => {
+describe('Addresses:', () => {
   it.each([
     ['bytes that are no UTF-8', Buffer.from([...Buffer.from('/rest/Company('), 0xff, 0xfe, 0x29])],
     ['UTF-8 that is not encoded', Buffer.from('/rest/Company(é😀)')],
@@ -137,7 +137,7 @@ describe('addresses', () => {
     ['backslashes', '/rest\\..\\..\\etc'],
     ['two slashes', '//rest/Company'],
     ['an asterisk', '*'],
-  ])('%s lead out of the base, where Fastify answers', async (_, target) => {
+  ])('%s leads out of the base path, where Fastify answers', async (_, target) => {
     const answer = await exchange(raw('GET', target));
     expect(answer.status).toBe(404);
     expect(JSON.parse(answer.body)).toMatchObject({ statusCode: 404, error: 'Not Found' });
@@ -158,7 +158,7 @@ describe('addresses', () => {
   });
 });
 
-describe('broken HTTP is answered in JSON', () => {
+describe('Malformed HTTP is answered in JSON:', () => {
   it.each([
     ['no HTTP', Buffer.from('\x16\x03\x01\x02\x00\x01\x00\x01'), [400]],
     [
@@ -183,12 +183,12 @@ describe('broken HTTP is answered in JSON', () => {
     expectRefusal(await exchange(bytes), ...statuses);
   });
 
-  it('and the server goes on', async () => {
+  it('and the server continues to work', async () => {
     expect((await exchange(raw('GET', '/health'))).body).toBe('{"ok":true}');
   });
 });
 
-describe('methods', () => {
+describe('Methods:', () => {
   it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'LINK', 'SEARCH'])(
     '%s is refused with Allow below /rest, and not found elsewhere',
     async (method) => {

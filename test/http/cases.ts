@@ -1,13 +1,13 @@
 import { employee } from '../conformance/fixture.js';
 
-/** A request whose answer and SQL are kept in `expected/<topic>/<name>.txt`. */
+/** A request whose answer and SQL are stored in `expected/<topic>/<name>.txt`. */
 export interface Case {
   readonly topic: string;
   readonly name: string;
   readonly url: string;
   /** Sent with POST. */
   readonly body?: unknown;
-  /** Statements that it may cause: one for a read, whatever it expands. */
+  /** The allowed number of statements: one for a read, whatever it expands. */
   readonly statements: number;
 }
 

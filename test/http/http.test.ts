@@ -47,7 +47,7 @@ async function matchSnapshot(each: Case, text: string): Promise<void> {
   );
 }
 
-describe('a read is one statement, and one more that counts what nobody counted yet', () => {
+describe('A read runs one statement, and one more for a count that is not known yet', () => {
   it.each(readCases)('$topic: $name', async (each) => {
     const { app, close } = await filledServer({ onStatement });
     try {
@@ -62,7 +62,7 @@ describe('a read is one statement, and one more that counts what nobody counted 
   });
 });
 
-describe('a change takes two statements for each entity, and few more', () => {
+describe('A change runs two statements for each entity, and few more', () => {
   it.each(writeCases)('$topic: $name', async (each) => {
     const app = await serverOf(modelFile('staff'), { onStatement });
     try {

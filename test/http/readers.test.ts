@@ -18,7 +18,7 @@ let here: Filled;
 let away: Filled;
 let reads: () => number;
 
-/** What every server draws anew. */
+/** Values that differ between servers. */
 const drawn = /"(?:__UNIQID|uri)":"[^"]*"/g;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const answers = new Map<string, string>();
   for (const { url } of readCases) answers.set(url, await answerOf(here.app, url));
   expected = answers;
-  // The prototype belongs to both servers: the first one is not asked any more.
+  // Both servers share the prototype: the first one gets no more requests.
   const server = writeServer(modelFile('staff'));
   reads = await forceReaders(server);
   away = await filledServer();
@@ -45,12 +45,12 @@ async function answerOf(app: FastifyInstance, url: string): Promise<string> {
   return `${statusCode} ${String(headers['content-type'])} ${body.replaceAll(drawn, '')}`;
 }
 
-describe('an answer of another process is the same', () => {
+describe('An answer of a reader process is the same', () => {
   it.each(readCases)('$topic: $name', async ({ url }) => {
     expect(await answerOf(away.app, url)).toBe(expected.get(url));
   });
 
-  it('and most reads were such', () => {
+  it('and most reads ran in such a process', () => {
     expect(reads()).toBeGreaterThan(readCases.length);
   });
 });

@@ -37,8 +37,8 @@ function allowed(...entries: readonly string[]): string {
 
 const patient = 'applyTo: Patient, type: dataclass';
 
-describe('access', () => {
-  it('lists all privileges that open an action, those that include them too', () => {
+describe('The access of a model', () => {
+  it('lists all privileges that allow an action, including those that include them', () => {
     const { dataclasses: found } = modelWith(
       allowed(`${patient}, read: [LOW], create: [high, none]`),
     );
@@ -49,12 +49,12 @@ describe('access', () => {
     expect(found[1]?.access).toBeUndefined();
   });
 
-  it('says nothing of what guest opens, or an empty list', () => {
+  it('has no entry for what guest or an empty list allows', () => {
     const [found] = modelWith(allowed(`${patient}, read: [guest, low], update: []`)).dataclasses;
     expect(found?.access).toBeUndefined();
   });
 
-  it('takes update and drop from what nobody may read, and relations to it', () => {
+  it('removes update and drop from what nobody may read, and from relations to it', () => {
     const model = modelWith(
       allowed(`${patient}, read: [none]`, 'applyTo: Record, type: dataclass, drop: [low]'),
     );
@@ -70,7 +70,7 @@ describe('access', () => {
     ]);
   });
 
-  it('exposes nothing that nobody may use', () => {
+  it('hides what nobody may use', () => {
     const model = modelWith(
       allowed(
         'applyTo: Record, type: dataclass, read: [none], create: [none], execute: [none]',
@@ -87,7 +87,7 @@ describe('access', () => {
     expect(model.singletons[0]?.functions.map((each) => each.exposed)).toEqual([true, false]);
   });
 
-  it('closes what nothing is said of, where that is the default', () => {
+  it('denies what no permission names, if that is the default', () => {
     const model = modelWith(`  restrictedByDefault: true\n${allowed(`${patient}, read: [low]`)}`);
     const [first, second] = model.dataclasses;
     expect(first?.access).toMatchObject({ create: [], update: [], drop: [] });
@@ -96,7 +96,7 @@ describe('access', () => {
     expect(model.functions.map((each) => each.exposed)).toEqual([false, false]);
   });
 
-  it('lets everybody log in where all must', () => {
+  it('lets everybody log in if a login is required', () => {
     const model = modelWith(
       `  forceLogin: true\n${allowed('applyTo: ds, type: datastore, execute: [top]')}`,
     );
@@ -109,7 +109,7 @@ describe('access', () => {
       `  forceLogin: true\n${allowed('applyTo: ds, type: datastore, execute: [none]')}`,
     ],
     ['nothing is said', '  forceLogin: true\n  restrictedByDefault: true\n'],
-  ])('lets everybody log in where all must, also where %s', (_name, roles) => {
+  ])('lets everybody log in if a login is required, even if %s', (_name, roles) => {
     const [authentify, now] = modelWith(roles).functions;
     expect([authentify?.exposed, authentify?.access, now?.exposed]).toEqual([
       true,
@@ -118,7 +118,7 @@ describe('access', () => {
     ]);
   });
 
-  it('overrides at functions, and adds what they are promoted by', () => {
+  it('can be overridden at functions, and includes the privileges that they are promoted with', () => {
     const model = modelWith(
       allowed(
         'applyTo: ds, type: datastore, execute: [top]',

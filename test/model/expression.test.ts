@@ -9,7 +9,7 @@ import { postgresFunctions } from '../../runtime/dialect/postgres/functions.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { modelOf } from '../support/server.js';
 
-/** Expressions by the type of what they yield: both databases compute the same. */
+/** Expressions by the type of their values: both databases compute the same. */
 const expressions: Readonly<Record<string, readonly string[]>> = {
   string: [
     'name',
@@ -279,7 +279,7 @@ const model = (): Model =>
     ].join('\n'),
   );
 
-describePostgres('an expression', () => {
+describePostgres('An expression', () => {
   const sqlite = new Database(':memory:');
   let place: TestDatabase;
   let client: Client;
@@ -322,7 +322,8 @@ describePostgres('an expression', () => {
         const value = row[name] ?? null;
         if (type === 'string' || type === 'date' || value === null) return value;
         const number = Number(value);
-        // SQLite keeps a text among numbers, and sends null for it; what is neither 0 nor 1 is no truth.
+        // SQLite stores a text in a column of numbers, and the server sends null for it. A value
+        // other than 0 and 1 is not a boolean.
         if (Number.isNaN(number) || (typeof value === 'string' && given === expected)) return null;
         return type === 'boolean' && number !== 0 && number !== 1 ? null : number;
       });

@@ -20,7 +20,7 @@ function complete(): Model {
   return value;
 }
 
-describe('looking up parts of a model', () => {
+describe('The lookup of parts of a model', () => {
   const model = complete();
   const employee = dataclassNamed(model, 'Employee');
 
@@ -31,14 +31,14 @@ describe('looking up parts of a model', () => {
     expect(employer.kind === 'relatedEntity' && targetOf(model, employer).name).toBe('Company');
   });
 
-  it('takes a name that leads nowhere for a bug', () => {
+  it('treats an unknown name as a bug', () => {
     expect(() => dataclassNamed(model, 'Nobody')).toThrow('no dataclass Nobody');
     expect(() => attributeNamed(employee, 'nothing')).toThrow('no attribute Employee.nothing');
     expect(() => storageNamed(employee, 'employer')).toThrow('no storage attribute');
   });
 });
 
-describe('the serialised model', () => {
+describe('The serialised model', () => {
   it('is the same for equal models and can be read back', () => {
     const model = complete();
     const serialized = serializeModel(model);

@@ -2,11 +2,14 @@ import type { MemoryDisk } from './memory-disk.js';
 import { systemError } from './memory-disk.js';
 
 export interface Fault {
-  /** The how-manieth change fails, counted from 0. */
+  /** The index of the change that fails, from 0. */
   readonly at: number;
   /** Whether the change happens before it fails, or, for a new file, half of it does. */
   readonly moment: 'before' | 'after' | 'half';
-  /** `crash`: the process is dead, nothing changes after; `error`: this one change fails; `full`: nothing new can be written any more. */
+  /**
+   * `crash`: the process is dead, and no change follows; `error`: only this change fails; `full`:
+   * nothing new can be written from now on.
+   */
   readonly kind: 'crash' | 'error' | 'full';
 }
 

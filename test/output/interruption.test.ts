@@ -75,7 +75,7 @@ async function treesOf(isFirst: boolean): Promise<Trees> {
   return { old, new: disk.tree(out), count: disk.changes.length };
 }
 
-/** The tree without what an interrupted run keeps for itself. */
+/** The tree without the records of an interrupted run. */
 function wholeTree(disk: MemoryDisk): Record<string, string> {
   const own = /^\.drs-gen\/(?:lock|journal|staging)/;
   return Object.fromEntries(Object.entries(disk.tree(out)).filter(([path]) => !own.test(path)));
@@ -92,7 +92,7 @@ describe.each([
   ['the first run', true],
   ['another run', false],
 ])('%s', (_, isFirst) => {
-  it('leaves all or nothing when it crashes at any step', async () => {
+  it('leaves all changes or none when it crashes at any step', async () => {
     const trees = await treesOf(isFirst);
     const ends = new Set<string>();
     for (const fault of faultsOf('crash', trees.count)) {
@@ -108,7 +108,7 @@ describe.each([
     expect([...ends].sort()).toEqual(['new', 'old']);
   });
 
-  it('is healed by the next run, also when that run is interrupted at any step', async () => {
+  it('is repaired by the next run, even if that run is interrupted at any step', async () => {
     const trees = await treesOf(isFirst);
     for (const fault of faultsOf('crash', trees.count)) {
       const broken = await started(isFirst);
@@ -135,14 +135,14 @@ describe.each([
       );
       const end = expectWhole(disk, trees, fault);
       if (end === 'old' && !isFirst) expect(failure).toBeInstanceOf(Error);
-      // Only a lock may stay behind, when the very change that made it failed.
+      // Only a lock may remain, if the change that created it failed.
       const left = Object.keys(disk.tree(out)).filter((path) => /journal|staging/.test(path));
       if (kind === 'error' && end === 'old') expect(left).toEqual([]);
     }
   });
 });
 
-it('is undone when the user interrupts it', async () => {
+it('A run is undone when the user interrupts it', async () => {
   const trees = await treesOf(false);
   for (let at = 0; at < trees.count; at += 1) {
     const disk = await started(false);
@@ -158,7 +158,7 @@ it('is undone when the user interrupts it', async () => {
   }
 });
 
-it('keeps what the user wrote between the interruption and the next run', async () => {
+it('A run after an interruption keeps what the user wrote in between', async () => {
   const disk = await started(false);
   const faulty = faultyDisk(disk, { at: 30, moment: 'before', kind: 'crash' });
   await writeOutput(next(), host(faulty)).catch(() => undefined);

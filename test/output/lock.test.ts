@@ -13,7 +13,7 @@ function locked(text: string) {
   return disk;
 }
 
-describe('two runs on one folder', () => {
+describe('Two runs on one folder', () => {
   it('do not write at the same time', async () => {
     const disk = locked('99\n');
     const busy = host(disk, { isAlive: (pid) => pid === 99 });
@@ -23,7 +23,7 @@ describe('two runs on one folder', () => {
     expect(disk.tree(out)).toEqual({ '.drs-gen/lock': '99\n' });
   });
 
-  it('do not look at half a tree', async () => {
+  it('do not read a half-written tree', async () => {
     const busy = host(locked('99\n'), { isAlive: () => true });
     await expect(planOutput(request([ours('a.ts')]), busy)).rejects.toThrow('interrupted');
   });
@@ -45,7 +45,7 @@ describe('two runs on one folder', () => {
   });
 });
 
-describe('a lock that a dead run left', () => {
+describe('A lock that a dead run left', () => {
   it.each([
     ['of another process', '99\n'],
     ['of our own number', '10\n'],
@@ -56,7 +56,7 @@ describe('a lock that a dead run left', () => {
     expect(Object.keys(disk.tree(out))).toEqual(['.drs-gen/manifest.json', 'a.ts']);
   });
 
-  it('is given back when another run took it over first', async () => {
+  it('is left to another run that took it over first', async () => {
     const disk = locked('99\n');
     const racing = {
       ...disk,

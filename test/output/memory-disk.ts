@@ -19,7 +19,7 @@ export interface MemoryDisk extends Disk {
   readonly changes: string[];
 }
 
-/** A disk in memory, which can take no notice of case as macOS and Windows do. */
+/** A disk in memory, which can ignore case like macOS and Windows. */
 export function memoryDisk(options: { ignoresCase?: boolean } = {}): MemoryDisk {
   const nodes = new Map<string, { path: string; node: Node }>();
   const changes: string[] = [];

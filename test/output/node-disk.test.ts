@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(temporary, { recursive: true }));
 
-describe('on a real disk', () => {
+describe('A run on a real disk', () => {
   it('writes, updates and deletes', async () => {
     const folder = join(temporary, 'plain', 'server');
     await writeOutput(request([ours('a.ts'), ours('b/c.ts')], { folder }), host(nodeDisk));
@@ -26,7 +26,7 @@ describe('on a real disk', () => {
     expect(await readdir(folder)).not.toContain('b');
   });
 
-  it('changes no time stamp when nothing changes', async () => {
+  it('keeps the time stamps when nothing changes', async () => {
     const folder = join(temporary, 'still');
     const same = request([ours('a.ts'), ours('b/c.ts'), theirs('d.ts')], { folder });
     await writeOutput(same, host(nodeDisk));
@@ -49,7 +49,7 @@ describe('on a real disk', () => {
     expect(await readdir(elsewhere)).toEqual([]);
   });
 
-  it('follows a link that is the output', async () => {
+  it('follows an output folder that is a link', async () => {
     const [folder, real] = [join(temporary, 'link'), join(temporary, 'real')];
     await mkdir(real);
     await symlink(real, folder);
@@ -58,7 +58,7 @@ describe('on a real disk', () => {
   });
 });
 
-it('holds a whole tree after every kill', async () => {
+it('The output folder holds a complete tree after every kill', async () => {
   const script = await compiledWriter();
   const folder = join(temporary, 'killed');
   await writeOutput(request(files('A'), { folder }), host(nodeDisk));
@@ -75,7 +75,7 @@ it('holds a whole tree after every kill', async () => {
   }
 });
 
-it('holds a whole tree when several processes write at once', async () => {
+it('The output folder holds a complete tree when several processes write at once', async () => {
   const script = await compiledWriter();
   const folder = join(temporary, 'crowded');
   await writeOutput(request(files('A'), { folder }), host(nodeDisk));
@@ -117,7 +117,10 @@ async function textsIn(folder: string): Promise<string> {
   return texts.sort().join('|');
 }
 
-/** Compiles the output modules alone, with a script that writes both trees in turns until it is killed. */
+/**
+ * Compiles only the output modules, with a script that writes both trees alternately until it is
+ * killed.
+ */
 async function compiledWriter(): Promise<string> {
   const target = join(temporary, 'compiled');
   const source = fileURLToPath(new URL('../../generator', import.meta.url));

@@ -32,8 +32,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ does: fc.constant('delete' as const), path }),
 );
 
-describe('any sequence of runs, crashes and edits', () => {
-  it('loses no edit, and ends with what was asked for or with a conflict', async () => {
+describe('Any sequence of runs, crashes and edits', () => {
+  it('loses no edit, and ends with the requested files or with a conflict', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 12 }), files, async (acts, last) => {
         const disk = memoryDisk();
@@ -51,7 +51,7 @@ describe('any sequence of runs, crashes and edits', () => {
   });
 });
 
-/** Edits are texts that no model asks for. */
+/** Edits are texts that no model generates. */
 async function perform(each: Act, disk: MemoryDisk, edits: Map<string, string>): Promise<void> {
   switch (each.does) {
     case 'run':

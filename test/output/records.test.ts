@@ -9,8 +9,8 @@ import { memoryDisk } from './memory-disk.js';
 
 const out = '/home/server';
 
-describe('manifest', () => {
-  it('lists files in code-point order, whatever their names', () => {
+describe('The manifest', () => {
+  it('lists files in the order of code points, whatever their names', () => {
     const files = new Map(['b', 'é', 'a', 'B', '__proto__'].map((path) => [path, 'x']));
     const text = printManifest({ generator: '1', files });
     expect([...parseManifest(text).files.keys()]).toEqual(['B', '__proto__', 'a', 'b', 'é']);
@@ -39,7 +39,7 @@ describe('manifest', () => {
   });
 });
 
-describe('journal', () => {
+describe('The journal', () => {
   const step = { action: 'delete', path: 'gen/x' } as const;
   const good = { staging: 'staging-1', folders: [], steps: [step] };
 
@@ -67,8 +67,8 @@ describe('journal', () => {
   });
 });
 
-describe('paths', () => {
-  it.each(['a', 'a/b.ts', '.env.example', 'src/classes/Größe.ts', '...'])('allow %j', (path) => {
+describe('Paths', () => {
+  it.each(['a', 'a/b.ts', '.env.example', 'src/classes/Größe.ts', '...'])('may be %j', (path) => {
     expect(isSafePath(path)).toBe(true);
   });
 
@@ -88,7 +88,7 @@ describe('paths', () => {
     'a:b',
     'a*',
   ];
-  it.each(unsafe)('forbid %j', (path) => {
+  it.each(unsafe)('may not be %j', (path) => {
     expect(isSafePath(path)).toBe(false);
   });
 
@@ -103,7 +103,7 @@ describe('paths', () => {
     }).toThrow();
   });
 
-  it('are a bug when they are bad, found before anything is written', async () => {
+  it('that are invalid are a bug, which is found before anything is written', async () => {
     const disk = memoryDisk();
     const files = [ours('a.ts'), theirs('../b.ts')];
     const failure: unknown = await writeOutput(request(files), host(disk)).catch((e: unknown) => e);

@@ -24,8 +24,8 @@ async function actions(disk: MemoryDisk, changes: Parameters<typeof request>) {
   );
 }
 
-describe('the first run', () => {
-  it('creates every file and a manifest that lists ours', async () => {
+describe('The first run', () => {
+  it('creates every file and a manifest that lists the files of drs-gen', async () => {
     const disk = await generated();
     const tree = disk.tree(out);
     expect(Object.keys(tree)).toEqual(['.drs-gen/manifest.json', 'a.ts', 'gen/b.ts', 'main.ts']);
@@ -43,7 +43,7 @@ describe('the first run', () => {
     expect(disk.emptyFolders(out)).toEqual([]);
   });
 
-  it('creates files beside those of others', async () => {
+  it('creates files next to those of the user', async () => {
     const disk = memoryDisk();
     disk.put(`${out}/notes.txt`, 'mine');
     const plan = await writeOutput(request([ours('a.ts')]), host(disk));
@@ -51,15 +51,20 @@ describe('the first run', () => {
     expect(disk.tree(out)).toMatchObject({ 'notes.txt': 'mine', 'a.ts': 'a.ts\n' });
   });
 
-  it.each([ours('a.ts'), theirs('a.ts')])('refuses to replace a file of others', async (file) => {
-    const disk = memoryDisk();
-    disk.put(`${out}/a.ts`, 'mine');
-    const plan = await writeOutput(request([file, ours('b.ts')]), host(disk));
-    expect(conflictsOf(plan)).toMatchObject([{ path: 'a.ts', reason: 'foreign', before: 'mine' }]);
-    expect(disk.changes).toEqual([]);
-  });
+  it.each([ours('a.ts'), theirs('a.ts')])(
+    'refuses to replace a file that it did not write',
+    async (file) => {
+      const disk = memoryDisk();
+      disk.put(`${out}/a.ts`, 'mine');
+      const plan = await writeOutput(request([file, ours('b.ts')]), host(disk));
+      expect(conflictsOf(plan)).toMatchObject([
+        { path: 'a.ts', reason: 'foreign', before: 'mine' },
+      ]);
+      expect(disk.changes).toEqual([]);
+    },
+  );
 
-  it('takes files of others over when forced, but not those that are the user’s', async () => {
+  it('replaces files that it did not write with --force, but no file that belongs to the user', async () => {
     const disk = memoryDisk();
     disk.put(`${out}/a.ts`, 'mine');
     disk.put(`${out}/main.ts`, 'mine');
@@ -67,7 +72,7 @@ describe('the first run', () => {
     expect(disk.tree(out)).toMatchObject({ 'a.ts': 'a.ts\n', 'main.ts': 'mine' });
   });
 
-  it('accepts files that are already what they should be', async () => {
+  it('accepts files that already have the right content', async () => {
     const disk = memoryDisk();
     disk.put(`${out}/a.ts`, 'a.ts\r\n');
     expect(await actions(disk, [[ours('a.ts')]])).toEqual({
@@ -77,7 +82,7 @@ describe('the first run', () => {
   });
 });
 
-describe('another run', () => {
+describe('Another run', () => {
   it('changes nothing when the files are the same', async () => {
     const disk = await generated();
     disk.changes.length = 0;
@@ -88,7 +93,7 @@ describe('another run', () => {
     expect(disk.changes).toEqual([]);
   });
 
-  it('updates, creates and deletes, and removes folders that became empty', async () => {
+  it('updates, creates and deletes files, and removes folders that became empty', async () => {
     const disk = await generated();
     disk.folder(`${out}/empty`);
     await writeOutput(request([ours('a.ts', 'new'), ours('deep/er/c.ts')]), host(disk));
@@ -106,14 +111,14 @@ describe('another run', () => {
     expect(disk.tree(out)).toMatchObject({ 'a.ts': 'a.ts\n', 'main.ts': 'main.ts\n' });
   });
 
-  it('never touches what the user owns', async () => {
+  it('never changes a file that the user owns', async () => {
     const disk = await generated();
     disk.put(`${out}/main.ts`, 'edited');
     await writeOutput(request([ours('a.ts')], { force: true }), host(disk));
     expect(disk.tree(out)['main.ts']).toBe('edited');
   });
 
-  it('leaves a file alone that passes from us to the user', async () => {
+  it('does not change a file that the user owns from now on', async () => {
     const disk = await generated();
     disk.put(`${out}/a.ts`, 'edited');
     await writeOutput(request([theirs('a.ts')]), host(disk));
@@ -121,7 +126,7 @@ describe('another run', () => {
     expect(disk.tree(out)['.drs-gen/manifest.json']).not.toContain('a.ts');
   });
 
-  it('notes another version of the generator', async () => {
+  it('records another version of the generator', async () => {
     const disk = await generated([ours('a.ts')]);
     expect(await actions(disk, [[ours('a.ts')], { generatorVersion: '2.0.0' }])).toEqual({
       'a.ts': 'keep',
@@ -130,7 +135,7 @@ describe('another run', () => {
   });
 });
 
-describe('a file of ours that was edited', () => {
+describe('A file of drs-gen that was edited', () => {
   it('is a conflict when it would be replaced, and nothing at all is written', async () => {
     const disk = await generated();
     disk.put(`${out}/a.ts`, 'edited');
@@ -149,7 +154,7 @@ describe('a file of ours that was edited', () => {
     expect(disk.tree(out)).toEqual(before);
   });
 
-  it('is a conflict when the new text is the old one', async () => {
+  it('is a conflict when the new text is the same as the old one', async () => {
     const disk = await generated();
     disk.put(`${out}/a.ts`, 'edited');
     expect(await actions(disk, [[ours('a.ts'), ours('gen/b.ts')]])).toMatchObject({
@@ -181,7 +186,7 @@ describe('a file of ours that was edited', () => {
     expect(disk.tree(out)['a.ts']).toBe(text);
   });
 
-  it('is not edited by line ends', async () => {
+  it('does not count as edited if only its line endings differ', async () => {
     const disk = await generated([ours('a.ts', 'x\ny\n'), ours('b.ts', 'x\n')]);
     disk.put(`${out}/a.ts`, 'x\r\ny\r\n');
     disk.put(`${out}/b.ts`, 'x\r\n');
@@ -192,8 +197,8 @@ describe('a file of ours that was edited', () => {
   });
 });
 
-describe('names that differ only in case', () => {
-  it('replace each other on a disk that takes them for one', async () => {
+describe('Names that differ only in case', () => {
+  it('replace each other on a disk that ignores case', async () => {
     const disk = memoryDisk({ ignoresCase: true });
     await writeOutput(request([ours('gen/foo.ts', 'old')]), host(disk));
     await writeOutput(request([ours('gen/Foo.ts', 'new')]), host(disk));
@@ -210,8 +215,8 @@ describe('names that differ only in case', () => {
   });
 });
 
-describe('things in the way', () => {
-  it('are conflicts that force does not decide', async () => {
+describe('A folder or link in the place of a file', () => {
+  it('is a conflict that --force does not resolve', async () => {
     const disk = memoryDisk();
     disk.put(`${out}/a.ts/x`, 'x');
     disk.put(`${out}/gen`, 'x');
@@ -221,7 +226,7 @@ describe('things in the way', () => {
     });
   });
 
-  it('are a conflict when they are links, which force replaces without following', async () => {
+  it('is a conflict when it is a link, which --force replaces without following', async () => {
     const disk = memoryDisk();
     disk.put('/etc/passwd', 'root');
     disk.link(`${out}/a.ts`, '/etc/passwd');
@@ -232,7 +237,7 @@ describe('things in the way', () => {
   });
 });
 
-describe('folders that are links', () => {
+describe('Folders that are links', () => {
   it('are followed when they are the output itself', async () => {
     const disk = memoryDisk();
     disk.folder('/data');
@@ -261,7 +266,7 @@ describe('folders that are links', () => {
     expect(disk.changes).toEqual([]);
   });
 
-  it('do not matter above files that the user moved away', async () => {
+  it('do not matter above files that the user moved', async () => {
     const disk = memoryDisk();
     disk.put('/data/a.ts', 'mine');
     disk.link(`${out}/gen`, '/data');
@@ -269,7 +274,7 @@ describe('folders that are links', () => {
   });
 });
 
-describe('output folders that cannot be', () => {
+describe('Output folders that cannot be used', () => {
   const cases: readonly [string, string, (disk: MemoryDisk) => void][] = [
     ['the root', '/', () => undefined],
     [
@@ -319,7 +324,7 @@ describe('output folders that cannot be', () => {
   });
 });
 
-describe('files of the user that get other names', () => {
+describe('Files of the user that get other names', () => {
   const move = { path: 'b.ts', from: 'a.ts', before: 'old\n', text: 'new\n' };
   const files = [theirs('b.ts', 'stub\n')];
 
@@ -330,7 +335,7 @@ describe('files of the user that get other names', () => {
     return disk;
   }
 
-  it('are there once, under the new name, in the place of a stub', async () => {
+  it('exist once, under the new name, instead of a stub', async () => {
     const disk = await withUsersFile();
     const changes = { editUserFiles: () => Promise.resolve([move]) };
     expect(await actions(disk, [files, changes])).toMatchObject({ 'b.ts': 'rename' });
@@ -339,7 +344,7 @@ describe('files of the user that get other names', () => {
     expect(disk.tree(out)).not.toHaveProperty(['a.ts']);
   });
 
-  it('may leave their name to a new file, and may differ from it in case alone', async () => {
+  it('may leave their old name to a new file, and may differ from it only in case', async () => {
     const disk = await withUsersFile();
     const changes = { editUserFiles: () => Promise.resolve([move]) };
     await writeOutput(request([...files, theirs('a.ts', 'fresh\n')], changes), host(disk));
@@ -354,7 +359,7 @@ describe('files of the user that get other names', () => {
     ]);
   });
 
-  it('are not lost when they are saved meanwhile', async () => {
+  it('are not lost when the user saves them during the run', async () => {
     const disk = await withUsersFile();
     const changes = { editUserFiles: () => Promise.resolve([{ ...move, before: 'older\n' }]) };
     const tree = disk.tree(out);

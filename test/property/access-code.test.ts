@@ -10,7 +10,10 @@ import { randomGrant, randomRoles } from './access/random-roles.js';
 import { attributes, entities, servedModel, servedResources } from './access/served-model.js';
 import { Random } from './model/random.js';
 
-/** `PROPERTY_ROLES=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one file again. */
+/**
+ * `PROPERTY_ROLES=200` tests more than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one
+ * file again.
+ */
 const files = Number(process.env['PROPERTY_ROLES'] ?? 6);
 const onlySeed = process.env['PROPERTY_SEED'];
 const sessionsPerFile = 4;
@@ -35,9 +38,9 @@ interface Code {
   readonly new: (values: object) => Entity;
 }
 
-describe('class code of a server with roles, compared with a naive reading of them', () => {
+describe('Class code of a server with roles, compared with a simple evaluation of the roles,', () => {
   it(
-    'does what its caller may, and with promotions what they add',
+    'can do what its caller may do, and with promotions what they add',
     { timeout: 3_600_000 },
     async () => {
       const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
@@ -51,7 +54,7 @@ describe('class code of a server with roles, compared with a naive reading of th
 async function tryOneFile(seed: number): Promise<void> {
   const random = new Random(seed);
   const chosen = randomRoles(random, servedResources);
-  // The function that does the work may be called by everybody.
+  // Everybody may call the function that does the work.
   const allowed = [
     ...chosen.permissions.allowed,
     { applyTo: 'ds.act', type: 'method', execute: ['guest'] },
@@ -96,7 +99,9 @@ function codeOf(ds: ActingDatastore, dataclass: string): Code {
   return ds[dataclass] as Code;
 }
 
-/** What went otherwise than it should, within a promotion and outside of it, both at once. */
+/**
+ * The deviations from the expectation, within a promotion and outside of it, both at the same time.
+ */
 async function differences(
   ds: ActingDatastore,
   naive: NaiveRoles,
@@ -195,7 +200,7 @@ class Trial {
         await entity.save();
       };
       await this.#undone(`${dataclass}.${name} changed`, mayUpdate, change('changed'));
-      // A value is emptied by who may update; the attribute alone can ask for more.
+      // Clearing a value needs the privilege to update; the attribute itself can require more.
       if (!this.#may('drop', dataclass)) continue;
       const mayEmpty = mayUpdate && this.#mayWith('drop', dataclass, name);
       await this.#undone(`${dataclass}.${name} emptied`, mayEmpty, change(null));

@@ -25,8 +25,8 @@ const files = Number(process.env['PROPERTY_ROLES'] ?? 3);
 const onlySeed = process.env['PROPERTY_SEED'];
 const sessionsPerFile = 4;
 
-describe('a server with roles, compared with a naive reading of them', () => {
-  it('shows what may be read, and nothing of the rest', { timeout: 3_600_000 }, async () => {
+describe('A server with roles, compared with a simple evaluation of the roles,', () => {
+  it('shows only what may be read', { timeout: 3_600_000 }, async () => {
     const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
     await fc.assert(fc.asyncProperty(fc.noShrink(seeds), tryOneFile), {
       numRuns: onlySeed === undefined ? files : 1,
@@ -74,7 +74,7 @@ class Trial {
   readonly #naive: NaiveRoles;
   readonly #held: ReadonlySet<string>;
   readonly #isGuest: boolean;
-  /** Attributes that may be read, relations to what may not be read left out. */
+  /** Readable attributes, without relations to unreadable dataclasses. */
   readonly #open: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(
@@ -128,7 +128,7 @@ class Trial {
     return this.#open.get(dataclass) ?? new Set();
   }
 
-  /** A dataclass that may not be read says so, or has no address where nobody may read it. */
+  /** An unreadable dataclass is answered as such, or has no address if nobody may read it. */
   async #tryClosed(dataclass: string, key: string): Promise<void> {
     for (const probe of wideReads(dataclass, key, ['ID'])) {
       if (probe.url.startsWith('/rest/$catalog/$all')) continue;
@@ -153,7 +153,7 @@ class Trial {
     );
   }
 
-  /** All attributes of a dataclass that may not be read, behind a relation. */
+  /** All attributes of an unreadable dataclass, over a relation. */
   async #tryHidden(dataclass: string, places: readonly ((name: string) => Probe)[]): Promise<void> {
     for (const name of Object.keys(attributes[dataclass] ?? {})) {
       if (!this.#names(dataclass).has(name)) await this.#tryUnknown(name, places);
@@ -175,7 +175,7 @@ class Trial {
     }
   }
 
-  /** Texts that are stored in what may not be read stand in no answer. */
+  /** Texts in unreadable attributes are in no answer. */
   async #tryMarks(probes: readonly Probe[]): Promise<void> {
     for (const probe of probes) {
       const { body, statusCode } = await this.#ask(probe);

@@ -33,8 +33,8 @@ const resources: Resources = {
   singletons: { Press: ['squeeze', 'stop'] },
 };
 
-describe('the access test of a server', () => {
-  it('finds nothing, whatever the model and its roles', { timeout: 3_600_000 }, async () => {
+describe('The access test of a server', () => {
+  it('finds no fault, whatever the model and its roles', { timeout: 3_600_000 }, async () => {
     const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
     await fc.assert(fc.asyncProperty(fc.noShrink(seeds), tryOneModel), {
       numRuns: onlySeed === undefined ? models : 1,

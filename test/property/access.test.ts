@@ -53,7 +53,7 @@ function checked(roles: RolesFile): Model {
   return value;
 }
 
-describe('roles, resolved and read one by one', () => {
+describe('Roles, resolved at once and read one by one,', () => {
   it('allow the same', () => {
     fc.assert(
       fc.property(fc.noShrink(fc.integer()), (seed) => {

@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe('$filter: begin and order', () => {
-  it('agree with the folded texts at the edges of the ranges of code points', async () => {
+  it('agree with the folded texts at the boundaries of the ranges of code points', async () => {
     const comparators = {
       begin: (text: string, value: string) => text.startsWith(value),
       '=': (text: string, value: string) => text === value,

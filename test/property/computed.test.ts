@@ -14,7 +14,9 @@ interface Mirrored {
   readonly name: string;
   readonly type: string;
   readonly expression: string;
-  /** The body of its accessor `query`, where that does not hand the comparison on to the expression. */
+  /**
+   * The body of its accessor `query`, if that does not pass the comparison on to the expression.
+   */
   readonly query?: string;
   /** The same in the entity class. */
   readonly code: string;
@@ -37,7 +39,7 @@ const ofEmployee: readonly Mirrored[] = [
     name: 'isRich',
     type: 'boolean',
     expression: 'coalesce(salary, 0) > 100',
-    // Right for entities, and for those alone: one that is not there has no value.
+    // Correct only for existing entities: a missing one has no value.
     query: `
     const one = (each: unknown) =>
       each === null ? 'code = null' : each === true ? 'salary > 100' : 'not (salary > 100)';
@@ -201,7 +203,7 @@ class Trial {
     return `${path} ${this.random.pick(comparators)} ${value()}`;
   }
 
-  /** Now and then one of another type. */
+  /** Sometimes one of another type. */
   #value(path: string): string {
     if (this.random.int(0, 11) === 0) return this.random.pick(["'x'", '12', 'true']);
     if (path.endsWith('isRich')) return this.random.pick(['true', 'false']);
@@ -302,11 +304,15 @@ async function tryOneSeed(seed: number): Promise<void> {
   }
 }
 
-describe('attributes that class code computes, compared with the same as expressions', () => {
-  it('are answered, filtered and ordered by to the byte', { timeout: 3_600_000 }, async () => {
-    const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
-    await fc.assert(fc.asyncProperty(fc.noShrink(seeds), tryOneSeed), {
-      numRuns: onlySeed === undefined ? runs : 1,
-    });
-  });
+describe('Attributes that class code computes, compared with the same ones as expressions,', () => {
+  it(
+    'give byte-identical answers, also as filters and orders',
+    { timeout: 3_600_000 },
+    async () => {
+      const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
+      await fc.assert(fc.asyncProperty(fc.noShrink(seeds), tryOneSeed), {
+        numRuns: onlySeed === undefined ? runs : 1,
+      });
+    },
+  );
 });

@@ -23,7 +23,7 @@ const graphsPerModel = 20;
 
 vi.useFakeTimers({ toFake: ['Date'] });
 
-describe('deletion, compared with an evaluation in memory', () => {
+describe('A deletion, compared with an evaluation in memory,', () => {
   it(
     'leaves the same entities, or is refused for the same ones',
     { timeout: 3_600_000 },
@@ -39,7 +39,7 @@ describe('deletion, compared with an evaluation in memory', () => {
         }),
         { numRuns: models },
       );
-      // Both happen, or the models are not what they are meant to be.
+      // Both must happen, otherwise the random models are unsuitable.
       expect(Math.min(refused, served)).toBeGreaterThan(0);
     },
   );

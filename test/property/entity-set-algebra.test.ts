@@ -13,8 +13,11 @@ import {
 } from '../../runtime/entity-set/key-list.js';
 import { keyKinds } from '../runtime/entity-set/key-kinds.js';
 
-describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {
-  /** In any order or ascending, of like or very different lengths, so that every way of searching is taken. */
+describe.each(keyKinds)('Lists of $name keys', ({ type, key }) => {
+  /**
+   * In any order or ascending, with similar or very different lengths, so that every search
+   * algorithm is used.
+   */
   const keys = fc
     .tuple(
       fc.oneof(
@@ -33,7 +36,7 @@ describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {
     });
   };
 
-  it('give what lists of values would, in their order', () => {
+  it('give the results of lists of values, in the same order', () => {
     holds((one, other) => {
       const [left, right] = [list(one), list(other)];
       expect([...and(left, right)]).toEqual(one.filter((value) => other.includes(value)));
@@ -43,7 +46,7 @@ describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {
     });
   });
 
-  it('give lists that are as if they were made of values', () => {
+  it('give lists that equal lists made of values', () => {
     holds((one, other) => {
       for (const operate of [and, or, except]) {
         const result = operate(list(one), list(other));
@@ -70,7 +73,7 @@ describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {
     });
   });
 
-  it('stay the very same where nothing comes or goes', () => {
+  it('stay the same object when nothing is added or removed', () => {
     holds((one, other) => {
       const [a, b] = [list(one), list(other)];
       const none = list([]);
@@ -96,8 +99,8 @@ describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {
   });
 });
 
-describe('many integers', () => {
-  /** Of a seed, so that a failure comes again. */
+describe('Many integers', () => {
+  /** From a seed, so that a failure can be reproduced. */
   function drawn(seed: number, count: number, range: number, least: number): readonly number[] {
     let state = seed;
     const values = new Set<number>();
@@ -114,7 +117,7 @@ describe('many integers', () => {
     ['dense around 2^32', 6_000, 2 ** 32 - 3_000],
     ['sparse', 2 ** 31, 0],
     ['sparse and signed', 2 ** 40, -(2 ** 39)],
-  ])('are combined when they lie %s', (_, range, least) => {
+  ])('are combined when they are %s', (_, range, least) => {
     for (const isAscending of [false, true]) {
       const one = drawn(1, 4_000, range, least);
       const other = [...drawn(2, 3_000, range, least), ...one.slice(0, 500)];
@@ -131,8 +134,9 @@ describe('many integers', () => {
   });
 });
 
-it.each<KeyType>(['string', 'uuid'])('many keys of type %s are told apart', (type) => {
-  // In no order, so that a table is used; of so many pairs about nine have the same hash of 32 bits.
+it.each<KeyType>(['string', 'uuid'])('Many keys of type %s are distinguished', (type) => {
+  // Unordered, so that a hash table is used; about nine of so many pairs have the same hash of 32
+  // bits.
   const keys = Array.from({ length: 400_000 }, (_, at) =>
     createHash('md5').update(String(at)).digest('hex').toUpperCase(),
   );
@@ -142,7 +146,7 @@ it.each<KeyType>(['string', 'uuid'])('many keys of type %s are told apart', (typ
   expect(and(or(one, other), other).length).toBe(200_000);
 });
 
-it('lists of different types are not combined', () => {
+it('Lists of different types cannot be combined', () => {
   const lists = [
     keysOf('integer', [1]),
     keysOf('number', [1]),

@@ -28,7 +28,7 @@ dataclasses:
 
 const species = ['Oak', 'oak', 'Elm', 'Fir'];
 
-/** What of the entities a request wants, as text and as a function. */
+/** A filter of a request, as text and as a function. */
 interface Wish {
   readonly query: string;
   readonly matches: ((tree: Tree) => boolean) | undefined;
@@ -65,7 +65,7 @@ const wishes: fc.Arbitrary<Wish> = fc
     order: compare,
   }));
 
-/** The server and what it should hold. */
+/** The server and its expected data. */
 class World {
   readonly trees = new Map<number, Tree>();
   readonly sets: { readonly uri: string; readonly keys: readonly number[] }[] = [];
@@ -104,7 +104,7 @@ class World {
     this.sets.push({ uri: String(uri), keys });
   }
 
-  /** The keys of a dataclass that fulfil a wish. */
+  /** The keys of the entities that match a filter. */
   all({ matches = () => true, order = (a, b) => a.ID - b.ID }: Wish): number[] {
     return [...this.trees.values()]
       .filter(matches)
@@ -112,7 +112,9 @@ class World {
       .map(({ ID }) => ID);
   }
 
-  /** The same of a set's keys: deleted entities fulfil no filter, and come last in an order. */
+  /**
+   * The same for the keys of a set: deleted entities match no filter, and come last in an order.
+   */
   narrowed(keys: readonly number[], { matches, order }: Wish): readonly number[] {
     if (matches === undefined && order === undefined) return keys;
     const alive = keys.flatMap((key) => this.trees.get(key) ?? []);
@@ -122,7 +124,7 @@ class World {
     return matches === undefined ? [...sorted, ...gone] : sorted;
   }
 
-  /** What an answer's entities should be: keys, and `undefined` for what was deleted. */
+  /** The expected entities of an answer: keys, and `undefined` for deleted ones. */
   shown(keys: readonly number[]): readonly (string | undefined)[] {
     return keys.map((key) => (this.trees.has(key) ? String(key) : undefined));
   }
@@ -132,7 +134,7 @@ function keysOf({ __ENTITIES: entities }: Collection): readonly (string | undefi
   return entities.map((each) => each.__KEY);
 }
 
-/** A step of a sequence; as a text it is what a failure needs to show. */
+/** A step of a sequence; its text describes a failure. */
 type NamedStep = readonly [text: string, step: (world: World) => Promise<void>];
 
 function named(...step: NamedStep): NamedStep {
@@ -232,8 +234,8 @@ async function release(world: World, at: number): Promise<void> {
   world.sets.splice(world.sets.indexOf(set), 1);
 }
 
-describe('entity sets, compared with lists in memory', () => {
-  it('hold what they should, whatever happens', async () => {
+describe('Entity sets, compared with lists in memory,', () => {
+  it('have the same members, whatever happens', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 40 }), async (sequence) => {
         const app = await serverOf(model);
@@ -249,7 +251,7 @@ describe('entity sets, compared with lists in memory', () => {
     );
   });
 
-  it('are narrowed by the whole dataclass where they are large', async () => {
+  it('are filtered over the whole dataclass when they are large', async () => {
     const app = await serverOf(model);
     try {
       const world = new World(app);

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EventedClient, type Json } from '../runtime/class/evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from '../runtime/class/evented-server.js';
 
-/** What an event does: notes that it ran, makes a person whose own events may fail, refuses, throws. */
+/**
+ * The behaviour of an event: it logs its run, creates a person whose own events may fail, refuses,
+ * or throws.
+ */
 type Action = 'nothing' | 'log' | 'person' | 'caught person' | 'refuse' | 'throw';
 type Kind = 'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
 type Behaviour = Readonly<Partial<Record<Kind, Action>>>;
@@ -24,7 +27,7 @@ interface World {
 
 interface Step {
   readonly method: 'update' | 'atomic' | 'validate' | 'delete';
-  /** Numbers of companies: saved anew, or deleted. */
+  /** Numbers of companies: saved again, or deleted. */
   readonly numbers: readonly number[];
 }
 
@@ -65,7 +68,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 
 class Failed extends Error {}
 
-/** The same in memory: a state is never changed, so that going back is to forget the new one. */
+/** The same in memory: a state is immutable, so a rollback discards the new one. */
 class Model {
   state: State = { companies: [], people: [], logs: [] };
 
@@ -188,7 +191,7 @@ async function stored(dataclass: string, attribute: string): Promise<readonly st
   return (await client.stored(dataclass)).map((each) => String(each[attribute])).sort();
 }
 
-it('random events leave what a model in memory says', async () => {
+it('Random events leave the data that a model in memory predicts', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, steps, async (world, requests) => {
       await client.empty();

@@ -21,7 +21,7 @@ function locked(model: Model): Model {
 }
 
 describe('The comparison of random models', () => {
-  it('finds nothing between a model and its lock', () => {
+  it('finds no difference between a model and its lock', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const model = modelOf(seed);
@@ -50,7 +50,7 @@ describe('The comparison of random models', () => {
     );
   });
 
-  it('loses no value where everything is renamed', () => {
+  it('reports no loss of values when everything is renamed', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const older = modelOf(seed);

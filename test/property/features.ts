@@ -15,8 +15,8 @@ export type Feature =
   | 'asArray';
 
 /**
- * What random requests and models use. All of it is on: a feature that a server does not have yet can be switched off here,
- * so that the rest is still compared.
+ * The features that random requests and models use. All are on: a feature that a server does not
+ * have yet can be switched off here, so that the rest is still compared.
  */
 export const features: Readonly<Record<Feature, boolean>> = {
   /** `IN [a, b]` and `IN :1`. */

@@ -35,7 +35,7 @@ interface Report {
   readonly filtersApplied: boolean;
 }
 
-it('a report holds the values of the collection, and the path counts what the answer counts', async () => {
+it('A report holds the values of the collection, and the query path has the counts of the answer', async () => {
   await fc.assert(fc.asyncProperty(fc.noShrink(fc.integer()), compareOneModel), {
     numRuns: models,
   });

@@ -47,7 +47,7 @@ async function readBack(body: object): Promise<Record<string, unknown>> {
   return response.json();
 }
 
-/** What JSON makes of a value: -0 becomes 0, and nothing else changes. */
+/** The value after JSON: -0 becomes 0, and nothing else changes. */
 function throughJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
@@ -69,7 +69,7 @@ const anyText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 10 }),
 );
 
-describe('values in answers', () => {
+describe('Values in answers', () => {
   it('are the numbers that were sent, to the last bit', async () => {
     await fc.assert(
       fc.asyncProperty(doubles, async (number) => {
@@ -95,7 +95,7 @@ describe('values in answers', () => {
     );
   });
 
-  it('hold every control character, and NUL in the middle', async () => {
+  it('contain every control character, also NUL in the middle', async () => {
     const text = `${controls.join('')}\0end`;
     const read = await readBack({ text, indexedText: text, object: { [text]: [text] } });
     expect(read).toMatchObject({ text, indexedText: text, object: { [text]: [text] } });
@@ -140,7 +140,7 @@ describe('values in answers', () => {
     );
   });
 
-  it('are served alike when they are sent again as they were read', async () => {
+  it('are the same again when they are sent back as they were read', async () => {
     const bodies = fc.record({
       text: inputsOf('string', false),
       number: inputsOf('number', false),
@@ -165,9 +165,9 @@ function attributesOf(entity: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(kept);
 }
 
-describe('texts that are not Unicode', () => {
+describe('Texts that are not Unicode', () => {
   it.each(['"\\ud800"', '"a\\udc00b"', '"\\udc00\\ud800"', '"\\ud83d"'])(
-    'refuses %s',
+    'are refused: %s',
     async (json) => {
       for (const body of [
         `{"text":${json}}`,

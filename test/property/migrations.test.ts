@@ -10,7 +10,10 @@ import { create, modelOf, serverOf, writeServer } from '../support/server.js';
 import { launch } from '../durability/support/server-process.js';
 import { Random } from './model/random.js';
 
-/** `PROPERTY_MIGRATIONS=100` looks further than the ordinary run; `PROPERTY_SEED=<seed>` runs one again. */
+/**
+ * `PROPERTY_MIGRATIONS=100` tests more than the ordinary run; `PROPERTY_SEED=<seed>` runs one
+ * again.
+ */
 const onlySeed = process.env['PROPERTY_SEED'];
 const runs = Number(process.env['PROPERTY_MIGRATIONS'] ?? 1);
 const seeds =
@@ -49,14 +52,14 @@ interface Version {
   readonly attributes: readonly Attribute[];
 }
 
-/** What leads to the next version, and what becomes of the rows. */
+/** The step to the next version, and its effect on the rows. */
 interface Step {
   readonly what: string;
   readonly version: Version;
   readonly rows: readonly Row[];
-  /** Of a migration, where the start does not do it alone. */
+  /** The step of a migration, if the start does not do it alone. */
   readonly migration?: string | undefined;
-  /** What is refused first. */
+  /** The message of the refusal, if there is one. */
   readonly tooStrict?: string | undefined;
   /** Only `migrate.js` does it: `convert` before the server can start, `drop` at any time. */
   readonly contract?: 'convert' | 'drop';
@@ -147,7 +150,7 @@ class History {
     this.version = { names: [table], attributes: kinds.map((kind) => this.#attribute(kind)) };
   }
 
-  /** Each kind of step once as far as there is something for it, in any order; then what is drawn. */
+  /** Each kind of step once if possible, in any order; then random ones. */
   steps(): readonly (() => Step | undefined)[] {
     const all = [
       (): Step => this.#add({}),
@@ -476,7 +479,7 @@ class Growth {
     if (isConverted) {
       await expect(this.#serving(step.version, written)).rejects.toThrow(/migrate\.js/);
     } else if (step.contract === 'drop') {
-      // It waits for the command, and nothing else does.
+      // Only this step waits for the command.
       await this.#serving(step.version, written, (app) =>
         this.#compare(app, step.version, step.rows),
       );
@@ -563,13 +566,13 @@ export const migration: Migration = { from: '${number}', to: '${number + 1}', st
     }
   }
 
-  /** An older server writes what it knows, as far as the database takes it. */
+  /** An older server writes its own attributes, as far as the database accepts them. */
   async #addByOlder(app: FastifyInstance, older: Version): Promise<void> {
     const { version, random } = this.history;
     const known = version.attributes.filter(({ id }) =>
       older.attributes.some((old) => old.id === id),
     );
-    // The older server keeps to its rules, which the newer ones may have loosened; the database has both.
+    // The older server keeps its rules, which newer ones may have loosened; the database has both.
     const values = new Map(
       known.map((each) => {
         const old = older.attributes.find(({ id }) => id === each.id);

@@ -68,7 +68,7 @@ beforeAll(async () => {
   }));
   await create(app, 'Visit', visits);
   database = new Database(file);
-  // Plans need to know that there are such functions, not what they do.
+  // Plans need the names of these functions, but not their code.
   for (const name of ['drs_fold', 'drs_uri']) {
     database.function(name, { deterministic: true }, (text: unknown) => String(text));
   }
@@ -100,7 +100,7 @@ interface Plan {
   readonly sorts: readonly string[];
 }
 
-/** How SQLite runs what a read needs: a statement for the page, and perhaps one for the number of entities. */
+/** The plans of a read on SQLite: a statement for the page, and perhaps one for the count. */
 async function planOf(url: string): Promise<Plan> {
   statements = [];
   const response = await app.inject({ url: url.replaceAll(' ', '%20') });
@@ -133,7 +133,7 @@ function scans({ steps }: Plan): readonly string[] {
   return steps.filter((each) => each.startsWith('SCAN'));
 }
 
-describe('an index finds', () => {
+describe('An index finds', () => {
   it.each([
     ['a text', "/rest/Person?$filter=city = 'TOWN 7'"],
     ['the beginning of a text', "/rest/Person?$filter=city begin 'town 1'"],
@@ -164,13 +164,13 @@ describe('an index finds', () => {
     expect(scans(plan)).toStrictEqual([]);
   });
 
-  it('an alternative of two', async () => {
+  it('the entities of an OR of two conditions', async () => {
     const plan = await planOf("/rest/Person?$filter=city = 'town 7' OR email = 'p7@example.org'");
     expect(scans(plan)).toStrictEqual([]);
   });
 });
 
-describe('an index gives the order', () => {
+describe('An index gives the order', () => {
   it.each([
     ['keys', '/rest/Person?$top=10'],
     ['text keys', '/rest/Company?$top=10'],
@@ -191,13 +191,13 @@ describe('an index gives the order', () => {
     expect(plan.sorts).toStrictEqual([]);
   });
 
-  it('of a text backwards, but for its ties', async () => {
+  it('of a text backwards, except for ties', async () => {
     const plan = await planOf('/rest/Person?$top=10&$orderby=city desc');
     expect(plan.sorts).toStrictEqual(['USE TEMP B-TREE FOR LAST TERM OF ORDER BY']);
   });
 });
 
-describe('an index gives', () => {
+describe('An index gives', () => {
   it.each([
     ['the different numbers', '/rest/Person/score?$distinct=true'],
     ['the first different numbers', '/rest/Person/score?$distinct=true&$top=3'],
@@ -211,7 +211,7 @@ describe('an index gives', () => {
   ])('%s', async (_, url) => {
     const { steps, sorts } = await planOf(url);
     expect(sorts).toStrictEqual([]);
-    // All of a table is read in the order of an index alone, or no more of it than its end.
+    // A whole table is read only in the order of an index, or only at one end.
     expect(steps.filter((each) => !each.includes('INDEX') && each.startsWith('SCAN'))).toEqual([]);
     expect(steps).not.toStrictEqual([]);
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
 
-/** What random models once found. */
-describe('a column called true', () => {
-  it('is not taken for the truth of a filter', async () => {
+/** Bugs that random models have found. */
+describe('A column named true', () => {
+  it('is not read as the truth value of a filter', async () => {
     const app = await serverOf(`
 drs: 1
 name: truth
@@ -34,11 +34,11 @@ dataclasses:
   });
 });
 
-describe('a number that fits 63 bits, but not 53', () => {
+describe('A number that fits into 63 bits, but not into 53', () => {
   // Its decimal digits, as JSON has them, are those of another whole number.
   const large = 2 ** 62;
 
-  it('is found in lists and in objects', async () => {
+  it('is found by lists and in objects', async () => {
     const app = await serverOf(`
 drs: 1
 name: large

@@ -15,7 +15,7 @@ interface Person {
   boss: number | null;
 }
 
-/** Who writes, and whom they see: Company 1 is in the north, Company 2 is not. */
+/** The writers, and the entities that they see: Company 1 is in the north, Company 2 is not. */
 const writers = [
   { name: 'poor', privileges: ['north'], sees: ({ salary }: Person) => (salary ?? 100) < 100 },
   { name: 'ann', privileges: ['north'], sees: ({ employer }: Person) => employer === 1 },
@@ -47,13 +47,13 @@ const turns = fc.array(fc.tuple(fc.constantFrom(0, 1, 2, 3), acts), {
   maxLength: 25,
 });
 
-/** Her employee has a boss whom ann does not see, and it must not be told who that is. */
+/** Her employee has a boss who is hidden from ann, and must not be revealed. */
 const hiddenBossRepeated: [number, Act][] = [
   [1, { kind: 'update', who: 4, isStale: false, salary: undefined, boss: 2 }],
 ];
 
-describe.each([false, true])('writes of sessions that see less, with events: %s', (hasEvents) => {
-  it('change what they see, and nothing else', { timeout: 600_000 }, async () => {
+describe.each([false, true])('Writes of restricted sessions, with events: %s', (hasEvents) => {
+  it('change only what the sessions see', { timeout: 600_000 }, async () => {
     const property = fc.asyncProperty(turns, async (list) => {
       const app = await restrictedServer({}, hasEvents);
       try {
@@ -71,7 +71,7 @@ interface Rows {
   new: (values: object) => { save(): Promise<void>; readonly ID: number };
 }
 
-/** The server, and what it should hold. */
+/** The server, and its expected data. */
 class World {
   readonly #people = new Map<number, Person>();
   #last = 0;
@@ -140,7 +140,7 @@ class World {
         else if (!isKnown) expect(status, what).toBe(422);
         else {
           expect(status, what).toBe(200);
-          // A relation that is null since its entity is hidden stays.
+          // A relation that is null because its entity is hidden stays.
           const isKept = boss === null && seen(person.boss) === undefined;
           const next = {
             salary: salary === undefined ? person.salary : salary,
@@ -192,7 +192,7 @@ class World {
     return response.json<{ __ENTITIES: [{ ID: number }] }>().__ENTITIES[0].ID;
   }
 
-  /** Everything is as it should be, and each sees its part of it. */
+  /** All data is as expected, and each session sees its part. */
   async #compare(what: string): Promise<void> {
     const all = this.clients.at(-1) as Client;
     const held = await all.get('/rest/Employee?$top=1000');

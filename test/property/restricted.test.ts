@@ -29,18 +29,18 @@ const requestsPerSession = Number(process.env['PROPERTY_REQUESTS'] ?? 40);
 const sessionsPerModel = 5;
 const onlySeed = process.env['PROPERTY_SEED'];
 
-/** What the emitted classes return, by the name of their dataclass. */
+/** The restrictions that the emitted classes return, by the name of their dataclass. */
 const returned: Record<string, unknown> = {};
 let hidden = 0;
 Object.assign(globalThis, { restrictionsOfTests: returned });
 
-/** Of a kind of database: that of a server costs more to make. */
+/** By database system: databases of PostgreSQL are more expensive to create. */
 const share = { sqlite: 1, postgres: 1 / 3 } as const;
 
 describeDatabases(
-  'a server that restricts, compared with one that has nothing else',
+  'A server with restrict, compared with one that has only the visible entities,',
   (databases) => {
-    it('answers every read alike', { timeout: 3_600_000 }, async () => {
+    it('answers every read in the same way', { timeout: 3_600_000 }, async () => {
       const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
       hidden = 0;
       const compare = (seed: number): Promise<void> => compareOneModel(databases, seed);
@@ -112,7 +112,7 @@ export class ${written.dataclass} extends ${base.dataclass} {
   );
 }
 
-/** Requests of one session, whose restrictions are drawn anew. */
+/** Requests of one session with new random restrictions. */
 async function compareSession(
   app: FastifyInstance,
   store: Store,

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const outcomes = { created: 0, changed: 0, unchanged: 0, refused: 0 };
 
-it('saves do what an evaluation in memory does', { timeout: 3_600_000 }, async () => {
+it('Saves have the results of an evaluation in memory', { timeout: 3_600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.noShrink(fc.integer()), async (seed) => {
       database.exec(`delete from "Member"; delete from sqlite_sequence`);
@@ -47,7 +47,7 @@ it('saves do what an evaluation in memory does', { timeout: 3_600_000 }, async (
     }),
     { numRuns: sequences },
   );
-  // Each happens often, or the bodies are not what they are meant to be.
+  // Each must happen often, otherwise the random bodies are unsuitable.
   const all = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(all / 50);
 });
@@ -134,7 +134,7 @@ class Sequence {
     expect(answer.__STATUS, what).toMatchObject({ success: false, status });
     expect(sorted(answer), what).toEqual([...codes].sort());
     expect(answer['uri'], what).toBeUndefined();
-    // Of what an earlier entity of the same body did, nothing is left where the body is undone.
+    // If the body is rolled back, the effects of earlier entities of the body are undone, too.
     const current = existing === undefined ? undefined : this.#members.get(existing);
     if (mode === 'update') {
       expect(answer.__KEY, what).toBe(existing === undefined ? undefined : String(existing));

@@ -23,7 +23,7 @@ import { type Tree, trees } from './selections/tree.js';
 const datastores = Number(process.env['PROPERTY_MODELS'] ?? 6);
 const treesPerDatastore = 60;
 
-/** The selections of trees; a tree that stands in another one twice is one selection there. */
+/** The selections of trees; a tree that occurs twice in another one is one selection there. */
 class Built {
   readonly #employees = new Map<Tree, EmployeeSelection>();
   readonly #companies = new Map<Tree, CompanySelection>();
@@ -92,7 +92,7 @@ class Built {
   }
 }
 
-describe('a selection made of others', () => {
+describe('A selection that is combined from others', () => {
   let served: ServedSelections;
 
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe('a selection made of others', () => {
   });
   afterAll(() => served.app.close());
 
-  it('is what its parts mean, in their order, read by one statement each time', async () => {
+  it('has the entities of its parts, in their order, and is read by one statement each time', async () => {
     const { ds, app, statements } = served;
     await fc.assert(
       fc.asyncProperty(staffs, fc.integer(), async (staff, seed) => {

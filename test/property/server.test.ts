@@ -31,11 +31,11 @@ const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 200);
 /** `PROPERTY_SEED=<counterexample>` runs one model again. */
 const onlySeed = process.env['PROPERTY_SEED'];
 
-/** Of a kind of database: that of a server costs more to make. */
+/** By database system: databases of PostgreSQL are more expensive to create. */
 const share = { sqlite: 1, postgres: 1 / 3 } as const;
 
-describeDatabases('a generated server, compared with a model of it in memory', (databases) => {
-  it('answers every read alike', { timeout: 3_600_000 }, async () => {
+describeDatabases('A generated server, compared with an evaluation in memory,', (databases) => {
+  it('answers every read in the same way', { timeout: 3_600_000 }, async () => {
     const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
     const compare = (seed: number): Promise<void> => compareOneModel(databases, seed);
     await fc.assert(fc.asyncProperty(fc.noShrink(seeds), compare), {
@@ -50,7 +50,7 @@ async function compareOneModel({ driver, create }: TestDatabases, seed: number):
   // Under a name of its own: another test may draw the same model, and remove its server.
   const named = { ...model, name: 'server', databases: [driver] };
   const store = new Store({ model: named, computes });
-  // A model whose expressions have no form for the database is one that the generator refuses.
+  // The generator refuses a model whose expressions the database cannot compute.
   fc.pre(driver === 'sqlite' || isPortable(store.model));
   const { url: databaseUrl, drop } = await create();
   const whole = opened(store.model);
@@ -97,7 +97,7 @@ function asked(store: Store): fc.Arbitrary<Asked> {
   );
 }
 
-/** A request, and what its answer should be. */
+/** A request, and its expected answer. */
 interface Asked {
   readonly url: string;
   readonly expected: () => unknown;
@@ -120,7 +120,7 @@ function aggregateOf(store: Store, request: AggregateRequest): Asked {
   };
 }
 
-/** One request; as a text it is its address, which is all that a failure needs to show. */
+/** One request; its text is its address, which is enough to describe a failure. */
 class Read {
   constructor(
     private readonly app: FastifyInstance,

@@ -83,8 +83,8 @@ function keysOf({ __ENTITIES: entities }: Page): string[] {
   return entities.map((each) => each.__KEY);
 }
 
-describe('pages of a query', () => {
-  it('give every entity exactly once, in one order, however long they are', async () => {
+describe('The pages of a query', () => {
+  it('contain every entity exactly once, in one order, whatever the page size', async () => {
     await fc.assert(
       fc.asyncProperty(addresses, fc.integer({ min: 1, max: 50 }), async (address, size) => {
         const { page: whole } = await page(`${address}&$top=1000`);
@@ -103,7 +103,7 @@ describe('pages of a query', () => {
     );
   });
 
-  it('are the same bytes when they are read again', async () => {
+  it('are byte-identical when they are read again', async () => {
     const pages = fc.tuple(addresses, fc.nat(40), fc.nat(40));
     await fc.assert(
       fc.asyncProperty(pages, async ([address, skip, top]) => {
@@ -115,7 +115,7 @@ describe('pages of a query', () => {
     );
   });
 
-  it('hold the same entities with a filter as without it, as far as it lets them through', async () => {
+  it('contain with a filter the matching entities of those without it', async () => {
     await fc.assert(
       fc.asyncProperty(base, filter, async (address, condition) => {
         fc.pre(condition !== '');
@@ -130,7 +130,7 @@ describe('pages of a query', () => {
   });
 });
 
-describe('a reversed order', () => {
+describe('A reversed order', () => {
   it('keeps ties in the order of their keys', async () => {
     const { page: up } = await page('/rest/Employee?$orderby=city&$top=1000&$attributes=city');
     const { page: down } = await page(

@@ -8,7 +8,7 @@ import type { TextRules } from './memory/text-match.js';
 
 const runs = Number(process.env['PROPERTY_TEXTS'] ?? 300);
 
-/** Characters that are letters, stand beside them, belong to them, or mean something in a pattern. */
+/** Letters, characters next to them, combining marks, and characters with a meaning in patterns. */
 const pieces = [
   ...['a', 'A', 'b', 'a', 'b', ' ', '-', '_', '1', '\u0332', '\u0301', 'é', 'ß', 'İ', 'σ', 'ς'],
   ...['@', '*', '@', '*', '%', '\\', "'", '"', '?', '[', '😀', '\u{10ffff}', '\0', '\u093f', 'ह'],
@@ -29,7 +29,7 @@ const models = [
   { accentInsensitive: true, wildcard: true },
 ];
 
-describe.each(models)('comparisons of texts with %o', ({ accentInsensitive, wildcard }) => {
+describe.each(models)('Comparisons of texts with %o', ({ accentInsensitive, wildcard }) => {
   const rules: TextRules = { fold: accentInsensitive ? foldedWithoutAccents : folded, wildcard };
   let app: FastifyInstance;
   beforeAll(async () => {

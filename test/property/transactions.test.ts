@@ -20,7 +20,7 @@ interface Part {
   readonly fails: boolean;
 }
 
-/** What one request does: transactions, and reads outside of them. */
+/** The actions of one request: transactions, and reads outside of them. */
 type Script = readonly (Part | 'read')[];
 
 const key = fc.integer({ min: 1, max: 4 });
@@ -50,14 +50,17 @@ const script: fc.Arbitrary<Script> = fc.array(
 
 class Undone extends Error {}
 
-/** What a transaction, or a part of one, should see. */
+/** The data that a transaction, or a part of one, should see. */
 class Expected {
   constructor(public world: World) {}
 }
 
-/** Runs scripts at the same time, and holds all that they see against what transactions one after the other would show. */
+/**
+ * Runs scripts at the same time, and compares everything that they see with transactions that run
+ * one after the other.
+ */
 class Run {
-  /** What was stored, at each time. */
+  /** The stored data at each time. */
   readonly history: World[] = [new Map()];
 
   constructor(private readonly ds: DataStore) {}
@@ -71,7 +74,7 @@ class Run {
 
   async #transaction({ steps, fails }: Part): Promise<void> {
     const work = this.ds.transaction(async () => {
-      // Transactions run one after the other: nobody changes what is stored before this one ends.
+      // Transactions run one after the other: the stored data does not change before this one ends.
       const expected = new Expected(this.#stored());
       await this.#steps(steps, expected);
       if (fails) throw new Undone();
@@ -127,7 +130,7 @@ class Run {
     if (!isTaken) expected.world = new Map(expected.world).set(ID, inCity);
   }
 
-  /** @param toCity nothing deletes it */
+  /** @param toCity nothing deletes the entity */
   async #change(ID: number, toCity: string | undefined, expected: Expected): Promise<void> {
     const company = await this.ds.Company.get(ID);
     expect(company?.city).toBe(expected.world.get(ID));
@@ -145,7 +148,7 @@ class Run {
   }
 
   async #readOutside(): Promise<void> {
-    // What is about to be stored when the read begins is in the history already.
+    // Data that is being stored when the read begins is in the history already.
     const from = Math.max(0, this.history.length - 2);
     const seen = await this.#read();
     expect(this.history.slice(from)).toContainEqual(seen);
@@ -178,8 +181,8 @@ async function survive(work: Promise<void>, fails: boolean): Promise<void> {
   }
 }
 
-describe.each(places)('transactions at the same time, on a database in a %s', (place) => {
-  it('are as if one ran after the other', async () => {
+describe.each(places)('Transactions at the same time, on a database in a %s,', (place) => {
+  it('have the result of running one after the other', async () => {
     const server = await staffServer(place);
     const { ds } = server;
     try {

@@ -7,8 +7,8 @@ import { Random } from './model/random.js';
 import { randomModel, type RandomModel } from './model/random-model.js';
 import { yamlOf } from './model/yaml.js';
 
-describe('the file of a random model', () => {
-  it('is checked and becomes the model again, aliases of aliases followed to their ends', () => {
+describe('The file of a random model', () => {
+  it('is checked and becomes the model again, with aliases of aliases resolved', () => {
     fc.assert(
       fc.property(fc.noShrink(fc.integer()), (seed) => {
         const random = randomModel(new Random(seed));

@@ -9,8 +9,8 @@ import type { JsonSchema } from '../../generator/source/schema/json-schema.js';
 const complete = readFileSync(new URL('../check/models/complete.yaml', import.meta.url), 'utf8');
 const ajv = new Ajv({ allErrors: true, strict: false });
 
-describe('the published schema', () => {
-  it('is a schema of draft 07 and plain JSON', () => {
+describe('The published JSON Schema', () => {
+  it('is plain JSON and valid by draft 07', () => {
     expect(ajv.validateSchema(modelSchema)).toBe(true);
     expect(JSON.parse(JSON.stringify(modelSchema))).toEqual(modelSchema);
   });
@@ -20,7 +20,7 @@ describe('the published schema', () => {
     expect([validate(parse(complete)), validate.errors]).toEqual([true, null]);
   });
 
-  it('refuses slips of every kind of attribute', () => {
+  it('refuses mistakes in every kind of attribute', () => {
     const validate = ajv.compile(modelSchema);
     for (const attribute of [
       'strng',

@@ -7,11 +7,11 @@ import { child, entry } from '../../generator/source/tree.js';
 function read(text: string): unknown {
   const { root, problems } = readTree('m.yaml', text);
   expect(problems).toEqual([]);
-  // Mappings have no prototype, which equality would mind.
+  // Mappings have no prototype, which toEqual would report.
   return root === undefined ? undefined : JSON.parse(JSON.stringify(plainValue(root)));
 }
 
-describe('values', () => {
+describe('The values of a model file', () => {
   const table: readonly (readonly [string, string, unknown])[] = [
     ['YAML', 'a: 1\nb: [x, true, null, 1.5]\n', { a: 1, b: ['x', true, null, 1.5] }],
     ['JSON with tabs', '{\n\t"a": {\n\t\t"b": 2\n\t}\n}', { a: { b: 2 } }],
@@ -47,18 +47,18 @@ describe('values', () => {
     });
   }
 
-  it('keeps __proto__ an ordinary key', () => {
+  it('include __proto__ as an ordinary key', () => {
     const { root } = readTree('m.yaml', '__proto__: { polluted: true }');
     expect(root && Object.keys(plainValue(root) as object)).toEqual(['__proto__']);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 });
 
-describe('places', () => {
+describe('The places in a model file', () => {
   const text = 'a:\r\n  b: [x, "long text"]\n\tü: 1'.replace('\t', '');
   const { root } = readTree('m.yaml', text);
 
-  it('are told for keys and values', () => {
+  it('are known for keys and values', () => {
     const found = entry(child(root, 'a'), 'b');
     expect(text.slice(found?.key.start, found?.key.end)).toBe('b');
     expect(text.slice(found?.value.start, found?.value.end)).toBe('[x, "long text"]');
@@ -76,7 +76,7 @@ describe('places', () => {
     expect([found?.start, found?.path]).toEqual([11, 'c.b']);
   });
 
-  it('are lines and columns for people', () => {
+  it('are lines and columns that count from 1', () => {
     const starts = lineStarts('ab\n\tc\r\n\n😀d');
     const table = [
       [0, 1, 1],

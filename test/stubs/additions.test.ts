@@ -15,7 +15,7 @@ const rename = 'rename: { params: { to: string, like: Company.selection }, retur
 const before = companyModel({ entity: hire });
 const after = companyModel({ entity: `${hire}, ${rename}` });
 
-/** The file after `rename` was added, checked to hold all that it held. */
+/** The file after adding `rename`, with a check that nothing was removed. */
 async function added(text: string, others: Texts = {}, file = path): Promise<string> {
   const files: Texts = { [path]: text, ...others };
   const plan = await review(after, files, before);
@@ -29,8 +29,8 @@ async function added(text: string, others: Texts = {}, file = path): Promise<str
   return changed[file] ?? '';
 }
 
-describe('what a first run wrote', () => {
-  it('is left alone by the next one', async () => {
+describe('A class file of the first run', () => {
+  it('is not changed by the next run', async () => {
     for (const model of [before, after]) {
       const plan = await review(model, firstFiles(model));
       expect(plan.edits).toEqual([]);
@@ -38,7 +38,7 @@ describe('what a first run wrote', () => {
     }
   });
 
-  it('gets a function that the model gets', async () => {
+  it('gets a function that is added to the model', async () => {
     expect(await added(firstFiles(before)[path] ?? '')).toBe(
       `import { CompanyEntityBase, notWritten, type CompanySelection } from '../generated/api.js';
 
@@ -56,8 +56,8 @@ export class CompanyEntity extends CompanyEntityBase {
   });
 });
 
-describe('a class as users write it', () => {
-  it('keeps renamed imports, decorators, comments, members of its own and what stands around it', async () => {
+describe('A class as users write it', () => {
+  it('keeps renamed imports, decorators, comments, own members and the code around it', async () => {
     expect(
       await added(`// © us
 import { CompanyEntityBase as Base, notWritten as todo } from "../generated/api.js"; // the API
@@ -97,7 +97,7 @@ function sealed(_: unknown, __: unknown): void {}
 `);
   });
 
-  it('keeps its line ends and tabs', async () => {
+  it('keeps its line endings and tabs', async () => {
     const text = `import {
 	CompanyEntityBase,
 	notWritten,
@@ -130,7 +130,7 @@ export class CompanyEntity extends CompanyEntityBase {
     );
   });
 
-  it('on one line, without imports that could be used, behind a line for the shell', async () => {
+  it('may be on one line, without imports, after a line for the shell', async () => {
     expect(
       await added(`#!/usr/bin/env node
 import * as api from '../generated/api.js'
@@ -145,7 +145,7 @@ import * as api from '../generated/api.js'
   }`);
   });
 
-  it('has other things under the names of the API', async () => {
+  it('may use the names of the API for other things', async () => {
     const text = `import { CompanyEntityBase } from '../generated/api.js';
 const notWritten = 1, [CompanySelection] = [2];
 export class CompanyEntity extends CompanyEntityBase {
@@ -160,11 +160,11 @@ export class CompanyEntity extends CompanyEntityBase {
     throw notWritten2(`);
   });
 
-  it('is empty', async () => {
+  it('may be empty', async () => {
     const files = { [path]: `export class CompanyEntity extends (null as never) {}` };
-    // What is behind an expression cannot be seen.
+    // The class that an expression returns is unknown.
     expect(told(await review(before, files))).toEqual([
-      'stub/not-added server/src/classes/CompanyEntity.ts:1 CompanyEntity lacks hire, unless the class that it extends has it, which cannot be seen. Nothing is added.',
+      'stub/not-added server/src/classes/CompanyEntity.ts:1 CompanyEntity lacks hire, unless it inherits it from a class that drs-gen cannot read. Nothing is added.',
     ]);
     const plan = await review(before, {
       [path]: `import { CompanyEntityBase } from '../generated/api.js';\nexport class CompanyEntity extends CompanyEntityBase {}\n`,
@@ -179,7 +179,7 @@ export class CompanyEntity extends CompanyEntityBase {
 `);
   });
 
-  it('ends with a property that would swallow what follows', async () => {
+  it('may end with a property without a semicolon', async () => {
     const model = companyModel({ entity: '"x²": { returns: void }' });
     const plan = await review(model, {
       [path]: `import { CompanyEntityBase } from '../generated/api.js'
@@ -194,13 +194,13 @@ export class CompanyEntity extends CompanyEntityBase {
   });
 });
 
-describe('a class that stands elsewhere', () => {
+describe('A class in another file', () => {
   const body = `{
   hire(person: CompanyEntity): Promise<CompanyEntity> { return Promise.resolve(person); }
 }
 `;
 
-  it('is exported from another file', async () => {
+  it('may be exported from there', async () => {
     const elsewhere = 'src/classes/company/impl.ts';
     const text = `import { CompanyEntityBase } from '../../generated/api.js';
 import { type CompanyEntity } from '../CompanyEntity.js';
@@ -225,7 +225,7 @@ export class Impl extends CompanyEntityBase ${body}`;
       `import { Impl as C } from './other.js';\nexport { C as CompanyEntity };\n`,
       'Impl',
     ],
-  ])('is passed on by %s', async (_, text, name) => {
+  ])('may be re-exported by %s', async (_, text, name) => {
     const other = 'src/classes/other.ts';
     const code = `import { CompanyEntityBase } from '../generated/api.js';
 export class ${name} extends CompanyEntityBase {
@@ -235,7 +235,7 @@ export class ${name} extends CompanyEntityBase {
     expect(await added(text, { [other]: code }, other)).toContain('rename(to: string');
   });
 
-  it('is held by a constant', async () => {
+  it('may be the value of a constant', async () => {
     expect(
       await added(`import * as api from '../generated/api.js';
 export const CompanyEntity = class extends api.CompanyEntityBase {
@@ -245,7 +245,7 @@ export const CompanyEntity = class extends api.CompanyEntityBase {
     ).toContain(`  rename(to: string, like: api.CompanySelection): Promise<void> {`);
   });
 
-  it('has functions from a class of the user’s that it extends', async () => {
+  it('may inherit functions from a class of the user', async () => {
     const files = {
       [path]: `import { Common } from './common.js';
 export class CompanyEntity extends Common {}

@@ -35,7 +35,7 @@ function textReader(files: Texts): ReadUserText {
   };
 }
 
-/** Compares users' files with a model, and with what the model was before. */
+/** Compares users' files with a model, and with the former model. */
 export function review(model: string, files: Texts, before = model): Promise<StubPlan> {
   return planStubs({
     classes: classesOf(model),
@@ -81,7 +81,7 @@ export function told({ problems, sources }: StubPlan): readonly string[] {
   });
 }
 
-/** Whether a text holds all of another one, in its order: something was put in, and nothing taken out. */
+/** Whether a text contains all of another one in the same order: only insertions, no removals. */
 export function isAddition(before: string, after: string): boolean {
   let at = 0;
   for (const character of after) if (character === before[at]) at += 1;

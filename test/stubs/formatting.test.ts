@@ -47,7 +47,7 @@ const file = fc
     return windows ? text.replaceAll('\n', '\r\n') : text;
   });
 
-it('adds to classes of any format, and takes nothing away', async () => {
+it('An addition to a class of any format removes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(file, async (text) => {
       // Members that lack a semicolon may run into each other.
@@ -61,7 +61,8 @@ it('adds to classes of any format, and takes nothing away', async () => {
       expect(isAddition(text, edited)).toBe(true);
       if (text.includes('\r\n')) expect(edited.replaceAll('\r\n', '')).not.toContain('\n');
       else expect(edited).not.toContain('\r');
-      // What was added is found again, with the signatures of the model, and nothing else is missing.
+      // The added members are found again, with the signatures of the model, and no others are
+      // missing.
       const again = await review(after, changed);
       expect([again.edits, told(again)]).toEqual([[], []]);
       expect(edited).toMatch(/^\ufeff|^#!|^/);

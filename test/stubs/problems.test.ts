@@ -14,7 +14,7 @@ const declared =
   'f: { params: { a: string, b: { type: "Company.selection[]", optional: true } }, returns: Company.selection }';
 const model = companyModel({ entity: declared });
 
-describe('a function with another signature', () => {
+describe('A function with another signature', () => {
   it.each([
     ['as declared', 'f(a: string, b?: Companies[]): Promise<Companies> {}'],
     ['not told', 'f(a, b) { return this.staff; }'],
@@ -24,7 +24,7 @@ describe('a function with another signature', () => {
     ['a property', 'f = (a: string, b?: Companies[]): Companies => this.staff;'],
     ['all parameters in one', 'f(...all: unknown[]): Companies {}'],
     ['overloads', 'f(a: number): void;\n f(a: string): Companies;\n f(a: unknown): never {}'],
-  ])('is let pass: %s', async (_, member) => {
+  ])('is accepted: %s', async (_, member) => {
     expect(told(await review(model, entityClass(member)))).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe('a function with another signature', () => {
     ['one that may be left out', 'f(a: string, b: Companies[]): Companies {}'],
     ['a property', 'f = (a: string): Companies => this.staff;'],
     ['an accessor', 'get f(): string { return "" }'],
-  ])('is told with both places: %s', async (_, member) => {
+  ])('is reported with both places: %s', async (_, member) => {
     const plan = await review(model, entityClass(`  // Mine.\n  ${member}`));
     expect(plan.edits).toEqual([]);
     expect(told(plan)).toEqual([
@@ -52,7 +52,7 @@ describe('a function with another signature', () => {
     expect(entityClass(`  // Mine.\n  ${member}`)[path]?.slice(start, end)).toBe(written);
   });
 
-  it('tells JSON from other values', async () => {
+  it('is reported if only one side is JSON', async () => {
     const json = companyModel({ entity: 'f: { params: { a: object, b: vector, c: date } }' });
     const good = entityClass('f(a: JsonObject, b: readonly number[], c: Date): unknown {}');
     expect(told(await review(json, good))).toEqual([]);
@@ -61,13 +61,13 @@ describe('a function with another signature', () => {
   });
 });
 
-describe('events and accessors', () => {
+describe('Events and accessors', () => {
   const text = companyModel({
     fullName: '[get, set, query, orderBy]',
     rest: '    events: [saving, afterDrop]\n    restrict: true',
   });
 
-  it('may ignore what they are given, and are added where they lack', async () => {
+  it('may ignore their parameters, and are added if they are missing', async () => {
     const plan = await review(text, {
       [path]: `${api}export class CompanyEntity extends CompanyEntityBase {
   async saving() {}
@@ -102,7 +102,7 @@ export class Company extends CompanyBase {
     ]);
   });
 
-  it('is a method where an accessor is wanted', async () => {
+  it('are reported if a method stands in the place of an accessor', async () => {
     const plan = await review(text, entityClass('saving() {} afterDrop() {} fullName() {}'));
     expect(told(plan).filter((each) => each.includes('signature'))).toEqual([
       'stub/signature server/src/classes/CompanyEntity.ts:3 CompanyEntity.fullName is not what the model declares at model.yaml at dataclasses.Company.attributes.fullName: an accessor of fullName.',
@@ -110,27 +110,27 @@ export class Company extends CompanyBase {
   });
 });
 
-describe('what the model does not ask for any more', () => {
+describe('A member that the model no longer declares', () => {
   const before = companyModel({ entity: 'f: {}, g: {}', dataclass: 'd: {}' });
 
-  it('is told and stays', async () => {
+  it('is reported and kept', async () => {
     const files = firstFiles(before);
     const plan = await review(companyModel({ entity: 'g: {}' }), files, before);
     expect(plan.edits).toEqual([]);
     expect(told(plan)).toEqual([
-      'stub/unused-class server/src/classes/Company.ts:3 The model asks for nothing in the class Company any more, so the server does not use it.',
-      'stub/removed server/src/classes/CompanyEntity.ts:4 The model does not ask for CompanyEntity.f any more. It stays, as a method of your own.',
+      'stub/unused-class server/src/classes/Company.ts:3 The model no longer declares anything in the class Company, so the server does not use it.',
+      'stub/removed server/src/classes/CompanyEntity.ts:4 The model no longer declares CompanyEntity.f. It stays as a method of your own.',
     ]);
   });
 
-  it('is not told of what the user has beside', async () => {
+  it('is not reported if the user wrote it for another purpose', async () => {
     const files = entityClass('f(): unknown { return 1; }\n help() {}');
     const wanted = companyModel({ entity: 'f: {}' });
     expect(told(await review(wanted, files))).toEqual([]);
   });
 });
 
-describe('a file that cannot be used', () => {
+describe('A file that cannot be used', () => {
   const wanted = companyModel({ entity: 'f: {}', dataclass: 'd: {}' });
 
   it.each([
@@ -142,7 +142,7 @@ describe('a file that cannot be used', () => {
     ['a circle', `export * from './CompanyEntity.js';\n`],
     ['a package', `export { CompanyEntity } from 'somewhere';\n`],
     ['nothing', ''],
-  ])('is told and left alone: %s', async (_, text) => {
+  ])('is reported and not changed: %s', async (_, text) => {
     const plan = await review(companyModel({ entity: 'f: {}' }), { [path]: text });
     expect(plan.edits).toEqual([]);
     expect(told(plan)).toEqual([
@@ -150,7 +150,7 @@ describe('a file that cannot be used', () => {
     ]);
   });
 
-  it('is no TypeScript: an error at its place', async () => {
+  it('is reported with its place if it is not valid TypeScript', async () => {
     const plan = await review(wanted, {
       ...firstFiles(companyModel({ dataclass: 'e: {}' })),
       [path]: `${api}\nexport class CompanyEntity extends CompanyEntityBase {\n  f( {\n}\n`,
@@ -161,7 +161,7 @@ describe('a file that cannot be used', () => {
     );
   });
 
-  it('leads to one that is no TypeScript', async () => {
+  it('is reported if a file that it imports is not valid TypeScript', async () => {
     const plan = await review(wanted, {
       [path]: `export * from './other.js';\n`,
       'src/classes/other.ts': 'export class {{',

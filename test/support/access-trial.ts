@@ -25,7 +25,7 @@ interface StartTriedServer {
 
 /** The results of a server's access test. */
 export interface AccessTrial {
-  /** By the names of those who were tried. */
+  /** By the name of the tested role or privilege. */
   readonly deviations: Readonly<Record<string, readonly string[]>>;
   readonly unseeded: readonly string[];
 }

@@ -6,7 +6,7 @@ import type { Session } from '../../runtime/access/session.js';
  */
 export type Act = (ds: ActingDatastore) => unknown;
 
-/** The datastore of a server whose classes are not known to the test. */
+/** The datastore of a server whose classes the test does not know. */
 export interface ActingDatastore {
   readonly session: Session;
   transaction<T>(work: () => Promise<T>): Promise<T>;
@@ -16,10 +16,10 @@ export interface ActingDatastore {
 const acts = new Map<string, Act>();
 let count = 0;
 
-// Class code is a module of its own, so that it finds the work here.
+// Class code is a separate module, so it looks for the work here.
 (globalThis as Record<symbol, unknown>)[Symbol.for('drs test acts')] = acts;
 
-/** Remembers work, for the function `act`; it is done as often as it is called. */
+/** Registers the work of the function `act`, which runs with each call. */
 export function actNamed(act: Act): string {
   count += 1;
   const name = `act ${count}`;
@@ -27,7 +27,7 @@ export function actNamed(act: Act): string {
   return name;
 }
 
-/** The part of a model that it needs, in addition to the dataclasses. */
+/** The part of a model that this needs, in addition to the dataclasses. */
 export const actFunctions = `
 datastore:
   functions:
@@ -35,7 +35,7 @@ datastore:
     send: { exposed: true, params: { name: string }, returns: message }
 `;
 
-/** The class that does it. */
+/** The class with the function `act`. */
 export const actClass = {
   'src/classes/DataStore.ts': `
 import { DataStoreBase } from '../generated/api.js';

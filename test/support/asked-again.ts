@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
 
 /**
- * Asks for the same three times: a server has remembered by then what it made of the query string. The answers must be the
- * same.
+ * Sends the same request three times, so that the server uses its cache for the query string. The
+ * answers must be the same.
  */
 export async function askedAgain(
   app: FastifyInstance,

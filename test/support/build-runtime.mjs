@@ -1,5 +1,6 @@
-// Compiles the runtime to what servers carry: for each public entry a module, its types and its source map, all of it readable,
-// and `core`, which they share. Names say what is in a file, so that an upgrade is a small diff.
+// Compiles the runtime to the files of a server: a readable module with types and a source map for
+// each public entry, and `core`, which they share. Names say what is in a file, so that an upgrade
+// is a small diff.
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +13,13 @@ const runtime = join(root, 'runtime');
 const tsconfig = join(root, 'tsconfig.json');
 const banner = '// Part of the runtime of drs-gen, the same for every model. Edits here are lost.';
 
-/** What runs in a process of its own, by the name of its file. It is whole by itself: it starts quickly and takes little memory. */
+/**
+ * Programs that run in a separate process, by the name of their file. Each bundle is complete, so
+ * it starts quickly and needs little memory.
+ */
 const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' };
 
-/** How the paths of modules begin that stand in the file of the public entry of that name; the first that fits counts. */
+/** For each public entry, the beginnings of the paths of its modules. The first match counts. */
 const ownModules = {
   access: ['access/password'],
   class: ['class-code/', 'http/class-plugin'],
@@ -52,7 +56,7 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
       preserveEntrySignatures: 'allow-extension',
       plugins: [{ name: 'changed', load: (id) => texts.get(id) }],
       onLog: (level, log) => {
-        // A module that is asked for late comes with the file that asks for it.
+        // A module with a dynamic import is in the file that imports it.
         if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') {
           throw new Error(log.message);
         }
@@ -71,17 +75,18 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
       minify: false,
       minifyInternalExports: false,
       sourcemap: true,
-      // No files: debuggers show the sources that the map holds.
+      // These are not files: debuggers show the sources in the map.
       sourcemapPathTransform: (path, map) => `drs-gen:///${fromRoot(resolve(dirname(map), path))}`,
     });
     await bundled.close();
-    // What core imports of an entry's folder would move there: what hashes a password would load Fastify.
+    // A module that core imports from the folder of an entry would move there: the hash of a
+    // password would load Fastify.
     const core = output.find(({ fileName }) => fileName === 'core.js');
     const strangers = core?.moduleIds.filter((id) => chunkOf(id) !== 'core') ?? [];
     if (strangers.length > 0) {
       throw new Error(`What all entries share needs ${strangers.map(fromRoot).join(', ')}.`);
     }
-    // Every server has `http`, and not what it imports beside `core`.
+    // Every server has `http`, but not its other imports besides `core`.
     const http = output.find(({ fileName }) => fileName === 'http.js');
     const needed = http?.imports.filter((name) => name.endsWith('.js') && name !== 'core.js') ?? [];
     if (needed.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
@@ -112,7 +117,10 @@ export async function buildTypes(folder) {
   await rolled.close();
 }
 
-/** Name → file of what emitted code and users may import; those of types alone have no module. */
+/**
+ * Name → file of the modules that emitted code and users may import; entries with only types have
+ * no module.
+ */
 function publicEntries(kind) {
   const folder = join(runtime, 'public');
   const typesOnly = ['definition.ts'];
@@ -123,7 +131,10 @@ function publicEntries(kind) {
   );
 }
 
-/** The file that holds a module, without its extension; an entry without code of its own has a file that only names what it exports. */
+/**
+ * The file that contains a module, without its extension. An entry without code of its own has a
+ * file that only re-exports.
+ */
 function chunkOf(id) {
   const path = relative(runtime, id).split(sep).join('/');
   if (path.startsWith('..')) return null;

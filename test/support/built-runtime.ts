@@ -8,15 +8,18 @@ import { madeOnceLater } from './made-once.js';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const added = { inside: 'test/support/inside-runtime.ts' };
 
-/** Tells test processes where the runtime is. */
+/** The environment variable with the place of the runtime, for test processes. */
 const variable = 'DRS_GEN_RUNTIME';
 
-/** Vitest's global setup: servers that tests write carry the runtime as its sources are now, whatever was built before. */
+/**
+ * Global setup of Vitest: servers that tests write contain the runtime compiled from the present
+ * sources, independent of earlier builds.
+ */
 export async function setup(): Promise<void> {
   process.env[variable] = await runtimeOf({});
 }
 
-/** Folder of the compiled runtime, without its types, and with what tests look at inside of it. */
+/** The folder of the compiled runtime, without types, with the internals that tests read. */
 export function builtRuntime(): string {
   const folder = process.env[variable];
   if (folder === undefined)
@@ -24,7 +27,7 @@ export function builtRuntime(): string {
   return folder;
 }
 
-/** The same with its types, which take longer to make than most tests. */
+/** The same with types, which take longer to compile than most tests run. */
 export function typedRuntime(): Promise<string> {
   const runtime = builtRuntime();
   return madeOnceLater(`${runtime}-typed`, async (folder) => {
@@ -34,7 +37,7 @@ export function typedRuntime(): Promise<string> {
 }
 
 /**
- * A runtime with other texts in the place of some of its sources.
+ * A runtime in which some sources are replaced.
  * @param changed by their paths in `runtime/`
  */
 export function runtimeOf(changed: Readonly<Record<string, string>>): Promise<string> {

@@ -5,8 +5,10 @@ import { buildSync } from 'esbuild';
 import { madeOnce } from './made-once.js';
 
 /**
- * Compiles a server that `writeServer` has written, once for all tests that want it. Types are not looked at.
- * @returns a folder as that of the server is on a user's machine: `dist/` beside `runtime/` and `package.json`
+ * Compiles a server that `writeServer` has written, once for all tests that want it. Types are not
+ * checked.
+ * @returns a folder as that of the server is on a user's machine: `dist/` beside `runtime/` and
+ *   `package.json`
  */
 export function compiledServer(server: string): string {
   return madeOnce(join(server, 'program'), (folder) => {

@@ -12,14 +12,17 @@ import {
   type TestDatabase,
 } from './postgres.js';
 
-/** A kind of database that a test runs on. */
+/** A database system that a test runs on. */
 export interface TestDatabases {
   readonly driver: Model['databases'][number];
   /** An empty database. */
   readonly create: () => Promise<TestDatabase>;
-  /** Makes databases that begin alike: what `prepare` makes of an empty one is made once, and copied. */
+  /**
+   * Creates databases with the same content: `prepare` runs once on an empty one, which is then
+   * copied.
+   */
   readonly copies: (prepare: (url: string) => Promise<void>) => () => Promise<TestDatabase>;
-  /** Runs one statement beside the servers. */
+  /** Runs one statement outside of the servers. */
   readonly run: (url: string, sql: string) => Promise<readonly (readonly unknown[])[]>;
   /** Lists tables, columns, rules and indexes. */
   readonly schema: string;
@@ -81,7 +84,7 @@ const postgres: TestDatabases = {
     try {
       const query = { text: sql, rowMode: 'array' };
       const { rows, fields } = await client.query<unknown[]>(query);
-      // What SQLite gives.
+      // The same type as SQLite returns.
       return rows.map((row) =>
         row.map((each, at) =>
           fields[at]?.dataTypeID === bigint && each !== null ? Number(each) : each,
@@ -100,7 +103,7 @@ const postgres: TestDatabases = {
       join pg_class c on c.oid = indexrelid where relnamespace = 'public'::regnamespace order by 1, 2`,
 };
 
-/** `describe` once for each kind of database. */
+/** `describe` once for each database system. */
 export function describeDatabases(name: string, tests: (databases: TestDatabases) => void): void {
   describe(`${name}, on SQLite`, () => {
     tests(sqlite);

@@ -1,5 +1,6 @@
-// What the compiler leaves to do: the command is executable in a checkout too (npm sees to it where it installs), and the
-// JSON Schema of model files is there as a file, for editors and tools that take one. Then the runtime is compiled for servers.
+// The steps after the compiler: makes the command executable in a checkout (npm does so for
+// installed packages), writes the JSON Schema of model files as a file for editors and tools, and
+// compiles the runtime for servers.
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildRuntime, buildTypes } from './build-runtime.mjs';

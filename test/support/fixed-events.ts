@@ -7,7 +7,7 @@ function refusing(name: string, error: EventError): (entity: Row) => EventError 
   return (entity) => (entity['name'] === name ? error : undefined);
 }
 
-/** A server with three companies; their names, and those of new ones, say what their events do. */
+/** A server with three companies. The name of a company decides what its events do. */
 export async function fixedEvents(): Promise<EventedServer> {
   const server = await eventedServer('memory');
   await new EventedClient(server).create(

@@ -8,8 +8,8 @@ interface PlacementModule {
 }
 
 /**
- * Has the server in a folder run every read in another process that it would measure at all, however short it is.
- * @returns how often that happened, so far
+ * Makes the server in a folder offload every read whose time it measures, however short it is.
+ * @returns how many reads were offloaded so far
  */
 export async function forceReaders(server: string): Promise<() => number> {
   const { Placement } = (await importFrom(server, 'runtime/inside')) as PlacementModule;

@@ -1,2 +1,2 @@
-/** What tests look at inside of the compiled runtime; servers of users have no such file. */
+/** Internals of the compiled runtime that tests read; servers of users do not contain this file. */
 export { Placement } from '../../runtime/dialect/sqlite/readers/placement.js';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, unless it is there. Tests run side by side: it appears whole or not at all.
+ * Creates a folder unless it exists. Tests run in parallel, so it appears complete or not at all.
  * @returns the folder
  */
 export function madeOnce(folder: string, make: (staging: string) => void): string {
@@ -12,7 +12,7 @@ export function madeOnce(folder: string, make: (staging: string) => void): strin
   return inPlace(staging, folder);
 }
 
-/** The same for what takes a while. */
+/** The same for asynchronous work. */
 export async function madeOnceLater(
   folder: string,
   make: (staging: string) => Promise<void>,
@@ -25,7 +25,7 @@ export async function madeOnceLater(
 
 function emptyStaging(folder: string): string {
   const staging = `${folder}-${String(process.pid)}`;
-  // Of a process that had the same number, and was killed.
+  // It is from a killed process with the same process ID.
   rmSync(staging, { recursive: true, force: true });
   mkdirSync(dirname(staging), { recursive: true });
   return staging;

@@ -4,7 +4,7 @@ function notWritten(): never {
   throw new Error('This test runs no query.');
 }
 
-/** For definitions that no statement is written for. */
+/** For definitions without emitted queries. */
 export const noQueries: QueriesModule = {
   attributes: {},
   entities: notWritten,

@@ -6,21 +6,28 @@ import { describe } from 'vitest';
 import { installedPostgres } from './postgres/binaries.js';
 import { type Kept, keeperVariable } from './postgres/keeper.js';
 
-/** `postgres://…` of somebody's server whose user may create databases; for platforms that npm has no PostgreSQL for. */
+/**
+ * URL of an existing server whose user may create databases, for platforms without a PostgreSQL
+ * package on npm.
+ */
 const given = process.env['POSTGRES_TEST_URL'];
 
 /** Whether tests can have a PostgreSQL here. In CI they must. */
 export const hasPostgres = given !== undefined || installedPostgres() !== undefined;
 
-/** A database of its own on the PostgreSQL of this run. */
+/** A separate database on the PostgreSQL server of this run. */
 export interface TestDatabase {
   /** What to put into `DATABASE_URL`. */
   readonly url: string;
-  /** Cuts its connections, and removes it. Whatever is left goes with the run. */
+  /**
+   * Closes its connections and drops it. Databases that remain are removed at the end of the run.
+   */
   readonly drop: () => Promise<void>;
 }
 
-/** `describe` for what needs a PostgreSQL; where there is none the tests are skipped, but fail in CI. */
+/**
+ * `describe` for tests that need PostgreSQL. Without one the tests are skipped; in CI they fail.
+ */
 export function describePostgres(name: string, tests: () => void | Promise<void>): void {
   const isSkipped = !hasPostgres && process.env['CI'] === undefined;
   if (isSkipped) {
@@ -32,8 +39,8 @@ export function describePostgres(name: string, tests: () => void | Promise<void>
 }
 
 /**
- * A database of its own, within some ten milliseconds.
- * @param template what it is a copy of, which nobody may be connected to; empty unless given
+ * Creates a database, within about ten milliseconds.
+ * @param template the database to copy, without open connections; by default the database is empty
  */
 export async function postgresDatabase(template = 'template0'): Promise<TestDatabase> {
   const server = await (url ??= serverUrl());
@@ -48,9 +55,9 @@ export async function postgresDatabase(template = 'template0'): Promise<TestData
 }
 
 /**
- * Databases that begin alike: what one server makes of an empty one is made once, and copied.
- * @param prepare leaves no connection behind
- * @returns makes one; the next one is begun ahead, while the test is busy with this one
+ * Databases with the same content: the schema is created once, and copied.
+ * @param prepare must close its connections
+ * @returns a function that creates one; the next one is created ahead, while the test uses this one
  */
 export function postgresCopies(
   prepare: (url: string) => Promise<void>,
@@ -67,7 +74,7 @@ export function postgresCopies(
   return async () => {
     const database = await (next ?? copied());
     next = copied();
-    // Whoever takes it hears of it.
+    // The caller who awaits it gets the error.
     next.catch(() => undefined);
     return database;
   };
@@ -99,7 +106,7 @@ async function administrate(server: string, statement: string): Promise<void> {
   }
 }
 
-/** PostgreSQL waits five seconds for connections to a database to be gone, which slow machines exceed. */
+/** PostgreSQL waits five seconds for connections to close, which is too short on slow machines. */
 async function repeated(run: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

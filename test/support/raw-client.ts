@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 
-/** One answer, as it came. */
+/** One answer, as received. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: string;
   readonly body: string;
 }
 
-/** A connection to which bytes are written one by one, and that reports every answer. */
+/** A connection that sends bytes as they are, and reports every answer. */
 export class RawClient {
   readonly socket: Socket;
   readonly closed: Promise<void>;

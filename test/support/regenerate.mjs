@@ -1,6 +1,7 @@
-// Generates the examples and the golden cases anew. With --check nothing is written, and a difference ends with 1.
-// A golden case is a folder with a model, `case.json` (`{ "args": [...], "exit": 0 }`), and what is expected of the run:
-// `expected/` and `stderr.txt`, both without the runtime, which is compiled.
+// Generates the examples and the golden cases again. With --check it writes nothing, and ends with
+// 1 if there is a difference. A golden case is a folder with a model, `case.json` (`{ "args":
+// [...], "exit": 0 }`), and what is expected of the run: `expected/` and `stderr.txt`, both without
+// the runtime, which is compiled.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -46,7 +47,8 @@ function drsGen(cwd, args) {
 function regenerateExample(name) {
   const folder = join('examples', name);
   const fresh = mkdtempSync(join(tmpdir(), 'drs-gen-'));
-  // Class code of an example is written by hand; what the generator would add to it is a difference.
+  // Class code of an example is written by hand. An addition by the generator counts as a
+  // difference.
   const classes = join(root, folder, 'server/src/classes');
   if (existsSync(classes)) cpSync(classes, join(fresh, 'src/classes'), { recursive: true });
   const { status, stderr } = drsGen(root, [join(folder, 'model.yaml'), '-o', fresh, '--force']);
@@ -68,7 +70,10 @@ function regenerateCase(name) {
   rmSync(work, { recursive: true });
 }
 
-/** A new file of the runtime changes no golden case: neither the trees nor the number of files that a run tells. */
+/**
+ * A new file of the runtime changes no golden case, neither the trees nor the printed number of
+ * files.
+ */
 function countedWithoutRuntime(stderr, server) {
   const runtime = join(server, 'runtime');
   if (!existsSync(runtime)) return stderr;
@@ -77,7 +82,7 @@ function countedWithoutRuntime(stderr, server) {
   return stderr.replace(/(?<=: )\d+(?= created$)/m, (created) => String(Number(created) - count));
 }
 
-/** Both ways: a file that is missing and one too many are differences alike. */
+/** In both directions: missing files and additional files are differences. */
 function compare(kept, fresh) {
   const wanted = filesBelow(fresh);
   for (const file of filesBelow(kept)) {
@@ -87,7 +92,7 @@ function compare(kept, fresh) {
   for (const file of wanted) compareText(join(kept, file), readFileSync(join(fresh, file), 'utf8'));
 }
 
-/** What is committed: not what was installed or built, nor the runtime. */
+/** Committed files only: no installed or built ones, and no runtime. */
 function filesBelow(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -4,7 +4,7 @@ import type { AppOptions } from '../../runtime/http/create-server.js';
 import { Client } from './cookies.js';
 import { serverOf } from './server.js';
 
-/** Anybody logs in, with the privileges and roles that stand in the password as JSON. */
+/** Every login succeeds, with the privileges and roles that the password contains as JSON. */
 const login = `
 export async function login(user: string, password: string) {
   return { userName: user, ...JSON.parse(password) };
@@ -13,7 +13,7 @@ export async function login(user: string, password: string) {
 
 /**
  * Generates the server of a model with roles, and starts it on an empty database in memory.
- * @param classes what its user has written, by path
+ * @param classes files of the user, by path
  */
 export function rolesServerOf(
   yaml: string | Model,

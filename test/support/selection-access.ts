@@ -12,13 +12,13 @@ import {
 } from '../../runtime/class/selection-state.js';
 import { treeRequest } from '../../runtime/class/selection-tree.js';
 
-/** The dataclass of a selection of class code; `undefined` for a value that is none. */
+/** The dataclass of a selection of class code; `undefined` for a value that is not a selection. */
 export function dataclassOfSelection(value: unknown): Dataclass | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   return findSelection(value)?.code.dataclass;
 }
 
-/** The keys of a selection, in its order: what an entity set keeps of it. */
+/** The keys of a selection, in its order, as an entity set stores them. */
 export function selectionKeys(selection: object): Pending<KeyList> {
   const state = selectionOf(selection);
   return readerOf(state).keys(nodeOf(state));
@@ -30,8 +30,10 @@ export function selectionOfKeys(code: DataclassCode, keys: KeyList): object {
 }
 
 /**
- * A selection as a request, to be answered as pages are (`readPage`), counted, or read for keys.
- * @param dataclass as the client's session sees it; what the selection itself names is what the code may read that asks
+ * A selection as a request, which can be answered as a page (`readPage`), counted, or read for
+ * keys.
+ * @param dataclass as the session of the client sees it; the selection itself may name what its
+ *   code may read
  */
 export function requestOfSelection(selection: object, dataclass?: Dataclass): SelectionRequest {
   const state = selectionOf(selection);

@@ -6,18 +6,21 @@ import { sqliteVectors } from '../../runtime/vectors/sqlite.js';
 import { postgresDatabase } from './postgres.js';
 import { isOnPostgres } from './server.js';
 
-/** What a server takes whose parts a test puts together, with the repository's own runtime in the place of the emitted one. */
+/**
+ * The parts of a server that a test assembles with the runtime of the repository instead of the
+ * emitted one.
+ */
 export interface TestServed {
   readonly databases: readonly ServedDatabase[];
   readonly databaseUrl: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** To be called when the server has ended. */
+  /** Call it after the end of the server. */
   readonly drop: () => Promise<void>;
 }
 
 /**
- * An empty database for such a server: SQLite, unless tests run on PostgreSQL.
- * @param load a module that was generated for the model, by its name
+ * Creates an empty database for such a server: SQLite, unless the tests run on PostgreSQL.
+ * @param load imports a generated module of the model by name
  */
 export async function servedDatabase(
   load: (name: string) => Promise<object>,

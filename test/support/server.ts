@@ -13,7 +13,7 @@ import { importFrom } from './compiled-server.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
 import { writeFiles } from './written-server.js';
 
-// What emitted servers declare, each with the type of its own.
+// The parts that emitted servers declare, each with its own type.
 declare module 'fastify' {
   interface FastifyInstance {
     readonly datastore: object;
@@ -25,7 +25,10 @@ declare module 'fastify' {
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** `TEST_DATABASE=postgres` has the servers of tests run on PostgreSQL, but for those that name a database themselves. */
+/**
+ * With `TEST_DATABASE=postgres` the servers of tests run on PostgreSQL, except those with a
+ * database of their own.
+ */
 export const isOnPostgres = process.env['TEST_DATABASE'] === 'postgres';
 
 const models = new Map<string, Model>();
@@ -47,7 +50,8 @@ export function modelOf(text: string): Model {
 const writtenServers = new WeakMap<Model, Map<string, string>>();
 
 /**
- * Writes the server of a model below the repository, so that it finds the repository's own packages.
+ * Writes the server of a model inside the repository, so that it finds the packages of the
+ * repository.
  * @param written files that a user has written, by their paths in the server
  * @param runtimeFolder see `built-runtime.ts`
  * @returns its folder; the same for the same files
@@ -91,7 +95,8 @@ interface GeneratedApp {
 }
 
 /**
- * Generates the server of a model and starts it in this process, on an empty database: in memory, unless tests run on another.
+ * Generates the server of a model and starts it in this process on an empty database, by default in
+ * memory.
  * @param written see {@link writeServer}
  */
 export async function serverOf(
@@ -117,15 +122,18 @@ async function onPostgres(
   const environment = { DATABASE_POOL: '3', ...options.environment };
   const app = buildApp({ ...options, databaseUrl: url, environment });
   await app.after();
-  // Hooks run in turn, the last one first: what is left open then is cut.
+  // Hooks run one after the other, the last one first. Connections that are still open are closed.
   app.addHook('onClose', drop);
   return app;
 }
 
-/** By the folders of servers that were started before. */
+/** By the folder of each server that was started before. */
 const copies = new Map<string, (() => Promise<TestDatabase>) | undefined>();
 
-/** A database without entities; from the second one of a server on, its tables are copied, which is quicker than to make them. */
+/**
+ * A database without entities. From the second one of a server on, its tables are copied, which is
+ * faster than creating them.
+ */
 function emptyDatabase(folder: string): Promise<TestDatabase> {
   if (!copies.has(folder)) {
     copies.set(folder, undefined);
@@ -147,10 +155,10 @@ async function createSchema(folder: string, url: string): Promise<void> {
   await executor.close();
 }
 
-/** As many as one body has at most, by default. */
+/** The default limit of entities in one body. */
 const batch = 1000;
 
-/** Creates entities and answers what the server made of them; a refused one fails the test. */
+/** Creates entities and returns the answers of the server; a refused one makes the test fail. */
 export async function create(
   app: FastifyInstance,
   dataclass: string,

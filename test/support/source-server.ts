@@ -21,8 +21,9 @@ export interface SourceModel {
 }
 
 /**
- * A server with the sources of the runtime, as `app.ts` puts one together with the compiled one: its classes are those of a test.
- * @param load a module that was generated for the model, by its name
+ * A server with the sources of the runtime, assembled like `app.ts` with the compiled one. Its
+ * classes are those of a test.
+ * @param load imports a generated module of the model by name
  * @param routed dataclasses that have routes
  */
 export async function sourceServer(

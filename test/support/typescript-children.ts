@@ -1,6 +1,7 @@
 /**
- * Tests of the runtime take it as TypeScript, which vite reads for them. Processes that it starts, for reads that have been slow
- * (on a busy machine any may be), are told how by the options of this one.
+ * Tests import the runtime as TypeScript, which Vite compiles. The reader processes that it starts
+ * for slow reads (any read may be slow on a busy machine) compile it by the Node options of this
+ * process.
  */
 const loader = new URL('typescript-loader.mjs', import.meta.url).href;
 if (!process.execArgv.includes(loader)) process.execArgv.push('--import', loader);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
 
-/** A module is imported as `.js` and may be there as `.ts`. */
+/** A module is imported as `.js`, and its file may end with `.ts`. */
 export async function resolve(specifier, context, next) {
   try {
     return await next(specifier, context);

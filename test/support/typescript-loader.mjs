@@ -1,4 +1,4 @@
-// Has Node run TypeScript, as the loaders do that people start servers with: `node --import <this>`.
+// Makes Node run TypeScript, like the loaders that people use for servers: `node --import <this>`.
 import { register } from 'node:module';
 
 register('./typescript-hooks.mjs', import.meta.url);

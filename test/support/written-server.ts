@@ -12,8 +12,8 @@ interface WrittenFile {
 const runtimeFolder = 'runtime';
 
 /**
- * Writes the files of a server to a folder of their own, once. Its runtime is that of all servers with the same one: a test
- * process loads it once.
+ * Writes the files of a server to a separate folder, once. Servers with the same runtime share it,
+ * so that a test process loads it once.
  * @param scratch folder for such folders
  * @returns the folder; the same for the same files
  */

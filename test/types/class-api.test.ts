@@ -7,7 +7,7 @@ import { typedRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
 import { writeFiles } from '../support/written-server.js';
 
-/** What users write; a line that must not compile has `@ts-expect-error` above it. */
+/** Code as users write it; a line that must not compile has `@ts-expect-error` above it. */
 const filled = join(packageRoot, 'test/types/filled');
 const model = readFileSync(join(packageRoot, 'test/check/models/complete.yaml'), 'utf8');
 const folder = join(packageRoot, '.tmp', `class-api-${String(process.pid)}`);
@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('class code is typed by the model', async () => {
+it('Class code has the types of the model', async () => {
   cpSync(writeServer(modelOf(model), {}, await typedRuntime()), folder, { recursive: true });
   const stubs = readdirSync(join(folder, 'src/classes')).sort();
   const files = readdirSync(filled).map((name) => name.replace(/\.txt$/, ''));
@@ -28,7 +28,7 @@ it('class code is typed by the model', async () => {
   expect(typeErrors(folder)).toEqual([]);
 });
 
-it('class code compiles where it was moved to', async () => {
+it('Class code compiles in the place that it was moved to', async () => {
   const stubs = 'src/classes/';
   const runtimeFolder = await typedRuntime();
   const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder };
@@ -65,7 +65,7 @@ dataclasses:
     events: [saving]
 `;
 
-it('class code knows the values of enums', async () => {
+it('Class code has the values of enums as types', async () => {
   const code = `import { type EventError, OrderEntityBase, type OrderTypes, type SaveEvent } from '../generated/api.js';
 export class OrderEntity extends OrderEntityBase {
   async saving(event: SaveEvent<OrderTypes>): Promise<EventError | undefined> {

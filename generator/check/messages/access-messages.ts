@@ -64,7 +64,7 @@ export const accessMessages = {
   'roles/file-not-found': {
     severity: 'error',
     meaning: 'The roles file does not exist.',
-    text: (f: { path: string }) => `There is no file ${f.path} beside the model.`,
+    text: (f: { path: string }) => `There is no file ${f.path} next to the model.`,
   },
   'roles/file-outside': {
     severity: 'error',

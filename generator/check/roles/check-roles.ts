@@ -114,7 +114,10 @@ function fittingPrivileges(
   return found;
 }
 
-/** What permissions can speak of: for each type, the names as they are written in the model, by their folded form. */
+/**
+ * The resources of permissions: for each type, the names as they are written in the model, by their
+ * folded form.
+ */
 type Resources = Readonly<Record<Permission['type'], ReadonlyMap<string, string>>>;
 
 type ResourceParts = Pick<Model, 'dataclasses' | 'functions' | 'singletons'>;

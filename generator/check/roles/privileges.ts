@@ -109,10 +109,10 @@ function tellCircle({ report }: Context, steps: readonly Step[], at: SourceNode)
   report('roles/include-cycle', { circle }, at);
 }
 
-/** A privilege and all that it brings along, itself first. */
+/** A privilege and all that it includes, itself first. */
 function allIncluded(included: ReadonlyMap<string, readonly string[]>, name: string): string[] {
   const found = new Set([name]);
-  // A set goes on over what is added while it is walked.
+  // The iteration of a set includes items that are added meanwhile.
   for (const each of found) for (const next of included.get(each) ?? []) found.add(next);
   return [...found];
 }

@@ -12,7 +12,7 @@ export interface RolesInput {
   readonly sources: Map<string, string>;
 }
 
-/** The roles of the model, written in it or in a file beside it; their shape has been checked. */
+/** The roles of the model, written in it or in a file next to it; their shape has been checked. */
 export function rolesNode(
   context: Context,
   root: SourceNode,

@@ -61,7 +61,7 @@ export async function generate(
   const checked = await readModel(session.world, file);
   const folder = options.output;
   if (folder === undefined || folder === '') {
-    throw new UsageError(`Say where the server goes: drs-gen ${shellWord(file)} -o server`);
+    throw new UsageError(`Name the folder of the server: drs-gen ${shellWord(file)} -o server`);
   }
   const { value: model } = checked;
   if (options.json !== true) tellProblems(session, checked);

@@ -6,7 +6,7 @@ import { isSystemError } from '../failure.js';
 import { tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
 
-/** `drs-gen init [dir]`: writes a first model file, with its schema beside it for the editor; replaces nothing. */
+/** `drs-gen init [dir]`: writes a first model file, with its schema next to it for the editor; replaces nothing. */
 export async function init(session: Session, folder: string): Promise<number> {
   const { world } = session;
   const { disk } = world.host;
@@ -34,7 +34,7 @@ export async function init(session: Session, folder: string): Promise<number> {
     throw new Refusal(`${root} could not be written: ${error.message}.`, { cause: error });
   }
   const model = join(folder, 'model.yaml');
-  tell(session, `Wrote ${model}, and ${schemaFileName} beside it for your editor.`);
+  tell(session, `Wrote ${model}, and ${schemaFileName} next to it for your editor.`);
   tell(session, `Next: drs-gen ${shellWord(model)} -o ${shellWord(join(folder, 'server'))}`);
   return exitCode.ok;
 }

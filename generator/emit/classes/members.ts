@@ -40,8 +40,9 @@ function brokenUnion(type: string, parts: readonly string[]): string {
 }
 
 /**
- * `  name(person: EmployeeEntity): Promise<EmployeeEntity>` in a class, its parameters in a line each where they do not fit.
- * @param head what stands before the name, `abstract` for one; may be empty
+ * ` name(person: EmployeeEntity): Promise<EmployeeEntity>` in a class, its parameters in a line
+ * each where they do not fit.
+ * @param head the text before the name, such as `abstract`; may be empty
  * @param end what follows the type of the result: `;` or ` {`
  */
 export function method(

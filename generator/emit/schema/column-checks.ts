@@ -8,7 +8,7 @@ export function columnChecks(
 ): readonly string[] {
   const value = sqlName(attribute.column);
   const conditions: string[] = [];
-  // What the database draws ends where a client can no longer tell two keys apart.
+  // A sequence ends where clients could no longer distinguish two keys.
   if (attribute.key && attribute.generated === 'sequence') {
     conditions.push(`${value} <= ${String(Number.MAX_SAFE_INTEGER)}`);
   }

@@ -1,28 +1,28 @@
 import { hasVectors } from '../../model/columns.js';
 import type { Database, Model } from '../../model/model.js';
 
-/** What the files around a server say of one kind of database. */
+/** The texts about one database system in the README and other files of a server. */
 export interface DatabaseTexts {
-  /** As people write it. */
+  /** Its usual name. */
   readonly name: string;
-  /** The `DATABASE_URL` where none is set. */
+  /** The default of `DATABASE_URL`. */
   readonly defaultUrl: (model: Model) => string;
   /** Lines of `package.json`. */
   readonly packages: (model: Model) => readonly string[];
   readonly typePackages: readonly string[];
-  /** What a `DATABASE_URL` may be, for the README. */
+  /** The forms of `DATABASE_URL`, for the README. */
   readonly urls: string;
   /** Rows of the README's table of settings. */
   readonly settings: readonly string[];
   /** Lines of `.env.example`. */
   readonly environment: readonly string[];
-  /** Where users are kept. */
+  /** Where users are stored. */
   readonly users: string;
-  /** What else whoever runs the server has to know. */
+  /** Further notes for operators. */
   readonly notes: readonly string[];
 }
 
-/** What the files around a server say of each kind of database. */
+/** These texts for each database system. */
 export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
   sqlite: {
     name: 'SQLite',
@@ -36,10 +36,10 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     urls: '`sqlite:<path>`, or `sqlite::memory:` for a database that ends with the process',
     settings: [
       '| `SQLITE_SYNCHRONOUS` | normal | `full` writes every change to the disk before it is acknowledged; with `normal` a power failure, but no crash of the process, can undo the last moments |',
-      '| `READERS` | number of cores, at least 3 | how many processes may run long reads, on SQLite in a file; they start when they are needed |',
+      '| `READERS` | number of cores, at least 3 | maximum number of processes for long reads of a database file; they start on demand |',
     ],
     environment: ['SQLITE_SYNCHRONOUS=normal', 'READERS='],
-    users: '`users.sqlite` beside the database, or where `USERS_DATABASE` says',
+    users: '`users.sqlite` next to the database, or in the file that `USERS_DATABASE` names',
     notes: [
       'While the server runs, leave `data.sqlite`, `data.sqlite-wal` and `data.sqlite-shm` where they are, and stop it before you replace',
       'them. `sqlite3 data.sqlite "VACUUM INTO \'backup.sqlite\'"` makes a backup while it runs.',

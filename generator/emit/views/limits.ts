@@ -33,7 +33,7 @@ export const servedLimits: readonly ServedLimit[] = [
   {
     limit: 'recreatedEntitySetTimeout',
     variable: 'RECREATED_ENTITY_SET_TIMEOUT',
-    meaning: 'the same for an entity set that was made again',
+    meaning: 'the same for an entity set that was recreated',
   },
   {
     limit: 'maxEntitySetTimeout',

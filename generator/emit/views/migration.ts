@@ -4,7 +4,7 @@ import { identifiers } from '../identifiers.js';
 import { type Literal, literal, propertyName, RawCode, stringLiteral, width } from '../layout.js';
 import type { EmitContext } from '../context.js';
 
-/** Between which models, told by what their data look like. */
+/** The models before and after, identified by the form of their data. */
 export interface MigrationSpan {
   readonly from: string;
   readonly to: string;
@@ -74,9 +74,9 @@ function commentOf(step: PlannedStep): string {
     case 'fill':
       return `${step.question}: give a value to the rows that break a rule of the model.${step.isUnique ? ' Of those with the same value, the one with the lowest key keeps it.' : ''}`;
     case 'convert':
-      return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model cannot run any more.`;
+      return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model can no longer run.`;
     case 'rename':
-      return 'Servers of the older model cannot run any more.';
+      return 'Servers of the older model can no longer run.';
     case 'drop':
       return 'Waits until atMost says how many values may be lost.';
   }

@@ -6,14 +6,14 @@ import { declaration } from '../layout.js';
 import { type DatabaseTexts, databaseTexts } from './database-texts.js';
 import { servedLimits } from './limits.js';
 
-/** What the files around the server say: its packages, how it is built, started and set up. */
+/** The dependencies and scripts of a server. */
 export function packageView({ model }: EmitContext): object {
   const texts = textsOf(model);
   return {
     packageName: model.name.toLowerCase(),
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
-      // Loaded where ORIGINS, or the model, names some.
+      // Loaded if ORIGINS or the model names an origin.
       '"@fastify/cors": "^11.4.0"',
       '"@fastify/under-pressure": "^9.2.0"',
       '"fastify": "^5.12.8"',
@@ -21,7 +21,7 @@ export function packageView({ model }: EmitContext): object {
       '"kysely": "^0.28.18 || ^0.29.9"',
       '"pino": "^10.1.0"',
       ...(model.roles === undefined ? [] : ['"jose": "^6.2.0"']),
-      // Forms with files are read by a parser.
+      // The parser of forms with files.
       ...(hasMedia(model) ? ['"@fastify/busboy": "^3.2.6"'] : []),
     ]),
     developmentDependencies: listed([
@@ -43,7 +43,7 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
     dockerRun: dockerRun(model),
     classes:
       userClasses(model, classNames).length > 0
-        ? ['| `src/classes/` | yours; drs-gen adds what the model gains, and removes nothing |']
+        ? ['| `src/classes/` | yours; drs-gen adds new members of the model, and removes nothing |']
         : [],
     databaseUrl: defaultUrl(model),
     databaseUrls: texts.map(({ urls }) => urls).join('; or '),
@@ -58,7 +58,7 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
 
 /** Settings of a server with users, and what they mean. */
 const loginSettings = {
-  USERS_DATABASE: 'where `src/users.ts` keeps users, if not beside the data',
+  USERS_DATABASE: 'database of the users of `src/users.ts`; by default next to the data',
   TOKEN_KEY: 'secret, or public key (PEM), that verifies bearer tokens',
   TOKEN_KEYS_URL: 'address of a JSON Web Key Set, instead of `TOKEN_KEY`',
   TOKEN_ISSUER: '`iss` that bearer tokens must have',
@@ -69,14 +69,14 @@ function loginRows(): readonly string[] {
   return Object.entries(loginSettings).map(([name, meaning]) => `| \`${name}\` | | ${meaning} |`);
 }
 
-/** How somebody can log in for the first time. */
+/** How to create the first user and log in. */
 function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
   const places =
     texts.length === 1
       ? texts.map(({ users }) => users)
       : texts.map(({ name, users }) => `with ${name} in ${users}`);
   return [
-    `Users are kept ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. This command adds one, and asks for the password:`,
+    `Users are stored ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. This command adds one, and asks for the password:`,
     '',
     '```sh',
     'node dist/src/create-user.js mia --role <role> --privilege <privilege>',
@@ -91,12 +91,12 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
   ];
 }
 
-/** What a server without SQLite has to be given. */
+/** The needs of a server without SQLite. */
 const withoutSqlite = [
   'Several processes (`PROCESSES`) share their state in SQLite files: run `npm install better-sqlite3` if you use them.',
   '',
   '`npm test` needs PostgreSQL: `TEST_DATABASE_URL` names a database in which the tests may create schemas. Each test creates one of',
-  'its own and removes it; nothing else there is touched.',
+  'its own and removes it; nothing else there is changed.',
   '',
 ];
 
@@ -121,7 +121,7 @@ function dockerRun(model: Model): string {
   return `docker run -p 8080:8080 ${database} ${image}`;
 }
 
-/** A database in a file is kept on a volume. */
+/** A database file is stored on a volume. */
 export function dockerView({ model }: EmitContext): object {
   const isInFile = model.databases.includes('sqlite');
   return {

@@ -190,7 +190,7 @@ function aliasPaths(
 
 interface AliasEnd {
   readonly relations: readonly string[];
-  /** Where the relations lead to. */
+  /** The targets of the relations. */
   readonly end: Dataclass;
   readonly column: string;
 }

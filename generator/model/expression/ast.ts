@@ -3,7 +3,7 @@ export type Node =
   | { readonly kind: 'null' }
   | { readonly kind: 'text'; readonly value: string }
   | { readonly kind: 'integer' | 'real'; readonly text: string }
-  /** `isQuoted` tells a name from a word that may mean a constant. */
+  /** `isQuoted` distinguishes a name from a word that may mean a constant. */
   | { readonly kind: 'column'; readonly name: string; readonly isQuoted: boolean }
   | { readonly kind: 'unary'; readonly operator: UnaryOperator; readonly of: Node }
   | {

@@ -105,7 +105,7 @@ function onTime(print: (time: string) => Printed): Known {
 
 /** A time and what is done to it, step by step. */
 function timeOf([value, ...modifiers]: readonly Node[], print: Print): string {
-  if (value === undefined) throw new NotPortable('it speaks of the current time');
+  if (value === undefined) throw new NotPortable('it uses the current time');
   return modifiers.reduce(
     (time, modifier) => {
       if (modifier.kind !== 'text') {

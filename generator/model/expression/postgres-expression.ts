@@ -26,7 +26,7 @@ const storedKinds: Readonly<Record<StorageType, (sql: string) => Printed>> = {
   image: (sql) => ({ sql, kind: 'bytes' }),
   blob: (sql) => ({ sql, kind: 'bytes' }),
   vector: () => {
-    throw new NotPortable('it speaks of a vector');
+    throw new NotPortable('it uses a vector');
   },
 };
 

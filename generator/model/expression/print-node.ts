@@ -101,7 +101,7 @@ function printColumn(node: Node & { readonly kind: 'column' }, find: FindColumn)
   if (found !== undefined) return found;
   const truth = truthOf(node, find);
   if (truth !== undefined) return condition(truth);
-  throw new NotPortable(`it speaks of ${node.name}, which is no attribute of the dataclass`);
+  throw new NotPortable(`it uses ${node.name}, which is not an attribute of the dataclass`);
 }
 
 function truthOf(node: Node, find: FindColumn): 'true' | 'false' | undefined {

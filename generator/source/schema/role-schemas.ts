@@ -16,14 +16,13 @@ const privilegeNames = (description: string): JsonSchema => list(description, { 
 
 export const roleSchemas: Definitions = {
   rolesOrPath: {
-    description:
-      'Who may do what, or the path of a JSON or YAML file beside the model that says so.',
+    description: 'Who may do what, or the path of a JSON or YAML file with it, next to the model.',
     anyOf: [text('Path of the roles file.', 'roles.json'), ref('roles')],
   },
   roles: mapping('Privileges, roles and permissions.', {
     $schema: text('Without meaning.'),
     forceLogin: flag('Nothing but logging in is open to a guest.', false),
-    restrictedByDefault: flag('What no permission speaks of is closed.', false),
+    restrictedByDefault: flag('What no permission names is closed.', false),
     privileges: list(
       'Privileges. guest (everyone has it) and none (nobody has it) are built in.',
       mapping(

@@ -193,7 +193,7 @@ function reasonOf(error: unknown, name: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
   if (error.code === '42P06') {
     return new MigrationError(
-      `The schema "${name}" is there already; --try takes the name of a new one.`,
+      `The schema "${name}" exists already; --try takes the name of a new one.`,
       { cause: error },
     );
   }

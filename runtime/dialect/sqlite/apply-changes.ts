@@ -222,7 +222,7 @@ class Work {
     for (const change of changes) {
       if (change.kind !== 'addIndex' && change.kind !== 'changeIndex') continue;
       const { name } = change.index;
-      this.#attempt(`table "${change.table}": index "${name}" cannot be made`, () => {
+      this.#attempt(`table "${change.table}": index "${name}" cannot be created`, () => {
         const start = performance.now();
         this.database.exec(statementOf(this.wanted.database, name));
         this.#measured(`index "${name}" is made`, change.table, start);

@@ -7,7 +7,7 @@ import { registerFunctions } from './functions.js';
 import { databaseFile } from './open.js';
 import { freeBytes } from './rebuild.js';
 
-/** Suffixes of the files that SQLite keeps beside a database. */
+/** Suffixes of the files that SQLite creates next to a database. */
 const besides = ['-wal', '-shm', '-journal'];
 
 /** How long the copy waits for another process that locks the database. */
@@ -62,7 +62,7 @@ function requireNew(target: string, mode: number): void {
     existsSync(each),
   );
   if (there !== undefined) {
-    throw new Error(`${there} is there already; --try takes the path of a new file.`);
+    throw new Error(`${there} exists already; --try takes the path of a new file.`);
   }
   try {
     closeSync(openSync(target, 'wx', mode));

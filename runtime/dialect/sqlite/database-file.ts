@@ -2,15 +2,15 @@ import { statSync } from 'node:fs';
 import { DatabaseUnavailableError } from '../executor.js';
 import type { Database } from 'better-sqlite3';
 
-/** SQLite commits to the write-ahead log beside the database file first. */
+/** SQLite commits to the write-ahead log next to the database file first. */
 const suffixes = ['', '-wal'];
 
 /** Two system calls cost a fifth of a small change. Writes within the interval are lost with the old file anyway. */
 const intervalMilliseconds = 100;
 
 /**
- * The open files of a server. SQLite continues with files that were deleted or moved, and the data that it
- * acknowledges then would be gone after the next start.
+ * The open files of a server. SQLite continues with files that were deleted or moved, and the data
+ * that it acknowledges then would be missing after the next start.
  */
 export class DatabaseFile {
   readonly #identities: readonly string[];

@@ -29,7 +29,7 @@ export class MigratedFile implements MigratedDatabase {
   readonly #database: Database.Database;
   readonly #wanted: () => ReadonlyMap<string, TableShape>;
 
-  /** @param statements the schema that the model wants */
+  /** @param statements the schema of the model */
   constructor(
     file: string,
     statements: readonly string[],
@@ -168,7 +168,7 @@ export class MigratedFile implements MigratedDatabase {
     }
     this.#rebuild(actual, {
       ...actual,
-      // The start that follows creates columns computed from these again if the model wants them.
+      // The start that follows creates columns computed from these again if the model has them.
       columns: actual.columns.filter(
         ({ name, expression }) => !columns.includes(name) && !isNamed(expression),
       ),

@@ -198,7 +198,7 @@ function executorOf(connections: Connections, fold: Fold, options: OpenOptions):
   if (file === undefined || path === undefined) {
     if (queryTimeout == null) return new SqliteExecutor(connections);
     throw new Error(
-      'There is a limit queryTimeout, and the database is in memory, where a statement cannot be stopped: name a file in DATABASE_URL, or take the limit away.',
+      'The limit queryTimeout is set, and the database is in memory, where a statement cannot be stopped: name a file in DATABASE_URL, or remove the limit.',
     );
   }
   const longest = queryTimeout ?? Infinity;

@@ -106,7 +106,7 @@ export function databaseFile(url: string): string {
   const scheme = 'sqlite:';
   if (!url.startsWith(scheme) || url.length === scheme.length) {
     throw new Error(
-      `DATABASE_URL is ${JSON.stringify(url)}; this server takes sqlite:<path> or sqlite::memory:.`,
+      `DATABASE_URL is ${JSON.stringify(url)}; this server accepts sqlite:<path> or sqlite::memory:.`,
     );
   }
   return url.slice(scheme.length).replace(/^\/\/(?=\/)/, '');

@@ -59,7 +59,7 @@ const journalTable = `CREATE TABLE "__schema" (
   "changes" TEXT NOT NULL
 )`;
 
-/** The schema that the model wants. */
+/** The schema of the model. */
 export interface ModelSchema {
   /** One SQL statement each. */
   readonly statements: readonly string[];

@@ -3,7 +3,10 @@ import { createdValues, type ChangeService } from '../changes.js';
 export const capService = '/odata/v4/bench';
 export const capEmployees = `${capService}/Employees`;
 
-/** CAP draws no keys of numbers: whoever creates must. Processes of load that run one after the other keep apart. */
+/**
+ * CAP generates no numeric keys, so the client must. Load processes that run one after the other
+ * use separate ranges.
+ */
 let lastKey = 10_000_000 + (process.pid % 10_000) * 200_000;
 
 /** The stamp is CAP's ETag, which `If-Match` checks as our server checks the stamp. */

@@ -8,8 +8,9 @@ import type { SentRequest } from '../load-job.js';
 const calls = 5;
 
 /**
- * Compares how many entities CAP answers to its equal of a request, and of how many, with what the generated server answers.
- * @throws Error at the first answer that differs or is no success
+ * Compares the numbers of sent and of all entities in the answers of CAP and of the generated
+ * server.
+ * @throws Error at the first answer that differs or fails
  */
 export async function compareCounts(
   own: Contestant,

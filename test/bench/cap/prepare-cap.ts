@@ -17,20 +17,23 @@ const settings = {
   },
 };
 
-/** The last ones that run on Node 20, and those of today. */
+/** The last versions that run on Node 20, and the current ones. */
 const packages = {
   old: ['@sap/cds@9', '@cap-js/sqlite@2', 'express@4'],
   today: ['@sap/cds@10', '@cap-js/sqlite@3', 'better-sqlite3@13', 'express@4'],
 } as const;
 
-/** What CAP's tables hold of ours; it has no column for the stamp, since the time of the last change is its ETag. */
+/**
+ * The columns of our tables that CAP has too. It has no column for the stamp, because the time of
+ * the last change is its ETag.
+ */
 const columns = {
   Company: 'ID, name, city, country, founded, revenue, active, __TIMESTAMP',
   Employee:
     'ID, firstName, lastName, email, birthDate, hiredAt, salary, active, city, jobTitle, score, __TIMESTAMP, employerID, managerID',
 } as const;
 
-/** The indexes that the others have, too. */
+/** The same indexes as on the other servers. */
 const indexes = `
   create unique index company_name on Company (name);
   create index company_city on Company (city);
@@ -41,7 +44,10 @@ const indexes = `
   create index employee_manager on Employee (manager_ID);
 `;
 
-/** SAP CAP, installed apart from the project's packages, with a database of its own that is filled from ours. */
+/**
+ * SAP CAP, installed separately from the packages of this project, with its own database that is
+ * filled from ours.
+ */
 export class PreparedCap {
   readonly #folder: string;
   readonly #environment: NodeJS.ProcessEnv;
@@ -65,7 +71,7 @@ export class PreparedCap {
     const names = major < 22 ? packages.old : packages.today;
     const options = { cwd: folder, env: this.#environment };
     run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...names], options);
-    // The SQLite that the others use, whose binary is there already.
+    // The better-sqlite3 of the other servers, whose binary exists already.
     const driver = join(folder, 'node_modules/better-sqlite3');
     rmSync(driver, { recursive: true, force: true });
     cpSync(join(packagesFolder, 'better-sqlite3'), driver, { recursive: true, dereference: true });

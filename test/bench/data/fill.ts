@@ -3,10 +3,10 @@ import { Client } from 'pg';
 import { seededRandom } from './random.js';
 import { companyCount, companyRow, employeeRow, type Row } from './rows.js';
 
-/** To be raised when other rows are made than before: databases are kept from run to run. */
+/** Raise this when the generated rows change: databases are kept between runs. */
 export const dataVersion = 2;
 
-/** Fills the empty tables of a database that a generated server made; the same rows in every run. */
+/** Fills the empty tables that a generated server created, with the same rows in every run. */
 export function fillDatabase(file: string, employeeCount: number): void {
   const random = seededRandom(20_240_229);
   const database = new Database(file);
@@ -19,7 +19,7 @@ export function fillDatabase(file: string, employeeCount: number): void {
       .prepare(`update "__datastore" set "value" = ? where "name" = 'globalStamp'`)
       .run(companyCount + employeeCount);
   })();
-  // One file without a log beside it, so that a copy of it is the whole database.
+  // One file without a write-ahead log, so that its copy is the whole database.
   database.pragma('wal_checkpoint(TRUNCATE)');
   database.close();
 }

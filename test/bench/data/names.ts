@@ -29,5 +29,5 @@ export const lastNames: readonly string[] = beginnings.flatMap((first) =>
   middles.flatMap((middle) => endings.map((last) => first + middle + last)),
 );
 
-/** What JSON must escape; one name in a hundred has it. */
+/** Characters that JSON must escape; one name in a hundred contains them. */
 export const awkwardEndings = [' "Jr."', ' \\ Partner', '\ttabbed', '\nsecond line', ' \u0001'];

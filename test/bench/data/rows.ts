@@ -7,7 +7,7 @@ export const companyCount = 1_000;
 export type Row = Readonly<Record<string, string | number | null>>;
 
 const day = 86_400_000;
-/** Those who were there first lead the others. */
+/** The first employees are the managers of the others. */
 const managerCount = 2_000;
 
 const firstDay = Date.UTC(1960, 0, 1);

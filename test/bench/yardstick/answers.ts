@@ -3,17 +3,17 @@ import type { MaxScore } from './conditions.js';
 import type { Counts } from './counts.js';
 import type { PageQuery } from './query.js';
 
-/** JSON as it is sent; nothing for what is not there or not understood. */
+/** JSON as it is sent; `undefined` for unknown entities and requests. */
 export type Answer = string | Uint8Array | undefined;
 
-/** The answers that two ways of writing the same server differ in. */
+/** The answers in which the two servers written by hand differ. */
 export interface Answers {
   readonly employee: (key: number) => Answer;
   readonly employees: (query: PageQuery) => Answer;
   readonly companies: (query: PageQuery) => Answer;
   readonly salaries: () => Answer;
   readonly members: (page: SetPage) => Answer;
-  /** An employee that was saved. */
+  /** The answer for a saved employee. */
   readonly saved: (key: number) => string;
 }
 
@@ -24,9 +24,9 @@ export interface SetPage {
   /** Of the whole set. */
   readonly count: number;
   readonly first: number;
-  /** What the answer begins with. */
+  /** The beginning of the answer. */
   readonly head: string;
 }
 
-/** Prepares the statements, for those who may see employees below a score. */
+/** Prepares the statements for users who may see employees below a score. */
 export type AnswersOf = (database: Database, counts: Counts, maxScore: MaxScore) => Answers;

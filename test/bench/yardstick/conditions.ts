@@ -8,8 +8,8 @@ const filters: Readonly<Record<FilteredBy, string>> = {
 };
 
 /**
- * Who may be seen: employees below this score, all of them where there is none. Who asks is one of two kinds of users, so
- * statements are prepared for each kind, with the number in their text.
+ * The visible employees: those below this score, or all of them without one. There are two kinds of
+ * users, so statements are prepared for each kind, with the number in their text.
  */
 export type MaxScore = number | undefined;
 
@@ -32,12 +32,12 @@ export function whereAll(conditions: readonly string[], maxScore: MaxScore): str
   return all.length === 0 ? '' : `where ${all.join(' and ')}`;
 }
 
-/** More of a condition: that the employee may be seen. */
+/** An additional condition: the employee is visible. */
 export function andSeen(alias: string, maxScore: MaxScore): string {
   return maxScore === undefined ? '' : ` and ${seen(alias, maxScore)}`;
 }
 
-/** The key of the manager of `e`; null where that employee may not be seen. */
+/** The key of the manager of `e`; null if that employee is hidden. */
 export function managerKey(maxScore: MaxScore): string {
   if (maxScore === undefined) return 'e."managerID"';
   return `(select s."ID" from "Employee" s where s."ID" = e."managerID" and ${seen('s', maxScore)})`;
@@ -47,7 +47,7 @@ function seen(alias: string, maxScore: number): string {
   return `${alias}."score" < ${maxScore}`;
 }
 
-/** What a filtered statement is bound to, and its place in {@link Filtered}. */
+/** The values of a filtered statement, and its place in {@link Filtered}. */
 export function boundTo(filter: Filter | undefined): readonly (string | number)[] {
   return filter === undefined ? [] : [filter.value];
 }

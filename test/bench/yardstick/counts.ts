@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * Numbers of employees and companies, remembered until the data changes: whoever goes through pages asks for the same number
- * at each of them. SQLite tells cheaply that somebody else has changed something; this server's own saves are counted.
+ * Counts of employees and companies, cached until the data changes, because each page of a query
+ * needs the same count. SQLite reports cheaply that another process has changed something; the
+ * saves of this server are counted.
  */
 export class Counts {
   readonly #version: () => number;
@@ -14,7 +15,7 @@ export class Counts {
     this.#version = () => version.get() ?? 0;
   }
 
-  /** @param name of what is counted, the values of its filter included */
+  /** @param name name of the count, including the values of its filter */
   of(name: string, count: () => number | undefined): number {
     const version = this.#version();
     if (version !== this.#at || this.#known.size > most) {

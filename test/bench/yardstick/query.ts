@@ -1,4 +1,4 @@
-/** What the yardsticks understand of a query string: as much as the measured requests need. */
+/** The part of the query string that the measured requests need. */
 export interface PageQuery {
   readonly skip: number;
   readonly top: number;
@@ -23,7 +23,7 @@ const cityFilter = /^"?city = '([^'\\]*)'"?$/;
 const numberFilter = /^"?(?:(score) <|(salary) >) (\d{1,9}(?:\.\d{1,9})?)"?$/;
 const wholeNumber = /^\d{1,9}$/;
 
-/** A page that is asked for; nothing when the request is not one of those that are measured. */
+/** The requested page; `undefined` if it is not a measured request. */
 export function readPageQuery(query: QueryString): PageQuery | undefined {
   const skip = number(query['$skip'], 0);
   const top = number(query['$top'], 100);

@@ -30,7 +30,7 @@ import {
 } from './serialize.js';
 import { serveYardstick } from './serve.js';
 
-// A bare variable behind LIMIT makes SQLite prepare the statement anew whenever it is bound.
+// A bare variable after LIMIT makes SQLite prepare the statement again whenever it is bound.
 const integer = 'cast(? as integer)';
 
 await serveYardstick(answers);
@@ -130,7 +130,7 @@ function employeePages(
   maxScore: MaxScore,
   columns: string,
 ): Readonly<Record<Order, Filtered<Page>>> {
-  // Keys first, so that only rows of the page are read whole, and what the page passes over is not.
+  // Keys first, so that only the rows of the page are read completely, and skipped rows are not.
   const page = (order: string) => (where: string) =>
     database
       .prepare<unknown[], EmployeeRow>(

@@ -14,7 +14,7 @@ import {
   envelope,
 } from './serialize.js';
 
-/** What stands for a related entity in the JSON of the one that it is related to. */
+/** The JSON of a related entity inside its owner. */
 type Related = (id: number | null) => string;
 
 const staffPage = 100;
@@ -94,7 +94,7 @@ export function staffOf(
       for (const row of rows) {
         list += (list === '' ? '' : ',') + employeeJson(row, employer, manager(row[14]));
       }
-      // A page that is not full has been counted already.
+      // An incomplete page is its own count.
       const total =
         rows.length < staffPage || id === null
           ? rows.length

@@ -61,7 +61,7 @@ export function saveEmployees(
     const key = Number(sent['__KEY']);
     const bound = changed.flatMap((name, index) => withFolded(name, values[index] ?? null));
     const { changes } = statement.run(...bound, now, key, sent['__STAMP'], ...values);
-    // Nothing differs, or the stamp does.
+    // Either nothing differs, or the stamp does.
     return changes === 1 || stamp.get(key) === sent['__STAMP'] ? saved(key) : undefined;
   };
   const create = (sent: Sent, now: string): string => {

@@ -85,7 +85,7 @@ export interface Envelope {
   readonly list: string;
 }
 
-/** What stands behind the name of the dataclass in an answer of several entities. */
+/** The part of a collection after the name of the dataclass. */
 export function envelope({ stamp, count, sent, first, list }: Envelope): string {
   return `"__GlobalStamp":${String(stamp)},"__COUNT":${String(count)},"__SENT":${sent},"__FIRST":${first},"__ENTITIES":[${list}]}`;
 }

@@ -21,8 +21,8 @@ interface Views {
 }
 
 /**
- * Serves the measured requests and no others from the database of `DATABASE_URL`. Which variant of the model it serves is the
- * first argument: what that has not (functions, sessions) costs the others nothing.
+ * Serves only the measured requests, from the database of `DATABASE_URL`. The first argument is the
+ * variant of the model: its additions (functions, sessions) cost the other variants nothing.
  */
 export async function serveYardstick(answersOf: AnswersOf): Promise<void> {
   const variant = process.argv[2] ?? 'plain';
@@ -37,7 +37,7 @@ export async function serveYardstick(answersOf: AnswersOf): Promise<void> {
   const sessions = variant === 'roles' || variant === 'restrict' ? new Sessions() : undefined;
   const seen = variant === 'restrict' ? { mia: view(900), others: view(100) } : undefined;
 
-  /** What the request may see; nothing, and an answer that says so, when it may not. */
+  /** What the request may see; `undefined` and an error response if it may see nothing. */
   const allowed = (
     request: FastifyRequest,
     reply: FastifyReply,

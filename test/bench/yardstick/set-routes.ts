@@ -4,7 +4,7 @@ import type { Answer, Answers } from './answers.js';
 import { type PageQuery, type QueryString, readPageQuery } from './query.js';
 import { combine, type Operator, parseKeys, Sets } from './sets.js';
 
-/** Entity sets: made of pages that are asked for, paged, combined. */
+/** Entity sets: create, read pages, combine. */
 export class SetRoutes {
   readonly #sets = new Sets();
   readonly #keys: (query: PageQuery) => Uint32Array;
@@ -16,7 +16,7 @@ export class SetRoutes {
     this.#keys = keysReader(database);
   }
 
-  /** Makes a set of all that the query selects; the answer is its page. */
+  /** Creates a set of all entities of the query, and answers a page of it. */
   create(query: PageQuery): Answer {
     const keys = this.#keys(query);
     const id = this.#sets.add(keys);

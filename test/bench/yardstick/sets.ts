@@ -7,13 +7,14 @@ interface KeptSet {
 
 const lifeMilliseconds = 7_200_000;
 
-/** As many bytes of keys as the generated server keeps unless told otherwise. */
+/** The default limit of the generated server for bytes of keys. */
 const maxBytes = 256 * 1024 * 1024;
 
 /**
- * Entity sets of employees, in memory: keys by an ID that nobody can guess. A set is gone two hours after it was used last,
- * or when new ones need its memory and no other was unused for longer. A map keeps the order of insertion, so that putting a
- * set in anew at each use makes the first one the one to go.
+ * Entity sets of employees, in memory: keys by an ID that nobody can guess. A set expires two hours
+ * after its last use, or is evicted when new ones need its memory and it is the least recently
+ * used. A map keeps the order of insertion, so inserting a set again at each use makes the first
+ * one the next to evict.
  */
 export class Sets {
   readonly #sets = new Map<string, KeptSet>();
@@ -50,7 +51,7 @@ export class Sets {
     return set.keys;
   }
 
-  /** All sets live equally long from their last use, so that the first ones expire first. */
+  /** All sets have the same timeout, so the least recently used ones expire first. */
   #removeExpired(): void {
     const now = Date.now();
     for (const [id, set] of this.#sets) {
@@ -83,7 +84,7 @@ export function parseKeys(text: Uint8Array | null): Uint32Array {
     }
   }
   keys[count] = key;
-  // A copy, since a part would keep the whole.
+  // A copy, because a slice would keep the whole text in memory.
   return keys.slice(0, count + 1);
 }
 
@@ -93,8 +94,9 @@ const zero = 0x30;
 export type Operator = 'AND' | 'OR' | 'EXCEPT';
 
 /**
- * Combines two sets, keeping the order of the first. Keys are numbers that a sequence gave, so that a bit for each key up to
- * the highest is small and is the fastest way to ask for one: merging sorted lists costs twice as much, a `Set` fifty times.
+ * Combines two sets, keeping the order of the first. Keys are numbers of a sequence, so a bitmap up
+ * to the highest key is small and gives the fastest lookup: merging sorted lists costs twice as
+ * much, a `Set` fifty times.
  */
 export function combine(one: Uint32Array, other: Uint32Array, operator: Operator): Uint32Array {
   switch (operator) {
@@ -112,7 +114,7 @@ export function combine(one: Uint32Array, other: Uint32Array, operator: Operator
   }
 }
 
-/** The keys of a list which another one holds (1) or does not (0). */
+/** The keys of a list that are in another list (1) or not (0). */
 function picked(list: Uint32Array, other: Uint32Array, wanted: 0 | 1): Uint32Array {
   let highest = 0;
   for (const key of other) if (key > highest) highest = key;
@@ -121,9 +123,9 @@ function picked(list: Uint32Array, other: Uint32Array, wanted: 0 | 1): Uint32Arr
   const found = new Uint32Array(list.length);
   let count = 0;
   for (const key of list) {
-    // Without a branch: where half of the keys are members, the processor cannot guess it.
+    // Without a branch, which the processor cannot predict if half of the keys are members.
     found[count] = key;
-    // Behind the last bit there is `undefined`, which is no member.
+    // After the last bit there is `undefined`, which counts as no member.
     count += +((((bits[key >>> 5] ?? 0) >>> (key & 31)) & 1) === wanted);
   }
   return found.slice(0, count);

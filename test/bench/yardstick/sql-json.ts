@@ -17,7 +17,7 @@ import type { PageQuery } from './query.js';
 import { serveYardstick } from './serve.js';
 import { companyText, companyWithStaff, employeeText } from './sql-text.js';
 
-// A bare variable behind LIMIT makes SQLite prepare the statement anew whenever it is bound.
+// A bare variable after LIMIT makes SQLite prepare the statement again whenever it is bound.
 const integer = 'cast(? as integer)';
 
 const globalStamp = `(select "value" from "__datastore" where "name" = 'globalStamp')`;
@@ -95,7 +95,8 @@ function employeePages(database: Database, counts: Counts, maxScore: MaxScore, j
       'Employee',
       `select ${json} as j from (select * from "Employee" ${where}) e order by e."ID" limit ${integer} offset ${integer}`,
     );
-  // Keys first: otherwise the JSON is written of every entity that is among the first for a while.
+  // Keys first: otherwise SQLite writes the JSON of every entity that is on the page at any time
+  // during the sort.
   const byLastName = (where: string): PageStatement =>
     page(
       database,

@@ -1,9 +1,12 @@
 import { andSeen, type MaxScore } from './conditions.js';
 
-/** SQL that gives a part of an entity's JSON: in one `format` for the whole entity, which is why it comes in pieces. */
+/**
+ * SQL of a part of the JSON of an entity. It consists of pieces, because one `format` writes the
+ * whole entity.
+ */
 interface Part {
   readonly format: string;
-  /** What the format takes, each with a comma before it. */
+  /** The arguments of the format, each after a comma. */
   readonly values: string;
   /** A format that is used instead, and when. */
   readonly absent?: { readonly when: string; readonly format: string };
@@ -35,17 +38,17 @@ function deferred(name: string, dataclass: string, key: string): Part {
   };
 }
 
-/** @param json gives a text or null */
+/** @param json SQL with the value text or null */
 function inline(name: string, json: string): Part {
   return { format: `,"${name}":%s`, values: `, ifnull(${json}, 'null')` };
 }
 
 export interface EmployeeText {
   readonly maxScore: MaxScore;
-  /** Of the table; `e` unless told otherwise. */
+  /** Alias of the table; `e` by default. */
   readonly alias?: string;
   readonly opening?: string;
-  /** What the opening has placeholders for, each with a comma behind it. */
+  /** The arguments of the placeholders in the opening, each before a comma. */
   readonly openingValues?: string;
   readonly isEmployerExpanded?: boolean;
   /** With its own employer. */

@@ -1,6 +1,6 @@
 import { attributes, type ProblemCase } from './case.js';
 
-/** Attributes that hold values. */
+/** Attributes with stored values. */
 export const storageCases: readonly ProblemCase[] = [
   {
     name: 'kinds',
@@ -144,7 +144,7 @@ export const storageCases: readonly ProblemCase[] = [
   },
 ];
 
-/** Attributes that are computed or stand for others. */
+/** Computed attributes and aliases. */
 export const computedCases: readonly ProblemCase[] = [
   {
     name: 'expression and accessors',

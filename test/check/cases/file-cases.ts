@@ -1,6 +1,6 @@
 import { attributes, model, sound, type ProblemCase } from './case.js';
 
-/** What keeps a file from being read. */
+/** Errors that prevent the file from being read. */
 export const fileCases: readonly ProblemCase[] = [
   { name: 'alias of nothing', yaml: 'drs: <<a>>*one', expected: [{ code: 'yaml/alias', at: 'a' }] },
   {
@@ -61,7 +61,7 @@ export const fileCases: readonly ProblemCase[] = [
     expected: [{ code: 'yaml/unquoted-list', at: 'a' }],
   },
   {
-    name: 'what follows from a slip is not told',
+    name: 'errors that follow from a typing error are not reported',
     yaml: 'a: "<<a>>\\q"\nb: <<b>>}\nc: { d: 1 }\n e: "\n',
     expected: [
       { code: 'yaml/escape', at: 'a' },
@@ -101,7 +101,7 @@ export const fileCases: readonly ProblemCase[] = [
   },
 ];
 
-/** What does not have the shape of a model. */
+/** Files that do not have the shape of a model. */
 export const shapeCases: readonly ProblemCase[] = [
   {
     name: 'a list instead of a model',

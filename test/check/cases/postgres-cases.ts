@@ -1,6 +1,6 @@
 import type { ProblemCase } from './case.js';
 
-/** A model for PostgreSQL, around dataclasses that are written with two spaces before their names. */
+/** A model for PostgreSQL with the given dataclasses, which are indented by two spaces. */
 function onPostgres(dataclasses: string, database = 'postgres'): string {
   return `drs: 1\nname: test\ndatabase: ${database}\nroles: {}\ndataclasses:\n${dataclasses}`;
 }

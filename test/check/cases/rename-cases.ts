@@ -114,7 +114,7 @@ roles:
       {
         code: 'computed/bad-expression',
         at: 'f',
-        says: 'A.phone is kept in the column tel: write tel',
+        says: 'A.phone is stored in the column tel: write tel',
       },
       { code: 'function/unknown-type', at: 'g', says: 'Old was renamed to A' },
       { code: 'function/unknown-type', at: 'h', says: 'Old was renamed to A' },
@@ -144,22 +144,22 @@ roles:
       ...['a', 'b', 'c'].map((at) => ({
         code: 'computed/bad-expression' as const,
         at,
-        says: 'A.phone is kept in the column tel: write tel',
+        says: 'A.phone is stored in the column tel: write tel',
       })),
       {
         code: 'computed/bad-expression',
         at: 'd',
-        says: 'no such column: chief_id. A.chief_id is kept in the column boss_id: write boss_id',
+        says: 'no such column: chief_id. A.chief_id is stored in the column boss_id: write boss_id',
       },
       {
         code: 'computed/bad-expression',
         at: 'e',
-        says: 'A.chief is kept in the column boss_id: write boss_id',
+        says: 'A.chief is stored in the column boss_id: write boss_id',
       },
       {
         code: 'computed/bad-expression',
         at: 'f',
-        says: 'no such column: "code". A.code is kept in the column code_of_it: write code_of_it',
+        says: 'no such column: "code". A.code is stored in the column code_of_it: write code_of_it',
       },
       { code: 'computed/bad-expression', at: 'g', says: 'did you mean code_of_it?' },
       {

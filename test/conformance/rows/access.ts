@@ -16,7 +16,7 @@ const update = '/rest/Employee?$method=update';
 export const accessRows: readonly AccessRow[] = [
   {
     id: 'P13.3 guest',
-    says: 'what a guest lacks the privilege for is 401',
+    says: 'a guest without the privilege gets 401',
     request: get('/rest/Employee'),
     expect: refused(401, 1556),
     then: [
@@ -27,7 +27,7 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'P13.3 logged in',
-    says: 'what a user lacks the privilege for is 403',
+    says: 'a user without the privilege gets 403',
     as: view,
     request: post('/rest/Employee(1)?$method=delete'),
     expect: refused(403, 1559),
@@ -42,14 +42,14 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'none',
-    says: 'none is held by nobody, guest by everybody, and neither makes a user of a guest',
+    says: 'nobody has none, everybody has guest, and neither turns a guest into a user',
     as: { privileges: ['none', 'guest', 'unknown'] },
     request: post(update, { name: 'x', salary: 2 }),
     expect: refused(403, 1558),
   },
   {
     id: 'includes',
-    says: 'a role brings its privileges, and those what they include, in any case',
+    says: 'a role adds its privileges with those that they include, in any case',
     as: hr,
     request: get('/rest/Employee(1)?$attributes=name,salary'),
     expect: { has: { name: 'Ada', salary: 1 } },
@@ -62,7 +62,7 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'names',
-    says: 'what names it answers as if it did not exist',
+    says: 'a request that names it is answered as if it did not exist',
     request: get('/rest/Company?$filter=code=1'),
     expect: refused(400, 1500, 1162),
     then: [
@@ -73,7 +73,7 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'hops',
-    says: 'along every hop of a path',
+    says: 'privileges are checked along every step of a path',
     as: view,
     request: get('/rest/Employee?$filter=employer.code="c"'),
     expect: refused(400, 1500, 1162),
@@ -81,7 +81,7 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'update',
-    says: 'an attribute that may not be changed refuses the entity, nothing of it is saved',
+    says: 'an attribute that may not be changed refuses the entity, and nothing of it is saved',
     as: view,
     request: post('/rest/Employee(1)', { __STAMP: 1, name: 'Eve', salary: 5 }),
     expect: {
@@ -93,7 +93,7 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'create',
-    says: 'a new entity may be given the default of an attribute that may not be created',
+    says: 'a new entity may contain the default of an attribute that may not be created',
     as: hr,
     request: post(update, { name: 'Bo', salary: 1 }),
     expect: { has: { name: 'Bo', __STATUS: { success: true } } },
@@ -101,13 +101,13 @@ export const accessRows: readonly AccessRow[] = [
   },
   {
     id: 'create without read',
-    says: 'who may create and not read is told where the entity is',
+    says: 'a client that may create but not read gets the address of the entity',
     request: post('/rest/Complaint?$method=update', { text: 'cold' }),
     expect: { is: { uri: '/rest/Complaint(1)', __KEY: '1', __STAMP: 1 } },
   },
   {
     id: 'P3.20 alias',
-    says: 'an alias is opened by its own privilege',
+    says: 'an alias is readable by its own privilege',
     as: view,
     request: get('/rest/Employee(1)?$attributes=employerCode'),
     expect: { has: { employerCode: 'c' } },

@@ -37,7 +37,7 @@ export const batchRows: readonly Row[] = [
   },
   {
     id: 'P7.22',
-    says: 'or nothing: every entity is listed, the offenders alone are decorated',
+    says: '$atomic=true saves nothing if one fails: every entity is listed, and only the refused ones have errors',
     request: post(atomic, [
       { ...first, city: 'Rome', uri: 'x', __ERROR: [] },
       { name: 'M' },
@@ -53,7 +53,7 @@ export const batchRows: readonly Row[] = [
           { name: 'M' },
           { __STATUS: { status: 5, success: false }, __ERROR: [{ errCode: 1542 }] },
           { __STATUS: { status: 2 }, __KEY: '2', __STAMP: 1, city: 'Paris' },
-          // The first change has made the stamp of the second one stale; both are undone.
+          // The first change makes the stamp of the second one outdated; both are undone.
           { __STATUS: { status: 2 }, __KEY: '1', __STAMP: 1, city: 'Berlin' },
         ],
       },
@@ -62,14 +62,14 @@ export const batchRows: readonly Row[] = [
   },
   {
     id: 'P7.22 stale',
-    says: '409 where other changes are all that is wrong',
+    says: 'the status is 409 if outdated stamps are the only errors',
     request: post(atomic, [{ name: 'M' }, { ...first, __STAMP: 2, city: 'x' }, { name: 'bolt' }]),
     expect: { status: 409 },
     then: untouched,
   },
   {
     id: 'P7.4 one',
-    says: 'one entity alone is answered as without $atomic',
+    says: 'a single entity is answered as without $atomic',
     request: post(atomic, { ...first, __STAMP: 2, city: 'x' }),
     expect: { ...refused(409, 1263, 1046, 1517), has: { __KEY: '1', city: 'Berlin' } },
     then: untouched,
@@ -83,7 +83,7 @@ export const batchRows: readonly Row[] = [
   },
   {
     id: 'P7.19 mixed batch',
-    says: 'without $atomic each is on its own',
+    says: 'without $atomic each entity is saved or refused separately',
     request: post(update, [
       { __KEY: '99', __STAMP: 1 },
       { ...first, city: 'Rome' },
@@ -115,14 +115,14 @@ export const batchRows: readonly Row[] = [
   },
   {
     id: 'P7.3 list',
-    says: 'or a list',
+    says: '$method=validate checks a list and stores nothing',
     request: post(validate, [{ name: 'M' }, { ...first, city: 'Rome' }]),
     expect: { is: { ok: true } },
     then: untouched,
   },
   {
     id: 'P7.3 address',
-    says: 'the key may stand in the address',
+    says: 'the key may be in the address',
     request: post('/rest/Company(1)?$method=validate', { __STAMP: 1, name: 'M' }),
     expect: { is: { ok: true } },
     then: untouched,
@@ -181,7 +181,7 @@ export const batchRows: readonly Row[] = [
   },
   {
     id: 'P7.5 existing',
-    says: 'an entity that exists keeps its stamp',
+    says: 'an existing entity keeps its stamp',
     request: post(refresh, { ...first, city: 'Rome' }),
     expect: { has: { ...first, city: 'Rome', label: 'Ärger, Rome', uri: '/rest/Company(1)' } },
     then: untouched,

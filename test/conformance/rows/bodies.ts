@@ -35,13 +35,13 @@ export const bodyRows: readonly Row[] = [
   },
   {
     id: 'P1.9 form only',
-    says: 'and nowhere else',
+    says: 'they are decoded only in a form',
     request: postText(update, '{"name":"%21"}', { 'content-type': 'application/json' }),
     expect: { has: { name: '%21' } },
   },
   {
     id: 'P1.9 BOM',
-    says: 'a byte order mark is passed over',
+    says: 'a byte order mark is ignored',
     request: postText(update, `\ufeff${body}`),
     expect: made,
   },
@@ -61,14 +61,14 @@ export const bodyRows: readonly Row[] = [
   })),
   ...['1', '"x"', 'null', 'true', '[1]', '[{"name":"M"},null]', '[[{"name":"M"}]]'].map((text) => ({
     id: `no entity ${text}`,
-    says: 'a body that holds a non-object changes nothing',
+    says: 'a body that is not an object or a list of objects changes nothing',
     request: postText(update, text),
     expect: refused(400, 1833),
     then: nothingStored,
   })),
   {
     id: 'P1.9 a body of a read',
-    says: 'a body beside GET has no effect',
+    says: 'a body of a GET has no effect',
     request: { method: 'GET', url: '/rest/Company(1)/name', text: '{' },
     expect: { has: { name: 'Ärger' } },
   },

@@ -38,7 +38,7 @@ export const catalogRows: readonly Row[] = [
   },
   {
     id: 'P2.3',
-    says: 'one dataclass is sent bare',
+    says: 'one dataclass is sent without envelope',
     request: get('/rest/$catalog/Note'),
     expect: {
       is: {
@@ -107,13 +107,13 @@ export const catalogRows: readonly Row[] = [
   },
   {
     id: 'P2.2 several',
-    says: 'several dataclasses come in the envelope',
+    says: 'several dataclasses are sent in the envelope',
     request: get('/rest/$catalog/Note,Company'),
     expect: { has: { __NAME: 'staff', dataClasses: [{ name: 'Note' }, { name: 'Company' }] } },
   },
   {
     id: 'P2.5',
-    says: 'attributes tell their kind and type',
+    says: 'attributes have their kind and type',
     request: get('/rest/$catalog/Company'),
     expect: {
       has: {

@@ -28,20 +28,20 @@ export const computedRows: readonly Row[] = [
   },
   {
     id: 'accessors expanded',
-    says: 'behind relations too',
+    says: 'a computed attribute is sent behind relations, too',
     request: get('/rest/Employee(a)/employer.shout,employer.staff.fullName'),
     expect: { has: { employer: { shout: 'Acme!', staff: { __ENTITIES: [{ __KEY: 'a' }] } } } },
   },
   {
     id: 'accessors set',
-    says: 'goes to its setter',
+    says: 'a value in a body is passed to the setter',
     request: post(update, { __KEY: 'a', __STAMP: 1, fullName: 'Ada King' }),
     expect: { has: { firstName: 'Ada', lastName: 'King', __STAMP: 2 } },
     then: [[get('/rest/Employee(a)/lastName'), { has: { lastName: 'King' } }]],
   },
   {
     id: 'P7.7 accessors read-only',
-    says: 'without setter it is passed over',
+    says: 'without a setter the value is ignored',
     request: post(update, { __KEY: 'a', __STAMP: 1, pay: 'x', salary: 3 }),
     expect: { has: { pay: 6 } },
   },
@@ -53,7 +53,7 @@ export const computedRows: readonly Row[] = [
   },
   {
     id: 'accessors query',
-    says: 'a comparison is what the accessor query says',
+    says: 'a comparison is replaced by the filter of the accessor query',
     request: get(filtered("fullName = 'ada byron' and salary > 1")),
     expect: { keys: ['a'] },
   },
@@ -83,25 +83,25 @@ export const computedRows: readonly Row[] = [
   },
   {
     id: 'accessors orderBy',
-    says: 'an order is what the accessor orderBy says',
+    says: 'an order is replaced by that of the accessor orderBy',
     request: get('/rest/Employee?$orderby=fullName%20desc&$attributes=code'),
     expect: { keys: ['b', 'a'] },
   },
   {
     id: 'accessors without orderBy',
-    says: 'a computed attribute without orderBy gives no order',
+    says: 'a computed attribute without orderBy cannot give an order',
     request: get('/rest/Employee?$orderby=pay'),
     expect: { status: 400, codes: [1810] },
   },
   {
     id: 'P5.11 accessors',
-    says: 'the database computes nothing with values of class code',
+    says: 'aggregates over values of class code are refused',
     request: get('/rest/Employee/pay?$compute=sum'),
     expect: { status: 400, codes: [1813] },
   },
   {
     id: 'P2.5 accessors',
-    says: 'the catalog lists it as calculated, read-only without setter',
+    says: 'the catalog lists it as calculated, and read-only without a setter',
     request: get('/rest/$catalog/Company'),
     expect: {
       has: {

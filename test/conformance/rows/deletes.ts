@@ -68,7 +68,7 @@ export const deleteRows: readonly Row[] = [
   ),
   row(
     'P8.3 part',
-    'also those alone that a filter matches',
+    'only the members of a set that match the filter are deleted',
     post(`${set}?$method=subentityset&$savedfilter="ID > 3"`),
     { keys: ['4', '5'] },
     [
@@ -76,13 +76,27 @@ export const deleteRows: readonly Row[] = [
       [get('/rest/Company'), { keys: ['1', '2', '3', '4'] }],
     ],
   ),
-  row('P9.12 delete', 'an unknown set', post(`${set}?$method=delete`), refused(404, 1802)),
-  row('P8.6 key', 'an unknown key', remove('Company(77)'), missing),
-  row('P8.6 no key', 'a key that none can be', remove('Company(x)'), missing),
-  row('P1.3 case of a deleted key', 'a text key in another case', remove("Note('B')"), ok, [
-    [get('/rest/Note'), { keys: ['A/1 (x)'] }],
-  ]),
-  row('P8.6 nothing', 'a filter that matches nothing', remove('Company?$filter="ID = 77"'), ok),
+  row(
+    'P9.12 delete',
+    'an unknown set deletes nothing',
+    post(`${set}?$method=delete`),
+    refused(404, 1802),
+  ),
+  row('P8.6 key', 'an unknown key deletes nothing', remove('Company(77)'), missing),
+  row('P8.6 no key', 'an invalid key deletes nothing', remove('Company(x)'), missing),
+  row(
+    'P1.3 case of a deleted key',
+    'a text key may be written in another case',
+    remove("Note('B')"),
+    ok,
+    [[get('/rest/Note'), { keys: ['A/1 (x)'] }]],
+  ),
+  row(
+    'P8.6 nothing',
+    'a filter that matches nothing is answered with ok',
+    remove('Company?$filter="ID = 77"'),
+    ok,
+  ),
   row('P8.5', 'a delete without a filter deletes nothing', remove('Company'), unclear),
   row(
     'P8.5 empty',
@@ -90,7 +104,12 @@ export const deleteRows: readonly Row[] = [
     remove('Company?$filter='),
     unclear,
   ),
-  row('P8.5 quoted', 'nor with an empty one in quotes', remove('Company?$filter="  "'), unclear),
+  row(
+    'P8.5 quoted',
+    'a delete with an empty filter in quotes deletes nothing',
+    remove('Company?$filter="  "'),
+    unclear,
+  ),
   row(
     'P1.6 misspelt',
     'an unknown parameter is refused',
@@ -103,18 +122,33 @@ export const deleteRows: readonly Row[] = [
     remove('Company?$filter="ID = "'),
     refused(400, 1162),
   ),
-  row('P8.5 top', '$top does not tell which', remove('Company?$filter="ID > 3"&$top=1'), unclear),
-  row('P8.5 skip', 'nor does $skip', remove('Company?$filter="ID > 3"&$skip=0'), unclear),
-  row('P8.5 orderby', 'nor $orderby', remove('Company?$filter="ID > 3"&$orderby=ID'), unclear),
+  row(
+    'P8.5 top',
+    'a delete with $top deletes nothing',
+    remove('Company?$filter="ID > 3"&$top=1'),
+    unclear,
+  ),
+  row(
+    'P8.5 skip',
+    'a delete with $skip deletes nothing',
+    remove('Company?$filter="ID > 3"&$skip=0'),
+    unclear,
+  ),
+  row(
+    'P8.5 orderby',
+    'a delete with $orderby deletes nothing',
+    remove('Company?$filter="ID > 3"&$orderby=ID'),
+    unclear,
+  ),
   row(
     'P8.5 order',
-    'nor an order in the filter',
+    'a delete with an order in the filter deletes nothing',
     remove('Company?$filter="ID > 3 order by ID"'),
     unclear,
   ),
   row(
     'P8.5 both',
-    'a key leaves nothing to filter',
+    'a key together with a filter deletes nothing',
     remove('Company(4)?$filter="ID = 5"'),
     unclear,
   ),
@@ -126,13 +160,13 @@ export const deleteRows: readonly Row[] = [
   row('P8.4 all', 'all are deleted or none', remove('Company?$filter="ID > 0"'), restricted),
   row(
     'P8.7 mandatory',
-    'a mandatory relation restricts unless it says otherwise',
+    'a mandatory relation restricts unless onDelete says otherwise',
     remove(ada.slice(6)),
     restricted,
   ),
   row(
     'P8.8 set null',
-    'another relation becomes null',
+    'a relation that is not mandatory becomes null',
     remove('Note?$filter="text = \'second\'"'),
     ok,
     [
@@ -146,5 +180,10 @@ export const deleteRows: readonly Row[] = [
       [get('/rest/Note?$top=0'), { has: { __COUNT: 0, __GlobalStamp: created + 6 } }],
     ],
   ),
-  row('P1.1 delete', 'a dataclass that is not exposed', remove('Vault(1)'), refused(404, 1800)),
+  row(
+    'P1.1 delete',
+    'a dataclass that is not exposed is unknown',
+    remove('Vault(1)'),
+    refused(404, 1800),
+  ),
 ];

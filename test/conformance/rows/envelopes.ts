@@ -68,7 +68,7 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P3.10 items',
-    says: 'an entity of a collection carries no __entityModel',
+    says: 'an entity of a collection has no __entityModel',
     request: get('/rest/Note?$top=1'),
     expect: {
       members: ['__KEY', '__TIMESTAMP', '__STAMP', 'code', 'text', 'about', 'parent', 'replies'],
@@ -96,7 +96,7 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P4.8 key',
-    says: 'a UUID may come in its usual form',
+    says: 'a UUID may have its usual form',
     request: get('/rest/Employee(00000000-0000-0000-0000-000000000001)/firstName'),
     expect: { has: { __KEY: employee(1), firstName: 'Ada' } },
   },
@@ -110,13 +110,13 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P3.2 list',
-    says: 'also behind a key',
+    says: 'a path with a key may list attributes',
     request: get(`/rest/Employee(${employee(1)})/lastName,firstName`),
     expect: { members: ['__entityModel', '__KEY', '__STAMP', 'firstName', 'lastName'] },
   },
   {
     id: 'P3.3',
-    says: 'one entity by a unique value, case ignored',
+    says: 'one entity is found by a unique value, ignoring case',
     request: get('/rest/Company:name("äRGER")'),
     expect: { has: { __entityModel: 'Company', __KEY: '1' } },
   },
@@ -128,19 +128,19 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P3.3 list',
-    says: 'and may be followed by attributes',
+    says: 'the value may be followed by attributes',
     request: get('/rest/Company:name(Bolt)/city'),
     expect: { is: { __entityModel: 'Company', __KEY: '2', __STAMP: 1, city: 'Paris' } },
   },
   {
     id: 'P3.3 $attributes',
-    says: 'and takes $attributes',
+    says: 'a request by value accepts $attributes',
     request: get('/rest/Company:name(Bolt)?$attributes=city'),
     expect: { members: ['__entityModel', '__KEY', '__TIMESTAMP', '__STAMP', 'city'] },
   },
   {
     id: 'P3.3 several',
-    says: 'the first in key order where several have the value',
+    says: 'the first entity in key order is found if several have the value',
     request: get('/rest/Company:city(PARIS)/name'),
     expect: { has: { __KEY: '2' } },
   },
@@ -170,13 +170,13 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P3.4 text key',
-    says: 'the relation of an entity with a text key, in another case',
+    says: 'the relation of an entity is found by a text key in another case',
     request: get('/rest/Note("a%2F1 (X)")/replies?$expand=replies'),
     expect: { keys: ['b'] },
   },
   {
     id: 'P3.4 not expanded',
-    says: 'without $expand the owner comes, the relation deferred',
+    says: 'without $expand the owner is answered, with the relation deferred',
     request: get('/rest/Company(1)/staff'),
     expect: {
       is: {
@@ -189,7 +189,7 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P3.4 to-one',
-    says: 'a to-one relation expanded stands in its owner',
+    says: 'an expanded to-one relation is in its owner',
     request: get('/rest/Company(5)/manager?$expand=manager'),
     expect: {
       members: ['__entityModel', '__KEY', '__STAMP', 'manager'],
@@ -198,13 +198,13 @@ export const envelopeRows: readonly Row[] = [
   },
   {
     id: 'P4.3',
-    says: '__GlobalStamp has counted every creation',
+    says: '__GlobalStamp counts every creation',
     request: get('/rest/Note?$top=0'),
     expect: { has: { __GlobalStamp: created } },
   },
   {
     id: 'P3.12',
-    says: 'without $orderby entities come in key order',
+    says: 'without $orderby entities are in key order',
     request: get('/rest/Employee?$attributes=ID'),
     expect: { keys: [1, 2, 3, 4].map(employee) },
   },

@@ -15,29 +15,29 @@ const ofMild = decorated(7, 'Mild Validation Error', mild);
 const ofSerious = decorated(8, 'Serious Validation Error', serious);
 const ofSaving = decorated(4, 'Other error', unsaved);
 
-/** Of `fixedEvents`: the name of a company says what its events do. */
+/** Of `fixedEvents`: the name of a company decides what its events do. */
 export const eventRows: readonly Row[] = [
   {
     id: 'validateSave mild',
-    says: 'a validation error that is not serious: 422 and status 7',
+    says: 'a validation error that is not serious is 422 with status 7',
     request: post(update, { name: 'mild' }),
     expect: { status: 422, is: ofMild },
   },
   {
     id: 'validateSave serious',
-    says: 'a serious validation error: 422 and status 8',
+    says: 'a serious validation error is 422 with status 8',
     request: post(update, { name: 'serious' }),
     expect: { status: 422, is: ofSerious },
   },
   {
     id: 'saving',
-    says: 'an error of saving is serious in any case: 422 and status 4',
+    says: 'an error of saving is always serious: 422 with status 4',
     request: post(update, { name: 'unsaved' }),
     expect: { status: 422, is: ofSaving },
   },
   {
     id: 'events of a list',
-    says: 'each entity of a list is told what became of it, and others are saved',
+    says: 'each entity of a list has its own result, and the others are saved',
     request: post(update, [{ name: 'mild' }, { name: 'fine' }]),
     expect: { has: { __ENTITIES: [ofMild, { name: 'fine', __STAMP: 1 }] } },
     then: [[get('/rest/Company?$filter="name=fine"'), { keys: ['4'] }]],
@@ -57,13 +57,13 @@ export const eventRows: readonly Row[] = [
   },
   {
     id: 'P7.3 events',
-    says: '$method=validate runs validation events, and none of the others',
+    says: '$method=validate runs only the validation events',
     request: post('/rest/Company?$method=validate', [{ name: 'unsaved' }, { name: 'mild' }]),
     expect: { is: { __ENTITIES: [{ name: 'mild', __ERROR: [mild] }] } },
   },
   {
     id: 'P11.25 event',
-    says: 'what an event throws is not told',
+    says: 'the message of an error in an event is not sent',
     request: post(update, { name: 'broken' }),
     expect: { ...refused(500, 1837), message: /^An error of the server\. It is logged/ },
   },
@@ -75,14 +75,14 @@ export const eventRows: readonly Row[] = [
   },
   {
     id: 'validateDrop',
-    says: 'a deletion that an event refuses: 422, and all stay',
+    says: 'a deletion that validateDrop refuses is 422, and deletes nothing',
     request: post('/rest/Company?$method=delete&$filter="ID>0"'),
     expect: { status: 422, is: { ok: false, __ERROR: [kept] } },
     then: [[get('/rest/Company'), { keys: ['1', '2', '3'] }]],
   },
   {
     id: 'dropping',
-    says: 'the same of an event of the deletion itself',
+    says: 'a deletion that dropping refuses is 422, and deletes nothing',
     request: post('/rest/Company(3)?$method=delete'),
     expect: { status: 422, is: { ok: false, __ERROR: [held] } },
   },

@@ -9,55 +9,55 @@ const noFunction = refused(404, 1500, 1804);
 export const functionRows: readonly Row[] = [
   {
     id: 'P11.1',
-    says: 'a function of the datastore',
+    says: 'a function of the datastore can be called',
     request: post('/rest/$catalog/authentify', ['mia', 'wrong']),
     expect: { is: { result: '' } },
   },
   {
     id: 'P11.2',
-    says: 'a function of a dataclass; a selection is a collection',
+    says: 'a function of a dataclass can be called; a selection is answered as a collection',
     request: post('/rest/Company/fromCity', ['Paris']),
     expect: { keys: ['2', '3'] },
   },
   {
     id: 'P11.3 selection',
-    says: 'a function of all entities',
+    says: 'a function of a selection gets all entities',
     request: post('/rest/Company/totalRevenue'),
     expect: { is: { result: 1517.5 } },
   },
   {
     id: 'P11.3 filter',
-    says: 'of those that a filter holds for, in an order',
+    says: 'a function of a selection gets the entities of a filter, in an order',
     request: post('/rest/Company/names/$entityset/?$filter="revenue > -5"&$orderby=name desc', []),
     expect: { is: { result: ['Ärger', 'Cargo', 'Bolt'] } },
   },
   {
     id: 'P11.3 set',
-    says: 'of an entity set',
+    says: 'a function of a selection gets an entity set',
     request: post(`/rest/Company/names/$entityset/${unknownSet}`, []),
     expect: refused(404, 1802),
   },
   {
     id: 'P11.3 behind a set',
-    says: 'the other address of the same',
+    says: 'a function of an entity set has a second address',
     request: post(`/rest/Company/$entityset/${unknownSet}/names`, []),
     expect: refused(404, 1802),
   },
   {
     id: 'P11.4',
-    says: 'a function of an entity',
+    says: 'a function of an entity can be called',
     request: post('/rest/Company(2)/label'),
     expect: { is: { result: 'Bolt in Paris' } },
   },
   {
     id: 'P11.5',
-    says: 'a function of a singleton; a date is ISO 8601',
+    says: 'a function of a singleton can be called; a date is answered as ISO 8601',
     request: post('/rest/$singleton/Clock/now', []),
     expect: { is: { result: '1970-01-01T00:00:00.000Z' } },
   },
   {
     id: 'P11.27',
-    says: 'what is not exposed is what does not exist: of a dataclass',
+    says: 'a function of a dataclass that is not exposed does not exist',
     request: post('/rest/Company/notExposed', []),
     expect: noFunction,
     then: [
@@ -68,7 +68,7 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.27 singleton',
-    says: 'of a singleton, names with regard to case',
+    says: 'a function of a singleton that is not exposed does not exist; names are case-sensitive',
     request: post('/rest/$singleton/Clock/hidden', []),
     expect: refused(404, 1827),
     then: [
@@ -78,7 +78,7 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.27 datastore',
-    says: 'of the datastore',
+    says: 'a function of the datastore that is not exposed does not exist',
     request: post('/rest/$catalog/nothing', []),
     expect: refused(404, 1827),
   },
@@ -90,13 +90,13 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.6 params',
-    says: 'or stand behind "params", under any content type',
+    says: 'parameters may be in "params", with any content type',
     request: postText('/rest/Company/echo', '{"params":[1]}', { 'content-type': 'text/plain' }),
     expect: { is: { result: 1 } },
   },
   {
     id: 'P11.15 nothing',
-    says: 'nothing is null',
+    says: 'a function without result answers null',
     request: post('/rest/Company/echo'),
     expect: { is: { result: null } },
   },
@@ -108,7 +108,7 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'd30',
-    says: 'a parameter of another type is refused by its name',
+    says: 'a parameter of another type is refused with its name',
     request: post('/rest/Company/fromCity', [7]),
     expect: { ...refused(400, 1843), message: /"city"/ },
     then: [
@@ -118,13 +118,13 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.6 GET',
-    says: 'a function that is declared so is called by GET too',
+    says: 'a function that the model allows for GET can be called by GET',
     request: get(`/rest/Company/fromCity?$params='["Paris"]'`),
     expect: { keys: ['2', '3'] },
   },
   {
     id: 'P11.28',
-    says: 'any other is not',
+    says: 'any other function cannot be called by GET',
     request: get('/rest/Company/names'),
     expect: { ...refused(405, 1829), headers: { allow: 'POST' } },
     then: [
@@ -156,14 +156,14 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.10 unsaved',
-    says: 'or does not',
+    says: 'an entity parameter is not saved unless the function does',
     request: post('/rest/Company(2)/hire', [{ ...person, lastName: 'Unsaved' }]),
     expect: { has: { __KEY: null, __STAMP: 0, lastName: 'Unsaved' } },
     then: [[get('/rest/Employee'), { has: { __COUNT: 0 } }]],
   },
   {
     id: 'P11.10 key',
-    says: 'an entity parameter that does not exist',
+    says: 'an entity parameter that does not exist is refused',
     request: post('/rest/Company(2)/hire', [{ ...person, __KEY: unknownSet }]),
     expect: refused(404, 1542),
   },
@@ -175,13 +175,13 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.11',
-    says: 'a selection parameter is a set that exists',
+    says: 'a selection parameter is an existing entity set',
     request: post('/rest/Company/both', [[], ofSet]),
     expect: refused(404, 1802),
   },
   {
     id: 'P11.17 set',
-    says: 'a selection becomes a set',
+    says: 'a selection can be answered as an entity set',
     request: get('/rest/Company/itself?$method=entityset&$top=1'),
     expect: {
       members: [
@@ -203,7 +203,7 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.17',
-    says: '$attributes, $top and $skip apply to what is returned',
+    says: '$attributes, $top and $skip apply to the result',
     request: get('/rest/Company/itself?$attributes=name&$top=1&$skip=2'),
     expect: { members: ['__KEY', '__TIMESTAMP', '__STAMP', 'name'], keys: ['3'] },
   },
@@ -215,13 +215,13 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P11.25',
-    says: 'of anything else nothing but the request',
+    says: 'for any other error only the ID of the request is sent',
     request: post('/rest/Company/fails', ['else']),
     expect: { ...refused(500, 1837), message: /logged under the request/ },
   },
   {
     id: 'P11.24',
-    says: 'a function that is not written names its file',
+    says: 'a function without code is answered with the name of its file',
     request: post('/rest/Company/unwritten', []),
     expect: { ...refused(501, 1838), message: /src\/classes\/Company\.ts/ },
   },
@@ -247,7 +247,7 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P2.8',
-    says: 'and singletons',
+    says: 'the catalog lists singletons',
     request: get('/rest/$catalog/$all'),
     expect: {
       has: {
@@ -261,7 +261,7 @@ export const functionRows: readonly Row[] = [
   },
   {
     id: 'P1.2 function names',
-    says: 'a name that is percent-encoded',
+    says: 'a name may be percent-encoded',
     request: get('/rest/%24catalog/gr%C3%B6%C3%9Fe/'),
     expect: { is: { result: 4 } },
   },

@@ -22,25 +22,50 @@ export const mediaRows: readonly Row[] = [
     ...png,
     headers: { ...png.headers, 'cache-control': 'private, max-age=31536000' },
   }),
-  read('P10.1 JSON', 'without $expand the entity', `${image}?$imageformat=best&$version=1`, {
-    has: { __KEY: '1', logo: { __deferred: { image: true } } },
-  }),
-  read('P10.1 default', 'best is the default', `${image}?$expand=logo`, png),
-  read('P10.1 same', 'a format in any case', `${image}?$imageformat=PNG&$expand=logo`, png),
-  read('P10.1 dot', 'a format with a dot', `${image}?$imageformat=.png&$expand=logo`, png),
-  read('P10.1 content type', 'a content type', `${image}?$imageformat=image/png&$expand=logo`, png),
+  read(
+    'P10.1 JSON',
+    'without $expand the entity is sent',
+    `${image}?$imageformat=best&$version=1`,
+    {
+      has: { __KEY: '1', logo: { __deferred: { image: true } } },
+    },
+  ),
+  read('P10.1 default', 'the format best is the default', `${image}?$expand=logo`, png),
+  read(
+    'P10.1 same',
+    'a format may be written in any case',
+    `${image}?$imageformat=PNG&$expand=logo`,
+    png,
+  ),
+  read('P10.1 dot', 'a format may have a dot', `${image}?$imageformat=.png&$expand=logo`, png),
+  read(
+    'P10.1 content type',
+    'a format may be a content type',
+    `${image}?$imageformat=image/png&$expand=logo`,
+    png,
+  ),
   read(
     'P10.9 format',
-    'a format that is none',
+    'an unknown format is refused',
     `${image}?$imageformat=exe&$expand=logo`,
     refused(400, 1824),
   ),
-  read('P10.1 version', 'another version is not kept', `${image}?$version=9&$expand=logo`, {
-    ...png,
-    headers: { ...png.headers, 'cache-control': 'no-cache' },
-  }),
+  read(
+    'P10.1 version',
+    'a former version of an image is not stored',
+    `${image}?$version=9&$expand=logo`,
+    {
+      ...png,
+      headers: { ...png.headers, 'cache-control': 'no-cache' },
+    },
+  ),
   read('P10.10', 'no image: an empty body', '/rest/Company(2)/logo?$expand=logo', nothing),
-  read('P10.1 missing', 'no entity', '/rest/Company(99)/logo?$expand=logo', refused(404, 1543)),
+  read(
+    'P10.1 missing',
+    'an image of an unknown entity is 404',
+    '/rest/Company(99)/logo?$expand=logo',
+    refused(404, 1543),
+  ),
   read('P10.2', 'the content of a BLOB', `${blob}?$binary=true&$expand=brochure`, {
     bytes: brochure,
     headers: {
@@ -49,7 +74,7 @@ export const mediaRows: readonly Row[] = [
       'content-disposition': 'attachment',
     },
   }),
-  read('P10.2 JSON', 'without $binary=true the entity', `${blob}?$expand=brochure`, {
+  read('P10.2 JSON', 'without $binary=true the entity is sent', `${blob}?$expand=brochure`, {
     has: { brochure: { __deferred: { uri: `${blob}?$binary=true&$expand=brochure` } } },
   }),
   {
@@ -60,7 +85,7 @@ export const mediaRows: readonly Row[] = [
   },
   {
     id: 'P10.3 binary',
-    says: 'bytes of any kind',
+    says: 'an upload may contain any bytes',
     request: postText('/rest/$upload?$binary=true&$timeout=5', '{"', {
       'content-type': 'application/json',
     }),
@@ -68,13 +93,13 @@ export const mediaRows: readonly Row[] = [
   },
   {
     id: 'P10.3 rawPict',
-    says: 'an image',
+    says: 'an upload with $rawPict is an image',
     request: postText('/rest/$upload?$rawPict=true', 'GIF89a', { 'content-type': 'image/png' }),
     expect: { members: ['ID'] },
   },
   {
     id: 'P10.9',
-    says: 'what is labelled as an image and is none',
+    says: 'an upload that is labelled as an image but is not one is refused',
     request: postText('/rest/$upload?$rawPict=image/png', '<html>', {
       'content-type': 'image/png',
     }),
@@ -82,19 +107,19 @@ export const mediaRows: readonly Row[] = [
   },
   {
     id: 'P10.15 image',
-    says: 'an image whose upload is unknown',
+    says: 'an image whose upload is unknown is refused',
     request: post(update, { name: 'M', logo: { ID: unknown } }),
     expect: refused(400, 1825, 1570, 1534),
   },
   {
     id: 'P10.15 BLOB',
-    says: 'a BLOB whose upload is unknown',
+    says: 'a BLOB whose upload is unknown is refused',
     request: post(update, { name: 'M', brochure: { ID: unknown } }),
     expect: refused(400, 1826, 1570, 1534),
   },
   {
     id: 'P1.12 upload',
-    says: 'a file of another site',
+    says: 'an upload from another site is refused',
     request: postText('/rest/$upload', 'bytes', { 'sec-fetch-site': 'cross-site' }),
     expect: refused(403, 1831),
   },

@@ -68,7 +68,7 @@ export const orderRows: readonly Row[] = [
   })),
   {
     id: 'P3.14 order',
-    says: 'order ignores case, ties in key order',
+    says: 'an order ignores case, with ties in key order',
     request: get('/rest/Employee?$orderby=lastName'),
     expect: { keys: [3, 1, 4, 2].map(employee) },
   },

@@ -152,7 +152,7 @@ export const projectionRows: readonly Row[] = [
   },
   {
     id: 'P3.8 dotted',
-    says: 'a dotted path may stand in the list of the path',
+    says: 'the list in the path may contain a dotted path',
     request: get('/rest/Employee/lastName,employer.name?$expand=employer&$top=1'),
     expect: { members: ['__KEY', '__STAMP', 'lastName', 'employer'] },
   },

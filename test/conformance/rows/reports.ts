@@ -2,7 +2,7 @@ import { employee } from '../fixture.js';
 import { isOnPostgres } from '../../support/server.js';
 import { type Expectation, get, post, refused, type Row } from '../row.js';
 
-/** Databases differ in when they use an index, and say so. */
+/** Databases differ in when they use an index. */
 function foundBy(isIndex: boolean, attribute: string, rest: string): string {
   return `${isIndex ? `[index : ${attribute} ]` : attribute} ${rest}`;
 }
@@ -541,10 +541,10 @@ export const reportRows: readonly Row[] = [
   ...rows('set', sets),
   {
     id: 'report: a change',
-    says: 'the answer to a change is no report, and nothing is changed',
+    says: 'a change cannot be answered as a report, and changes nothing',
     request: post('/rest/Company?$method=update&$format=looker', { name: 'New' }),
     expect: refused(400, 1806),
-    // A change that was refused left everything as it was.
+    // A refused change changes nothing.
     then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]],
   },
 ];

@@ -38,7 +38,7 @@ export const requestRows: readonly Row[] = [
   },
   {
     id: 'P1.6 without $',
-    says: 'a name without the dollar sign is no parameter of the protocol',
+    says: 'a name without the dollar sign is not a parameter of the protocol',
     request: get('/rest/Company?top=1&skip=1'),
     expect: { has: { __SENT: 5, __FIRST: 0 } },
   },
@@ -50,13 +50,13 @@ export const requestRows: readonly Row[] = [
   },
   {
     id: 'P1.2 slash entity',
-    says: 'a trailing slash is accepted behind a key',
+    says: 'a trailing slash is accepted after a key',
     request: get('/rest/Company(1)/'),
     expect: first,
   },
   {
     id: 'P1.2 slash attributes',
-    says: 'a trailing slash is accepted behind attributes',
+    says: 'a trailing slash is accepted after attributes',
     request: get('/rest/Company/name/?$top=1'),
     expect: { members: ['__KEY', '__STAMP', 'name'] },
   },
@@ -209,13 +209,13 @@ export const requestRows: readonly Row[] = [
   },
   {
     id: 'P1.5 single quote',
-    says: 'a missing single quote is told',
+    says: 'a missing single quote is reported',
     request: get(`/rest/Company?$filter='city`),
     expect: refused(400, 1808),
   },
   {
     id: 'P1.5 double quote',
-    says: 'a missing double quote is told',
+    says: 'a missing double quote is reported',
     request: get('/rest/Company?$filter="city'),
     expect: refused(400, 1809),
   },
@@ -227,7 +227,7 @@ export const requestRows: readonly Row[] = [
   },
   {
     id: 'P1.10 head missing',
-    says: 'HEAD of what is not there is 404',
+    says: 'HEAD of an unknown entity is 404',
     request: other('HEAD', '/rest/Company(99)'),
     expect: { status: 404 },
   },
@@ -244,7 +244,7 @@ export const requestRows: readonly Row[] = [
   ...['update', 'delete', 'validate'].flatMap((method) =>
     [`/rest/Company?$method=${method}`, `/rest/Company(1)?$method=${method}`].map((url) => ({
       id: `P1.10 change by GET ${url}`,
-      says: 'a change that GET asks for is refused and does nothing',
+      says: 'a change by GET is refused and does nothing',
       request: get(url),
       expect: { ...refused(405, 1832), headers: { allow: 'POST' } },
       then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]] as const,
@@ -253,14 +253,14 @@ export const requestRows: readonly Row[] = [
   ...['-1', '1.5', 'ten', '', '1e2', '0x10', ' ', '9007199254740992', '٣'].flatMap((value) =>
     ['$top', '$limit', '$skip', '$timeout'].map((name) => ({
       id: `P1.8 number ${name}=${value}`,
-      says: 'what is no whole number from 0 up is refused',
+      says: 'a value that is not a whole number from 0 up is refused',
       request: get(`/rest/Company?${name}=${value}`),
       expect: refused(400, 1806),
     })),
   ),
   {
     id: 'P1.8 top 0',
-    says: '$top=0 counts',
+    says: '$top=0 answers only the count',
     request: get('/rest/Company?$top=0'),
     expect: { has: { __COUNT: 5, __SENT: 0, __FIRST: 0, __ENTITIES: [] } },
   },
@@ -277,13 +277,13 @@ export const requestRows: readonly Row[] = [
   },
   {
     id: 'P1.12 same-site',
-    says: 'a change from a sister site is refused',
+    says: 'a change from another subdomain is refused',
     request: post('/rest/Company?$method=update', { name: 'X' }, { 'sec-fetch-site': 'same-site' }),
     expect: refused(403, 1831),
   },
   {
     id: 'P1.12 origin',
-    says: 'an Origin that is not the host asked is refused',
+    says: 'an Origin other than the requested host is refused',
     request: post('/rest/Company?$method=update', { name: 'X' }, { origin: 'http://evil.example' }),
     expect: refused(403, 1831),
   },
@@ -313,7 +313,7 @@ export const requestRows: readonly Row[] = [
   },
   {
     id: 'P1.12 typed address',
-    says: 'a request that no page made is allowed',
+    says: 'a request that no web page sends is allowed',
     request: post('/rest/Company?$method=update', { name: 'X' }, { 'sec-fetch-site': 'none' }),
     expect: { has: { __KEY: '6' } },
   },

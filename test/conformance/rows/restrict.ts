@@ -8,7 +8,7 @@ const update = '/rest/Employee?$method=update';
 export const restrictRows: readonly Row[] = [
   {
     id: 'restrict collection',
-    says: 'every read is limited to what restrict leaves',
+    says: 'every read is limited to the entities that restrict allows',
     request: get('/rest/Employee'),
     expect: { keys: ['1', '3'], has: { __COUNT: 2 } },
     then: [
@@ -19,7 +19,7 @@ export const restrictRows: readonly Row[] = [
   },
   {
     id: 'restrict single',
-    says: 'an entity that is filtered out is as if it was missing',
+    says: 'an entity that restrict hides is answered as missing',
     request: get('/rest/Employee(2)'),
     expect: refused(404, 1543),
     then: [
@@ -29,13 +29,13 @@ export const restrictRows: readonly Row[] = [
   },
   {
     id: 'restrict key',
-    says: 'the key of an entity that is filtered out is taken all the same',
+    says: 'the key of an entity that restrict hides is in use',
     request: post(update, { __KEY: 2, name: 'x' }),
     expect: refused(409, 1569, 1046, 1534),
   },
   {
     id: 'restrict create',
-    says: 'an entity may be created outside of the filter, and not be read afterwards',
+    says: 'an entity may be created that restrict hides, and cannot be read afterwards',
     request: post(update, { name: 'x', salary: 999 }),
     expect: { is: { uri: '/rest/Employee(4)', __KEY: '4', __STAMP: 1 } },
     then: [[get('/rest/Employee(4)'), refused(404, 1543)]],
@@ -49,7 +49,7 @@ export const restrictRows: readonly Row[] = [
   },
   {
     id: 'restrict set',
-    says: 'a set is made of what restrict leaves',
+    says: 'a set contains the entities that restrict allows',
     request: get('/rest/Employee?$filter=ID>0&$method=entityset'),
     expect: { keys: ['1', '3'] },
   },

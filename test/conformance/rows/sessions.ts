@@ -1,7 +1,7 @@
 import { employee } from '../fixture.js';
 import { type Expectation, get, post, refused, type Row } from '../row.js';
 
-/** Nobody refers to her. */
+/** No entity refers to her. */
 const dee = `/rest/Employee(${employee(4)})`;
 const done: Expectation = { is: { result: true, __STATUS: { success: true } } };
 /** The answer to requests without the cookie of the lock's holder. */
@@ -32,7 +32,7 @@ function row(id: string, says: string, request: Row['request'], expect: Expectat
 /** Protocol P12.1 to P12.4, `access.md#sessions`; the server has no users, so nobody can log in. */
 export const sessionRows: readonly Row[] = [
   {
-    ...row('P12.1 lock', 'an entity is locked', post(`${dee}?$lock=true`), done),
+    ...row('P12.1 lock', 'a lock of an entity is granted', post(`${dee}?$lock=true`), done),
     then: [
       [post(`${dee}?$lock=true`), taken],
       [get(`${dee}?$lock=true`), taken],
@@ -50,7 +50,12 @@ export const sessionRows: readonly Row[] = [
       [get('/rest/$info'), { has: { entitySetCount: 0, sessionInfo: [] } }],
     ],
   },
-  row('P12.1 unlock', 'what is not locked is unlocked', get(`${dee}?$lock=false`), done),
+  row(
+    'P12.1 unlock',
+    'an unlock of an entity without a lock is answered with ok',
+    get(`${dee}?$lock=false`),
+    done,
+  ),
   row(
     'P1.2 slash of a lock',
     'the address may end with a slash',
@@ -59,33 +64,53 @@ export const sessionRows: readonly Row[] = [
   ),
   row(
     'P12.1 missing',
-    'an entity that does not exist',
+    'an entity that does not exist cannot be locked',
     post(`/rest/Employee(${employee(9)})?$lock=true`),
     refused(404, 1543),
   ),
-  row('P12.1 no key', 'a key that can be none', post('/rest/Company(x)?$lock=true'), {
+  row('P12.1 no key', 'an invalid key cannot be locked', post('/rest/Company(x)?$lock=true'), {
     ...refused(404, 1543),
   }),
-  row('P12.1 collection', 'a collection', get('/rest/Employee?$lock=true'), refused(400, 1813)),
-  row('P12.1 attribute', 'an attribute', post(`${dee}/salary?$lock=true`), refused(400, 1813)),
-  row('P12.1 value', 'neither true nor false', get(`${dee}?$lock=1`), refused(400, 1806)),
+  row(
+    'P12.1 collection',
+    'a collection cannot be locked',
+    get('/rest/Employee?$lock=true'),
+    refused(400, 1813),
+  ),
+  row(
+    'P12.1 attribute',
+    'an attribute cannot be locked',
+    post(`${dee}/salary?$lock=true`),
+    refused(400, 1813),
+  ),
+  row(
+    'P12.1 value',
+    'a value other than true and false is refused',
+    get(`${dee}?$lock=1`),
+    refused(400, 1806),
+  ),
   row(
     'P1.12 lock',
-    'another site locks nothing',
+    'a lock from another site is refused',
     get(`${dee}?$lock=true`, { 'sec-fetch-site': 'cross-site' }),
     refused(403, 1831),
   ),
-  row('login', 'a list', post(login, ['user', 'password', 60]), wrongLogin),
-  row('login list', 'without a time', post(login, ['user', 'password']), wrongLogin),
+  row(
+    'login',
+    'a login may be a list of name, password and time',
+    post(login, ['user', 'password', 60]),
+    wrongLogin,
+  ),
+  row('login list', 'a login may omit the time', post(login, ['user', 'password']), wrongLogin),
   row(
     'login object',
-    'an object',
+    'a login may be an object',
     post(login, { user: 'user', password: 'password', seconds: 60 }),
     wrongLogin,
   ),
   row(
     'login headers',
-    'the headers',
+    'a login may be in headers',
     post(login, undefined, {
       'username-4D': 'user',
       'password-4D': 'password',
@@ -93,20 +118,25 @@ export const sessionRows: readonly Row[] = [
     }),
     wrongLogin,
   ),
-  row('login empty', 'all of it is optional', post(login), wrongLogin),
-  row('login number', 'a name that is a number', post(login, [1, 'x']), refused(400, 1833)),
-  row('login get', 'a login by GET', get(login), {
+  row('login empty', 'a login without data is answered as a wrong one', post(login), wrongLogin),
+  row(
+    'login number',
+    'a login with a number as the name is refused',
+    post(login, [1, 'x']),
+    refused(400, 1833),
+  ),
+  row('login get', 'a login by GET is refused', get(login), {
     ...refused(405, 1832),
     headers: { allow: 'POST' },
   }),
-  row('logout', 'nobody is logged in', get('/rest/$directory/logout'), {
+  row('logout', 'a logout without a session answers false', get('/rest/$directory/logout'), {
     is: { result: false },
     headers: { 'set-cookie': undefined },
   }),
-  row('P1.11 logout', 'the same by POST', post('/rest/$directory/logout'), {
+  row('P1.11 logout', 'a logout by POST has the same answer', post('/rest/$directory/logout'), {
     is: { result: false },
   }),
-  row('currentUser', 'who is logged in', get('/rest/$directory/currentUser'), {
+  row('currentUser', 'the current user of a guest is null', get('/rest/$directory/currentUser'), {
     is: { result: null },
     headers: { 'set-cookie': undefined },
   }),
@@ -116,7 +146,7 @@ export const sessionRows: readonly Row[] = [
     post('/rest/$directory/currentUserBelongsTo', ['admins', 'none']),
     { is: { result: false } },
   ),
-  row('$info', '$info tells of sets and sessions', get('/rest/$info'), {
+  row('$info', '$info lists sets and sessions', get('/rest/$info'), {
     has: { entitySetCount: 0, entitySet: [], sessionInfo: [], privileges: { privileges: [] } },
   }),
 ];

@@ -43,23 +43,25 @@ export const setRows: readonly Row[] = [
     get('/rest/Company?$filter="ID < 3"&$method=entityset'),
     { keys: ['1', '2'] },
   ),
-  row('P9.1 by POST', 'also by POST', post('/rest/Company?$method=entityset'), {
+  row('P9.1 by POST', 'a set can be created by POST', post('/rest/Company?$method=entityset'), {
     keys: ['1', '2', '3', '4', '5'],
   }),
-  row('P9.12 read', 'an unknown set', get(`/rest/Company/$entityset/${unknown}`), missing),
   row(
-    'P9.12 attributes',
-    'an unknown set with attributes',
-    get(`/rest/Company/name,city/$entityset/${unknown}`),
+    'P9.12 read',
+    'an unknown set is refused',
+    get(`/rest/Company/$entityset/${unknown}`),
     missing,
   ),
   row(
-    'P9.12 foreign',
-    'a set of another dataclass is as good as none',
-    of(1, 'ID = 2'),
-    { keys: ['2'] },
-    [get(`/rest/Employee/$entityset/${idOf(1)}`), missing],
+    'P9.12 attributes',
+    'an unknown set with attributes is refused',
+    get(`/rest/Company/name,city/$entityset/${unknown}`),
+    missing,
   ),
+  row('P9.12 foreign', 'a set of another dataclass is unknown', of(1, 'ID = 2'), { keys: ['2'] }, [
+    get(`/rest/Employee/$entityset/${idOf(1)}`),
+    missing,
+  ]),
   row(
     'P9.1 timeout',
     '$timeout is the lifetime of a set',
@@ -82,26 +84,36 @@ export const setRows: readonly Row[] = [
   ),
   row(
     'P9.10 savedfilter',
-    '$savedfilter keeps the definition',
+    '$savedfilter stores the definition',
     get('/rest/Company?$filter="ID=1"&$method=entityset&$savedfilter=true'),
     { keys: ['1'] },
   ),
   row(
     'P9.10 savedorderby',
-    '$savedorderby keeps the order',
+    '$savedorderby stores the order',
     get('/rest/Company?$orderby="ID desc"&$method=entityset&$savedorderby=true&$top=1'),
     { keys: ['5'] },
   ),
   row(
     'P9.11 expression',
-    'a set is made of the expressions that the client sends, and then it is there',
+    'a set is created from the expressions that the client sends, and exists afterwards',
     of(2, 'ID > 3', 'ID desc'),
     { keys: ['5', '4'] },
     [get(set(2)), { keys: ['5', '4'], has: { __DATACLASS: 'Company', __entityModel: 'Company' } }],
     [get(`${set(2)}?$top=1&$skip=1`), { keys: ['4'], has: { __COUNT: 2, __SENT: 1, __FIRST: 1 } }],
   ),
-  row('P9.12 no ID', 'a set has an ID', get('/rest/Company/$entityset'), missing),
-  row('P9.12 no ID, slash', 'also with a slash', get('/rest/Company/$entityset/?$top=1'), missing),
+  row(
+    'P9.12 no ID',
+    'an address without the ID of a set is refused',
+    get('/rest/Company/$entityset'),
+    missing,
+  ),
+  row(
+    'P9.12 no ID, slash',
+    'an address without the ID of a set is refused, also with a slash',
+    get('/rest/Company/$entityset/?$top=1'),
+    missing,
+  ),
   row(
     'P1.10 post set',
     'a set is read by GET',
@@ -110,7 +122,7 @@ export const setRows: readonly Row[] = [
   ),
   row(
     'P9.3 filter',
-    '$filter and $orderby concern the answer',
+    '$filter and $orderby apply to the answer',
     of(3, 'ID < 4'),
     { keys: ['1', '2', '3'] },
     [
@@ -119,11 +131,14 @@ export const setRows: readonly Row[] = [
     ],
     [get(set(3)), { keys: ['1', '2', '3'] }],
   ),
-  row('P9.3 attributes', 'a set restricted to attributes', of(4, 'ID = 2'), { keys: ['2'] }, [
-    get(`/rest/Company/name/$entityset/${idOf(4)}`),
-    { members: ['__KEY', '__STAMP', 'name'] },
-  ]),
-  row('P9.3 expand', 'a set with an expansion', of(5, 'ID = 1'), { keys: ['1'] }, [
+  row(
+    'P9.3 attributes',
+    'a set can be read with a list of attributes',
+    of(4, 'ID = 2'),
+    { keys: ['2'] },
+    [get(`/rest/Company/name/$entityset/${idOf(4)}`), { members: ['__KEY', '__STAMP', 'name'] }],
+  ),
+  row('P9.3 expand', 'a set can be read with an expansion', of(5, 'ID = 1'), { keys: ['1'] }, [
     get(`${set(5)}?$expand=staff&$attributes=name`),
     { keys: ['1'] },
   ]),
@@ -161,10 +176,13 @@ export const setRows: readonly Row[] = [
     get(`/rest/Company/$entityset/${unknown}?$clean=true&$method=entityset`),
     missing,
   ),
-  row('P9.5 view', '$clean without a new set is a view', of(8, 'ID < 3'), { keys: ['1', '2'] }, [
-    get(`${set(8)}?$clean=true`),
+  row(
+    'P9.5 view',
+    '$clean without a new set only filters the answer',
+    of(8, 'ID < 3'),
     { keys: ['1', '2'] },
-  ]),
+    [get(`${set(8)}?$clean=true`), { keys: ['1', '2'] }],
+  ),
   row(
     'P9.2',
     '$method=subentityset keeps related entities',
@@ -173,13 +191,13 @@ export const setRows: readonly Row[] = [
   ),
   row(
     'P9.18 to-one',
-    'a to-one relation gives no set',
+    'a to-one relation cannot become a set',
     get('/rest/Company(1)/manager?$expand=manager&$method=subentityset'),
     refused(400, 1815),
   ),
   row(
     'P9.18 elsewhere',
-    'nor does a dataclass',
+    '$method=subentityset is refused for a dataclass',
     get('/rest/Company?$method=subentityset'),
     refused(400, 1815),
   ),
@@ -200,25 +218,25 @@ export const setRows: readonly Row[] = [
   ),
   row(
     'P9.7 no list',
-    'which must be one',
+    'a release of several sets needs a list of IDs',
     post('/rest/$entityset/$release', { id: idOf(11) }),
     refused(400, 1833),
   ),
   row(
     'P9.12 ID of a client',
-    'a client names an ID of 32 hexadecimal digits',
+    'an ID of a client has 32 hexadecimal digits',
     get('/rest/Company/$entityset/short?$savedfilter="ID=1"'),
     missing,
   ),
   row(
     'P9.11 wrong',
-    'a wrong expression makes no set',
+    'a wrong expression creates no set',
     get(`/rest/Company/$entityset/${unknown}?$savedfilter="none=1"`),
     refused(400, 1500, 1162),
   ),
   row(
     'P9.22 $clean',
-    '$clean means nothing without a set',
+    '$clean is refused without a set',
     get('/rest/Company?$clean=true'),
     refused(400, 1806),
   ),

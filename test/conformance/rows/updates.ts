@@ -57,7 +57,7 @@ const ofAda = {
 export const updateRows: readonly Row[] = [
   {
     id: 'P7.8',
-    says: '__KEY and __STAMP change an entity; what is not sent stays; the whole entity is answered',
+    says: '__KEY and __STAMP change an entity; attributes that are not sent stay; the whole entity is answered',
     request: post('/rest/Note?$method=update', { __KEY: 'b', __STAMP: 1, text: 'x' }),
     expect: {
       is: {
@@ -105,14 +105,14 @@ export const updateRows: readonly Row[] = [
   },
   {
     id: 'P4.2 nothing sent',
-    says: 'so does one without attributes',
+    says: 'a save without attributes keeps the stamp',
     request: post(update, first),
     expect: { has: { __STAMP: 1, name: 'Ärger' } },
     then: [unchanged('/rest/Company')],
   },
   {
     id: 'P7.21',
-    says: 'an entity that stands twice in a body is changed twice',
+    says: 'an entity that is twice in a body is changed twice',
     request: post(update, [
       { ...first, city: 'Rome' },
       { ...first, __STAMP: 2, city: 'Oslo' },

@@ -19,7 +19,7 @@ export const valueRows: readonly Row[] = [
   },
   {
     id: 'P4.9 values',
-    says: 'null is null for every kind',
+    says: 'null is null for every type',
     request: get('/rest/Company(4)'),
     expect: {
       has: {
@@ -40,7 +40,7 @@ export const valueRows: readonly Row[] = [
   },
   {
     id: 'P4.9 dates',
-    says: 'also for dates, durations and booleans',
+    says: 'null is null for dates, durations and booleans',
     request: get(`/rest/Employee(${employee(2)})`),
     expect: { has: { birthDate: null, hiredAt: null, shift: null, remote: null, photo: null } },
   },
@@ -135,7 +135,7 @@ export const valueRows: readonly Row[] = [
   },
   {
     id: 'P4.5',
-    says: 'a date only is sent as a day',
+    says: 'a date without time is sent as a day',
     request: get(`${ada}/birthDate`),
     expect: { has: { birthDate: '1815-12-10' } },
   },
@@ -184,7 +184,7 @@ export const valueRows: readonly Row[] = [
   },
   {
     id: 'P3.20',
-    says: 'an alias is sent as the value that it stands for, null without a way to it',
+    says: 'an alias is sent as the value at the end of its path, or null if a relation is missing',
     request: get('/rest/Company(5)/managerName'),
     expect: { has: { managerName: 'Lovelace' } },
     then: [[get('/rest/Company(1)/managerName'), { has: { managerName: null } }]],

@@ -76,7 +76,7 @@ export const vectorRows: readonly Row[] = [
   })),
   {
     id: 'P3.16',
-    says: 'a vector gives no order without a comparison in the filter',
+    says: 'a vector cannot give an order without a comparison in the filter',
     request: get('/rest/Company?$orderby=embedding'),
     expect: { ...refused(400, 1810), message: /add a comparison/ },
   },

@@ -39,7 +39,7 @@ const malformed = refused(400, 1833, 1570, 1534);
 export const writeRows: readonly Row[] = [
   {
     id: 'P7.1',
-    says: 'without __KEY and __STAMP a new entity is created and answered as it is on the server',
+    says: 'without __KEY and __STAMP a new entity is created and answered as it is stored',
     request: post('/rest/Note?$method=update', { code: 'c', about: employee(1) }),
     expect: {
       is: {
@@ -75,7 +75,7 @@ export const writeRows: readonly Row[] = [
   },
   {
     id: 'P7.1 batch',
-    says: 'a list keeps what can be stored and tells of each what became of it',
+    says: 'a list stores the valid entities and answers the result of each',
     request: post(update, [{ name: 'M' }, { name: 'BOLT' }, { city: 'x' }, { name: 'N' }]),
     expect: {
       has: {
@@ -193,7 +193,7 @@ export const writeRows: readonly Row[] = [
   isOnPostgres
     ? {
         id: 'creates: U+0000',
-        says: 'a text that the database cannot keep is refused',
+        says: 'a text that the database cannot store is refused',
         request: post(update, { name: 'A\u0000' }),
         expect: { status: 400, codes: [1162], message: /U\+0000/ },
       }

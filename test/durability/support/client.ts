@@ -1,4 +1,4 @@
-/** The server died before it answered: the request was done or not. */
+/** The server died before the answer: it is unknown whether the request was executed. */
 export class ServerGone extends Error {}
 
 export interface Answer<T> {
@@ -27,8 +27,8 @@ export interface Collection {
 }
 
 /**
- * Sends requests to one server process, one after the other, in a session of its own. An answer that arrived whole is an
- * acknowledgement.
+ * Sends requests to one server process, one after the other, in a separate session. A complete
+ * answer is an acknowledgement.
  */
 export class Client {
   cookie: string | undefined;
@@ -88,7 +88,7 @@ export class Client {
   }
 }
 
-/** The entity that was saved; anything else than an acknowledged save fails the test. */
+/** The saved entity; anything except an acknowledged save makes the test fail. */
 export function saved({ status, body }: Answer<Entity>): Entity {
   if (status === 200 && body.__ERROR === undefined) return body;
   throw new Error(`Not saved: ${status} ${JSON.stringify(body)}`);

@@ -2,7 +2,7 @@ import type { Random } from '../../property/model/random.js';
 import { type Client, type Entity, saved } from './client.js';
 import { check, type Drawn, type Worker } from './worker.js';
 
-/** What all clients know together about one counter that they all change. */
+/** The shared knowledge of all clients about one counter that they all change. */
 export class SharedCounter {
   key: string | undefined;
   /** The value of each stamp that was acknowledged. */
@@ -37,7 +37,7 @@ export class SharedCounter {
     const { body } = await client.get<Entity>(`/rest/Counter(${this.key})`);
     const { __STAMP: stamp, value } = body;
     const isAcknowledged = stamp === this.highest && value === this.acknowledged.get(stamp);
-    // Each writer had sent one value at most, for the stamp that it knew.
+    // Each writer has sent at most one value, for the stamp that it knew.
     const isSent = stamp > this.highest && this.sent.get(Number(value)) === stamp;
     check(
       isAcknowledged || isSent,

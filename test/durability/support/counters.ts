@@ -9,7 +9,10 @@ interface Held {
 
 const most = 8;
 
-/** Creates and updates counters: one by one, and in lists where some entities are refused. No value comes twice. */
+/**
+ * Creates and updates counters: one by one, and in lists where some entities are refused. No value
+ * is used twice.
+ */
 export class Counters implements Worker {
   readonly #held = new Map<string, Held>();
   /** Values that were sent and not acknowledged, by the key that they were sent for. */

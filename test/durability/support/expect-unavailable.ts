@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
 import type { Answer, ErrorItem } from './client.js';
 
-/** The protocol's answer to what cannot be done now: no path, no word of SQLite's own. */
+/**
+ * The answer of the protocol to a request that cannot be executed now: without paths and without
+ * messages of SQLite.
+ */
 export function expectUnavailable(answer: Answer<unknown>, message: RegExp): void {
   const { __ERROR: [error] = [] } = answer.body as { readonly __ERROR?: readonly ErrorItem[] };
   expect(answer).toMatchObject({ status: 503 });

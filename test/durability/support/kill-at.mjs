@@ -2,8 +2,9 @@ import Database from 'better-sqlite3';
 import pg from 'pg';
 
 /**
- * Loaded before a program: `KILL_AT=3` ends it, as `kill -9` does, where it would send the third statement that changes
- * a table of the model, or ends a transaction; behind the end of one is a moment of its own.
+ * Loaded before a program: `KILL_AT=3` ends it like `kill -9` before its third statement that
+ * changes a table of the model or ends a transaction. The time after the end of a transaction
+ * counts separately.
  */
 const last = Number(process.env['KILL_AT']);
 const changing = /^\s*(?:ALTER|DROP|COMMIT|CREATE TABLE (?!IF NOT)|UPDATE "[^_])/;
@@ -18,7 +19,7 @@ function count(sql) {
 for (const name of ['exec', 'prepare']) {
   const original = Database.prototype[name];
   Database.prototype[name] = function (sql) {
-    // What a model wants is made in memory, to be looked at.
+    // The schema of a model is created in memory for comparison.
     if (this.memory) return original.call(this, sql);
     count(sql);
     const result = original.call(this, sql);

@@ -1,4 +1,7 @@
-/** A little of everything that can be left half: stamps, sequences, relations, bytes, kept set definitions. */
+/**
+ * A model with all parts that an interruption could leave incomplete: stamps, sequences, relations,
+ * bytes, saved set definitions.
+ */
 export const durabilityModel = `
 drs: 1
 name: durability

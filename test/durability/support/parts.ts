@@ -14,8 +14,8 @@ type Sent =
   | { readonly kind: 'delete'; readonly tags: readonly number[] };
 
 /**
- * Sends `$atomic` batches that give half of the entities of earlier batches, and as many new ones, a tag of their own: a half
- * batch shows in the number of its tag.
+ * Sends `$atomic` batches that give a new tag to half of the entities of earlier batches and to as
+ * many new ones: the count of a tag reveals an incomplete batch.
  */
 export class Parts implements Worker {
   /** Tag and stamp of each entity. */
@@ -73,7 +73,7 @@ export class Parts implements Worker {
     }
   }
 
-  /** The last one of the batch has a stale stamp, or a wrong value. */
+  /** The last one of the batch has an outdated stamp, or a wrong value. */
   async #refused(client: Client, random: Random): Promise<void> {
     const [key = ''] = random.shuffled([...this.#held.keys()]);
     const tag = this.#nextTag();

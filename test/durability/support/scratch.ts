@@ -9,7 +9,7 @@ import {
   type ServerProcess,
 } from './server-process.js';
 
-/** A folder of one test, and the servers that run in it. */
+/** The folder of one test, and the servers that run in it. */
 export class Scratch {
   readonly folder: string;
   readonly #launched: Launched[] = [];

@@ -12,9 +12,9 @@ export interface ServerProcess {
   /** Of a server that listens: `http://127.0.0.1:<port>`. */
   readonly origin: string;
   readonly ended: Promise<Ended>;
-  /** What was logged so far. */
+  /** The log so far. */
   readonly stderr: () => string;
-  /** What was printed so far. */
+  /** The output so far. */
   readonly stdout: () => string;
 }
 
@@ -22,7 +22,7 @@ export interface LaunchOptions {
   /** The current folder, where `data.sqlite` is. */
   readonly folder: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** A command that is given the server's own as arguments. */
+  /** A command that gets the command of the server as arguments. */
   readonly wrapper?: readonly string[];
   readonly uid?: number;
 }
@@ -66,7 +66,7 @@ export function launch(program: string, options: LaunchOptions): Launched {
       reject(new Error(`The server has ended (${code ?? signal}): ${stderr}`));
     });
   });
-  // Who kills it before it listens does not ask for its address.
+  // A test that kills it before it listens does not need its address.
   listening.catch(() => undefined);
   return { child, listening, ended, stderr: () => stderr, stdout: () => printed };
 }

@@ -4,7 +4,9 @@ import { check, type Worker } from './worker.js';
 
 type Made = Collection & { readonly __ENTITYSET: string };
 
-/** Makes entity sets whose definitions are kept: each that was answered can be read after a restart. */
+/**
+ * Creates entity sets with saved definitions: each acknowledged one can be read after a restart.
+ */
 export class Sets implements Worker {
   readonly #addresses: string[] = [];
 

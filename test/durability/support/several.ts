@@ -68,7 +68,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** A client with one connection, which one process answers for good, and a jar for its cookie. */
+/** A client with one connection, which always reaches the same process, and its cookie. */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -86,7 +86,7 @@ export class Client {
     return this.#send('POST', path, isRaw ? body : JSON.stringify(body));
   }
 
-  /** The process that answers here. */
+  /** The process that answers this client. */
   async process(): Promise<number> {
     const { json } = await this.get('/$catalog/processNumber');
     return (json as { readonly result: number }).result;

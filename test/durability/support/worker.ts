@@ -1,18 +1,23 @@
 import type { Random } from '../../property/model/random.js';
 import type { Client } from './client.js';
 
-/** A client that keeps a ledger of what was acknowledged. Each has entities of its own that no other one changes. */
+/**
+ * A client that records acknowledged changes. Each client has entities that no other one changes.
+ */
 export interface Worker {
   /**
    * Sends one request, or some that belong together.
    * @throws ServerGone when the server was killed; any other error fails the test
    */
   step(client: Client, random: Random): Promise<void>;
-  /** Compares what a server that was started again holds with the ledger, and settles what was not acknowledged. */
+  /**
+   * Compares the data of a restarted server with the record, and adopts the result of changes that
+   * were not acknowledged.
+   */
   verify(client: Client): Promise<void>;
 }
 
-/** Values that the server draws: none may come twice, not even after its entity is gone. */
+/** Generated values: none may occur twice, not even after the deletion of its entity. */
 export class Drawn {
   readonly #seen = new Map<string, Set<string>>();
 

@@ -19,13 +19,13 @@ export interface Entry {
 export type DataAction = 'create' | 'read' | 'update' | 'drop';
 
 /**
- * What a roles file allows, read from the file itself each time, by the rules of `model.md#roles`.
- * It shares nothing with the generator and the server.
+ * The rights of a roles file, computed from the file itself each time, by the rules of
+ * `model.md#roles`. It shares no code with the generator and the server.
  */
 export class NaiveRoles {
   constructor(private readonly file: RolesFile) {}
 
-  /** All that a session holds which was granted these privileges and roles. */
+  /** All privileges of a session that was granted these privileges and roles. */
   held(granted: readonly string[], roles: readonly string[] = []): ReadonlySet<string> {
     const { privileges, roles: bundles = [] } = this.file;
     const held = new Set(['guest', ...granted.map(lower)]);

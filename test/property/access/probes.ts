@@ -40,7 +40,7 @@ export function placesOf(dataclass: string, key: string): readonly ((name: strin
       method: 'GET',
       url: `/rest/${dataclass}${rest(name)}`,
     })),
-    // Of an entity that exists: a stamp that is not its own, so that nothing is ever stored.
+    // For an existing entity, with a wrong stamp, so that nothing is ever stored.
     (name) => ({
       method: 'POST',
       url: `/rest/${dataclass}?$method=update`,
@@ -67,7 +67,7 @@ export function placesBehind(
   return gets.map((rest) => (name) => ({ method: 'GET', url: `/rest/${dataclass}${rest(name)}` }));
 }
 
-/** Requests that are right, or nearly so, and whose answers show much. */
+/** Requests that are correct, or nearly so, and whose answers contain much. */
 export function wideReads(
   dataclass: string,
   key: string,

@@ -12,7 +12,7 @@ export interface Resources {
 
 const names = ['viewTree', 'editTree', 'Admin', 'x y', 'höhe', 'p6'] as const;
 
-/** A roles file that is right: privileges include those behind them alone, so that there is no circle. */
+/** A valid roles file: privileges include only later ones, so that there is no circle. */
 export function randomRoles(random: Random, resources: Resources): RolesFile {
   const declared = names.slice(0, random.int(1, names.length));
   const builtIn = random.chance(15) ? [random.pick(['Guest', 'NONE'])] : [];

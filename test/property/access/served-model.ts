@@ -1,8 +1,8 @@
 import type { Resources } from './random-roles.js';
 
 /**
- * A model with attributes of every kind, so that each can be closed; every stored text names its
- * place.
+ * A model with attributes of every kind, so that each can be restricted; every stored text names
+ * its place.
  */
 export const servedModel = `
 drs: 1
@@ -77,7 +77,7 @@ export const servedResources: Resources = {
   singletons: {},
 };
 
-/** Texts that stand in one attribute alone; what may be read through another way is listed with it. */
+/** Texts of only one attribute; other ways to read it are listed with it. */
 export const marks: readonly {
   readonly mark: string;
   readonly readBy: readonly (readonly [dataclass: string, attribute: string])[];

@@ -5,7 +5,7 @@ export type Outcome =
   | { readonly entities: readonly Entity[]; readonly changes: number }
   | { readonly restrictions: ReadonlyMap<string, number> };
 
-/** Deletes entities by the letter of the model's page, slowly. */
+/** Deletes entities exactly by the rules of the guide, without regard to speed. */
 export function deletion(
   dataclasses: readonly Dataclass[],
   entities: readonly Entity[],

@@ -58,7 +58,7 @@ export function yamlOf(dataclasses: readonly Dataclass[]): string {
   return `drs: 1\nname: deletion\ndataclasses:\n${blocks.join('')}`;
 }
 
-/** Entities of all dataclasses; each dataclass has one at least, so that mandatory relations lead somewhere. */
+/** Entities of all dataclasses, at least one of each, so that mandatory relations have targets. */
 export function randomEntities(random: Random, dataclasses: readonly Dataclass[]): Entity[] {
   const keys = dataclasses.map(({ keyType }) =>
     Array.from({ length: random.int(1, 14) }, (_, index) => keyOf(keyType, index)),

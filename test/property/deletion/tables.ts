@@ -27,7 +27,7 @@ function foldedBeside(column: string, type: string, value: Key | null): Row {
   return { [`__folded_${column}`]: value === null ? null : fold(String(value)) };
 }
 
-/** Fills empty tables; circles of mandatory relations cannot be made otherwise. */
+/** Fills empty tables; this is the only way to create circles of mandatory relations. */
 export function write(
   database: Database,
   dataclasses: readonly Dataclass[],

@@ -39,7 +39,7 @@ function reached(
 
 /**
  * `$distinct=true` (protocol P5.2): values in ascending order without nulls; of texts that differ
- * only in case, the first by code point. An array stands for its elements; values that are not
+ * only in case, the first by code point. An array counts as its elements; values that are not
  * scalar are left out.
  */
 export function distinctAnswer(
@@ -79,7 +79,7 @@ export function aggregatesOf(
 /** An allowed answer: one value or, for texts that are equal but for case, any of them. */
 export interface Aggregated {
   readonly values: readonly JsonValue[];
-  /** How far a sum of numbers may be off, as numbers are added in any order. */
+  /** The tolerance of a sum, because numbers are added in any order. */
   readonly tolerance: number;
 }
 

@@ -38,7 +38,7 @@ export type Path = readonly string[];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `/rest/Company(7)` as tests compare it: how a key is encoded in it is the server's own matter. */
+/** `/rest/Company(7)` as tests compare it: the server decides how a key is encoded in it. */
 export function address(entity: Entity, relation?: string): string {
   const name = relation === undefined ? '' : `/${relation}?$expand=${relation}`;
   return `${entity.dataclass.name} ${String(entity.key)}${name}`;
@@ -73,7 +73,7 @@ export function selection(
   return ranked.map(({ entity }) => entity);
 }
 
-/** The order of two values at the end of a way. */
+/** The order of two values at the end of a path. */
 export function compareAt(store: Store, way: Way, a: JsonValue, b: JsonValue): number {
   const { type } = typeOf(store, way.end);
   return type === 'object'
@@ -175,7 +175,7 @@ function inlineCollection(
   };
 }
 
-/** Protocol P4.5: a model may want days as `d!m!yyyy`. */
+/** Protocol P4.5: a model may choose days as `d!m!yyyy`. */
 export function sent(
   store: Store,
   attribute: { readonly type: StorageType; readonly dateOnly: boolean },

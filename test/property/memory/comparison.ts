@@ -9,7 +9,9 @@ export type Fold = (text: string) => string;
 /** Filters F30: default lower-casing of the NFC form. */
 export const folded: Fold = (text) => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
 
-/** Filters F29: the same without accents, the marks that belong to no script of their own. */
+/**
+ * Filters F29: the same without accents, which are the marks that belong to no particular script.
+ */
 export const foldedWithoutAccents: Fold = (text) =>
   folded(text.normalize('NFD').replace(/(?=\p{M})\p{Script=Inherited}/gu, ''));
 

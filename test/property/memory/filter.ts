@@ -1,6 +1,6 @@
 import type { Scalar } from './comparison.js';
 
-/** A filter as it is meant, with what chooses among its spellings. */
+/** The meaning of a filter, with a choice among its spellings. */
 export type Filter =
   | {
       readonly kind: 'and' | 'or' | 'except';
@@ -39,8 +39,7 @@ export interface WrittenStep {
 export interface Operand {
   readonly value: Scalar | null;
   /**
-   * A text in quotes is a text whatever it looks like; without them it ends before what follows the
-   * comparison.
+   * A text in quotes is always a text; without quotes it ends before the text after the comparison.
    */
   readonly writing: 'placeholder' | 'quoted' | 'bare';
 }

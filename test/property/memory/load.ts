@@ -26,7 +26,8 @@ export function opened(model: Model): Model {
 }
 
 /**
- * Fills the server of an {@link opened} model and the store with the same entities, in rounds: relations may lead in circles.
+ * Fills the server of an {@link opened} model and the store with the same entities, in rounds,
+ * because relations may lead in circles.
  */
 export async function load(app: FastifyInstance, store: Store, random: Random): Promise<void> {
   const taken = new Set<string>();
@@ -51,7 +52,7 @@ export async function load(app: FastifyInstance, store: Store, random: Random): 
 
 interface Body {
   readonly json: Map<string, unknown>;
-  /** Stored values of attributes, as far as the client decides them. */
+  /** The stored values of attributes that the client decides. */
   readonly stored: Map<string, JsonValue>;
 }
 

@@ -70,8 +70,9 @@ function toManyAt({ relations }: Way): number {
 }
 
 /**
- * What comparisons about one related entity have in common: the relations up to the first to-many one. A number behind a
- * to-one relation that follows it speaks of that entity as well: in `roles.actor{2}.name` it is another role.
+ * The common part of comparisons about one related entity: the relations up to the first to-many
+ * one. A number after a following to-one relation also distinguishes that entity: in
+ * `roles.actor{2}.name` it is another role.
  */
 function relatedName(way: Way): string[] {
   const { relations, end, endOrdinal } = way;

@@ -31,13 +31,13 @@ export interface Relation {
   readonly ordinal: number;
 }
 
-/** A path as attributes, aliases replaced by what they stand for. */
+/** A path as attributes, with aliases replaced by their paths. */
 export interface Way {
   readonly relations: readonly Relation[];
   readonly end: PathStep;
-  /** The number behind a relation that the way ends with. */
+  /** The number after a relation at the end of the path. */
   readonly endOrdinal: number;
-  /** The way inside the object that the end holds. */
+  /** The path inside the object at the end. */
   readonly moves: readonly Move[];
 }
 
@@ -102,7 +102,7 @@ export class Store {
     );
   }
 
-  /** The value that an attribute without relation has; null where an alias leads nowhere. */
+  /** The value of an attribute that is not a relation; null if an alias leads to no entity. */
   value(entity: Entity, attribute: PathStep): JsonValue {
     switch (attribute.kind) {
       case 'stamp':

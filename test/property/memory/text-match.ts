@@ -18,7 +18,10 @@ export function isLike(held: string, wanted: string, { fold, wildcard }: TextRul
   return isChain(fold(held), pieces);
 }
 
-/** Whether the pieces stand in the text one after the other, the first at its start and the last at its end. */
+/**
+ * Whether the text contains the pieces one after the other, the first at its start and the last at
+ * its end.
+ */
 function isChain(text: string, pieces: readonly string[]): boolean {
   const [first = '', ...others] = pieces;
   const last = others.pop();

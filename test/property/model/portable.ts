@@ -2,7 +2,10 @@ import { postgresSchema } from '../../../generator/emit/schema/postgres.js';
 import { NotPortable } from '../../../generator/model/expression/not-portable.js';
 import type { Model } from '../../../generator/model/model.js';
 
-/** Whether the expressions of a model have a form for PostgreSQL; the generator refuses a model that has others for it. */
+/**
+ * Whether PostgreSQL can compute the expressions of a model; otherwise the generator refuses the
+ * model for PostgreSQL.
+ */
 export function isPortable(model: Model): boolean {
   try {
     postgresSchema(model);

@@ -17,14 +17,14 @@ export interface RandomModel {
   readonly computes: ReadonlyMap<Attribute, Compute>;
 }
 
-/** A dataclass that still grows. */
+/** A dataclass under construction. */
 export interface Draft {
   readonly name: string;
   readonly table: string;
   readonly exposed: boolean;
   readonly key: StorageAttribute;
   readonly attributes: Attribute[];
-  /** Names of attributes and columns that are not taken. */
+  /** Free names for attributes and columns. */
   readonly freeNames: string[];
   readonly freeColumns: string[];
 }
@@ -176,7 +176,7 @@ function defaultOf(type: StorageType, dateOnly: boolean): JsonValue {
   }
 }
 
-/** A storage attribute with nothing special about it. */
+/** A plain storage attribute. */
 export function storage(name: string, type: StorageType): StorageAttribute {
   return {
     name,

@@ -154,7 +154,7 @@ export const uuids: fc.Arbitrary<string> = fc
     ),
   );
 
-/** Few names, so that objects have the same ones; some can stand in no filter as they are. */
+/** Few names, so that objects share them; some cannot be written directly in a filter. */
 const propertyNames = [
   ...[
     'a',

@@ -2,8 +2,8 @@ import type { Store } from '../memory/store.js';
 import { dataclassOf } from './request.js';
 
 /**
- * An answer of the server with its addresses as the tests write them: which characters of a key are percent-encoded, and how
- * the digits of a number are written, is the server's own matter.
+ * An answer of the server with its addresses as the tests write them: the server decides which
+ * characters of a key are percent-encoded, and how the digits of a number are written.
  */
 export function comparableAnswer(store: Store, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => comparableAnswer(store, each));

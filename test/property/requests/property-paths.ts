@@ -6,7 +6,7 @@ import { features } from '../features.js';
 import { heldValues } from './end-paths.js';
 import { remembered } from './remembered.js';
 
-/** A way inside an object that a filter can name, and what objects have there. */
+/** A path inside an object that a filter can name, and the values there. */
 export interface PropertyPath {
   readonly moves: readonly Move[];
   /** Some name holds characters that only `$params` can hold. */
@@ -16,10 +16,10 @@ export interface PropertyPath {
 
 const maxMoves = 5;
 const plainName = /^[\p{L}\p{N}_]+$/u;
-/** The database reads no name with U+0000. */
+/** The database cannot read a name with U+0000. */
 const unreachable = /[.[\]{}\0]|^$/;
 
-/** Ways that lead somewhere in one of the objects of an attribute, and some that do not. */
+/** Paths that exist in one of the objects of an attribute, and some that do not. */
 export const propertyPaths = remembered(propertyPathsOf);
 
 function propertyPathsOf(store: Store, end: PathStep): readonly PropertyPath[] {
@@ -66,7 +66,7 @@ function isWritable(moves: readonly Move[]): boolean {
   );
 }
 
-/** The path of an attribute, gone on inside its object. */
+/** The path of an attribute, continued inside its object. */
 export function written(path: readonly WrittenStep[], moves: readonly Move[]): WrittenStep[] {
   const steps = [...path];
   for (const move of moves) {

@@ -36,7 +36,7 @@ export function aggregates(store: Store, dataclass: Dataclass): fc.Arbitrary<Agg
     skip: sometimes(20, fc.nat(4)),
     top: sometimes(30, fc.nat(6)),
   });
-  // How often an entity counts that is related to several is said nowhere.
+  // It is not specified how often an entity counts that is related to several others.
   const toOne = paths.filter((each) => each.isToOne);
   const compute = fc.constantFrom(...toOne).chain(({ path, isOrdered }) => {
     const all = aggregatesOf(store, dataclass, path);

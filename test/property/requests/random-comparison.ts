@@ -39,7 +39,7 @@ export function propertyComparisons(
   const { wildcard } = store.model.protocol;
   const kind = { type: 'object', dateOnly: false, wildcard, held: values } as const;
   return fc.tuple(tests(kind), letters).chain(([test, letter]) => {
-    // How "at least one element differs" goes together with a to-many relation is said nowhere.
+    // The combination of "at least one element differs" with a to-many relation is not specified.
     const isUnclear = !isToOne && (test.comparator === '!=' || test.comparator === '!==');
     const way = isUnclear ? moves : lettered(moves, letter);
     return comparison(written(path, way), test, isOdd);

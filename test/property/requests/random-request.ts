@@ -45,7 +45,7 @@ function collections(store: Store, dataclass: Dataclass): fc.Arbitrary<ReadReque
     );
 }
 
-/** What relations look like in an array when they are expanded is said nowhere. */
+/** The form of expanded relations in an array is not specified. */
 function shortLists({ attributes }: ReadRequest): Lists {
   const short = attributes?.filter((each) => each.length === 1);
   return { attributes: short?.length === 0 ? undefined : short, expand: undefined };
@@ -148,7 +148,7 @@ function ordersOf(store: Store, dataclass: Dataclass): fc.Arbitrary<readonly Ord
   return fc.array(item, { minLength: 1, maxLength: 3 });
 }
 
-/** Properties of objects that have an order: how arrays and objects are ordered is said nowhere. */
+/** Properties of objects that have an order: that of arrays and objects is not specified. */
 function orderPaths(store: Store, { path, end }: EndPath): readonly (readonly WrittenStep[])[] {
   if (!features.orderByProperties || !('type' in end) || end.type !== 'object') return [];
   return propertyPaths(store, end)

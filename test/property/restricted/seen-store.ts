@@ -6,7 +6,7 @@ import { type Entity, type PathStep, Store } from '../memory/store.js';
 /** The visible entities of a dataclass; all of them without a filter. */
 export type Restrictions = ReadonlyMap<string, Filter>;
 
-/** A store as if the entities that a session may not see did not exist; what is related to one is related to nothing. */
+/** A store without the entities that a session may not see; relations to them are null. */
 export class SeenStore extends Store {
   readonly #whole: Store;
   readonly #seen = new Map<string, readonly Entity[]>();

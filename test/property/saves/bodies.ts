@@ -1,7 +1,7 @@
 import type { Random } from '../model/random.js';
 import type { Body, Members } from './memory.js';
 
-/** A body for an entity that exists, or not; right more often than wrong. */
+/** A body for an existing entity or a new one; more often valid than not. */
 export function randomBody(random: Random, members: Members): Body {
   const body: Record<string, unknown> = {};
   const keys = [...members.keys()];
@@ -24,7 +24,7 @@ export function randomBody(random: Random, members: Members): Body {
   }
   if (random.chance(30)) body['peer'] = relation(random, peerOf(random, keys));
   if (existing !== undefined && random.chance(20)) {
-    // As it was read: attributes that are computed or read-only among them.
+    // As it was read, including computed and read-only attributes.
     Object.assign(body, { ID: existing.key, fixed: 5, label: 'x', uri: 'x', __TIMESTAMP: 'x' });
   } else if (random.chance(5)) {
     body['ID'] = random.int(1, 40);

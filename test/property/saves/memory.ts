@@ -1,5 +1,6 @@
 /**
- * What saving does, without SQL: an independent evaluation of the rules of `protocol.md#writing`.
+ * The effect of a save, without SQL: an independent evaluation of the rules of
+ * `protocol.md#writing`.
  */
 
 export const model = `

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Entities as plain objects: what selections are evaluated over, apart from any database. */
+/** Entities as plain objects, over which selections are evaluated without a database. */
 export interface Staff {
   readonly companies: readonly Company[];
   readonly employees: readonly Employee[];
@@ -39,7 +39,7 @@ export const staffs: fc.Arbitrary<Staff> = fc.record({
       lastName: names,
       salary: salaries,
       employer: oneOf(companyCount),
-      // Who comes later is the boss of nobody before, so that entities can be created in order.
+      // Later employees are not bosses of earlier ones, so that entities can be created in order.
       boss: fc.constantFrom(null, 1, 2, 3),
     }),
   ).map((employees) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A selection of employees or of companies, as class code would put it together. */
+/** A selection of employees or of companies, as class code would combine it. */
 export type Tree =
   | { readonly kind: 'all' }
   | { readonly kind: 'keys'; readonly keys: readonly number[] }
@@ -52,7 +52,7 @@ export function trees(dataclass: 'Company' | 'Employee', depth: number): fc.Arbi
     ),
     fc.record({ kind: fc.constantFrom('and' as const, 'or', 'minus'), left: of, right: of }),
     fc.record({ kind: fc.constantFrom('and' as const, 'or', 'minus'), left: of, right: of }),
-    // The very same selection on both sides.
+    // The same selection object on both sides.
     of.map((same): Tree => ({
       kind: 'or',
       left: { kind: 'slice', of: same, start: 1 },

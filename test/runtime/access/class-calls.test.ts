@@ -82,7 +82,7 @@ async function done(client: Client, work: (ds: Dataclasses) => unknown): Promise
   return answer.json<{ result: unknown }>().result;
 }
 
-/** Whether the code that asks may read. */
+/** Whether the calling code may read. */
 async function mayRead(ds: Dataclasses): Promise<boolean> {
   try {
     await ds.Secret.all().count();
@@ -93,8 +93,8 @@ async function mayRead(ds: Dataclasses): Promise<boolean> {
   }
 }
 
-describe('a promotion', () => {
-  it('adds to what is held, and ends with its work, whatever becomes of that', async () => {
+describe('A promotion', () => {
+  it('adds privileges, and ends with its work, whether that fails or not', async () => {
     const work = async (ds: Dataclasses): Promise<unknown> => {
       const { session } = ds;
       const held = (): string =>
@@ -125,7 +125,7 @@ describe('a promotion', () => {
     ]);
   });
 
-  it('is refused for a privilege that the model does not have, and is nothing new for what is held', async () => {
+  it('is refused for an undeclared privilege, and changes nothing for one that the session has', async () => {
     const message = (ds: Dataclasses, name: string): Promise<unknown> =>
       ds.session.promote(name, () => 'done').catch((error: unknown) => (error as Error).message);
     expect(await done(other, (ds) => message(ds, 'A, d'))).toContain('"d"');
@@ -133,7 +133,7 @@ describe('a promotion', () => {
     expect(await done(other, (ds) => message(ds, 'guest, b'))).toBe('done');
   });
 
-  it('keeps to its own async work, beside others of the same call and of other calls', async () => {
+  it('applies only to its own async work, not to other work of the same call or of other calls', async () => {
     const turns = async (ds: Dataclasses, expected: boolean): Promise<boolean[]> => {
       const seen: boolean[] = [];
       for (let turn = 0; turn < 8; turn += 1) {
@@ -163,7 +163,7 @@ describe('a promotion', () => {
     expect(await Promise.all(all)).toEqual(all.map(() => true));
   });
 
-  it('is over for what is read later: a selection, and an entity', async () => {
+  it('is over for selections and entities that are read later', async () => {
     const work = async (ds: Dataclasses): Promise<unknown> => {
       const { all, entity } = await ds.session.promote('a', async () => ({
         all: ds.Secret.all(),
@@ -181,8 +181,8 @@ describe('a promotion', () => {
   });
 });
 
-describe('what goes on when a function has returned', () => {
-  it('has what its caller has, when that has logged out too', async () => {
+describe('Work that continues after a function has returned', () => {
+  it('has the privileges of its caller, even after the caller has logged out', async () => {
     const leaving = await loggedIn(app, { privileges: ['a'] });
     let goOn = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -207,7 +207,7 @@ describe('what goes on when a function has returned', () => {
     expect(await seen).toEqual([false, false, true]);
   });
 
-  it('reads a stream as its caller, however late it is asked for more', async () => {
+  it('reads a stream as its caller, however late the next part is requested', async () => {
     const { address, port } = await listening();
     const kinds: Readonly<Record<string, (ds: Dataclasses) => object>> = {
       generator: (ds) => Readable.from(chunks(ds)),
@@ -253,7 +253,7 @@ describe('what goes on when a function has returned', () => {
   });
 });
 
-it('a stream that waits for another answer of its connection is read as its own caller', async () => {
+it('A stream that waits for another answer of its connection is read as its own caller', async () => {
   const slow = actNamed(() => wait(150).then(() => 'done'));
   const stream = actNamed(((ds: Dataclasses) => Readable.from(chunks(ds))) as unknown as Act);
   const request = (client: Client, name: string, act: string): string => {
@@ -268,7 +268,7 @@ it('a stream that waits for another answer of its connection is read as its own 
     received += data.toString();
   });
   try {
-    // Both at once: the stream gets its place on the connection from the end of the first answer.
+    // Pipelined: the stream is sent when the first answer has ended.
     socket.write(request(reader, 'act', slow) + request(other, 'send', stream));
     await expect.poll(() => received).toMatch(/\r\n0\r\n\r\n$/);
   } finally {
@@ -278,8 +278,8 @@ it('a stream that waits for another answer of its connection is read as its own 
   expect(new Set(received.match(/true|false/g))).toEqual(new Set(['false']));
 });
 
-describe('the server itself', () => {
-  it('makes singletons, which are called with what their callers have', async () => {
+describe('The server itself', () => {
+  it('creates singletons, which are called with the privileges of their callers', async () => {
     const keeper = await other.post('/rest/$singleton/Keeper/seen', []);
     expect(keeper.json()).toEqual({ result: ['secret', 'system', true] });
     expect((await reader.post('/rest/$singleton/Keeper/seen', [])).json()).toEqual({
@@ -308,7 +308,7 @@ async function* chunks(ds: Dataclasses): AsyncGenerator<string, undefined> {
   return undefined;
 }
 
-/** Asks anew at each read, and is read from a connection that knows no call. */
+/** Reads data with each read of the stream, on a connection without a call. */
 class PolledStream extends Readable {
   #turn = 0;
 

@@ -54,7 +54,7 @@ export class Person extends PersonBase {
   given(person: PersonEntity): unknown { return person.firmID; }
 }`;
 
-/** What the tests use of the server's classes. */
+/** The part of the server's classes that the tests use. */
 interface Person {
   name: string | null;
   pay: number | null;
@@ -127,7 +127,7 @@ async function done(client: Client, work: (ds: Dataclasses) => unknown): Promise
   return codes === undefined ? json.result : [answer.statusCode, ...codes];
 }
 
-/** What class code itself is told. */
+/** The error that class code gets. */
 async function told(work: () => unknown): Promise<unknown> {
   try {
     await work();
@@ -148,7 +148,7 @@ async function laterOf(ds: Dataclasses): Promise<() => unknown> {
   return () => person.pay;
 }
 
-describe('class code reads', () => {
+describe('Class code reads', () => {
   const reads: Readonly<Record<string, (ds: Dataclasses) => unknown>> = {
     property: async (ds) => (await ds.Person.get(1)).pay,
     filter: (ds) => ds.Person.all().query('pay > 60').count(),
@@ -178,11 +178,11 @@ describe('class code reads', () => {
       });
     expect(await done(viewer, inside)).toBe(1);
     expect(await done(guest, inside)).toBe(1);
-    // What is denied is told to the code by name, and to the client without one.
+    // The error for class code names the denied part, the error for the client does not.
     expect(await done(viewer, (ds) => told(() => read(ds)))).toBe('PermissionError 403 1556');
   });
 
-  it('what it returns unread', async () => {
+  it('what it returns without reading it', async () => {
     const unread: readonly ((ds: Dataclasses) => unknown)[] = [
       (ds) => ds.Person.all().query('pay > 60'),
       (ds) => ds.Person.all().orderBy('pay'),
@@ -200,7 +200,7 @@ describe('class code reads', () => {
     expect([answer.statusCode, answer.body.includes('pay')]).toEqual([403, false]);
   });
 
-  it('what is not exposed and open; toObject() leaves out the rest', async () => {
+  it('attributes that are not exposed if they have no privilege; toObject() leaves out the rest', async () => {
     expect(await done(viewer, async (ds) => (await ds.Person.get(1)).memo)).toBe('kept');
     expect(await done(viewer, (ds) => ds.Person.all().query('memo = kept').count())).toBe(1);
     const keys = (ds: Dataclasses): unknown =>
@@ -209,7 +209,7 @@ describe('class code reads', () => {
     expect(await done(boss, async (ds) => String(await keys(ds)).includes('pay'))).toBe(true);
   });
 
-  it('an entity with what the code may that reads the property', async () => {
+  it('an entity with the privileges of the code that reads the property', async () => {
     const work = async (ds: Dataclasses): Promise<unknown> => {
       const early = await ds.Person.get(1);
       const inside = await ds.session.promote('PAY', () => early.pay);
@@ -221,7 +221,7 @@ describe('class code reads', () => {
   });
 });
 
-it('an argument says nothing of entities that its caller may not read', async () => {
+it('An argument reveals nothing about entities that its caller may not read', async () => {
   for (const firmID of [1, 99]) {
     const person = { __DATACLASS: 'Person', __ENTITY: true, __KEY: 2, firmID };
     const given = await editor.post('/rest/Person/given', [person]);
@@ -229,7 +229,7 @@ it('an argument says nothing of entities that its caller may not read', async ()
   }
 });
 
-describe('class code writes', () => {
+describe('Class code writes', () => {
   it.each([
     [
       'update',
@@ -272,7 +272,7 @@ describe('class code writes', () => {
     );
   });
 
-  it('what promoted code has set, and no more', async () => {
+  it('what promoted code has set, and nothing more', async () => {
     const set =
       (after: string | undefined) =>
       async (ds: Dataclasses): Promise<unknown> => {
@@ -297,11 +297,11 @@ describe('class code writes', () => {
     expect(await done(guest, work)).toEqual([denied, denied]);
   });
 
-  it('a log that its caller may not write, where it is promoted', async () => {
+  it('a log that its caller may not write, if it is promoted', async () => {
     const log = (ds: Dataclasses): Promise<void> => ds.Log.new({ text: 'x' }).save();
     expect(await done(guest, log)).toEqual([401, 1557]);
     expect(await done(guest, (ds) => ds.session.promote('audit', () => log(ds)))).toBe(null);
-    // What it made may be read as little as any other.
+    // An entity that it created is as unreadable as any other.
     const made = async (ds: Dataclasses): Promise<unknown> => {
       const entry = ds.Log.new({ text: 'mine' });
       const before = entry.text;

@@ -103,8 +103,8 @@ async function update(client: Client, body: object): Promise<unknown[]> {
   return [response.statusCode, response.json()];
 }
 
-describe('a computed attribute is opened by its own privilege', () => {
-  it('hides it from those who lack that, in answers, filters, orders and bodies', async () => {
+describe('A computed attribute with a privilege of its own', () => {
+  it('is hidden from sessions that lack it, in answers, filters, orders and bodies', async () => {
     const { __ENTITIES: found } = (await viewer.get('/rest/Person')).json<{
       readonly __ENTITIES: readonly object[];
     }>();
@@ -116,7 +116,7 @@ describe('a computed attribute is opened by its own privilege', () => {
     expect((await viewer.get("/rest/Person?$filter=firm.label%20=%20'x'")).statusCode).toBe(400);
   });
 
-  it('lets its code read what its caller may not', async () => {
+  it('has code that reads what its caller may not', async () => {
     const response = await grader.get('/rest/Person?$orderby=grade%20desc');
     expect(response.json()).toMatchObject({
       __ENTITIES: [
@@ -129,14 +129,14 @@ describe('a computed attribute is opened by its own privilege', () => {
     expect(high.json()).toMatchObject({ __ENTITIES: [{ ID: 1 }] });
   });
 
-  it('tells its code who asks, and what that one may', async () => {
+  it('has code that knows its caller, and the privileges of the caller', async () => {
     expect((await grader.get('/rest/Person(1)/viewer')).json()).toMatchObject({
       viewer: 'mia false',
     });
     expect((await boss.get('/rest/Person(1)/viewer')).json()).toMatchObject({ viewer: 'mia true' });
   });
 
-  it('lets its setter write what its caller may not', async () => {
+  it('has a setter that writes what its caller may not', async () => {
     expect(await update(grader, { __KEY: 2, __STAMP: 1, grade: 'high' })).toMatchObject([
       200,
       { __STAMP: 2, grade: 'high' },
@@ -146,7 +146,7 @@ describe('a computed attribute is opened by its own privilege', () => {
     expect(await update(grader, { ID: 3, name: 'new', grade: 'high' })).toMatchObject([200, {}]);
   });
 
-  it('refuses another value where it may be read alone, and passes over the same one', async () => {
+  it('refuses another value if it may only be read, and ignores the same one', async () => {
     const reader = await loggedIn(app, { privileges: ['view', 'grade'] });
     const { __STAMP } = (await reader.get('/rest/Person(1)')).json<{ readonly __STAMP: number }>();
     expect(await update(reader, { __KEY: 1, __STAMP, grade: 'low' })).toMatchObject([

@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('what a client may not write is refused before events run; events write more where they are promoted', async () => {
+it('A value that a client may not write is refused before events run; promoted events write more', async () => {
   const url = '/rest/Order?$method=update';
   const asGuest = await guest.post(url, { text: 'x' });
   expect(asGuest.statusCode).toBe(401);
@@ -80,7 +80,7 @@ it('what a client may not write is refused before events run; events write more 
   expect(bosses.json(), bosses.body).toMatchObject({ total: 101 });
 });
 
-it('a value that must stay keeps its entity', async () => {
+it('An entity that may not lose a value cannot be deleted', async () => {
   const kept = await clerk.post('/rest/Order(1)?$method=delete');
   expect(kept.statusCode).toBe(403);
   expect(codesOf(kept)).toEqual([1559]);

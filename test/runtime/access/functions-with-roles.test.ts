@@ -109,7 +109,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('calls of functions', () => {
+describe('Calls of functions', () => {
   it('need a privilege: 401 for a guest, 403 for a user, 1561', async () => {
     const asGuest = await guest.get('/rest/Person/everybody');
     expect(asGuest.statusCode).toBe(401);
@@ -118,7 +118,7 @@ describe('calls of functions', () => {
     expect(asViewer.statusCode).toBe(403);
     expect(codesOf(asViewer)).toEqual([1561]);
     expect((await payer.get('/rest/Person/total')).json()).toEqual({ result: 150 });
-    // Its code runs with what the caller may read.
+    // Its code runs with the read privileges of the caller.
     const closed = await viewer.get('/rest/Person/total');
     expect(closed.statusCode).toBe(403);
     expect(codesOf(closed)).toEqual([1556]);
@@ -127,7 +127,7 @@ describe('calls of functions', () => {
     expect((await viewer.post('/rest/$singleton/Clock/stop', [])).statusCode).toBe(403);
   });
 
-  it('take a new entity of those alone who may create one, with values or without', async () => {
+  it('accept a new entity only from callers who may create one, with values or without', async () => {
     const note = { __DATACLASS: 'Note', __ENTITY: true };
     const refused = await viewer.post('/rest/Note/takes', [note]);
     expect(refused.statusCode).toBe(403);
@@ -137,7 +137,7 @@ describe('calls of functions', () => {
     expect((await viewer.post('/rest/Note/takes', [stored])).json()).toEqual({ result: 'stored' });
   });
 
-  it('show of their results what the caller may read', async () => {
+  it('show only the parts of their results that the caller may read', async () => {
     const seen = await viewer.get('/rest/Person/everybody');
     expect(seen.body).toContain('Ada');
     expect(seen.body).not.toContain('salary');
@@ -152,7 +152,7 @@ describe('calls of functions', () => {
     });
   });
 
-  it('of entities that may not be read need a promotion, whose privileges their code holds', async () => {
+  it('of unreadable entities need a promotion, which gives its privileges to their code', async () => {
     const refused = await guest.post('/rest/Note(1)/touch', []);
     expect(refused.statusCode).toBe(401);
     expect(codesOf(refused)).toEqual([1556]);
@@ -164,7 +164,7 @@ describe('calls of functions', () => {
     expect((await guest.get('/rest/$catalog/whoami')).json()).toEqual({ result: [] });
   });
 
-  it('that nobody may make do not exist', async () => {
+  it('that nobody may make are answered as if the function did not exist', async () => {
     const closed = await payer.post('/rest/Person/closed', []);
     const unknown = await payer.post('/rest/Person/clozed', []);
     expect(closed.statusCode).toBe(404);
@@ -205,7 +205,7 @@ describe('calls of functions', () => {
     });
   });
 
-  it('may log in, and the next request sees more', async () => {
+  it('may log the session in, and the next request sees more', async () => {
     const client = new Client(app);
     expect((await client.get('/rest/Person')).statusCode).toBe(401);
     expect((await client.post('/rest/$catalog/authentify', ['hr'])).json()).toEqual({

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { GuestPlaces } from '../../../runtime/access/memory-session-store.js';
 
-it('counts by address, those of one subscriber together', () => {
+it('The number of guests is counted by address, with all addresses of one subscriber together', () => {
   const places = new GuestPlaces();
   places.take('1.2.3.4');
   places.take('2001:db8::1');
@@ -13,7 +13,7 @@ it('counts by address, those of one subscriber together', () => {
   expect(places.takenBy('1.2.3.4')).toBe(0);
 });
 
-it('addresses without a session are not remembered', () => {
+it('Addresses without a session are not remembered', () => {
   const places = new GuestPlaces();
   for (let i = 0; i < 1000; i += 1) {
     places.take(`10.0.0.${i % 256}`);

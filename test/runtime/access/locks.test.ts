@@ -15,8 +15,8 @@ beforeEach(() => {
   locks = new MemoryLockTable(3, fold);
 });
 
-describe('a lock', () => {
-  it('is the first holder’s, who may ask again', () => {
+describe('A lock', () => {
+  it('belongs to its first holder, who can request it again', () => {
     expect(locks.lock('A', 1, one)).toBe(true);
     expect(locks.lock('A', 1, one)).toBe(true);
     expect(locks.size).toBe(1);
@@ -24,7 +24,7 @@ describe('a lock', () => {
     expect(locks.holderOf('A', 1)).toMatchObject({ session: 'one' });
   });
 
-  it('is of one entity of one dataclass', () => {
+  it('covers one entity of one dataclass', () => {
     locks.lock('A', 1, one);
     expect(locks.lock('B', 1, two)).toBe(true);
     expect(locks.lock('A', 2, two)).toBe(true);
@@ -35,7 +35,7 @@ describe('a lock', () => {
     ['STRASSE', 'strasse', fold],
     ['\u00c4rger', 'a\u0308rger', fold],
     ['Ärger', 'arger', foldWithoutAccents],
-  ])('of the key %s is that of %s', (key, same, form) => {
+  ])('of the key %s is the same as that of %s', (key, same, form) => {
     const folded = new MemoryLockTable(3, form);
     folded.lock('A', key, one);
     expect(folded.refusal('A', same, 'two')).toMatchObject({ key: form(key) });
@@ -43,7 +43,7 @@ describe('a lock', () => {
     expect(folded.size).toBe(0);
   });
 
-  it('is ended by its holder alone', () => {
+  it('is released only by its holder', () => {
     locks.lock('A', 1, one);
     expect(locks.unlock('A', 1, 'two')).toMatchObject({ session: 'one' });
     expect(locks.unlock('A', 1, undefined)).toMatchObject({ session: 'one' });
@@ -62,7 +62,7 @@ describe('a lock', () => {
   });
 });
 
-it('a session holds so many', () => {
+it('A session has a limited number of locks', () => {
   for (const key of [1, 2, 3]) locks.lock('A', key, one);
   expect(() => locks.lock('A', 4, one)).toThrow(TooManyLocksError);
   expect(locks.lock('A', 3, one)).toBe(true);
@@ -71,7 +71,7 @@ it('a session holds so many', () => {
   expect(locks.lock('A', 5, one)).toBe(true);
 });
 
-it('locks end with their session, and with their entity', () => {
+it('Locks end with their session, and with their entity', () => {
   locks.lock('A', 1, one);
   locks.lock('B', 'x', one);
   locks.lock('A', 2, two);
@@ -84,7 +84,7 @@ it('locks end with their session, and with their entity', () => {
   for (const key of [1, 2, 3]) expect(locks.lock('C', key, one)).toBe(true);
 });
 
-it('goes to another session with all that its holder has', () => {
+it('A lock moves with its holder to another session', () => {
   locks.lock('A', 1, one);
   locks.lock('B', 'x', one);
   locks.lock('A', 2, two);

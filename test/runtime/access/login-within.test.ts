@@ -47,7 +47,7 @@ afterEach(async () => {
   await app.close();
 });
 
-it('login in a transaction of its caller reads and writes as a part of that, as the server', async () => {
+it('A login inside a transaction reads and writes as a part of it, with the rights of the server', async () => {
   const seen: number[] = [];
   app = await serverOf(
     model,
@@ -69,7 +69,7 @@ it('login in a transaction of its caller reads and writes as a part of that, as 
       .then((answer) => answer.json());
   expect(await enter('mia', false)).toEqual({ result: [true, 'mia'] });
   expect(seen).toEqual([2]);
-  // What login has stored is undone with the transaction.
+  // Data that login has stored is rolled back with the transaction.
   expect(await enter('bob', true)).toEqual({ result: ['Error: undone', 'bob'] });
   expect(seen).toEqual([2, 4]);
   const { Visit } = app.datastore as unknown as Visits;

@@ -34,8 +34,8 @@ async function waitOf(user: string, from = address): Promise<number> {
   return Number(error.headers['retry-after']);
 }
 
-describe('failed logins', () => {
-  it('slow down a user from the sixth on, twice as much each time, a minute at most', async () => {
+describe('Failed logins', () => {
+  it('delay a user from the sixth one on, twice as long each time, up to a minute', async () => {
     for (let i = 0; i < 5; i += 1) await fail('mia', `192.0.2.${i}`);
     const waits = [];
     for (let i = 0; i < 9; i += 1) {
@@ -49,13 +49,13 @@ describe('failed logins', () => {
     for (let i = 0; i < 5; i += 1) await fail('mia');
   });
 
-  it('slow down an address, whoever it asks for, and no other', async () => {
+  it('delay an address, whatever the user name, and no other address', async () => {
     for (let i = 0; i < 21; i += 1) await fail(`user ${i}`);
     expect(await waitOf('mia')).toBe(1);
     expect(await logins.grantOf('mia', 'right', '192.0.2.2')).toBeDefined();
   });
 
-  it('of a network of the newer kind are those of one address', async () => {
+  it('of one IPv6 network count as those of one address', async () => {
     for (let i = 0; i < 21; i += 1) await fail(`user ${i}`, `2001:db8:1:2::${i.toString(16)}`);
     expect(await waitOf('mia', '2001:db8:1:2:ffff::1')).toBe(1);
     expect(await logins.grantOf('mia', 'right', '2001:db8:1:3::1')).toBeDefined();
@@ -63,14 +63,14 @@ describe('failed logins', () => {
     expect(await logins.grantOf('mia', 'right', '::ffff:198.51.100.2')).toBeDefined();
   });
 
-  it('are not undone for an address by a login of its own', async () => {
+  it('are not reset for an address by a successful login', async () => {
     for (let i = 0; i < 20; i += 1) await fail(`user ${i}`);
     await logins.grantOf('own', 'right', address);
     await fail('user 20');
     expect(await waitOf('mia')).toBe(1);
   });
 
-  it('that are sent at once are no way around', async () => {
+  it('cannot avoid the delay by arriving at the same time', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, () => logins.grantOf('mia', 'wrong', address)),
     );
@@ -79,7 +79,7 @@ describe('failed logins', () => {
     expect(asked).toBe(6);
   });
 
-  it('are forgotten after an hour, and the password is not looked at before', async () => {
+  it('are forgotten after an hour, and until then the password is not checked', async () => {
     for (let i = 0; i < 6; i += 1) await fail('mia', `192.0.2.${i}`);
     const before = asked;
     await waitOf('mia', '192.0.2.9');
@@ -88,7 +88,7 @@ describe('failed logins', () => {
     for (let i = 0; i < 5; i += 1) await fail('mia', `192.0.2.${i}`);
   });
 
-  it('are remembered for a bounded number of users, the latest ones', async () => {
+  it('are remembered for a limited number of users, the most recent ones', async () => {
     for (let i = 0; i < 6; i += 1) await fail('old', `192.0.2.${i}`);
     for (let i = 0; i < 10_000; i += 1) await fail(`user ${i}`, `10.0.${i >> 8}.${i & 255}`);
     expect(await logins.grantOf('old', 'right', '192.0.2.50')).toBeDefined();
@@ -109,7 +109,7 @@ describe('failed logins', () => {
   });
 });
 
-it('runs so many logins at once', async () => {
+it('The server runs a limited number of logins at the same time', async () => {
   let finish: (() => void)[] = [];
   const slow = new Logins(
     {
@@ -131,7 +131,7 @@ it('runs so many logins at once', async () => {
   expect(refused.length).toBe(8);
 });
 
-it('hands on no empty or endless names and passwords', async () => {
+it('A login with an empty or very long name or password does not reach the user’s code', async () => {
   expect(await logins.grantOf('mia', 'x'.repeat(1025), address)).toBeUndefined();
   expect(await logins.grantOf('x'.repeat(1025), 'right', address)).toBeUndefined();
   expect(await logins.grantOf('mia', '', address)).toBeUndefined();
@@ -139,8 +139,8 @@ it('hands on no empty or endless names and passwords', async () => {
   expect(asked).toBe(0);
 });
 
-describe('a password', () => {
-  it('is kept as a hash with its parameters, and never twice as the same', async () => {
+describe('A password', () => {
+  it('is stored as a hash with its parameters, each time with another salt', async () => {
     const [one, two] = await Promise.all([hashPassword('sécret'), hashPassword('sécret')]);
     expect(one).toMatch(/^scrypt\$16384\$8\$5\$[A-Za-z0-9+/]{22}==\$[A-Za-z0-9+/]{43}=$/);
     expect(one).not.toBe(two);
@@ -149,13 +149,13 @@ describe('a password', () => {
     expect(await isPassword('', one)).toBe(false);
   });
 
-  it('is none where there is no hash, or what is no hash', async () => {
+  it('is refused when there is no hash or a malformed one', async () => {
     for (const stored of [undefined, '', 'secret', 'scrypt$16384$8$5$$', 'scrypt$1$1$1$=$=']) {
       expect(await isPassword('secret', stored).catch(() => false)).toBe(false);
     }
   });
 
-  it('is compared as long for a user who does not exist', async () => {
+  it('takes as long to compare for a user who does not exist', async () => {
     const stored = await hashPassword('x');
     const timed = async (hash: string | undefined): Promise<number> => {
       const start = performance.now();
@@ -171,7 +171,7 @@ describe('a password', () => {
   });
 });
 
-describe('what was sent for a login', () => {
+describe('The data of a login request', () => {
   let server: SessionServer;
 
   beforeEach(async () => {
@@ -192,7 +192,7 @@ describe('what was sent for a login', () => {
     '["mia","hunter2",1,"hunter2"]',
     '["mia","hunter2"]',
     'hunter2',
-  ])('is not in answers or logs: %s', async (payload) => {
+  ])('appears in no answer and no log: %s', async (payload) => {
     const url = '/rest/$directory/login';
     const response = await new Client(server.app).send({ method: 'POST', url, payload });
     expect(response.statusCode).toBeGreaterThanOrEqual(400);
@@ -201,7 +201,7 @@ describe('what was sent for a login', () => {
   });
 });
 
-describe('a login that throws', () => {
+describe('A login that throws', () => {
   it.each([
     [{ code: 'SQLITE_FULL' }, 503],
     [{ code: 'ECONNREFUSED' }, 503],
@@ -210,7 +210,7 @@ describe('a login that throws', () => {
     [{ code: 'SQLITE_ERROR' }, 500],
     [{ code: 'ERR_INVALID_ARG_TYPE' }, 500],
     [{}, 500],
-  ])('%j is answered with %i, and logged', async (members, status) => {
+  ])('an error like %j is answered with %i, and logged', async (members, status) => {
     const server = await sessionServer({
       login: () => {
         throw Object.assign(new Error('a secret of the server'), members);

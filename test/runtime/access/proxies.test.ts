@@ -33,7 +33,7 @@ roles: {}
 dataclasses: { A: { attributes: { ID: { type: integer, key: true, generated: sequence } } } }
 `;
 
-/** The address that a client behind a proxy is known by, as others meet it at its lock. */
+/** The address of a client behind a proxy, as others see it at its lock. */
 async function knownAddress(environment: Record<string, string>): Promise<unknown> {
   const app = await serverOf(model, { environment });
   await create(app, 'A', [{}]);
@@ -45,7 +45,7 @@ async function knownAddress(environment: Record<string, string>): Promise<unknow
     .__STATUS.lockInfo.IPAddr;
 }
 
-it('what a proxy says of its client is believed where proxies are trusted, and nowhere else', async () => {
+it('The forwarded headers of a proxy are used only if proxies are trusted', async () => {
   expect(await knownAddress({})).toBe('127.0.0.1');
   expect(await knownAddress({ TRUST_PROXY: 'loopback' })).toBe('198.51.100.7');
   expect(await knownAddress({ TRUST_PROXY: '1' })).toBe('198.51.100.7');

@@ -21,8 +21,8 @@ async function statuses(count: number, by = client): Promise<readonly number[]> 
   return found;
 }
 
-describe('quotas of the server', () => {
-  it('limit requests of all, until the minute is over', async () => {
+describe('The quotas of the server', () => {
+  it('limit the requests of all clients, until the minute is over', async () => {
     await start({ quotas: { nbRequestsPerMin: 3 } });
     expect(await statuses(2)).toEqual([200, 200]);
     expect(await statuses(2, new Client(server.app))).toEqual([200, 429]);
@@ -34,13 +34,13 @@ describe('quotas of the server', () => {
     expect(await statuses(4)).toEqual([200, 200, 200, 429]);
   });
 
-  it('tell the longer wait', async () => {
+  it('report the longer of two waiting times', async () => {
     await start({ quotas: { nbRequestsPerMin: 1, nbRequestsPerHour: 1 } });
     await statuses(1);
     expect((await client.get(user)).headers['retry-after']).toBe('3600');
   });
 
-  it('count what is sent', async () => {
+  it('count the bytes that are sent', async () => {
     await start({ quotas: { outBytesPerMin: 5000 } });
     server.work['large'] = () => 'x'.repeat(3000);
     const found = [];
@@ -48,7 +48,7 @@ describe('quotas of the server', () => {
     expect(found).toEqual([200, 200, 429]);
   });
 
-  it('count what is received, whether its length is told or not', async () => {
+  it('count the bytes that are received, with or without Content-Length', async () => {
     await start({ quotas: { inBytesPerMin: 5000 } });
     server.work['take'] = () => 1;
     const found = [];
@@ -58,7 +58,7 @@ describe('quotas of the server', () => {
     expect(found).toEqual([200, 200, 429]);
   });
 
-  it('give each session its own', async () => {
+  it('are separate for each session', async () => {
     await start({ quotas: { nbRequestsPerMinPerSession: 2 } });
     server.work['keep'] = (session) => session.keep();
     const other = new Client(server.app);
@@ -69,7 +69,7 @@ describe('quotas of the server', () => {
     expect(await statuses(3, new Client(server.app))).toEqual([200, 200, 200]);
   });
 
-  it('are read strictly', async () => {
+  it('are validated strictly', async () => {
     await start();
     for (const [text, message] of [
       ['{', /QUOTAS is not JSON/],
@@ -89,8 +89,8 @@ describe('quotas of the server', () => {
   });
 });
 
-describe('quotas of a session', () => {
-  it('are set by class code, and told with what is used', async () => {
+describe('The quotas of a session', () => {
+  it('are set by class code, and reported together with the use', async () => {
     await start();
     server.work['limit'] = ({ quotas }) => {
       quotas.nbRequestsPerMin = 2;
@@ -110,7 +110,7 @@ describe('quotas of a session', () => {
     expect(await statuses(4)).toEqual([200, 200, 200, 200]);
   });
 
-  it('that are none keep the old value', async () => {
+  it('that are invalid do not replace the old ones', async () => {
     await start();
     server.work['try'] = ({ quotas, id }) => {
       const before = id;

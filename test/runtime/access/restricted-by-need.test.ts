@@ -191,23 +191,23 @@ describe('restrict', () => {
     ['/rest/Ward?$attributes=name&$top=1&$skip=0', ['Ward']],
   ];
 
+  it.each(reading)('runs once for each dataclass that %s reads: %j', async (url, asked) => {
+    const { statusCode, body } = await client.get(url);
+    expect(statusCode, body).toBe(200);
+    expect([...probe.asked].sort()).toEqual(asked);
+  });
+
   it.each(reading)(
-    'of the dataclasses that %s reads is asked, once each: %j',
+    'that fails makes %s fail only if that reads the dataclass',
     async (url, asked) => {
-      const { statusCode, body } = await client.get(url);
-      expect(statusCode, body).toBe(200);
-      expect([...probe.asked].sort()).toEqual(asked);
+      for (const failing of ['Ward', 'Patient']) {
+        probe.failing = failing;
+        const { statusCode, body } = await client.get(url);
+        expect(statusCode, `${failing}: ${body}`).toBe(asked.includes(failing) ? 500 : 200);
+        expect(body).not.toContain('LDAP');
+      }
     },
   );
-
-  it.each(reading)('that fails fails %s only where it reads the dataclass', async (url, asked) => {
-    for (const failing of ['Ward', 'Patient']) {
-      probe.failing = failing;
-      const { statusCode, body } = await client.get(url);
-      expect(statusCode, `${failing}: ${body}`).toBe(asked.includes(failing) ? 500 : 200);
-      expect(body).not.toContain('LDAP');
-    }
-  });
 
   it.each([
     ['a creation elsewhere', posts('/rest/Tool?$method=update', { name: 'axe' }), []],
@@ -221,7 +221,7 @@ describe('restrict', () => {
       posts('/rest/Patient?$method=update', { __KEY: 1, __STAMP: 1, name: 'Ada' }),
       ['Patient', 'Ward'],
     ],
-  ] as const)('is asked in %s for what that reads alone', async (_name, send, asked) => {
+  ] as const)('runs in %s only for what that reads', async (_name, send, asked) => {
     for (const failing of ['', 'Ward', 'Patient']) {
       Object.assign(probe, { asked: [], failing });
       const { statusCode, body } = await send();
@@ -261,13 +261,13 @@ describe('restrict', () => {
     const promoted = await client.post('/rest/Ward/promotedPatients', []);
     expect(promoted.json()).toEqual({ result: 2 });
     const other = await loggedIn(app, {});
-    // The privileges are there when it is asked; they are those of the next call.
+    // The privileges when it runs, which are those of the next call.
     const became = await other.post('/rest/Patient/become', []);
     expect(became.json()).toEqual({ result: 1 });
     expect((await other.get('/rest/Patient')).json()).toMatchObject({ __COUNT: 2 });
   });
 
-  it('is asked by class code that reads after the commit', async () => {
+  it('runs for class code that reads after the commit', async () => {
     const counts = async (): Promise<unknown> => {
       expect((await client.post('/rest/Patient/later', [])).json()).toEqual({ result: 'soon' });
       await expect.poll(() => probe.counted.length).toBe(1);
@@ -278,7 +278,7 @@ describe('restrict', () => {
     expect(String(await counts())).toContain('Patient.restrict failed');
   });
 
-  it('leaves sets of members, and numbers, to each session by itself', async () => {
+  it('keeps entity sets and counts separate for each session', async () => {
     const doctor = await loggedIn(app, { privileges: ['doctor'] });
     const count = async (of: Client): Promise<unknown> =>
       (await of.get('/rest/Patient?$attributes=name&$top=1')).json<{ __COUNT: number }>().__COUNT;

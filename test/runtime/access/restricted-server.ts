@@ -3,7 +3,7 @@ import type { AppOptions } from '../../../runtime/http/create-server.js';
 import { Client } from '../../support/cookies.js';
 import { rolesServerOf } from '../../support/roles-server.js';
 
-/** Stands in every entity that only some may see. */
+/** A text in every restricted entity. */
 export const secret = 'zqsecretqz';
 
 export const restrictedModel = `
@@ -167,7 +167,7 @@ export class CompanyEntity extends CompanyEntityBase {
 }
 `;
 
-/** A server whose dataclasses restrict who reads them, and whose entities may have events that do nothing. */
+/** A server whose dataclasses have restrict, and whose entities may have events that do nothing. */
 export function restrictedServer(
   options: AppOptions = {},
   hasEvents = false,

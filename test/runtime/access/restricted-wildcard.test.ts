@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The owners of the letters that a user finds. */
+/** The owners of the letters that a user can see. */
 async function ownersFor(user: string, filter = ''): Promise<readonly unknown[]> {
   const client = new Client(app);
   expect((await client.post('/rest/$directory/login', [user, '{}', 3600])).statusCode).toBe(200);
@@ -49,13 +49,13 @@ async function ownersFor(user: string, filter = ''): Promise<readonly unknown[]>
   return __ENTITIES.map(({ owner }) => owner);
 }
 
-it('a value of restrict has no wildcards: a user does not see what belongs to others', async () => {
+it('A value in restrict has no wildcards: a user does not see what belongs to others', async () => {
   expect(await ownersFor('a@b.com')).toEqual(['a@b.com']);
   expect(await ownersFor('@')).toEqual([]);
   expect(await ownersFor('two@')).toEqual(['two@', 'b*']);
 });
 
-it('the text of a filter of restrict has wildcards, and so have the filters of clients', async () => {
+it('The text of a filter in restrict has wildcards, like the filters of clients', async () => {
   expect(await ownersFor('team')).toEqual(['a@b.com', 'axxb.com']);
   const filter = `?$filter=${encodeURIComponent('owner = :1')}&$params=${encodeURIComponent('["axx@"]')}`;
   expect(await ownersFor('team', filter)).toEqual(['axxb.com']);

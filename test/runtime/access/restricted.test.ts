@@ -29,7 +29,7 @@ async function names(client: Client, url: string): Promise<unknown[]> {
 describe.each([
   ['without events', false],
   ['with events', true],
-] as const)('a server that restricts, %s', (_name, hasEvents) => {
+] as const)('A server with restrict, %s,', (_name, hasEvents) => {
   let app: FastifyInstance;
   let all: Client;
   let north: Client;
@@ -62,8 +62,8 @@ describe.each([
   });
   afterAll(() => app.close());
 
-  describe('reading', () => {
-    it('gives the entities that the session may see', async () => {
+  describe('when a session reads,', () => {
+    it('returns the entities that the session may see', async () => {
       expect(await names(all, '/rest/Employee')).toEqual(['Ada', 'Bob', 'Cy', 'Di', 'Eve']);
       expect(await names(north, '/rest/Employee')).toEqual(['Ada', 'Bob', 'Eve']);
       expect(await names(south, '/rest/Employee')).toEqual(['Cy', 'Di']);
@@ -71,7 +71,7 @@ describe.each([
       expect(await names(poor, '/rest/Employee')).toEqual(['Ada', 'Cy', 'Eve']);
     });
 
-    it('has statements by the shape of the restriction, and values by the session', async () => {
+    it('prepares a statement for each shape of the restriction, and binds the values of the session', async () => {
       await names(north, '/rest/Employee?$orderby=salary');
       const before = new Set(statements);
       await names(south, '/rest/Employee?$orderby=salary');
@@ -79,7 +79,7 @@ describe.each([
       expect(other).toEqual([]);
     });
 
-    it('remembers numbers for each session by itself', async () => {
+    it('caches counts for each session separately', async () => {
       const url = '/rest/Employee?$filter=salary>0&$top=1';
       const count = async (client: Client): Promise<unknown> =>
         (await client.get(url)).json<Collection>().__COUNT;
@@ -92,7 +92,7 @@ describe.each([
       expect(await count(all)).toBe(5);
     });
 
-    it('finds no hidden entity by its key or another value', async () => {
+    it('finds no hidden entity by its key or by another value', async () => {
       for (const url of [
         '/rest/Employee(3)',
         `/rest/Employee:email(${secret})`,
@@ -108,7 +108,7 @@ describe.each([
       }
     });
 
-    it('follows relations to what may be seen alone', async () => {
+    it('follows relations only to visible entities', async () => {
       const eve = (await north.get('/rest/Employee(5)?$expand=boss')).json<object>();
       expect(eve).toMatchObject({ name: 'Eve', boss: null });
       expect((await north.get('/rest/Employee(5)')).json()).toMatchObject({ boss: null });
@@ -139,7 +139,7 @@ describe.each([
       ]);
     });
 
-    it('computes with what may be seen alone', async () => {
+    it('computes only with visible entities', async () => {
       const sum = (client: Client): Promise<string> =>
         client.get('/rest/Employee/salary?$compute=sum').then(({ body }) => body);
       expect([await sum(all), await sum(north), await sum(south)]).toEqual(['645', '215', '430']);
@@ -154,8 +154,8 @@ describe.each([
     });
   });
 
-  describe('a restriction that is wrong', () => {
-    it.each(['throws', 'wrong', 'empty', 'nothing', 'values'])('%s: 500', async (user) => {
+  describe('whose restriction is wrong,', () => {
+    it.each(['throws', 'wrong', 'empty', 'nothing', 'values'])('answers 500: %s', async (user) => {
       const client = await restrictedClient(app, user, []);
       for (const url of ['/rest/Employee', '/rest/Letter']) {
         const { statusCode, body } = await client.get(url);
@@ -166,7 +166,7 @@ describe.each([
       expect(changed.statusCode).toBe(500);
     });
 
-    it('passes a RestError on', async () => {
+    it('passes a RestError on to the client', async () => {
       const client = await restrictedClient(app, 'rest', []);
       expect((await client.get('/rest/Employee')).statusCode).toBe(418);
     });
@@ -177,8 +177,8 @@ describe.each([
     });
   });
 
-  describe('entity sets', () => {
-    it('hold no more than may be seen by who reads them', async () => {
+  describe('with entity sets,', () => {
+    it('shows each session only the members that it may see', async () => {
       const guest = new Client(app);
       const made = await guest.get('/rest/Employee?$orderby=salary desc&$method=entityset');
       const { __ENTITYSET: set, __COUNT } = made.json<{ __ENTITYSET: string; __COUNT: number }>();
@@ -214,7 +214,7 @@ describe.each([
       expect(await names(guest, set)).toEqual(['Di', 'Cy']);
     });
 
-    it('are made again with what may be seen then', async () => {
+    it('recreates them with what is visible at that time', async () => {
       const guest = new Client(app);
       const url = '/rest/Employee?$savedfilter=true&$method=entityset&$filter=ID>0';
       const made = (await guest.get(url)).json<{ __ENTITYSET: string; __COUNT: number }>();
@@ -224,7 +224,7 @@ describe.each([
     });
   });
 
-  describe('writing', () => {
+  describe('when a session writes,', () => {
     it('changes no hidden entity', async () => {
       const url = '/rest/Employee?$method=update';
       const changed = await north.post(url, { __KEY: 3, __STAMP: 1, name: 'mine' });
@@ -238,7 +238,7 @@ describe.each([
       expect((await all.get('/rest/Employee(3)')).json()).toMatchObject({ __STAMP: 1 });
     });
 
-    it('relates to no hidden entity, and leaves what is', async () => {
+    it('relates nothing to a hidden entity, and keeps existing relations', async () => {
       const url = '/rest/Employee?$method=update';
       const related = await north.post(url, { __KEY: 2, __STAMP: 1, boss: 3 });
       expect(related.statusCode, related.body).toBe(422);
@@ -263,13 +263,13 @@ describe.each([
       expect(restored.statusCode).toBe(200);
     });
 
-    it('tells nothing about who has a unique value', async () => {
+    it('does not reveal which hidden entity has a unique value', async () => {
       const taken = await north.post('/rest/Employee?$method=update', { name: 'X', email: secret });
       expect(taken.statusCode).toBe(409);
       expect(taken.body).not.toContain(`${secret} Cy`);
     });
 
-    it('tells where an entity is that is created and may not be read', async () => {
+    it('returns the key of a created entity that may not be read', async () => {
       const made = await north.post('/rest/Employee?$method=update', { name: 'Out', salary: 1 });
       expect(made.statusCode, made.body).toBe(200);
       const { __KEY, uri, ...rest } = made.json<{ __KEY: string; uri: string }>();
@@ -279,7 +279,7 @@ describe.each([
       expect(__KEY).not.toBe('');
     });
 
-    it('deletes with hidden dependents, and tells nothing of those that forbid it', async () => {
+    it('deletes hidden dependents, and does not reveal those that forbid the deletion', async () => {
       const { datastore } = app as unknown as { datastore: Store };
       await datastore.Company.new({ name: 'Three', area: 'north' }).save();
       await datastore.Employee.new({ name: `${secret} Fay`, salary: 900, employer: 3 }).save();
@@ -294,7 +294,7 @@ describe.each([
     });
   });
 
-  describe('what is told beside the answer', () => {
+  describe('in its messages,', () => {
     it('names no hidden entity that forbids a deletion, or is locked', async () => {
       const { datastore } = app as unknown as { datastore: Store };
       const bob = datastore.Employee.new({ name: 'Gus', salary: 1, email: 'gus', employer: 1 });
@@ -334,7 +334,7 @@ describe.each([
       expect((await all.post(`/rest/Employee(${ID})?$method=delete`)).statusCode).toBe(200);
     });
 
-    it('says nothing of the restriction in a plan or the catalog', async () => {
+    it('does not show the restriction in a query plan or the catalog', async () => {
       const plan = await north.get(
         `/rest/Employee?$filter=${q('salary > 1')}&$queryplan=true&$querypath=true`,
       );
@@ -343,7 +343,7 @@ describe.each([
       expect((await north.get('/rest/$catalog/$all')).body).not.toMatch(/restrict|north/);
     });
 
-    it('takes no image for a hidden entity, and no function a set of others as it was', async () => {
+    it('accepts no image for a hidden entity, and gives a function no unrestricted set', async () => {
       const image = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
       const sent = await north.send({
         method: 'POST',
@@ -364,13 +364,13 @@ describe.each([
     });
   });
 
-  describe('functions', () => {
+  describe('when a function runs,', () => {
     const call = async (client: Client, url: string, body: unknown = []): Promise<unknown> => {
       const response = await client.post(url, body);
       return response.json<{ result?: unknown }>().result ?? codesOf(response);
     };
 
-    it('see what their session may see', async () => {
+    it('shows it what its session may see', async () => {
       expect(await call(all, '/rest/Employee/count')).toBe(5);
       expect(await call(north, '/rest/Employee/count')).toBe(3);
       expect(await call(south, '/rest/Employee/count')).toBe(2);
@@ -390,7 +390,7 @@ describe.each([
       expect(everybody.json<Collection>().__COUNT).toBe(3);
     });
 
-    it('show no hidden entity that their code has read', async () => {
+    it('answers without the hidden entities that its code has read', async () => {
       const hidden = `${secret} Cy`;
       const shown = await north.post('/rest/Employee/leak', ['Ada']);
       expect(shown.json()).toMatchObject({ name: 'Ada' });
@@ -407,7 +407,7 @@ describe.each([
       ]);
     });
 
-    it('show what the user may see whom they log in', async () => {
+    it('answers what the user may see whom it logs in', async () => {
       const rich = await restrictedClient(app, 'nobody', []);
       const found = await rich.post('/rest/Employee/become', ['poorer']);
       expect(found.json<Collection>().__ENTITIES.map((each) => each['ID'])).toEqual([1, 3, 5]);

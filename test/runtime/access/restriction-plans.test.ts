@@ -54,7 +54,7 @@ async function stepsOf(
     });
 }
 
-describe('statements over a restricted dataclass', () => {
+describe('A statement over a restricted dataclass', () => {
   it.each([
     '/rest/Employee?$top=5',
     '/rest/Employee?$filter=salary=5&$expand=employer,boss',
@@ -69,14 +69,14 @@ describe('statements over a restricted dataclass', () => {
     '/rest/Company?$expand=staff',
     '/rest/Company?$filter=staff.salary=5',
     '/rest/Company?$filter=staff.boss.salary=5',
-  ])('%s builds no table of it', async (url) => {
+  ])('builds no temporary table: %s', async (url) => {
     const steps = await stepsOf(() => north.get(url));
     expect(steps.length).toBeGreaterThan(0);
     for (const step of steps)
       expect(step).not.toMatch(/MATERIALIZE (?!__beside)|AUTOMATIC|SCAN __r\d/);
   });
 
-  it('finds what a filter and a relation name by their indexes', async () => {
+  it('finds the entities of a filter and a relation by their indexes', async () => {
     const filtered = await stepsOf(() => north.get('/rest/Employee?$filter=salary=5'));
     expect(filtered.join('\n')).toMatch(/SEARCH Employee USING (?:COVERING )?INDEX/);
     const keyed = await stepsOf(() => north.get('/rest/Employee(2)'));
@@ -84,7 +84,7 @@ describe('statements over a restricted dataclass', () => {
     expect(keyed.join('\n')).toContain('USING INTEGER PRIMARY KEY');
   });
 
-  it('costs no statement more than others', async () => {
+  it('needs no additional statement', async () => {
     const url = '/rest/Employee?$filter=salary=6&$top=3';
     const all = await restrictedClient(app, 'all', ['all']);
     const count = async (client: Client): Promise<number> => {

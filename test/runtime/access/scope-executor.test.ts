@@ -35,8 +35,8 @@ afterEach(async () => {
   await executor.close();
 });
 
-describe('an executor that knows its caller', () => {
-  it('has everything that is asked for in a transaction take part in it', async () => {
+describe('An executor that knows its caller', () => {
+  it('runs everything that starts inside a transaction as a part of it', async () => {
     await executor.write(async (transaction) => {
       await transaction.run(insert(1), []);
       // A database in memory has one connection: each of these would wait for this transaction to end.
@@ -56,7 +56,7 @@ describe('an executor that knows its caller', () => {
     expect(await executor.value(countRows, [])).toBe(2);
   });
 
-  it('tells each time another version of what is not stored', async () => {
+  it('reports another version for each uncommitted change', async () => {
     const outside = await executor.dataVersion();
     expect(await executor.dataVersion()).toBe(outside);
     const seen = new Set([outside]);
@@ -68,7 +68,7 @@ describe('an executor that knows its caller', () => {
     expect(seen).not.toContain(await executor.dataVersion());
   });
 
-  it('does not wait for itself to be told how a statement would run', async () => {
+  it('does not wait for its own transaction to explain a statement', async () => {
     expect(await executor.explain(countRows, [])).toHaveLength(1);
     await executor.write(() => {
       expect(() => executor.explain(countRows, [])).toThrow('inside a transaction');
@@ -76,7 +76,7 @@ describe('an executor that knows its caller', () => {
     });
   });
 
-  it('tells what became of a transaction when that is certain', async () => {
+  it('reports the outcome of a transaction when it is certain', async () => {
     const told: (string | boolean)[] = [];
     const note = (isKept: boolean): void => {
       told.push(isKept);
@@ -153,7 +153,7 @@ describe('an executor that knows its caller', () => {
     expect(depths).toEqual([undefined, 1]);
   });
 
-  it('lets a call that begins inside a transaction have nothing of it', async () => {
+  it('keeps a call that begins inside a transaction out of it', async () => {
     const gate = new Gate();
     let other: unknown;
     let late: Promise<unknown> | undefined;

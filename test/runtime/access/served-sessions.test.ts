@@ -49,7 +49,7 @@ function outcome(response: Awaited<ReturnType<Client['get']>>): readonly unknown
   return [response.statusCode, ...(__ERROR ?? []).map(({ errCode }) => errCode)];
 }
 
-describe('a server without roles', () => {
+describe('A server without roles', () => {
   beforeEach(async () => {
     app = await serverOf(open);
     one = new Client(app);
@@ -81,14 +81,14 @@ describe('a server without roles', () => {
     expect((await one.post(update, change)).statusCode).toBe(200);
   });
 
-  it('keeps an entity that a cascade would reach', async () => {
+  it('protects a locked entity that a cascade would reach', async () => {
     await lock(one, 'c');
     expect((await two.post('/rest/Note("A")?$method=delete')).statusCode).toBe(423);
     expect((await two.get('/rest/Note?$top=0')).json()).toMatchObject({ __COUNT: 3 });
     expect((await one.post('/rest/Note("A")?$method=delete')).statusCode).toBe(200);
   });
 
-  it('ends a lock with its entity, its session, or when it is told so', async () => {
+  it('ends a lock with its entity, with its session, or by a request', async () => {
     await lock(one, 'c');
     expect(await lock(two, 'c', false)).toBe(false);
     expect(await lock(one, 'c', false)).toBe(true);
@@ -100,7 +100,7 @@ describe('a server without roles', () => {
     expect(await lock(two, 'c')).toBe(true);
   });
 
-  it('is a request of its own', async () => {
+  it('accepts a lock only as a request of its own', async () => {
     for (const method of ['update', 'delete', 'validate']) {
       const refused = await one.post(`/rest/Note("A")?$lock=true&$method=${method}`, {});
       expect(refused.statusCode).toBe(400);
@@ -119,7 +119,7 @@ describe('a server without roles', () => {
     expect(outcome(refused)).toEqual([429, 1844]);
   });
 
-  it('gives an upload to the session that sent it, and takes it away with the session', async () => {
+  it('gives an upload to the session that sent it, and removes it with the session', async () => {
     const send = (by: Client): ReturnType<Client['send']> =>
       by.send({ method: 'POST', url: '/rest/$upload?$binary=true', payload: 'bytes' });
     const { ID } = (await send(one)).json<Answer>();
@@ -134,7 +134,7 @@ describe('a server without roles', () => {
     expect(outcome(await save(one, 'y'))).toEqual([400, 1826, 1570, 1534]);
   });
 
-  it('opens sets of guests to all, and counts them for their session where they are limited', async () => {
+  it('opens the sets of guests to everybody, and counts them for their session if there is a limit', async () => {
     await app.close();
     app = await serverOf(open, { environment: { MAX_ENTITY_SETS_PER_SESSION: '1' } });
     one = new Client(app);
@@ -159,14 +159,14 @@ describe('a server without roles', () => {
   });
 });
 
-describe('a server with roles', () => {
+describe('A server with roles', () => {
   beforeEach(async () => {
     app = await rolesServerOf(withRoles);
     one = await loggedIn(app, { privileges: ['write'] });
     two = await loggedIn(app, { privileges: ['write'] });
   });
 
-  it('asks guests to log in, for everything but the model and the directory', async () => {
+  it('requires guests to log in, for everything except the catalog and the directory', async () => {
     const guest = new Client(app);
     for (const url of [
       '/rest/Note',
@@ -193,7 +193,7 @@ describe('a server with roles', () => {
     expect(outcome(await one.get('/rest/Note'))).toEqual([401, 1845]);
   });
 
-  it('keeps the sets of a user from others, in every way to name them', async () => {
+  it('hides the sets of a user from others, however they name them', async () => {
     const { __ENTITYSET: set } = (await one.get('/rest/Note?$method=entityset')).json<Answer>();
     const { __ENTITYSET: own } = (await two.get('/rest/Note?$method=entityset')).json<Answer>();
     const id = set.slice(-32);
@@ -213,7 +213,7 @@ describe('a server with roles', () => {
     expect((await one.get('/rest/$info')).body).toContain(id);
   });
 
-  it('keeps a set when its session’s cookie is renewed, and drops it with the session', async () => {
+  it('keeps a set when the cookie of its session is renewed, and drops it with the session', async () => {
     const { __ENTITYSET: set } = (await one.get('/rest/Note?$method=entityset')).json<Answer>();
     const { cookie } = one;
     await one.post('/rest/$directory/login', ['mia', '{"privileges":["write"]}']);
@@ -224,7 +224,7 @@ describe('a server with roles', () => {
     expect(outcome(await again.get(set))).toEqual([404, 1802]);
   });
 
-  it('makes a kept set again for the same user alone, whose session is another one after a restart', async () => {
+  it('recreates a stored set only for the same user, also in another session after a restart', async () => {
     await app.close();
     const folder = mkdtempSync(join(tmpdir(), 'kept-sets-'));
     const options = { databaseUrl: `sqlite:${join(folder, 'data.sqlite')}` };
@@ -246,7 +246,7 @@ describe('a server with roles', () => {
       const { __ENTITYSET: ofNameless } = (await nameless.get(make)).json<Answer>();
       await nameless.get(`${ofNameless}?$method=release`);
       expect(outcome(await nameless.get(ofNameless))).toEqual([200]);
-      // It lives, and belongs to the first session.
+      // The upload exists, and belongs to the first session.
       expect(outcome(await (await asUser('ada')).get(set))).toEqual([404, 1802]);
       await app.close();
       app = await rolesServerOf(withRoles, options);
@@ -264,7 +264,7 @@ describe('a server with roles', () => {
     }
   });
 
-  it('leaves a guest who logs in what was locked, sent and counted', async () => {
+  it('keeps the locks, uploads and quotas of a guest who logs in', async () => {
     await app.close();
     const guests = withRoles.replace('forceLogin: true', 'forceLogin: false');
     app = await rolesServerOf(guests.replaceAll('[write]', '[guest]'));

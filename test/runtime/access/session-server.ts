@@ -31,9 +31,9 @@ export interface SessionServer {
   readonly counts: () => MemorySessionStore['counts'];
   /** IDs of the sessions that ended. */
   readonly ended: string[];
-  /** What `POST /rest/work/<name>` does with its session, and answers. */
+  /** The code and the result of `POST /rest/work/<name>`. */
   readonly work: Record<string, Work>;
-  /** What was logged. */
+  /** The log. */
   readonly logged: string[];
 }
 
@@ -54,7 +54,7 @@ const roles = {
   roles: [{ name: 'The Boss', privileges: ['edit', 'view'] }],
 };
 
-/** Sessions alone, with a clock that the test moves and code that the test writes. */
+/** A server with only sessions, with a clock and code of the test. */
 export async function sessionServer(options: Options = {}): Promise<SessionServer> {
   const app = fastify();
   app.decorate('setup', { origins: new Origins([]) } as unknown as FastifyInstance['setup']);

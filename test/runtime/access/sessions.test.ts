@@ -23,12 +23,12 @@ async function currentUser(by = client): Promise<unknown> {
   return (await by.get('/rest/$directory/currentUser')).json<{ result: unknown }>().result;
 }
 
-/** IDs of what sessions there are. */
+/** The IDs of all sessions. */
 function alive(): readonly string[] {
   return (server.sessions.sessions.list() as readonly { id: string }[]).map(({ id }) => id);
 }
 
-describe('a guest', () => {
+describe('A guest', () => {
   it('has no state and gets no cookie', async () => {
     server.work['look'] = (session) => {
       session.storage.get('x');
@@ -52,7 +52,7 @@ describe('a guest', () => {
     expect(alive()).toEqual([]);
   });
 
-  it('gets a session when something needs one, also in the middle of a request', async () => {
+  it('gets a session when something needs one, even in the middle of a request', async () => {
     server.work['late'] = async (session) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       session.storage.set('seen', 1);
@@ -68,7 +68,7 @@ describe('a guest', () => {
     expect((await run('look', new Client(server.app))).json()).toEqual({ result: null });
   });
 
-  it('gets its cookie with an error too', async () => {
+  it('gets the cookie also with an error', async () => {
     server.work['fail'] = (session) => {
       session.keep();
       throw new Error('after all');
@@ -78,7 +78,7 @@ describe('a guest', () => {
     expect(response.headers['set-cookie']).toMatch(/^DRSID_staff=/);
   });
 
-  it('has one session however often one is needed', async () => {
+  it('has one session, however often one is needed', async () => {
     server.work['keep'] = (session) => [session.keep(), session.keep(), session.id];
     const { result } = (await run('keep')).json<{ result: string[] }>();
     expect(new Set(result).size).toBe(1);
@@ -90,19 +90,19 @@ it.each([
   ['https behind a proxy', { 'x-forwarded-proto': 'https,http' }, true],
   ['http behind a proxy', { 'x-forwarded-proto': 'http' }, false],
   ['nothing known', {}, false],
-])('the cookie is secure or not: %s', async (_name, headers, isSecure) => {
+])('The cookie has the attribute Secure, or not: %s', async (_name, headers, isSecure) => {
   server.work['keep'] = (session) => session.keep();
   const response = await client.post('/rest/work/keep', undefined, headers);
   expect(String(response.headers['set-cookie']).includes('; Secure')).toBe(isSecure);
 });
 
-describe('login', () => {
+describe('A login', () => {
   it.each([
     ['a list', ['mia', 'right', 60], {}],
     ['a list without time', ['MIA', 'right'], {}],
     ['an object', { user: 'mia', password: 'right' }, {}],
     ['headers', undefined, { 'username-4D': 'mia', 'password-4D': 'right' }],
-  ])('with %s', async (_name, body, headers) => {
+  ])('works with %s', async (_name, body, headers) => {
     const response = await client.post(login, body, headers);
     expect([response.statusCode, response.json()]).toEqual([200, { result: true }]);
     expect(await currentUser()).toEqual({ userName: 'mia', fullName: 'mia', ID: 'mia' });
@@ -110,7 +110,7 @@ describe('login', () => {
     expect(belongs.json()).toEqual({ result: true });
   });
 
-  it('that is wrong makes no session', async () => {
+  it('that fails creates no session', async () => {
     for (const body of [
       ['mia', 'wrong'],
       ['eve', 'right'],
@@ -123,7 +123,7 @@ describe('login', () => {
     expect(alive()).toEqual([]);
   });
 
-  it('makes another session, which takes over what the guest stored', async () => {
+  it('creates another session, which takes over what the guest stored', async () => {
     server.work['keep'] = (session) => {
       session.storage.set('basket', session.storage.get('basket') ?? 'full');
       session.quotas.nbEntitySets = 7;
@@ -150,7 +150,7 @@ describe('login', () => {
   });
 
   it.each(['login', 'setPrivileges', 'a user by another name'])(
-    'gives nothing to a request that runs with a cookie that somebody planted: %s',
+    'gives nothing to a request that runs with a cookie that an attacker set: %s',
     async (way) => {
       const gates: (() => void)[] = [];
       server.work['keep'] = (session) => {
@@ -177,14 +177,14 @@ describe('login', () => {
       for (const open of gates) open();
       const response = await running;
       expect(response.json()).toEqual({ result: ['', false, true] });
-      // What it keeps now is its own, and its cookie must not take the place of the user's.
+      // What it stores now is separate, and its cookie must not replace the user's.
       expect(response.headers['set-cookie']).toBeUndefined();
       expect(await currentUser(client)).toBeNull();
       expect(await currentUser(victim)).toMatchObject({ userName: 'mia' });
     },
   );
 
-  it('withdraws the cookie that a running request of the guest would bring', async () => {
+  it('withdraws the cookie that a running request of the guest would set', async () => {
     const gates: (() => void)[] = [];
     server.work['keep'] = (session) => session.keep();
     server.work['renew'] = async (session) => {
@@ -213,7 +213,7 @@ describe('login', () => {
     expect(await currentUser()).toBeNull();
   });
 
-  it('that finds no place leaves the guest what it was', async () => {
+  it('that exceeds the limit of sessions leaves the session of the guest unchanged', async () => {
     await server.app.close();
     await start({ limits: { maxSessions: 1 } });
     server.work['keep'] = (session) => session.keep();
@@ -223,7 +223,7 @@ describe('login', () => {
     expect((await run('keep')).json()).toEqual({ result: id });
   });
 
-  it('of somebody who has privileges already takes no second place', async () => {
+  it('of somebody who is logged in already does not count twice', async () => {
     await server.app.close();
     await start({ limits: { maxSessions: 1 } });
     server.work['grant'] = (session) => {
@@ -234,7 +234,7 @@ describe('login', () => {
     expect(server.counts()).toEqual({ guests: 0, users: 1 });
   });
 
-  it('of another user takes over nothing', async () => {
+  it('of another user takes over no data', async () => {
     await client.post(login, ['mia', 'right']);
     server.work['put'] = (session) => {
       session.storage.set('secret', 'mia’s');
@@ -249,7 +249,7 @@ describe('login', () => {
     expect(server.ended).toEqual([id]);
   });
 
-  it('ends with logout', async () => {
+  it('is ended by logout', async () => {
     await client.post(login, ['mia', 'right']);
     const { cookie } = client;
     const response = await client.get('/rest/$directory/logout');
@@ -261,7 +261,7 @@ describe('login', () => {
     expect((await client.get('/rest/$directory/logout')).json()).toEqual({ result: false });
   });
 
-  it.each(['/rest/$directory/logout', login])('by another site is refused: %s', async (url) => {
+  it.each(['/rest/$directory/logout', login])('from another site is refused: %s', async (url) => {
     await client.post(login, ['mia', 'right']);
     const headers = { 'sec-fetch-site': 'cross-site' };
     const method = url === login ? ('POST' as const) : ('GET' as const);
@@ -272,7 +272,7 @@ describe('login', () => {
   });
 });
 
-describe('privileges', () => {
+describe('Privileges', () => {
   beforeEach(() => {
     server.work['edit'] = (session) => {
       session.setPrivileges({ userName: 'mia', privileges: ['EDIT', 'unknown'] });
@@ -292,7 +292,7 @@ describe('privileges', () => {
     };
   });
 
-  it('are resolved with includes and roles, and replace each other', async () => {
+  it('are resolved with includes and roles, and replace the former ones', async () => {
     expect((await run('boss')).json()).toEqual({ result: ['edit', 'view'] });
     expect((await run('edit')).json()).toEqual({ result: ['edit', 'view'] });
     expect((await run('view')).json()).toEqual({ result: ['view'] });
@@ -301,7 +301,7 @@ describe('privileges', () => {
     expect(await currentUser()).toBeNull();
   });
 
-  it('are not given under a name that is no text, as a token may claim one', async () => {
+  it('are not given by a name that is not a string, such as a token may claim', async () => {
     server.work['number'] = (session) => {
       session.setPrivileges({ userName: 5 as never, privileges: 'edit' });
       return session.userName;
@@ -320,7 +320,7 @@ describe('privileges', () => {
     expect(alive().length).toBe(1);
   });
 
-  it('leave one cookie in an answer, of the last change, beside those of others', async () => {
+  it('leave one session cookie in an answer, that of the last change, besides other cookies', async () => {
     server.work['twice'] = (session, reply) => {
       reply.header('set-cookie', 'theirs=1');
       session.setPrivileges('view');
@@ -331,7 +331,7 @@ describe('privileges', () => {
     expect((await run('view')).json()).toEqual({ result: ['view'] });
   });
 
-  it('changed by two requests at once leave the client a cookie that opens', async () => {
+  it('that two requests change at the same time leave the client a valid cookie', async () => {
     await run('view');
     let release: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => {
@@ -350,14 +350,14 @@ describe('privileges', () => {
     await reached;
     const other = new Client(server.app);
     other.cookie = client.cookie;
-    // The slow request has renewed the cookie already, so this one comes with a dead one.
+    // The slow request has renewed the cookie already, so this one has an invalid cookie.
     expect(await currentUser(other)).toBeNull();
     release();
     await slow;
     expect((await run('view')).json()).toEqual({ result: ['view'] });
   });
 
-  it('set twice by requests that run at once are carried by both answers', async () => {
+  it('that two requests set at the same time give both answers a valid cookie', async () => {
     await run('view');
     const gates: (() => void)[] = [];
     server.work['slow'] = async (session) => {
@@ -379,8 +379,8 @@ describe('privileges', () => {
   });
 });
 
-describe('time', () => {
-  it('ends a session that is not used, and its use keeps it', async () => {
+describe('The lifetime of a session', () => {
+  it('starts anew with each use', async () => {
     await client.post(login, ['mia', 'right']);
     for (let i = 0; i < 3; i += 1) {
       server.clock.advance(3_599_000);
@@ -391,7 +391,7 @@ describe('time', () => {
     expect(server.ended.length).toBe(1);
   });
 
-  it('ends sessions that nobody asks for any more', async () => {
+  it('ends without further requests', async () => {
     await client.post(login, ['mia', 'right']);
     server.clock.advance(3_602_000);
     expect(server.ended.length).toBe(1);
@@ -405,7 +405,7 @@ describe('time', () => {
     ['seconds in the body', ['mia', 'right', 7200], {}, 7200],
     ['a minute at least', ['mia', 'right', 1], {}, 60],
     ['a day at most', ['mia', 'right', 9e15], {}, 86_400],
-  ])('is the client’s to choose: %s', async (_name, body, headers, seconds) => {
+  ])('can be chosen by the client: %s', async (_name, body, headers, seconds) => {
     const asked = body === undefined ? { 'username-4D': 'mia', 'password-4D': 'right' } : {};
     const all = { ...asked, ...headers } as Record<string, string>;
     expect((await client.post(login, body, all)).statusCode).toBe(200);
@@ -415,7 +415,7 @@ describe('time', () => {
     expect(await currentUser()).toBeNull();
   });
 
-  it('that is over while a request runs leaves it a guest', async () => {
+  it('that ends during a request makes it the request of a guest', async () => {
     await client.post(login, ['mia', 'right']);
     const { cookie } = client;
     server.work['long'] = (session) => {
@@ -433,8 +433,8 @@ describe('time', () => {
   });
 });
 
-describe('room', () => {
-  it('is limited for guests and for users apart', async () => {
+describe('The number of sessions', () => {
+  it('is limited separately for guests and for users', async () => {
     await server.app.close();
     await start({ limits: { maxSessions: 1, maxGuestSessions: 2 } });
     server.work['keep'] = (session) => session.keep();
@@ -454,7 +454,7 @@ describe('room', () => {
     expect(server.counts()).toEqual({ guests: 1, users: 1 });
   });
 
-  it('is limited for the guests of one address', async () => {
+  it('is limited for the guests of one address together', async () => {
     await server.app.close();
     await start({ limits: { maxGuestSessions: 3000, maxSessions: 1 } });
     server.work['keep'] = (session) => session.keep();

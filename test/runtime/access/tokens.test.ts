@@ -41,8 +41,8 @@ async function userOf(bearer: string): Promise<unknown> {
   return response.json<{ result: { userName: string } | null }>().result?.userName;
 }
 
-describe('a bearer token', () => {
-  it('that is signed with the secret lets its subject in, in one session', async () => {
+describe('A bearer token', () => {
+  it('that is signed with the secret logs its subject in, in one session', async () => {
     await start({ key: secret });
     const bearer = await token().sign(bytes);
     const found = await Promise.all([userOf(bearer), userOf(bearer), userOf(bearer)]);
@@ -53,7 +53,7 @@ describe('a bearer token', () => {
     expect(server.counts()).toEqual({ guests: 0, users: 2 });
   });
 
-  it('gives the privileges that its claims map to, and no cookie when they change', async () => {
+  it('gives the privileges of its mapped claims, and no cookie when they change', async () => {
     await start({ key: secret });
     server.work['look'] = (session) => {
       const before = session.hasPrivilege('edit');
@@ -69,7 +69,7 @@ describe('a bearer token', () => {
     expect(client.cookie).toBeUndefined();
   });
 
-  it('ends when it says so, whatever the idle timeout', async () => {
+  it('ends at its expiry, whatever the idle timeout', async () => {
     await start({ key: secret });
     const now = Date.now() / 1000;
     const bearer = await token({ exp: Math.floor(now) + 30 }).sign(bytes);
@@ -103,7 +103,7 @@ describe('a bearer token', () => {
     expect(server.counts()).toEqual({ guests: 0, users: 0 });
   });
 
-  it('must be of the issuer and for the audience that are configured', async () => {
+  it('must have the configured issuer and audience', async () => {
     await start({ key: secret, issuer: 'https://issuer.example', audience: 'staff' });
     const right = { iss: 'https://issuer.example', aud: ['staff', 'other'] };
     expect(await userOf(await token(right).sign(bytes))).toBe('mia');
@@ -114,7 +114,7 @@ describe('a bearer token', () => {
     expect(await userOf(await token().sign(bytes))).toBe(401);
   });
 
-  it('is verified with a public key, which is never taken for a secret', async () => {
+  it('is verified with a public key, which is never used as a secret', async () => {
     const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
     const pem = await exportSPKI(publicKey);
     await start({ key: pem.replaceAll('\n', '\\n') });
@@ -142,7 +142,7 @@ describe('a bearer token', () => {
     keys.close();
   });
 
-  it('means nothing where no keys are configured', async () => {
+  it('has no effect if no keys are configured', async () => {
     await start({});
     expect(await userOf(await token().sign(bytes))).toBeUndefined();
   });
@@ -153,7 +153,7 @@ it.each<readonly [Partial<TokenSettings>, RegExp]>([
   [{ key: '-----BEGIN PUBLIC KEY-----\nx' }, /TOKEN_KEY is no public key/],
   [{ keysUrl: 'x' }, /TOKEN_KEYS_URL is no address/],
   [{ key: secret, keysUrl: 'https://x.example' }, /both set/],
-])('keys that are wrong stop the start: %j', async (given, message) => {
+])('Keys that are invalid stop the start: %j', async (given, message) => {
   await start({});
   const login = { login: () => null, loginWithToken: () => null };
   await expect(Tokens.open({ ...nothing, ...given }, login)).rejects.toThrow(message);

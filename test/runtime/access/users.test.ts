@@ -44,13 +44,13 @@ async function createUser(
   const child = spawn(process.execPath, [file, ...parts], { env: environment });
   let told = '';
   child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
-  // It may end before it has read.
+  // It may end before it has read its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(password);
   return [await new Promise((resolve) => child.once('close', resolve)), told];
 }
 
-it('a user who was made can log in, with roles and privileges', async () => {
+it('A user who was created can log in, with roles and privileges', async () => {
   const roles = ['--role', 'HR', '--role', 'The Boss', '--privilege', 'view'];
   expect(await createUser('sécret\n', 'Mia', ...roles)).toEqual([0, 'Mia can log in now.\n']);
   expect(await createUser('other', "O'Neill")).toEqual([0, "O'Neill can log in now.\n"]);
@@ -70,14 +70,14 @@ it('a user who was made can log in, with roles and privileges', async () => {
   ] as const) {
     expect(await login(user, password)).toBeNull();
   }
-  const replaced = 'MIA is there already: password, roles and privileges are replaced.\n';
+  const replaced = 'MIA exists already: password, roles and privileges are replaced.\n';
   expect(await createUser('new\n', 'MIA')).toEqual([0, `${replaced}MIA can log in now.\n`]);
   expect(await login('mia', 'sécret')).toBeNull();
   expect(await login('mia', 'new')).toEqual({ userName: 'MIA', roles: [], privileges: [] });
 });
 
 it.each([[['x']], [['']], [[]], [['a', 'b']], [['a', '--nothing', 'x']]])(
-  'what cannot be a user is told, and makes none: %j',
+  'An invalid user is refused with a message: %j',
   async (parts) => {
     const [code, told] = await createUser(parts[0] === 'x' ? '' : 'password', ...parts);
     expect(code).toBe(1);
@@ -86,7 +86,7 @@ it.each([[['x']], [['']], [[]], [['a', 'b']], [['a', '--nothing', 'x']]])(
   },
 );
 
-it('roles and privileges that the model does not declare are told, and make no user', async () => {
+it('A user with roles or privileges that the model does not declare is refused with a message', async () => {
   const unknown = ['--role', 'hr', '--role', 'The Bos', '--privilege', 'mange'];
   expect(await createUser('password', 'eva', ...unknown)).toEqual([
     1,

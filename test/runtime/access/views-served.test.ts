@@ -75,9 +75,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('a dataclass that the session may not read', () => {
+describe('A dataclass that the session may not read', () => {
   it.each(['/rest/Employee', '/rest/Employee(1)', '/rest/Employee/name', '/rest/Employee:ID(1)'])(
-    '%s is 401 for a guest and 403 for a user',
+    'is answered with 401 for a guest and with 403 for a user: %s',
     async (url) => {
       const asGuest = await guest.get(url);
       expect(asGuest.statusCode).toBe(401);
@@ -87,7 +87,7 @@ describe('a dataclass that the session may not read', () => {
     },
   );
 
-  it('is unknown where a path, a list or the catalog could name it', async () => {
+  it('is unknown in paths, lists and the catalog', async () => {
     for (const url of [
       '/rest/Company?$expand=staff',
       '/rest/Company?$filter=staff.name=%27Ada%27',
@@ -113,15 +113,15 @@ describe('a dataclass that the session may not read', () => {
     expect((await guest.get('/rest/Company(1)')).body).not.toContain('staff');
   });
 
-  it('does not exist at all where nobody may do anything with it', async () => {
+  it('does not exist at all if nobody may do anything with it', async () => {
     expect((await admin.get('/rest/Vault')).body).toBe(
       (await admin.get('/rest/Vaults')).body.replaceAll('Vaults', 'Vault'),
     );
   });
 });
 
-describe('an attribute that the session may not read', () => {
-  it('is left out of answers, and given to those who may', async () => {
+describe('An attribute that the session may not read', () => {
+  it('is left out of answers, except for sessions that may read it', async () => {
     expect((await viewer.get('/rest/Employee(1)')).body).not.toContain('salary');
     expect((await hr.get('/rest/Employee(1)')).body).toContain('"salary":500');
     expect((await viewer.get('/rest/Company?$expand=staff')).body).not.toContain('salary');
@@ -143,7 +143,7 @@ describe('an attribute that the session may not read', () => {
     '/rest/Company?$attributes=staff.salary',
     '/rest/Employee?$format=looker&$attributes=salary',
     '/rest/Employee?$filter=ID=1&$method=entityset&$attributes=salary',
-  ])('%s answers like an unknown one', async (url) => {
+  ])('is answered like an unknown one: %s', async (url) => {
     const name = url.includes('salry') ? 'salry' : 'salary';
     const closed = await viewer.get(url);
     const unknown = await viewer.get(url.replaceAll(name, 'zzzzzz'));
@@ -153,14 +153,14 @@ describe('an attribute that the session may not read', () => {
     expect(closed.body.replaceAll(name, '')).not.toContain('salary');
   });
 
-  it('may be shown by an alias, which has privileges of its own', async () => {
+  it('can be shown by an alias, which has privileges of its own', async () => {
     const { body } = await viewer.get('/rest/Employee(1)?$attributes=employerCode');
     expect(body).toContain('"employerCode":"x1"');
     expect((await viewer.get('/rest/Company(1)')).body).not.toContain('secretCode');
   });
 });
 
-describe('writing', () => {
+describe('A write', () => {
   it('needs a privilege for the dataclass, before the body is read', async () => {
     const asGuest = await guest.post('/rest/Employee?$method=update', { nonsense: 1 });
     expect(asGuest.statusCode).toBe(401);
@@ -180,21 +180,21 @@ describe('writing', () => {
     expect((await admin.get('/rest/Employee(2)')).body).toBe(before);
   });
 
-  it('takes a whole entity as it was read', async () => {
+  it('accepts a whole entity as it was read', async () => {
     const entity: Record<string, unknown> = (await viewer.get('/rest/Employee(1)')).json();
     const saved = await viewer.post('/rest/Employee?$method=update', { ...entity, name: 'Ada L.' });
     expect(saved.statusCode, saved.body).toBe(200);
     expect(saved.body).not.toContain('salary');
   });
 
-  it('does not know an unreadable attribute of an entity that exists', async () => {
+  it('treats an unreadable attribute of an existing entity as unknown', async () => {
     const closed = await viewer.post('/rest/Employee(2)', { __STAMP: 1, salary: 7 });
     const unknown = await viewer.post('/rest/Employee(2)', { __STAMP: 1, salari: 7 });
     expect(closed.statusCode).toBe(400);
     expect(closed.body).toBe(unknown.body.replaceAll('salari', 'salary'));
   });
 
-  it('creates with the default of an attribute that may not be given', async () => {
+  it('creates an entity with the default of an attribute that the client may not set', async () => {
     const url = '/rest/Employee?$method=update';
     expect((await hr.post(url, { name: 'Cy', salary: 10 })).statusCode).toBe(200);
     expect((await hr.post(url, { name: 'Cy', salary: null })).statusCode).toBe(200);
@@ -204,7 +204,7 @@ describe('writing', () => {
     expect((await admin.post(url, { name: 'Cy', salary: 11 })).statusCode).toBe(200);
   });
 
-  it('tells the key alone to whoever creates and may not read', async () => {
+  it('answers only the key if the client may create but not read', async () => {
     const url = '/rest/Letter?$method=update';
     const made = await writer.post(url, { text: 'Dear' });
     expect(made.statusCode, made.body).toBe(200);
@@ -219,7 +219,7 @@ describe('writing', () => {
     expect((await writer.get('/rest/Letter(1)')).statusCode).toBe(404);
   });
 
-  it('takes uploads for what is created and not read', async () => {
+  it('accepts uploads for a created entity that may not be read', async () => {
     const uploaded = await writer.send({
       method: 'POST',
       url: '/rest/$upload?$binary=true',
@@ -231,7 +231,7 @@ describe('writing', () => {
     expect(Object.keys(made.json())).toEqual(['uri', '__KEY', '__STAMP']);
   });
 
-  it('empties no attribute that may not be dropped, by itself or with its entity', async () => {
+  it('clears no attribute that may not be dropped, neither alone nor with its entity', async () => {
     const [made] = (
       await admin.post('/rest/Employee?$method=update', [{ name: 'Dan', note: 'keep' }])
     ).json<{ __ENTITIES: { __KEY: string }[] }>().__ENTITIES;
@@ -244,7 +244,7 @@ describe('writing', () => {
     expect((await viewer.post('/rest/Employee(2)?$method=delete')).statusCode).toBe(200);
   });
 
-  it('answers an atomic body by what is denied', async () => {
+  it('answers an atomic list with the denied action', async () => {
     const body = [{ name: 'Eve' }, { name: 'Fay', salary: 99 }];
     const answer = await hr.post('/rest/Employee?$method=update&$atomic=true', body);
     expect(answer.statusCode).toBe(403);
@@ -252,7 +252,7 @@ describe('writing', () => {
   });
 });
 
-it('a set that was made with more privileges tells no more than its reader may know', async () => {
+it('A set that was created with more privileges shows only what its reader may know', async () => {
   const client = await loggedIn(app, { privileges: ['manageStaff'] });
   const made = await client.get(
     '/rest/Employee?$filter=salary>0&$orderby=salary&$method=entityset',
@@ -265,7 +265,7 @@ it('a set that was made with more privileges tells no more than its reader may k
   expect(codesOf(other)).toEqual([1802]);
 });
 
-it('a set whose session lost privileges shows what is left, and is not made again by what is hidden', async () => {
+it('A set whose session lost privileges shows what is left, and is not recreated with a hidden filter', async () => {
   const client = await loggedIn(app, { privileges: ['manageStaff'] });
   const made = await client.get(
     '/rest/Employee?$filter=salary>0&$method=entityset&$savedfilter=true',
@@ -284,19 +284,19 @@ it('a set whose session lost privileges shows what is left, and is not made agai
   expect(codesOf(gone)).toEqual([1802]);
 });
 
-it('locking needs the privilege to update', async () => {
+it('A lock needs the privilege to update', async () => {
   expect((await viewer.get('/rest/Company(1)?$lock=true')).statusCode).toBe(200);
   await viewer.get('/rest/Company(1)?$lock=false');
   expect((await guest.get('/rest/Employee(1)?$lock=true')).statusCode).toBe(401);
 });
 
-it('a user without privileges is told 403 where a guest is told 401', async () => {
+it('A user without privileges gets 403 where a guest gets 401', async () => {
   const user = await loggedIn(app, {});
   expect((await user.get('/rest/Employee')).statusCode).toBe(403);
   expect((await user.get('/rest/Company')).statusCode).toBe(200);
 });
 
-it('a deletion that hidden entities forbid does not name them', async () => {
+it('A deletion that hidden entities forbid does not name them', async () => {
   const both = await loggedIn(app, { privileges: ['writeLetters', 'admin'] });
   const [made] = (await both.post('/rest/Employee?$method=update', [{ name: 'Gil' }])).json<{
     __ENTITIES: { __KEY: string }[];

@@ -58,7 +58,7 @@ function shownOf(view: View, name: string): string[] {
   return [...(view.dataclasses.get(name)?.exposedAttributes.keys() ?? [])];
 }
 
-describe('views', () => {
+describe('Views', () => {
   const definitions = [
     dataclass('Tree', { read: ['a', 'b'] }, { read: ['b'], update: ['c'] }),
     dataclass('Other'),
@@ -95,7 +95,7 @@ describe('views', () => {
     });
   });
 
-  it('are kept in a bounded number, those used last', () => {
+  it('are cached in a limited number, the most recently used ones', () => {
     const many = Array.from({ length: 100 }, (_, index) => `p${index}`);
     const views = viewsOf([dataclass('Tree', { read: many })]);
     const first = views.of(user('p0'));
@@ -107,7 +107,7 @@ describe('views', () => {
     expect(views.of(user('p1'))).not.toBe(second);
   });
 
-  it('write a relation and its foreign key as one value', () => {
+  it('treat a relation and its foreign key as one value', () => {
     const [tree, other] = [dataclass('Tree'), dataclass('Other')];
     const closed = {
       ...tree,
@@ -119,7 +119,7 @@ describe('views', () => {
     expect(permissions?.notUpdated).toEqual(new Set(['other', 'otherID']));
   });
 
-  it('list in the catalog what may be read or is described', () => {
+  it('list in the catalog what may be read or described', () => {
     const described = [
       dataclass('Tree', { read: ['a'], describe: ['guest'] }, { read: ['b'] }),
       dataclass('Other', { read: ['a'] }),
@@ -133,7 +133,7 @@ describe('views', () => {
     expect(plain?.map((each) => each.name)).toEqual(['ID', 'note', 'otherID']);
   });
 
-  it('list what may be called in a dataclass that may not be read', () => {
+  it('list the functions that may be called in a dataclass that may not be read', () => {
     const hire = { name: 'hire', params: [], returns: 'void', access: ['guest'] } as const;
     const withFunction = (rest: Pick<FunctionDefinition, 'level' | 'promote' | 'access'>) =>
       viewsOf([{ ...dataclass('Tree', { read: ['a'] }), functions: [{ ...hire, ...rest }] }]).of(
@@ -171,7 +171,7 @@ describe('views', () => {
   });
 });
 
-it('privileges are resolved in any case, with what they include, without what does not exist', () => {
+it('Privileges are resolved in any case, with those that they include, and without unknown ones', () => {
   const declared = new DeclaredPrivileges({
     forceLogin: false,
     privileges: [
@@ -189,7 +189,7 @@ it('privileges are resolved in any case, with what they include, without what do
   expect(declared.resolve(['WebAdmin'], [])).toEqual(new Set(['webadmin']));
 });
 
-it('privileges and roles that were renamed are held under their earlier names too', () => {
+it('Privileges and roles that were renamed are also known under their earlier names', () => {
   const declared = new DeclaredPrivileges({
     forceLogin: false,
     privileges: [

@@ -76,7 +76,7 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
     expect(told).toEqual(['transaction ends', 'first sees 2', 'second', 'third']);
   });
 
-  it('never runs for what is undone', async () => {
+  it('never runs for a transaction that is rolled back', async () => {
     await ds.transaction(async () => {
       const part = ds.transaction(async () => {
         ds.afterCommit(tell('of the part'));
@@ -103,7 +103,7 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
     expect(told).toEqual(['now']);
   });
 
-  it('logs what fails, and goes on', async () => {
+  it('logs errors, and runs the rest', async () => {
     await ds.transaction(async () => {
       ds.afterCommit(() => Promise.reject(new Error('mail server is away')));
       ds.afterCommit(() => {
@@ -123,7 +123,7 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
     }
   });
 
-  it('is refused when the transaction of the code is over', async () => {
+  it('is refused after the end of the transaction', async () => {
     const gate = new Gate();
     let late: Promise<void> | undefined;
     await ds.transaction(() => {
@@ -138,7 +138,7 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
     expect(told).toEqual([]);
   });
 
-  it('has ended before the database is closed', async () => {
+  it('ends before the database is closed', async () => {
     await ds.transaction(() => {
       ds.afterCommit(async () => {
         await soon();

@@ -84,8 +84,8 @@ export class Account extends AccountBase {
 const accounts = 5;
 const each = 100;
 
-describe.each(['file', 'memory'])('a bank on a database in a %s', (place) => {
-  it('has the same money at any time', async () => {
+describe.each(['file', 'memory'])('A bank on a database in a %s', (place) => {
+  it('has the same total at any time', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'drs-bank-'));
     const databaseUrl =
       place === 'file' ? `sqlite:${join(folder, 'data.sqlite')}` : 'sqlite::memory:';
@@ -127,7 +127,7 @@ describe.each(['file', 'memory'])('a bank on a database in a %s', (place) => {
       expect(outcomes.moved).toBeGreaterThan(0);
       expect(outcomes.refused).toBeGreaterThan(0);
       const transfers = await app.inject('/rest/Transfer?$top=0');
-      // A transfer that was refused left nothing of itself behind.
+      // A refused transfer stores nothing.
       expect(transfers.json<{ __COUNT: number }>().__COUNT).toBe(outcomes.moved * 2);
       const sum = await app.inject('/rest/Transfer/amount?$compute=sum');
       expect(sum.json()).toBe(0);

@@ -5,7 +5,7 @@ import { asked, type ComputedServer, computedServer } from './computed-server.js
 
 let server: ComputedServer;
 
-/** Texts that look like the marks which stand for values until class code has computed them. */
+/** Texts that look like the placeholders of values that class code has not computed yet. */
 const hostile = [
   '\u00010,1,"a"\u0001',
   '\\u0001',
@@ -69,8 +69,8 @@ async function codes(filter: string): Promise<string> {
   return found.map((each) => String(each['code'])).join('');
 }
 
-describe('a getter', () => {
-  it('gives values of every type, as stored ones are written', async () => {
+describe('A getter', () => {
+  it('returns values of every type, in the format of stored ones', async () => {
     const [first, second] = await entities(
       'Employee/fullName,pay,isRich,birthday,hired,profile?$filter=code in [a, d]',
     );
@@ -156,7 +156,7 @@ describe('a getter', () => {
     expect((await server.app.inject({ method: 'POST', url })).statusCode).toBe(200);
   });
 
-  it('leaves alone texts that look like its marks', async () => {
+  it('does not replace texts that look like its placeholders', async () => {
     const made = hostile.map((text, index) => ({
       code: `h${index}${index === 5 ? '' : text}`,
       firstName: text.replace('\u0000', ''),
@@ -172,7 +172,7 @@ describe('a getter', () => {
     expect((await server.app.inject({ method: 'POST', url })).statusCode).toBe(200);
   });
 
-  it('that throws is an error of the server, logged with its name and told to nobody', async () => {
+  it('that throws is an error of the server, which is logged with the name and hidden from clients', async () => {
     const failing = { code: 'x', firstName: 'throw', lastName: 'x' };
     const url = '/rest/Employee?$method=update';
     const response = await server.app.inject({ method: 'POST', url, payload: failing });
@@ -187,7 +187,7 @@ describe('a getter', () => {
   it.each([
     ['text', 'it gave a string, expected a number'],
     ['promise', 'it gave a object, expected a number'],
-  ])('that gives another type is an error of the server: %s', async (firstName, problem) => {
+  ])('that returns another type is an error of the server: %s', async (firstName, problem) => {
     const url = '/rest/Employee?$method=update';
     const payload = { code: 'x', firstName, lastName: 'x' };
     expect((await server.app.inject({ method: 'POST', url, payload })).statusCode).toBe(500);
@@ -205,8 +205,8 @@ describe('a getter', () => {
   });
 });
 
-describe('an accessor query', () => {
-  it('puts its filter in the place of the comparison', async () => {
+describe('An accessor query', () => {
+  it('replaces the comparison with its filter', async () => {
     expect(await codes("fullName = 'ADA BYRON'")).toBe('a');
     expect(await codes("fullName = 'ada byron' or fullName = 'bob ceco'")).toBe('ab');
     expect(await codes("fullName in ['Ada Byron', 'Ada Zoe']")).toBe('ac');
@@ -215,12 +215,12 @@ describe('an accessor query', () => {
     expect(await codes('isRich = true')).toBe('a');
   });
 
-  it('is asked for = where != is written, which is its opposite', async () => {
+  it('is called with = for a !=, and its filter is negated', async () => {
     expect(await codes("fullName != 'ada byron'")).toBe('bcd');
     expect(asked()).toEqual([{ operator: '=', value: 'ada byron' }]);
   });
 
-  it('speaks of the entity at the end of a path', async () => {
+  it('applies to the entity at the end of a path', async () => {
     expect(await codes("employer.shout = 'acme!'")).toBe('ab');
     expect(await codes("employer.shout != 'acme!'")).toBe('cd');
     expect(await codes('employer.shout = null')).toBe('d');
@@ -235,7 +235,7 @@ describe('an accessor query', () => {
     expect(await companies("staff.employer.staff.fullName = 'bob ceco'")).toEqual([1]);
   });
 
-  it('is given values as class code reads them', async () => {
+  it('gets values in the types of class code', async () => {
     await codes('birthday = 1815-12-10');
     await codes('birthday in [1815-12-10, null]');
     await codes("hired > '1815-12-10T08:00:00Z'");
@@ -249,7 +249,7 @@ describe('an accessor query', () => {
     expect(await codes('hired != never')).toBe('abcd');
   });
 
-  it('may name what no client can', async () => {
+  it('may use attributes that are not exposed', async () => {
     expect(await codes("hired = '1815-12-10'")).toBe('');
     expect((await get("Employee?$filter=secret = 'x'")).status).toBe(400);
   });
@@ -275,7 +275,7 @@ describe('an accessor query', () => {
     expect(await read(`${id}?$filter=fullName = 'ada zoe'`)).toMatchObject({ __COUNT: 1 });
   });
 
-  it('stands in a query plan by the attribute alone', async () => {
+  it('appears in a query plan only by its attribute', async () => {
     const answer = await read(
       "Employee?$filter=fullName = 'ada zoe' and salary > 1&$queryplan=true&$querypath=true",
     );
@@ -293,26 +293,26 @@ describe('an accessor query', () => {
     [5, 'it must return { filter, values }'],
     [6, 'class code computes pay'],
     [7, 'no such value'],
-  ])('that gives a wrong filter is an error of the server (%s)', async (value, problem) => {
+  ])('that returns a wrong filter is an error of the server (%s)', async (value, problem) => {
     const { status, text } = await get(`Employee?$filter=bad = ${value}`);
     expect([status, JSON.parse(text)]).toMatchObject([500, { __ERROR: [{ errCode: 1837 }] }]);
     expect(server.logged.join('').replaceAll('\\"', '"')).toContain(problem);
   });
 
-  it('that leads to itself is an error of the server', async () => {
+  it('that leads back to itself is an error of the server', async () => {
     expect((await get('Employee?$filter=loop = 1')).status).toBe(500);
     expect(server.logged.join('')).toContain('lead to more than 20 others');
     expect((await get('Employee?$orderby=loop')).status).toBe(500);
   });
 
-  it('that is missing is told to the client', async () => {
+  it('that is missing is reported to the client', async () => {
     const { status, text } = await get('Employee?$filter=pay = 1');
     expect([status, JSON.parse(text)]).toMatchObject([400, { __ERROR: [{ errCode: 1112 }] }]);
     expect((await get('Employee?$filter=employer.staff.pay = 1')).status).toBe(400);
     expect((await get('Employee?$filter=profile.by = x')).status).toBe(400);
   });
 
-  it('is not asked what makes no sense for the type', async () => {
+  it('is not called with an operator that the type does not have', async () => {
     expect((await get('Employee?$filter=isRich begin x')).status).toBe(400);
     expect((await get('Employee?$filter=fullName > null')).status).toBe(400);
     expect((await get('Employee?$filter=isRich{2} = true')).status).toBe(400);
@@ -320,8 +320,8 @@ describe('an accessor query', () => {
   });
 });
 
-describe('an accessor orderBy', () => {
-  it('puts its order in the place of the attribute', async () => {
+describe('An accessor orderBy', () => {
+  it('replaces the attribute with its order', async () => {
     const order = async (by: string): Promise<string> =>
       (await entities(`Employee/code?$orderby=${by}`)).map((each) => String(each['code'])).join('');
     expect(await order('fullName')).toBe('dabc');
@@ -332,13 +332,13 @@ describe('an accessor orderBy', () => {
     expect((await get('Company?$orderby=staff.fullName')).status).toBe(400);
   });
 
-  it('that gives a wrong order is an error of the server', async () => {
+  it('that returns a wrong order is an error of the server', async () => {
     expect((await get('Employee?$orderby=bad')).status).toBe(500);
     expect(server.logged.join('')).toContain('Employee.orderByBad failed');
   });
 });
 
-describe('functions', () => {
+describe('Functions', () => {
   async function call(name: string, ...values: readonly unknown[]): Promise<unknown> {
     const url = `/rest/Company/${name}?$attributes=fullName,lastName`;
     const response = await server.app.inject({ method: 'POST', url, payload: values as unknown[] });
@@ -346,7 +346,7 @@ describe('functions', () => {
     return response.json();
   }
 
-  it('take values for setters, and give what getters make of entities in memory', async () => {
+  it('accept values for setters, and return values of getters for entities in memory', async () => {
     const person = { __DATACLASS: 'Employee', __ENTITY: true, fullName: 'Ada King' };
     expect(await call('renamed', { ...person, __KEY: 'a' }, '')).toMatchObject({
       __KEY: 'a',
@@ -365,7 +365,7 @@ describe('functions', () => {
     expect(failed.statusCode).toBe(500);
   });
 
-  it('filter and order their selections by such attributes', async () => {
+  it('can filter and order their selections by computed attributes', async () => {
     expect(await call('found', 'ada')).toEqual({ result: ['2', 'Ada Zoe', 'Ada Byron', 'true'] });
     expect(await call('found', 'Acme!')).toEqual({
       result: ['2', 'Bob Ceco', 'Ada Byron', 'true'],
@@ -373,21 +373,21 @@ describe('functions', () => {
   });
 });
 
-describe('what the database would have to compute with', () => {
+describe('A computed attribute that the database would have to evaluate', () => {
   it.each(['$compute=count', '$compute=$all', '$distinct=true'])('is refused: %s', async (asks) => {
     const { status, text } = await get(`Employee/fullName?${asks}`);
     expect([status, JSON.parse(text)]).toMatchObject([400, { __ERROR: [{ errCode: 1813 }] }]);
   });
 });
 
-describe('a filter and an order that are both wrong', () => {
+describe('A filter and an order that are both wrong', () => {
   it.each([
     'Employee?$filter=fullName<null&$orderby=code,name[]',
     'Employee?$filter=fullName<null&$orderby=code sideways',
     'Employee?$filter=fullName<null order by :n',
     'Employee?$filter=bad=1&$orderby=bad',
     'Employee/code?$filter=fullName<null&$orderby=code sideways&$queryplan=true',
-  ])('are answered once, and nothing else fails: %s', async (path) => {
+  ])('get one answer, and nothing else fails: %s', async (path) => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => {
       unhandled.push(reason);

@@ -42,15 +42,15 @@ async function made(): Promise<Members> {
   return body;
 }
 
-describe('a setter', () => {
-  it('makes a new entity', async () => {
+describe('A setter', () => {
+  it('sets values in a new entity', async () => {
     const { status, body } = await update({ code, fullName: 'Ada Byron', salary: 5 });
     expect(status).toBe(200);
     expect(body).toMatchObject({ firstName: 'Ada', lastName: 'Byron', fullName: 'Ada Byron' });
     expect(await stored(code)).toMatchObject({ firstName: 'Ada', lastName: 'Byron', salary: 5 });
   });
 
-  it('changes one, behind the plain attributes of the body and in the body’s order', async () => {
+  it('changes an entity, after the plain attributes and in the order of the body', async () => {
     const { __KEY, __STAMP } = await made();
     const { status, body } = await update({
       __KEY,
@@ -64,27 +64,27 @@ describe('a setter', () => {
     expect(body).toMatchObject({ __STAMP: 2, firstName: 'Grace', lastName: 'Hopper', salary: 1 });
   });
 
-  it('is not asked for what was read, whatever else the body changes', async () => {
+  it('is not called for the value that was read, whatever else the body changes', async () => {
     const whole = await made();
     const { status, body } = await update({ ...whole, lastName: 'King' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ firstName: 'Ada', lastName: 'King', fullName: 'Ada King' });
   });
 
-  it('changes nothing with the value that is there', async () => {
+  it('changes nothing when the value is the same', async () => {
     const { __KEY, __STAMP } = await made();
     const { body } = await update({ __KEY, __STAMP, fullName: 'Ada Byron' });
     expect(body).toMatchObject({ __STAMP: 1 });
   });
 
-  it('is kept by the model’s rules', async () => {
+  it('must keep the rules of the model', async () => {
     const { status, body } = await update({ code, fullName: null, salary: 1 });
     expect([status, body]).toMatchObject([422, { __STATUS: { status: 8, success: false } }]);
     expect(JSON.stringify(body)).toContain('lastName must not be null.');
     expect(await stored(code)).toMatchObject({ __ERROR: [{}] });
   });
 
-  it('refuses a value of another type, and tells all that is wrong', async () => {
+  it('is not called with a value of another type; all errors are reported', async () => {
     const { status, body } = await update({ code, fullName: 3, salary: 'much' });
     expect(status).toBe(422);
     const { __ERROR } = body as { __ERROR: { message: string }[] };
@@ -93,7 +93,7 @@ describe('a setter', () => {
     expect(messages).toContain('salary must be a number.');
   });
 
-  it('that throws fails the request, and nothing is stored', async () => {
+  it('that throws makes the request fail, and nothing is stored', async () => {
     const { status, body } = await update({ code, fullName: 'throw' });
     expect([status, body]).toMatchObject([500, { __ERROR: [{ errCode: 1837 }] }]);
     expect(JSON.stringify(body)).not.toContain('setter fails');
@@ -101,7 +101,7 @@ describe('a setter', () => {
     expect(await stored(code)).toMatchObject({ __ERROR: [{}] });
   });
 
-  it('that throws fails its entity alone in a list', async () => {
+  it('that throws makes only its entity of a list fail', async () => {
     const { status, body } = await update([
       { code, fullName: 'throw' },
       { code: `${code}b`, fullName: 'Ada Byron' },
@@ -113,7 +113,7 @@ describe('a setter', () => {
     ]);
   });
 
-  it('fails the whole list with $atomic', async () => {
+  it('makes the whole list fail with $atomic', async () => {
     const { status } = await update(
       [
         { code, fullName: 'Ada Byron' },
@@ -125,7 +125,7 @@ describe('a setter', () => {
     expect(await stored(code)).toMatchObject({ __ERROR: [{}] });
   });
 
-  it('respects the stamp', async () => {
+  it('runs only if the stamp matches', async () => {
     const { __KEY, __STAMP } = await made();
     await update({ __KEY, __STAMP, fullName: 'Grace Hopper' });
     const { status, body } = await update({ __KEY, __STAMP, fullName: 'Alan Turing' });
@@ -142,14 +142,14 @@ describe('a setter', () => {
     expect(await stored(code)).toMatchObject({ __ERROR: [{}] });
   });
 
-  it('passes over computed attributes without one', async () => {
+  it('is not needed: computed attributes without one are ignored', async () => {
     const { status, body } = await update({ code, lastName: 'x', pay: 'nonsense', isRich: 7 });
     expect([status, body]).toMatchObject([200, { pay: null, isRich: false }]);
   });
 });
 
-describe('a save without a setter', () => {
-  it('runs the statements that it runs without class code', async () => {
+describe('A save without a setter', () => {
+  it('runs the same statements as without class code', async () => {
     await made();
     server.sql.length = 0;
     await update({ __KEY: code, __STAMP: 1, salary: 3 });

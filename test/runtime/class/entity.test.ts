@@ -23,8 +23,8 @@ afterEach(async () => {
   await server.close();
 });
 
-describe('an entity', () => {
-  it('is created, with what the database makes of it', async () => {
+describe('An entity', () => {
+  it('is created with the values that the database sets', async () => {
     const company = ds.Company.new({ name: 'Ärger', city: 'Berlin' });
     expect(company).toBeInstanceOf(CompanyEntity);
     expect(company.greeting).toBe('hello');
@@ -56,7 +56,7 @@ describe('an entity', () => {
     expect(await ds.Company.get(2)).toBeNull();
   });
 
-  it('holds each type as class code wants it', async () => {
+  it('has values in the types of class code', async () => {
     const hiredAt = new Date('2026-03-09T14:25:36.789Z');
     const extra = { tags: ['a', { deep: 1 }] };
     const company = ds.Company.new({
@@ -93,14 +93,14 @@ describe('an entity', () => {
     expect(found?.toObject().employer).toBe(1);
   });
 
-  it('is shown in a log with its values', () => {
+  it('is printed in a log with its values', () => {
     const company = ds.Company.new({ name: 'A', extra: { x: 1 } });
     expect(inspect(company, { breakLength: Infinity })).toBe(
       "CompanyEntity { ID: null, name: 'A', city: null, founded: null, revenue: null, active: true, extra: { x: 1 }, embedding: null, internalRating: null, label: null, manager_id: null }",
     );
   });
 
-  it('is loaded with others by their keys, in the order of these', async () => {
+  it('is loaded with others by their keys, in the order of the keys', async () => {
     for (const name of ['A', 'B', 'C']) await ds.Company.new({ name }).save();
     const { entities } = stateOf(ds.Company.new()).code;
     const some = await entities.loadAll([3, 99, 1, 3]);
@@ -111,7 +111,7 @@ describe('an entity', () => {
     expect((many[2] as CompanyEntity | undefined)?.name).toBe('B');
   });
 
-  it('belongs to one of several servers that run its classes', async () => {
+  it('belongs to one server when several run the same classes', async () => {
     const other = await staffServer('memory');
     try {
       const company = other.ds.Company.new({ name: 'there' });
@@ -127,7 +127,7 @@ describe('an entity', () => {
     }
   });
 
-  it('takes a key in any form that the protocol takes', async () => {
+  it('accepts a key in any form of the protocol', async () => {
     const person = ds.Employee.new({ lastName: 'X' });
     await person.save();
     const { key } = person;
@@ -137,8 +137,8 @@ describe('an entity', () => {
   });
 });
 
-describe('touched', () => {
-  it('is not what is set to what it is', async () => {
+describe('touched()', () => {
+  it('is false for an attribute that is set to its current value', async () => {
     const extra = { b: 1, a: [2] };
     await ds.Company.new({ name: 'A', extra, embedding: [1, 2, 3], active: true }).save();
     const company = await ds.Company.get(1);
@@ -160,7 +160,7 @@ describe('touched', () => {
     expect(company.touched('manager')).toBe(false);
   });
 
-  it('is what is JSON of another value, not what is written otherwise', async () => {
+  it('is true for another JSON value, not for another notation of the same one', async () => {
     await ds.Company.new({ name: 'A' }).save();
     await ds.kysely
       .updateTable('Company')
@@ -173,8 +173,8 @@ describe('touched', () => {
   });
 });
 
-describe('an object', () => {
-  it('is handed out frozen, and is a copy of what was set', async () => {
+describe('An object', () => {
+  it('is returned frozen, and is a copy of the value that was set', async () => {
     const extra = { list: [1] };
     const company = ds.Company.new({ name: 'A', extra });
     extra.list.push(2);
@@ -188,7 +188,7 @@ describe('an object', () => {
   });
 });
 
-describe('a value that an attribute cannot have', () => {
+describe('A value that an attribute cannot have', () => {
   it.each([
     ['name', 1, 'must be a text'],
     ['name', undefined, 'must be a text'],
@@ -208,7 +208,7 @@ describe('a value that an attribute cannot have', () => {
     expect(company.touched()).toBe(false);
   });
 
-  it('is refused for what is computed', () => {
+  it('is refused for a computed attribute', () => {
     const company = ds.Company.new();
     expect(() => company.fromObject({ label: 'x' } as never)).toThrow('computed by the database');
     expect(() => company.fromObject({ nothing: 1 } as never)).toThrow('does not exist');
@@ -218,12 +218,12 @@ describe('a value that an attribute cannot have', () => {
     }).toThrow(TypeError);
   });
 
-  it('is an invalid date', () => {
+  it('includes an invalid date', () => {
     expect(() => ds.Employee.new({ hiredAt: new Date(NaN) })).toThrow('must be a date such as');
   });
 });
 
-describe('a relation to one', () => {
+describe('A to-one relation', () => {
   it('is set to an entity, a key or null', async () => {
     const [a, b] = [ds.Company.new({ name: 'A' }), ds.Company.new({ name: 'B' })];
     await a.save();
@@ -243,7 +243,7 @@ describe('a relation to one', () => {
     expect(person.employerID).toBeNull();
   });
 
-  it('cannot lead to what is not saved, or is of another dataclass', async () => {
+  it('cannot lead to an unsaved entity, or to one of another dataclass', async () => {
     const person = ds.Employee.new({ lastName: 'X' });
     expect(() => {
       person.employer.set(ds.Company.new({ ID: 3 }));
@@ -265,8 +265,8 @@ describe('a relation to one', () => {
   });
 });
 
-describe('save', () => {
-  it('refuses what breaks a rule, with all that is wrong', async () => {
+describe('save()', () => {
+  it('refuses an entity that breaks rules, with all errors', async () => {
     const company = ds.Company.new({ revenue: -1, name: null });
     const error = await company.save().then(
       () => undefined,
@@ -282,7 +282,7 @@ describe('save', () => {
     expect(company.isNew).toBe(false);
   });
 
-  it('refuses an entity that was changed or deleted since', async () => {
+  it('refuses an entity that was changed or deleted in the meantime', async () => {
     await ds.Company.new({ name: 'A' }).save();
     const [one, two] = [await ds.Company.get(1), await ds.Company.get(1)];
     if (one === null || two === null) throw new Error('not found');
@@ -306,7 +306,7 @@ describe('save', () => {
     await expect(unsaved.reload()).rejects.toThrow('Company that is not saved cannot be reloaded.');
   });
 
-  it('stores what is set until it runs, and keeps what was set while it ran', async () => {
+  it('stores what was set before it runs, and keeps what is set while it runs', async () => {
     const company = ds.Company.new({ name: 'A', city: 'Rome' });
     whenRun = (sql) => {
       if (sql.startsWith('insert into "Company"')) company.city = 'Oslo';
@@ -325,7 +325,7 @@ describe('save', () => {
     expect((await ds.Company.get(1))?.city).toBe('Oslo');
   });
 
-  it('may be asked for twice at once', async () => {
+  it('can be called twice at the same time', async () => {
     const company = ds.Company.new({ name: 'A' });
     await Promise.all([company.save(), company.save()]);
     expect([company.key, company.stamp, await ds.Company.all().count()]).toEqual([1, 1, 1]);
@@ -344,7 +344,7 @@ describe('save', () => {
     expect(await stamp()).toBe(before + 3);
   });
 
-  it('tells who keeps an entity from being deleted', async () => {
+  it('is followed by a drop() that reports a forbidden deletion', async () => {
     const company = ds.Company.new({ name: 'A' });
     await company.save();
     await ds.Employee.new({ lastName: 'X', employer: company }).save();
@@ -353,10 +353,10 @@ describe('save', () => {
   });
 });
 
-describe('an image or BLOB', () => {
+describe('An image or BLOB', () => {
   const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
-  it('keeps what the bytes were when they were set', async () => {
+  it('has the bytes of the moment when it was set', async () => {
     const [first, second] = [Buffer.from('first'), Buffer.from('second')];
     const person = ds.Employee.new({ lastName: 'X', cv: first });
     first.fill(0);
@@ -368,7 +368,7 @@ describe('an image or BLOB', () => {
     expect(Buffer.from((await person.cv.read()) ?? []).toString()).toBe('second');
   });
 
-  it('is read when it is asked for', async () => {
+  it('is read on demand', async () => {
     const person = ds.Employee.new({ lastName: 'X', cv: Buffer.from('cv') });
     expect([person.photo.size, await person.photo.read(), await person.photo.contentType]).toEqual([
       null,
@@ -392,7 +392,7 @@ describe('an image or BLOB', () => {
     await expect(person.photo.read()).rejects.toThrow('the entity was deleted');
   });
 
-  it('must be what it is said to be', () => {
+  it('must have bytes of the right format', () => {
     const { photo } = ds.Employee.new();
     expect(() => {
       photo.set(Buffer.from('text'));
@@ -407,8 +407,8 @@ describe('an image or BLOB', () => {
   });
 });
 
-describe('to-many relations, locks and the session', () => {
-  it('are there', async () => {
+describe('To-many relations, locks and the session', () => {
+  it('are available', async () => {
     const company = ds.Company.new({ name: 'A' });
     expect(await company.staff.count()).toBe(0);
     await company.save();

@@ -8,7 +8,7 @@ export interface Answer {
   readonly json: Json;
 }
 
-/** Asks one server as a client does. */
+/** Sends requests to one server like a client. */
 export class EventedClient {
   constructor(private readonly server: EventedServer) {}
 
@@ -22,7 +22,7 @@ export class EventedClient {
     return { status: response.statusCode, json: response.json() };
   }
 
-  /** Takes the events away, then the entities. */
+  /** Removes the events, then the entities. */
   async empty(): Promise<void> {
     const { handlers, logged } = this.server;
     handlers.Company = {};

@@ -55,7 +55,7 @@ interface RowTypes extends EntityTypes {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** An entity of these tests: its attributes are whatever a test says they are. */
+/** An entity of these tests, with any attributes. */
 export interface Row extends Entity<RowTypes> {
   [attribute: string]: unknown;
   readonly ds: Ds;

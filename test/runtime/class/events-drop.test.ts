@@ -25,7 +25,7 @@ async function names(dataclass: string): Promise<readonly unknown[]> {
   return (await client.stored(dataclass)).map(({ name }) => name);
 }
 
-/** Companies a, b, c; a and b have two people each, whose names are those of the company and a number. */
+/** Companies a, b, c; a and b have two people each, named after the company with a number. */
 async function staffed(): Promise<readonly number[]> {
   const companies = await client.create('Company', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
   const keys = companies.map(({ __KEY }) => Number(__KEY));
@@ -36,7 +36,7 @@ async function staffed(): Promise<readonly number[]> {
   return keys;
 }
 
-/** Notes the events of deletions of both dataclasses. */
+/** Logs the events of deletions of both dataclasses. */
 function noted(): string[] {
   const kinds: string[] = [];
   const note = (entity: Row, { kind }: { readonly kind: string }): void =>
@@ -47,7 +47,7 @@ function noted(): string[] {
   return kinds;
 }
 
-describe('the order of the events of a deletion', () => {
+describe('The order of the events of a deletion', () => {
   it('is validateDrop of all, dropping of all, the deletion, afterDrop of all; cascades have theirs', async () => {
     const [a] = await staffed();
     const kinds = noted();
@@ -65,7 +65,7 @@ describe('the order of the events of a deletion', () => {
     expect(await names('Person')).toEqual(['b1', 'b2']);
   });
 
-  it('is that of the keys: integers by their number, others by their text', async () => {
+  it('is that of the keys: integers by value, others by text', async () => {
     const numbers = Array.from({ length: 11 }, (_, index) => String(index + 1));
     const ids = ['b', '10', '9', 'a', '-1', '100', 'ab'];
     const companies = numbers.map((name) => ({ name }));
@@ -84,7 +84,7 @@ describe('the order of the events of a deletion', () => {
     }
   });
 
-  it('gives each event its object', async () => {
+  it('gives each event the object of its entity', async () => {
     const [a] = await staffed();
     const seen: unknown[] = [];
     server.handlers.Company = {
@@ -100,7 +100,7 @@ describe('the order of the events of a deletion', () => {
     ]);
   });
 
-  it('is the same object in all events, that of the class code where it deletes', async () => {
+  it('has the same object in all events, that of the class code if it deletes', async () => {
     const [, , c] = await staffed();
     const seen = new Set<Row>();
     const note = (entity: Row): void => void seen.add(entity);
@@ -110,7 +110,7 @@ describe('the order of the events of a deletion', () => {
     expect([...seen]).toEqual([entity]);
   });
 
-  it('the deletion is done when afterDrop runs, and raises the global stamp for each', async () => {
+  it('has the deletion done before afterDrop, which raises the global stamp for each entity', async () => {
     const [a] = await staffed();
     const before = await client.globalStamp();
     const found: unknown[] = [];
@@ -123,7 +123,7 @@ describe('the order of the events of a deletion', () => {
     expect(await client.globalStamp()).toBe(before + 3);
   });
 
-  it('entities whose relation becomes null have no events', async () => {
+  it('has no events for entities whose relation becomes null', async () => {
     const [a] = await staffed();
     await client.create('Company', [{ name: 'd', partner: a }]);
     const kinds = noted();
@@ -163,7 +163,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status) => {
       return entity['name'] === name ? error : undefined;
     };
 
-  it.each(ways)('an entity that is deleted %s', async (_, remove) => {
+  it.each(ways)('for an entity that is deleted %s', async (_, remove) => {
     const keys = await staffed();
     server.handlers.Company = { [kind]: refusing('b') };
     const before = await client.globalStamp();
@@ -174,7 +174,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status) => {
     expect(await client.globalStamp()).toBe(before);
   });
 
-  it('an entity that is deleted with another one', async () => {
+  it('for an entity that is deleted with another one', async () => {
     const [, b] = await staffed();
     server.handlers.Person = { [kind]: refusing('b2') };
     expect(await client.post(`Company(${b})?$method=delete`)).toEqual({
@@ -186,7 +186,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status) => {
     expect(await texts()).toEqual([]);
   });
 
-  it('class code', async () => {
+  it('for a deletion by class code', async () => {
     const [, b] = await staffed();
     server.handlers.Company = { [kind]: refusing('b') };
     const entity = await server.ds.Company.get(b as number);
@@ -204,7 +204,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status) => {
 describe.each(['validateDrop', 'dropping', 'afterDrop'] as const)('%s throws', (kind) => {
   const thrown = new Error('a secret');
 
-  it('an error: 500 without its message, and nothing is deleted', async () => {
+  it('any error: 500 without its message, and nothing is deleted', async () => {
     await staffed();
     server.handlers.Person = {
       [kind]: async (entity: Row) => {
@@ -232,7 +232,7 @@ describe.each(['validateDrop', 'dropping', 'afterDrop'] as const)('%s throws', (
     expect(await names('Company')).toEqual(['a', 'b', 'c']);
   });
 
-  it('to class code: what it threw', async () => {
+  it('with class code as the caller: the caller gets the same error', async () => {
     const [, b] = await staffed();
     server.handlers.Company = {
       [kind]: () => {
@@ -252,7 +252,7 @@ describe('afterDrop', () => {
     expect(await client.post(`Company(${b})?$method=delete`)).toMatchObject({ status: 200 });
   });
 
-  it('is told when the deletion fails after dropping, and nothing stays of it', async () => {
+  it('runs with the failure when the deletion fails after dropping, and nothing of it is stored', async () => {
     await client.create('Person', [{ ID: 'x', name: 'x' }]);
     await client.create('Person', [{ ID: 'y', name: 'y', boss: 'x' }]);
     const seen: unknown[] = [];
@@ -268,8 +268,8 @@ describe('afterDrop', () => {
   });
 });
 
-describe('events that change what a deletion is about', () => {
-  it('delete another entity of it', async () => {
+describe('Events that change the entities of a deletion', () => {
+  it('may delete another entity of it', async () => {
     const [a] = await staffed();
     const kinds = noted();
     server.handlers.Company.validateDrop = async (entity) => {
@@ -286,7 +286,7 @@ describe('events that change what a deletion is about', () => {
     );
   });
 
-  it('delete what depends on it, so that nothing forbids it any more', async () => {
+  it('may delete the dependents that would forbid it', async () => {
     await client.create('Person', [{ ID: 'x', name: 'x' }]);
     await client.create('Person', [{ ID: 'y', name: 'y', boss: 'x' }]);
     server.handlers.Person.dropping = async (entity) => {
@@ -297,7 +297,7 @@ describe('events that change what a deletion is about', () => {
     expect(await names('Person')).toEqual([]);
   });
 
-  it('add an entity that depends on it, whose events run too', async () => {
+  it('may add a dependent entity, whose events run too', async () => {
     const [a] = await staffed();
     const kinds = noted();
     let hasAdded = false;
@@ -316,7 +316,7 @@ describe('events that change what a deletion is about', () => {
     ]);
   });
 
-  it('let an entity depend on another one, which keeps it', async () => {
+  it('may relate an entity to one that is not deleted, which keeps it', async () => {
     const [a, b] = await staffed();
     const kinds = noted();
     server.handlers.Company.validateDrop = async (entity) => {
@@ -330,7 +330,7 @@ describe('events that change what a deletion is about', () => {
     expect(kinds.filter((each) => each.endsWith('a2'))).toEqual([]);
   });
 
-  it('forbid it by an entity that they add', async () => {
+  it('may forbid it by an entity that they add', async () => {
     await client.create('Person', [{ ID: 'x', name: 'x' }]);
     server.handlers.Person.dropping = async (entity) => {
       await entity.ds.Person.new({ ID: 'y', name: 'y', boss: 'x' }).save();
@@ -339,7 +339,7 @@ describe('events that change what a deletion is about', () => {
     expect(await names('Person')).toEqual(['x']);
   });
 
-  it('save the entity that is deleted', async () => {
+  it('may save the entity that is deleted', async () => {
     const [a] = await staffed();
     server.handlers.Company.validateDrop = async (entity) => {
       entity['size'] = 99;
@@ -350,7 +350,7 @@ describe('events that change what a deletion is about', () => {
     expect(await names('Company')).toEqual(['b', 'c']);
   });
 
-  it('delete it themselves', async () => {
+  it('may delete that entity themselves', async () => {
     const [a] = await staffed();
     let isWithin = false;
     server.handlers.Company.dropping = async (entity) => {
@@ -365,7 +365,7 @@ describe('events that change what a deletion is about', () => {
     ]);
   });
 
-  it('add entities for ever: an error, and nothing is deleted', async () => {
+  it('that add entities for ever end with an error, and nothing is deleted', async () => {
     const [a] = await staffed();
     let added = 0;
     server.handlers.Person.validateDrop = async (entity) => {
@@ -373,11 +373,11 @@ describe('events that change what a deletion is about', () => {
       await entity.ds.Person.new({ ID: `new ${added}`, employer: a }).save();
     };
     expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 500 });
-    expect(server.logged).toEqual([expect.stringContaining('again and again')]);
+    expect(server.logged).toEqual([expect.stringContaining('repeatedly')]);
     expect((await client.stored('Person')).length).toBe(4);
   });
 
-  it('delete within each other for ever: an error, and nothing is deleted', async () => {
+  it('that delete within each other for ever end with an error, and nothing is deleted', async () => {
     await staffed();
     let runs = 0;
     server.handlers.Person.dropping = async (entity) => {
@@ -391,7 +391,7 @@ describe('events that change what a deletion is about', () => {
     expect([(await names('Company')).length, (await names('Person')).length]).toEqual([3, 4]);
   });
 
-  it('are refused themselves, and go on', async () => {
+  it('may be refused themselves, and continue', async () => {
     const [a, b] = await staffed();
     server.handlers.Company.dropping = async (entity) => {
       if (entity.key === b) return { errCode: 1, message: 'no' };
@@ -406,7 +406,7 @@ describe('events that change what a deletion is about', () => {
     ]);
   });
 
-  it('delete during a save', async () => {
+  it('may delete during a save', async () => {
     const [a, b] = await staffed();
     server.handlers.Company.afterSave = async (entity) => {
       await entity.ds.Company.query('ID = :1', b).drop();
@@ -417,7 +417,7 @@ describe('events that change what a deletion is about', () => {
     expect(await names('Person')).toEqual(['a1', 'a2']);
   });
 
-  it('leave foreign keys checked for what comes behind them', async () => {
+  it('leave the foreign keys checked for later statements', async () => {
     const [, b] = await staffed();
     server.handlers.Company.saving = async (entity) => {
       if (entity['name'] === 'first') await entity.ds.Company.query('ID = :1', b).drop();
@@ -434,7 +434,7 @@ describe('events that change what a deletion is about', () => {
   });
 });
 
-describe('class code that deletes an entity which was changed since it read it', () => {
+describe('Class code that deletes an entity which was changed since it was read', () => {
   it('is refused by its stamp, validateDrop first', async () => {
     const [a] = await staffed();
     const entity = await server.ds.Company.get(a as number);
@@ -448,10 +448,10 @@ describe('class code that deletes an entity which was changed since it read it',
   });
 });
 
-describe('more entities than are held at once', () => {
+describe('More entities than fit into one batch', () => {
   const many = 2600;
 
-  it('each have each event once, and are deleted', async () => {
+  it('have each event once, and are deleted', async () => {
     const [company] = await client.create('Company', [{ name: 'big' }]);
     const people: Json[] = Array.from({ length: many }, (_, index) => ({
       ID: `p${index}`,

@@ -91,7 +91,7 @@ async function post(url: string, body?: unknown): Promise<unknown> {
   return response.json();
 }
 
-it('users write events as methods of their entity classes', async () => {
+it('Events are methods of the entity classes of the user', async () => {
   expect(await post('Order?$method=update', { customer: ' mia ' })).toMatchObject({
     customer: 'mia',
     total: 1,

@@ -62,7 +62,7 @@ async function log(entity: Row, text: string): Promise<void> {
   await entity.ds.Log.new({ text }).save();
 }
 
-describe('the order of the events of a save', () => {
+describe('The order of the events of a save', () => {
   it('is validateSave, saving, the save, afterSave; each sees the entity with what was sent', async () => {
     const seen: unknown[] = [];
     server.handlers.Company = {
@@ -93,7 +93,7 @@ describe('the order of the events of a save', () => {
     ]);
   });
 
-  it('tells the values before a change', async () => {
+  it('includes the values before a change', async () => {
     const company = await made({ name: 'a', size: 3, founded: '2001-02-03' });
     const seen: unknown[] = [];
     server.handlers.Company = {
@@ -109,7 +109,7 @@ describe('the order of the events of a save', () => {
     ]);
   });
 
-  it('has no afterSave where nothing changed, and keeps the stamp', async () => {
+  it('has no afterSave if nothing changed, and keeps the stamp', async () => {
     const company = await made({ name: 'a' });
     const kinds: string[] = [];
     const note = (_: Row, { kind }: { kind: string }): void => void kinds.push(kind);
@@ -119,7 +119,7 @@ describe('the order of the events of a save', () => {
     expect(__STAMP).toBe(1);
   });
 
-  it('events are frozen', async () => {
+  it('has frozen event objects', async () => {
     server.handlers.Company = {
       validateSave: (_, event) => {
         (event as { kind: string }).kind = 'other';
@@ -129,8 +129,8 @@ describe('the order of the events of a save', () => {
   });
 });
 
-describe('events may change the entity', () => {
-  it('also give what is mandatory and was not sent, and what no client can write', async () => {
+describe('An event may change the entity:', () => {
+  it('it can set a mandatory attribute that was not sent, and one that no client can write', async () => {
     server.handlers.Company = {
       validateSave: (entity) => void (entity['name'] = 'given'),
       saving: (entity) => void Object.assign(entity, { hidden: 'h', fixed: 'changed', size: 7 }),
@@ -141,7 +141,29 @@ describe('events may change the entity', () => {
     expect(row?.['hidden']).toBe('h');
   });
 
-  it('rules are checked on the final values', async () => {
+  it('a change of its key, which would name another entity, is refused', async () => {
+    const [one, other] = [await made({ name: 'one' }), await made({ name: 'other' })];
+    server.handlers.Company = {
+      saving: (entity) => {
+        entity['ID'] = Number(other['__KEY']);
+      },
+    };
+    const { status, json } = await save({ ...identity(one), name: 'changed' });
+    expect([status, JSON.stringify(json['__ERROR'])]).toEqual([
+      422,
+      expect.stringContaining('ID is the key of the entity'),
+    ]);
+    server.handlers.Company = {};
+    const text = (await post('Log?$method=update', [{ text: 'one' }, { text: 'other' }])).json;
+    const [first, second] = text['__ENTITIES'] as readonly Json[];
+    const log = await server.ds.Log.get(Number(first?.['__KEY']));
+    Object.assign(log as Row, { ID: Number(second?.['__KEY']), text: 'changed' });
+    await expect(log?.save()).rejects.toMatchObject({ httpStatus: 422 });
+    expect((await stored('Company')).map(({ name }) => name)).toEqual(['one', 'other']);
+    expect((await stored('Log')).map((each) => each['text'])).toEqual(['one', 'other']);
+  });
+
+  it('the rules are checked on the final values', async () => {
     server.handlers.Company = { saving: (entity) => void (entity['size'] = -1) };
     const { status, json } = await save({ name: 'a', size: 5 });
     expect(status).toBe(422);
@@ -151,7 +173,7 @@ describe('events may change the entity', () => {
     expect(await save({ name: 'a', size: -5 })).toMatchObject({ status: 200 });
   });
 
-  it('a value that is none refuses the entity before any event', async () => {
+  it('an invalid value refuses the entity before any event', async () => {
     let runs = 0;
     server.handlers.Company = { validateSave: () => void (runs += 1) };
     const { status, json } = await save({ name: 'a', size: 'x', nothing: 1 });
@@ -160,7 +182,7 @@ describe('events may change the entity', () => {
     expect(runs).toBe(0);
   });
 
-  it('a read-only value that is not the stored one refuses the entity before any event', async () => {
+  it('a changed read-only value refuses the entity before any event', async () => {
     const company = await made({ name: 'a' });
     let runs = 0;
     server.handlers.Company = { validateSave: () => void (runs += 1) };
@@ -172,7 +194,7 @@ describe('events may change the entity', () => {
     expect(runs).toBe(1);
   });
 
-  it('uploads are there when events run', async () => {
+  it('uploads are available when events run', async () => {
     const upload = await server.app.inject({
       method: 'POST',
       url: '/rest/$upload?$binary=true',
@@ -217,7 +239,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     __ERROR: [told],
   };
 
-  it('a new entity', async () => {
+  it('for a new entity', async () => {
     server.handlers.Company = { [kind]: refuse };
     const before = await globalStamp();
     expect(await save({ name: 'bad' })).toEqual({ status: 422, json: decoration });
@@ -226,7 +248,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     expect(await globalStamp()).toBe(before);
   });
 
-  it('a changed entity, which is answered as it is stored', async () => {
+  it('for a changed entity, which is answered as it is stored', async () => {
     const company = await made({ name: 'good' });
     server.handlers.Company = { [kind]: refuse };
     const { status: http, json } = await save({ ...identity(company), name: 'bad' });
@@ -235,7 +257,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     expect(await stored('Log')).toEqual([]);
   });
 
-  it('before its stamp is looked at', async () => {
+  it('before the stamp is checked', async () => {
     const company = await made({ name: 'good' });
     server.handlers.Company = { [kind]: refuse };
     const { status: http, json } = await save({ __KEY: company['__KEY'], __STAMP: 9, name: 'bad' });
@@ -245,7 +267,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     expect(await stored('Log')).toEqual([]);
   });
 
-  it('one of a list; others are saved, with what their events did', async () => {
+  it('for one of a list; others are saved, with the changes of their events', async () => {
     server.handlers.Company = { [kind]: refuse };
     const { status: http, json } = await save([{ name: 'a' }, { name: 'bad' }, { name: 'c' }]);
     expect(http).toBe(200);
@@ -254,7 +276,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     expect((await stored('Log')).map(({ text }) => text)).toEqual(['tried a', 'tried c']);
   });
 
-  it('a list that is atomic as a whole', async () => {
+  it('for a whole atomic list', async () => {
     server.handlers.Company = { [kind]: refuse };
     const before = await globalStamp();
     const bodies = [{ name: 'a' }, { name: 'bad' }, { name: 'c' }];
@@ -265,7 +287,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     expect(await globalStamp()).toBe(before);
   });
 
-  it('what is only validated, if it belongs to the validation', async () => {
+  it('for a validation, if the event belongs to it', async () => {
     server.handlers.Company = { [kind]: refuse };
     const bodies = [{ name: 'a' }, { name: 'bad' }];
     const { status: http, json } = await post('Company?$method=validate', bodies);
@@ -276,7 +298,7 @@ describe.each(refusals)('%s refuses with %j', (kind, extra, status, statusText) 
     expect([await stored('Company'), await stored('Log')]).toEqual([[], []]);
   });
 
-  it('an entity that class code saves', async () => {
+  it('for an entity that class code saves', async () => {
     server.handlers.Company = { [kind]: refuse };
     const entity = server.ds.Company.new({ name: 'bad' });
     await expect(entity.save()).rejects.toMatchObject({ status, httpStatus: 422, errors: [told] });
@@ -296,7 +318,7 @@ describe.each(['validateSave', 'saving', 'afterSave'] as const)('%s throws', (ki
     if (entity['name'] === 'rest') throw new RestError(418, 99, 'a teapot');
   };
 
-  it('an error: 500 without its message, which is logged', async () => {
+  it('any error: 500 without its message, which is logged', async () => {
     server.handlers.Company = { [kind]: failing };
     const { status, json } = await save({ name: 'bad' });
     expect(status).toBe(500);
@@ -313,7 +335,7 @@ describe.each(['validateSave', 'saving', 'afterSave'] as const)('%s throws', (ki
     expect([await stored('Company'), await stored('Log')]).toEqual([[], []]);
   });
 
-  it('in a list: the entity is decorated, others are saved', async () => {
+  it('in a list: its entity gets the error, others are saved', async () => {
     server.handlers.Company = { [kind]: failing };
     const bodies = [{ name: 'a' }, { name: 'bad' }, { name: 'rest' }];
     const { status, json } = await save(bodies);
@@ -337,7 +359,7 @@ describe.each(['validateSave', 'saving', 'afterSave'] as const)('%s throws', (ki
     expect([await stored('Company'), await stored('Log')]).toEqual([[], []]);
   });
 
-  it('to class code that saves: what it threw; the object is what it was', async () => {
+  it('with class code as the caller: the caller gets the same error; the object is unchanged', async () => {
     server.handlers.Company = { [kind]: failing };
     const entity = server.ds.Company.new({ name: 'bad' });
     await expect(entity.save()).rejects.toBe(thrown);
@@ -345,7 +367,7 @@ describe.each(['validateSave', 'saving', 'afterSave'] as const)('%s throws', (ki
     expect([await stored('Company'), await stored('Log')]).toEqual([[], []]);
   });
 
-  it('no error at all', async () => {
+  it('a value that is not an error', async () => {
     server.handlers.Company = {
       [kind]: () => {
         // eslint-disable-next-line @typescript-eslint/only-throw-error
@@ -359,7 +381,7 @@ describe.each(['validateSave', 'saving', 'afterSave'] as const)('%s throws', (ki
 });
 
 it.each([true, 'no', 7, {}, { message: 'x' }, { errCode: 1.5, message: 'x' }, { errCode: 1 }])(
-  'an answer that says nothing clear is a mistake of the code: %j',
+  'An event that returns something undefined is a mistake of the code: %j',
   async (answer) => {
     server.handlers.Company = { validateSave: () => answer };
     expect(await save({ name: 'a' })).toMatchObject({ status: 500 });
@@ -369,7 +391,7 @@ it.each([true, 'no', 7, {}, { message: 'x' }, { errCode: 1.5, message: 'x' }, { 
   },
 );
 
-it('extraDescription goes to the client, if it is JSON', async () => {
+it('The extraDescription of an error is sent to the client if it is JSON', async () => {
   const extraDescription = { field: 'name', list: [1] };
   const error = { errCode: 1, message: 'm', extraDescription };
   server.handlers.Company = { validateSave: () => error };
@@ -386,8 +408,8 @@ it('extraDescription goes to the client, if it is JSON', async () => {
   });
 });
 
-describe('a save that the database refuses after saving', () => {
-  it('is told to afterSave, and leaves nothing', async () => {
+describe('A save that the database refuses after saving', () => {
+  it('is reported to afterSave, and stores nothing', async () => {
     await made({ name: 'a', code: 'taken' });
     const seen: unknown[] = [];
     server.handlers.Company = {
@@ -404,7 +426,7 @@ describe('a save that the database refuses after saving', () => {
 });
 
 describe('$refresh', () => {
-  it('runs no events, since it saves nothing', async () => {
+  it('runs no events, because it saves nothing', async () => {
     let runs = 0;
     server.handlers.Company = {
       validateSave: () => void (runs += 1),
@@ -415,7 +437,7 @@ describe('$refresh', () => {
   });
 });
 
-describe('entities that events save', () => {
+describe('Entities that events save', () => {
   it('run their own events, within the transaction', async () => {
     server.handlers.Company = {
       afterSave: async (entity) => {
@@ -432,7 +454,7 @@ describe('entities that events save', () => {
     expect(await globalStamp()).toBe(before + 2);
   });
 
-  it('are undone with the entity, and a refusal that nobody catches is its refusal', async () => {
+  it('are undone with the entity; a refusal that no code catches refuses the entity too', async () => {
     server.handlers.Company = {
       saving: async (entity) => {
         await log(entity, 'before');
@@ -446,7 +468,7 @@ describe('entities that events save', () => {
     expect(await stored('Log')).toEqual([]);
   });
 
-  it('may be refused without the entity, when the event goes on', async () => {
+  it('may be refused without the entity, if the event continues', async () => {
     server.handlers.Company = {
       saving: async (entity) => {
         await log(entity, 'before');
@@ -479,7 +501,7 @@ describe('entities that events save', () => {
     expect(await stored('Company')).toEqual([]);
   });
 
-  it('cannot save each other for ever, also when each event tries again and again', async () => {
+  it('cannot save each other for ever, even if each event tries repeatedly', async () => {
     let runs = 0;
     server.handlers.Company = {
       saving: async (entity) => {
@@ -498,7 +520,7 @@ describe('entities that events save', () => {
     expect(await stored('Company')).toEqual([]);
   });
 
-  it('side by side run one after the other', async () => {
+  it('are saved one after the other, even if they start at the same time', async () => {
     server.handlers.Company = {
       afterSave: async (entity) => {
         const people = ['x', 'y', 'z'].map((ID) => entity.ds.Person.new({ ID, employer: entity }));
@@ -516,7 +538,7 @@ describe('entities that events save', () => {
     expect((await stored('Log')).length).toBe(3);
   });
 
-  it('may delete their own entity once it is stored, which is told by its stamp', async () => {
+  it('may delete the outer entity once it is stored, which its stamp shows', async () => {
     server.handlers.Company = {
       afterSave: async (entity) => {
         await log(entity, String(entity['name']));
@@ -534,7 +556,7 @@ describe('entities that events save', () => {
     expect((await stored('Log')).map(({ text }) => text)).toEqual(['gone', 'stays', 'gone']);
   });
 
-  it('the same entity from two objects: the later one is refused by its stamp', async () => {
+  it('are refused by their stamp if another object of the same entity was saved before', async () => {
     const company = await made({ name: 'a' });
     let depth = 0;
     server.handlers.Company = {
@@ -553,7 +575,7 @@ describe('entities that events save', () => {
   });
 });
 
-it('reads of other requests do not see what an event has stored so far', async () => {
+it('Reads of other requests do not see what an event has stored so far', async () => {
   let open: (() => void) | undefined;
   const reached = new Promise<void>((resolve) => {
     server.handlers.Company = {

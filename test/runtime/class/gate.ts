@@ -3,7 +3,7 @@ export class Gate {
   readonly #reached = deferred();
   readonly #opened = deferred();
 
-  /** Ends when the code has come to the gate. */
+  /** Resolves when the code has reached the gate. */
   get reached(): Promise<void> {
     return this.#reached.promise;
   }

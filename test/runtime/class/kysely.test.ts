@@ -22,7 +22,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
   const rows = (): Promise<unknown> =>
     ds.kysely.selectFrom('Company').select(['ID', 'name', 'city']).orderBy('ID').execute();
 
-  it('reads and changes', async () => {
+  it('reads and changes data', async () => {
     const added = await ds.kysely.insertInto('Company').values(company).executeTakeFirst();
     expect([added.insertId, added.numInsertedOrUpdatedRows]).toEqual([1n, 1n]);
     expect(await rows()).toEqual([{ ID: 1, name: 'A', city: null }]);
@@ -40,7 +40,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     expect(removed.numDeletedRows).toBe(1n);
   });
 
-  it('takes part in the transaction that runs, and in no other', async () => {
+  it('takes part in the running transaction, and in no other', async () => {
     const gate = new Gate();
     const transaction = ds.transaction(async () => {
       await ds.kysely.insertInto('Company').values(company).execute();
@@ -60,12 +60,12 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     gate.open();
     await expect(transaction).rejects.toThrow('undone');
     await write;
-    // Readers that waited come before the next writer.
+    // Waiting readers run before the next writer.
     expect(await read).toEqual([]);
     expect(await rows()).toEqual([{ ID: 2, name: 'B', city: null }]);
   });
 
-  it('tells what the database refuses', async () => {
+  it('reports what the database refuses', async () => {
     await ds.kysely.insertInto('Company').values(company).execute();
     await expect(
       ds.kysely
@@ -112,14 +112,14 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     expect(await rows()).toEqual([]);
   });
 
-  it('takes a change for one, whatever comments it holds', async () => {
+  it('recognizes a change, whatever comments it contains', async () => {
     const insert = sql`/* a */ ; insert into Company (ID, name, "__folded_name", "__STAMP", "__TIMESTAMP") /* b */
       select 1, 'A', 'a', 1, 'now'`;
     expect((await insert.execute(ds.kysely)).numAffectedRows).toBe(1n);
     expect(await rows()).toEqual([{ ID: 1, name: 'A', city: null }]);
   });
 
-  it('binds what the database has a form for', async () => {
+  it('binds the values that the database can hold', async () => {
     const bind = (value: unknown): Promise<unknown> =>
       sql<{ value: unknown }>`select ${value} as value`
         .execute(ds.kysely)
@@ -137,7 +137,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     }
   });
 
-  it('names columns as the query does', async () => {
+  it('names columns as in the query', async () => {
     const result = await sql`select 1 as "__proto__", 2 as "constructor", 3 as x`.execute(
       ds.kysely,
     );
@@ -149,7 +149,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     ]);
   });
 
-  it('streams, and is the server’s to close', async () => {
+  it('streams, and can be closed only by the server', async () => {
     await ds.kysely.insertInto('Company').values(company).execute();
     const streamed: unknown[] = [];
     for await (const row of ds.kysely.selectFrom('Company').select('ID').stream()) {

@@ -12,8 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// A busy machine makes any read slow: what it then needs has to be there in a server of these tests, too.
-it.skipIf(isOnPostgres)('a server of these tests has processes that read', async () => {
+// On a busy machine any read may be slow and offloaded, so servers of these tests need the reader
+// program, too.
+it.skipIf(isOnPostgres)('A server of these tests has reader processes', async () => {
   await client.create('Company', [{ name: 'a' }, { name: 'b' }]);
   const isElsewhere = vi.spyOn(Placement.prototype, 'isElsewhere').mockReturnValue(true);
   const ran = vi.spyOn(Placement.prototype, 'ran');

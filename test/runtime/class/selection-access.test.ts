@@ -34,7 +34,7 @@ interface Collection {
   readonly __ENTITIES: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A page as a client is answered, who may name what is exposed. */
+/** A page as a client gets it, who may use only exposed attributes. */
 async function page(
   selection: object,
   attributes: string,
@@ -61,7 +61,7 @@ async function page(
   return JSON.parse(Buffer.from(answer).toString()) as Collection;
 }
 
-describe('a selection of class code, for what answers requests', () => {
+describe('A selection of class code, as the result of a function,', () => {
   it('is a page in its order', async () => {
     const paid = ds.Company.query('secret = null').staff.orderBy('salary desc');
     const first = await page(paid, 'lastName,employer.name', { skip: undefined, top: 2 });
@@ -75,7 +75,7 @@ describe('a selection of class code, for what answers requests', () => {
     expect(all.__ENTITIES.map((each) => each['ID'])).toEqual([4, 5, 2, 1]);
   });
 
-  it('does not let a client name what the selection names', async () => {
+  it('does not let a client use the hidden attributes of the selection', async () => {
     const some = ds.Company.query('secret = null');
     await expect(page(some, 'secret', { skip: undefined, top: 1 })).rejects.toMatchObject({
       errors: [{ errCode: 1500 }, {}],
@@ -115,7 +115,7 @@ describe('a selection of class code, for what answers requests', () => {
     ]);
   });
 
-  it('is told from other values', () => {
+  it('is distinguished from other values', () => {
     expect(dataclassOfSelection(ds.Employee.all())?.name).toBe('Employee');
     for (const other of [null, undefined, 'x', [], ds.Employee.new(), ds.Employee]) {
       expect(dataclassOfSelection(other)).toBeUndefined();

@@ -5,13 +5,13 @@ import { createStaff, type ServedSelections, serveSelections } from './selection
 
 const million = 1_000_000;
 
-describe('a selection of a million entities', () => {
+describe('A selection of a million entities', () => {
   let served: ServedSelections;
 
   beforeAll(async () => {
     served = await serveSelections();
     await createStaff(served.app);
-    // One in 10 with a boss, half of them at the second company.
+    // One in 10 has a boss; half of them work for the second company.
     await sql`with recursive "n" ("i") as (select 6 union all select "i" + 1 from "n" where "i" < ${million})
       insert into "Employee" ("lastName", "salary", "employer_id", "boss_id", "__TIMESTAMP")
       select 'name ' || ("i" % 1000), "i" % 7, 1 + "i" % 2, case "i" % 10 when 0 then 1 end, '2020-01-01T00:00:00.000Z' from "n"`.execute(
@@ -23,7 +23,7 @@ describe('a selection of a million entities', () => {
     served.statements.length = 0;
   });
 
-  it('is counted and computed with by the database alone', async () => {
+  it('is counted and aggregated only by the database', async () => {
     const { Company, Employee } = served.ds;
     expect(await Employee.all().count()).toBe(million);
     expect(await Employee.query('salary < 7').count()).toBe(million - 5);
@@ -42,9 +42,9 @@ describe('a selection of a million entities', () => {
     }
   });
 
-  it('is read by a long list of keys in time', async () => {
+  it('is read by a long list of keys quickly', async () => {
     const { Employee } = served.ds;
-    // Looking through the list for each entity would take minutes.
+    // Searching the list for each entity would take minutes.
     const keys = await selectionKeys(Employee.query('salary = 2').orderBy('ID desc'));
     const listed = Employee.fromKeys(keys as Iterable<number>);
     expect(await listed.count()).toBe(keys.length);
@@ -52,7 +52,7 @@ describe('a selection of a million entities', () => {
     expect((await listed.query("lastName = 'name 9'").first())?.ID).toBe(994_009);
   });
 
-  it('is gone through in pieces, which are read when they are wanted', async () => {
+  it('is iterated in batches, which are read on demand', async () => {
     const { Employee } = served.ds;
     let seen = 0;
     for await (const employee of Employee.query('salary = 1')) {
@@ -60,14 +60,14 @@ describe('a selection of a million entities', () => {
       expect(employee.salary).toBe(1);
       if (seen === 1700) break;
     }
-    // The first piece, the keys of all, and three more pieces.
+    // The first batch, the keys of all, and three more batches.
     expect(served.statements).toHaveLength(5);
     const sizes = served.statements.filter((each) => each.includes('json_each'));
     expect(sizes).toHaveLength(3);
   });
 });
 
-describe('going through a selection', () => {
+describe('An iteration over a selection', () => {
   let served: ServedSelections;
 
   beforeEach(async () => {
@@ -89,26 +89,26 @@ describe('going through a selection', () => {
     expect(served.statements).toHaveLength(1);
   });
 
-  it('goes through what belonged to it at the beginning, whatever is changed', async () => {
+  it('visits the entities of its beginning, whatever changes', async () => {
     const { Employee } = served.ds;
     const fives = Employee.query('salary = 5').orderBy('salary, ID desc');
     const seen: number[] = [];
     for await (const employee of fives) {
       seen.push(employee.ID);
-      // It belongs to the selection no more, and would come elsewhere in it.
+      // It no longer belongs to the selection, and would have another position.
       employee.salary = 1;
       if (employee.ID % 100 === 0) await employee.save();
       if (employee.ID === 1000) await Employee.fromKeys([10, 20, 999]).drop();
     }
     expect(seen).toHaveLength(1198);
     expect(seen).toEqual([...seen].sort((a, b) => b - a));
-    // 999 had been read with its piece.
+    // 999 was read with its batch.
     expect(seen).not.toContain(10);
     expect(seen).toContain(999);
     expect(await fives.count()).toBe(1200 - 3 - 12);
   });
 
-  it('sees what its transaction did', async () => {
+  it('sees the changes of its transaction', async () => {
     const { ds } = served;
     const outside = ds.Employee.query("lastName = 'new'");
     const counted = ds.transaction(async () => {
@@ -126,7 +126,7 @@ describe('going through a selection', () => {
   });
 });
 
-describe('dropping a selection', () => {
+describe('The deletion of a selection', () => {
   let served: ServedSelections;
 
   beforeEach(async () => {
@@ -135,7 +135,7 @@ describe('dropping a selection', () => {
   });
   afterEach(() => served.app.close());
 
-  it('deletes its entities and what the model says, and tells how many', async () => {
+  it('deletes its entities and those that the model adds, and returns the number', async () => {
     const { ds } = served;
     expect(await ds.Employee.query('salary < 250').drop()).toBe(2);
     expect(await ds.Employee.all().distinct('lastName')).toEqual(['cole', 'Dunn', 'Ende']);
@@ -165,7 +165,7 @@ describe('dropping a selection', () => {
     expect(await ds.Employee.all().count()).toBe(5);
   });
 
-  it('deletes what a list in memory holds', async () => {
+  it('deletes the entities of a selection in memory', async () => {
     const { ds } = served;
     const list = ds.Employee.newSelection();
     for await (const each of ds.Employee.query('salary > 250')) list.add(each);

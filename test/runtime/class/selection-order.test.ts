@@ -23,13 +23,13 @@ async function keys(selection: EmployeeSelection): Promise<number[]> {
   return (await selection.toArray()).map(({ ID }) => ID);
 }
 
-describe('the order of a selection', () => {
-  it('is that of keys, where none is asked for', async () => {
+describe('The order of a selection', () => {
+  it('is that of the keys if orderBy() is not called', async () => {
     expect(await keys(ds.Employee.query('lastName > "a"'))).toEqual([1, 2, 3, 4, 5]);
     expect(await keys(ds.Employee.all().orderBy('lastName desc').boss)).toEqual([1, 3]);
   });
 
-  it('is the one that was asked for last', async () => {
+  it('is that of the last orderBy()', async () => {
     const { Employee } = ds;
     expect(await keys(Employee.all().orderBy('salary desc'))).toEqual([4, 3, 2, 1, 5]);
     expect(await keys(Employee.all().orderBy('salary desc').orderBy('ID'))).toEqual([
@@ -48,7 +48,7 @@ describe('the order of a selection', () => {
     expect(await keys(ds.Employee.all().orderBy('employer desc'))).toEqual([4, 3, 1, 2, 5]);
   });
 
-  it('is kept by what leaves entities out', async () => {
+  it('is kept by operations that remove entities', async () => {
     const down = ds.Employee.all().orderBy('lastName desc');
     expect(await keys(down.query('salary > 0'))).toEqual([4, 3, 2, 1]);
     expect(await keys(down.and(ds.Employee.query('ID > 2 order by ID')))).toEqual([5, 4, 3]);
@@ -56,7 +56,7 @@ describe('the order of a selection', () => {
     expect(await keys(down.slice(1, 4).query('ID != 3'))).toEqual([4, 2]);
   });
 
-  it('puts what or() adds behind', async () => {
+  it('puts the entities that or() adds at the end', async () => {
     const { Employee } = ds;
     const high = Employee.query('salary >= 300');
     const low = Employee.query('salary < 300');
@@ -74,7 +74,7 @@ describe('the order of a selection', () => {
     expect((await high.or(low).last())?.ID).toBe(2);
   });
 
-  it('is that of given keys', async () => {
+  it('is that of a list of keys', async () => {
     const { Employee } = ds;
     const given = Employee.fromKeys([4, 99, 1, 3, 4]);
     expect(await keys(given)).toEqual([4, 1, 3]);
@@ -90,7 +90,7 @@ describe('the order of a selection', () => {
     expect(await keys(Employee.fromKeys([]))).toEqual([]);
   });
 
-  it('is by similarity where a vector is compared', async () => {
+  it('is by similarity when a vector is compared', async () => {
     const { Company } = ds;
     const near = { vector: [1, 0], threshold: -1 };
     const order = async (selection: CompanySelection): Promise<number[]> =>
@@ -107,8 +107,8 @@ describe('the order of a selection', () => {
   });
 });
 
-describe('keys', () => {
-  it('are those of the dataclass, texts in any case', async () => {
+describe('Keys', () => {
+  it('have the type of the dataclass, and match texts in any case', async () => {
     const badges = ds.Badge.fromKeys(['blue', 'RED', 'none', 'Red']);
     expect((await badges.toArray()).map(({ code }) => code)).toEqual(['BLUE', 'Red']);
     expect((await ds.Badge.all().toArray()).map(({ code }) => code)).toEqual([
@@ -123,7 +123,7 @@ describe('keys', () => {
     expect(await adam?.badges.distinct('code')).toEqual(['green', 'Red']);
   });
 
-  it('that none can have are passed over', async () => {
+  it('that no entity can have are skipped', async () => {
     const [one, two] = await create(served.app, 'Token', [{ size: 1 }, { size: 2 }]);
     const known = [String(two?.['ID']).toLowerCase(), 'no uuid', String(one?.['ID'])];
     const tokens = ds.Token.fromKeys(known);

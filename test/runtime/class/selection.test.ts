@@ -32,14 +32,14 @@ async function ids(selection: CompanySelection): Promise<number[]> {
   return (await selection.toArray()).map(({ ID }) => ID);
 }
 
-describe('a lazy selection', () => {
+describe('A lazy selection', () => {
   it('runs no statement until it is read', () => {
     const staff = ds.Company.query('city = :1', 'Paris').staff.orderBy('salary desc');
     expect(staff.slice(1, 3).boss.reports).toBeInstanceOf(EmployeeSelection);
     expect(served.statements).toEqual([]);
   });
 
-  it('is read by one statement, whatever it is made of', async () => {
+  it('is read by one statement, whatever its parts', async () => {
     const companies = ds.Company.query('city = :1', 'Paris');
     expect(await companies.staff.query('salary > :1', 150).sum('salary')).toBe(600);
     expect(served.statements).toHaveLength(1);
@@ -52,7 +52,7 @@ describe('a lazy selection', () => {
     expect(served.statements).toHaveLength(2);
   });
 
-  it('has the classes of the user', async () => {
+  it('has entities of the user’s classes', async () => {
     const companies = ds.Company.query('city = :1', 'Paris');
     expect(companies).toBeInstanceOf(CompanySelection);
     expect(companies.staff).toBeInstanceOf(EmployeeSelection);
@@ -63,7 +63,7 @@ describe('a lazy selection', () => {
     expect(companies.session.isGuest).toBe(false);
   });
 
-  it('never changes', async () => {
+  it('is immutable', async () => {
     const paris = ds.Company.query("city = 'Paris'");
     paris.query('ID > 1');
     paris.orderBy('name');
@@ -71,14 +71,14 @@ describe('a lazy selection', () => {
   });
 });
 
-describe('reading a selection', () => {
-  it('counts', async () => {
+describe('A read of a selection', () => {
+  it('counts entities', async () => {
     expect(await ds.Employee.all().count()).toBe(5);
     expect(await ds.Employee.query('salary > 1000').count()).toBe(0);
     expect(await ds.Employee.all().slice(1, 3).count()).toBe(2);
   });
 
-  it('gives one entity by its position', async () => {
+  it('returns one entity by its position', async () => {
     const all = ds.Employee.all().orderBy('lastName');
     expect((await all.first())?.lastName).toBe('Adam');
     expect((await all.last())?.lastName).toBe('Ende');
@@ -107,7 +107,7 @@ describe('reading a selection', () => {
     [-9, 2],
     [-9, -4],
     [9, undefined],
-  ])('slices from %s to %s as an array does', async (start, end) => {
+  ])('slices from %s to %s like an array', async (start, end) => {
     const all = await names(ds.Employee.all().orderBy('lastName desc'));
     const slice = ds.Employee.all().orderBy('lastName desc').slice(start, end);
     expect(await names(slice)).toEqual(all.slice(start, end));
@@ -117,14 +117,14 @@ describe('reading a selection', () => {
     expect((await slice.last())?.lastName).toEqual(all.slice(start, end).at(-1));
   });
 
-  it('filters what was sliced, not the other way round', async () => {
+  it('filters after slicing if slice() comes first', async () => {
     const slice = ds.Employee.all().slice(0, 3);
     expect(await names(slice.query('salary >= 200'))).toEqual(['Bell', 'cole']);
     expect(await names(slice.boss)).toEqual(['Adam']);
     expect(await ids(slice.employer)).toEqual([1, 2]);
   });
 
-  it('computes', async () => {
+  it('computes aggregates', async () => {
     const all = ds.Employee.all();
     expect(await all.sum('salary')).toBe(1000);
     expect(await all.average('salary')).toBe(250);
@@ -139,7 +139,7 @@ describe('reading a selection', () => {
     expect(served.statements).toHaveLength(9);
   });
 
-  it('gives values as entities have them', async () => {
+  it('returns values in the same types as entities', async () => {
     const all = ds.Company.all();
     expect(await all.min('founded')).toEqual(new Date('1999-01-01T00:00:00.000Z'));
     expect(await all.max('opened')).toBe('2001-02-03');
@@ -153,7 +153,7 @@ describe('reading a selection', () => {
     expect(await ds.Employee.all().distinct('employer.name')).toEqual(['azure', 'Blue', 'Cyan']);
   });
 
-  it('tells whether it contains an entity', async () => {
+  it('finds whether it contains an entity', async () => {
     const adam = await ds.Employee.get(1);
     const cole = await ds.Employee.get(3);
     if (adam === null || cole === null) throw new Error('They are there.');
@@ -170,7 +170,7 @@ describe('reading a selection', () => {
   });
 });
 
-describe('relations of a selection', () => {
+describe('A path over relations of a selection', () => {
   it('leads over to-many and to-one relations, to each entity once', async () => {
     expect(await names(ds.Company.query("city = 'Paris'").staff)).toEqual(['Adam', 'Bell', 'Dunn']);
     expect(await ids(ds.Employee.query('salary < 250').employer)).toEqual([1]);
@@ -181,14 +181,14 @@ describe('relations of a selection', () => {
     expect(await names(ds.Employee.fromKeys([1]).reports.reports)).toEqual(['Dunn']);
   });
 
-  it('leads over relations without entities to nothing, also behind minus', async () => {
+  it('leads to nothing over relations without entities, also after minus()', async () => {
     const alone = ds.Employee.query("lastName = 'Ende'");
     expect(await alone.employer.count()).toBe(0);
     expect(await ids(ds.Company.all().minus(alone.employer))).toEqual([1, 2, 3]);
     expect(await ids(ds.Company.all().minus(ds.Employee.all().employer))).toEqual([]);
   });
 
-  it('of one entity is a selection', async () => {
+  it('is a selection when it begins at one entity', async () => {
     const blue = await ds.Company.get(1);
     expect(await names(blue?.staff.query('salary > 150') ?? ds.Employee.all())).toEqual(['Bell']);
     expect(served.statements.at(-1)).toContain('"employer_id" = +?');
@@ -196,7 +196,7 @@ describe('relations of a selection', () => {
     expect(await unsaved.staff.count()).toBe(0);
   });
 
-  it('speaks of the same related entity within one filter alone', async () => {
+  it('means the same related entity only within one filter', async () => {
     const within = ds.Company.query("staff.lastName = 'Adam' and staff.salary = 200");
     const apart = ds.Company.query("staff.lastName = 'Adam'").query('staff.salary = 200');
     expect(await within.count()).toBe(0);
@@ -204,8 +204,8 @@ describe('relations of a selection', () => {
   });
 });
 
-describe('the values of a filter', () => {
-  it('are those of class code', async () => {
+describe('The values of a filter', () => {
+  it('have the types of class code', async () => {
     const { Company, Employee } = ds;
     const founded = new Date('2001-02-03T04:05:06.007Z');
     expect(await ids(Company.query('founded = :1', founded))).toEqual([1]);
@@ -223,7 +223,7 @@ describe('the values of a filter', () => {
     expect(await ids(Company.query(':1 = :2', 'extra.size', 3))).toEqual([1]);
   });
 
-  it('are told apart when they are none', () => {
+  it('have a message of their own for each kind of invalid value', () => {
     const { Company } = ds;
     expect(() => Company.query('ID = :1', undefined)).toThrow('The value of :1 is undefined');
     expect(() => Company.query('ID = :2', 1)).toThrow('$params has no value for :2');
@@ -237,7 +237,7 @@ describe('the values of a filter', () => {
   });
 });
 
-describe('what a selection cannot be asked', () => {
+describe('A wrong call of a selection', () => {
   it('is refused as over HTTP', async () => {
     expect(() => ds.Company.query('name =')).toThrow('Character 7');
     expect(() => ds.Company.all().orderBy('name upwards')).toThrow('expected ASC, DESC');
@@ -256,14 +256,14 @@ describe('what a selection cannot be asked', () => {
     await expect(ds.Company.all().sum('name')).rejects.toThrow('sum applies to numbers');
   });
 
-  it('may name what is not exposed, which clients may not', async () => {
+  it('does not include the use of attributes that are not exposed', async () => {
     const filter = 'secret = null';
     expect(await ds.Company.query(filter).orderBy('secret').count()).toBe(3);
     expect(await ds.Company.all().sum('secret')).toBe(0);
     expect(await ds.Company.all().orderBy('secret desc').last()).not.toBeNull();
   });
 
-  it('is combined with a selection of the same dataclass alone', () => {
+  it('is refused for a selection of another dataclass', () => {
     // @ts-expect-error Selections of different dataclasses.
     expect(() => ds.Company.all().and(ds.Employee.all())).toThrow('A selection of Company');
     const others: unknown[] = [[], ds.Company.new()];
@@ -272,7 +272,7 @@ describe('what a selection cannot be asked', () => {
     }
   });
 
-  it('is too much at some point, and says so', async () => {
+  it('is refused with a message if a selection has too many parts', async () => {
     const { Employee } = ds;
     let chain = Employee.all();
     for (let hops = 0; hops < 20; hops += 1) chain = chain.boss;
@@ -292,8 +292,8 @@ describe('what a selection cannot be asked', () => {
   });
 });
 
-describe('a selection in memory', () => {
-  it('holds the very objects that were added', async () => {
+describe('A selection in memory', () => {
+  it('contains the same objects that were added', async () => {
     const list = ds.Employee.newSelection();
     expect(await list.count()).toBe(0);
     expect(await list.first()).toBeNull();
@@ -311,13 +311,13 @@ describe('a selection in memory', () => {
     for await (const each of list) seen.push(each);
     expect(seen).toEqual([cole, adam]);
     expect(served.statements).toEqual([]);
-    // The database knows what is stored.
+    // The database sees the stored values.
     expect(await names(list.query('salary > 0'))).toEqual(['cole', 'Adam']);
     expect(await list.sum('salary')).toBe(400);
     expect(await ids(list.employer)).toEqual([1, 2]);
   });
 
-  it('takes entities of its dataclass that have a key', () => {
+  it('accepts entities of its dataclass that have a key', () => {
     const list = ds.Employee.newSelection();
     expect(() => list.add(ds.Employee.new())).toThrow('save it first');
     // @ts-expect-error An entity of another dataclass.

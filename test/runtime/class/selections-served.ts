@@ -44,7 +44,7 @@ dataclasses:
       size: integer
 `;
 
-// What the generator emits of this model.
+// The emitted code of this model.
 interface CompanyTypes {
   readonly ds: TestDatastore;
   readonly name: 'Company';
@@ -74,7 +74,7 @@ abstract class CompanySelectionBase extends EntitySelection<CompanyTypes> {
   declare readonly staff: EmployeeSelection;
 }
 export class CompanySelection extends CompanySelectionBase {
-  /** What a user writes. */
+  /** The code of a user. */
   payroll(): Promise<number> {
     return this.staff.sum('salary');
   }
@@ -159,7 +159,7 @@ const dataclasses: Readonly<Record<string, DataclassClasses>> = {
 export interface ServedSelections {
   readonly app: FastifyInstance;
   readonly ds: TestDatastore;
-  /** Statements that ran since it was last emptied. */
+  /** Statements since the last reset. */
   readonly statements: string[];
 }
 

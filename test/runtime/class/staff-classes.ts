@@ -6,8 +6,8 @@ import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { JsonObject, Media, RelatedEntity, Vector } from '../../../runtime/class/types.js';
 
 /**
- * The emitted classes of `test/support/models/people.yaml`, as far as tests need them, and a user's
- * classes over them.
+ * The emitted classes of `test/support/models/people.yaml` that tests need, and user classes that
+ * extend them.
  */
 export interface CompanyTypes {
   ds: DataStore;
@@ -126,7 +126,7 @@ export interface StaffDatabase {
   };
 }
 
-/** A user's class with a member of its own beside the attributes. */
+/** A user's class with a member in addition to the attributes. */
 export class CompanyEntity extends CompanyEntityBase {
   greeting = 'hello';
 

@@ -11,7 +11,10 @@ import { modelOf, packageRoot, writeServer } from '../../support/server.js';
 import { sourceServer } from '../../support/source-server.js';
 import { type DataStore, staffClasses } from './staff-classes.js';
 
-/** Where a database is kept: a transaction is known to the connection that writes alone, or to the only one. */
+/**
+ * The place of a database: in a file only the writing connection sees a transaction; in memory
+ * there is only one connection.
+ */
 export type Place = 'file' | 'memory';
 
 export const places: readonly Place[] = ['file', 'memory'];

@@ -26,13 +26,13 @@ function post(name: string): Promise<number> {
     .then(({ statusCode }) => statusCode);
 }
 
-describe.each(places)('a transaction of class code, on a database in a %s', (place) => {
+describe.each(places)('A transaction of class code, on a database in a %s,', (place) => {
   beforeEach(async () => {
     server = await staffServer(place);
     ({ ds } = server);
   });
 
-  it('is not seen by requests before it ends, and they do not take part', async () => {
+  it('is invisible to other requests before its end, and they do not take part in it', async () => {
     await ds.Company.new({ name: 'before' }).save();
     const gate = new Gate();
     const transaction = ds.transaction(async () => {
@@ -45,7 +45,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     const read = names();
     const write = post('request');
     const other = ds.Company.new({ name: 'other' }).save();
-    // A database in memory has one connection, which sees what is not committed: its readers wait.
+    // A database in memory has one connection, which sees uncommitted changes, so its readers wait.
     if (place === 'file') await read;
     else expect(await isSettled(read)).toBe(false);
     expect([await isSettled(write), await isSettled(other)]).toEqual([false, false]);
@@ -57,7 +57,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual(['before', 'inside', 'later', 'other', 'request']);
   });
 
-  it('that fails leaves nothing behind but what others did', async () => {
+  it('that fails stores nothing, and keeps the changes of others', async () => {
     const gate = new Gate();
     const company = ds.Company.new({ name: 'inside' });
     const transaction = ds.transaction(async () => {
@@ -71,13 +71,13 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     await expect(transaction).rejects.toThrow('user code fails');
     expect(await write).toBe(200);
     expect(await names()).toEqual(['request']);
-    // The object is what it was, so that it can be saved again.
+    // The object is restored, so that it can be saved again.
     expect([company.isNew, company.stamp, company.touched('name')]).toEqual([true, 0, true]);
     await company.save();
     expect(await names()).toEqual(['inside', 'request']);
   });
 
-  it('sees what it did itself, however it reads', async () => {
+  it('sees its own changes, however it reads', async () => {
     await ds.transaction(async () => {
       const company = ds.Company.new({ name: 'A', city: 'Rome' });
       await company.save();
@@ -95,7 +95,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     });
   });
 
-  it('that the database gives up by itself stores nothing, whatever its code goes on with', async () => {
+  it('that the database rolls back by itself stores nothing, whatever its code does afterwards', async () => {
     const transaction = ds.transaction(async () => {
       await ds.Company.new({ ID: 1, name: 'A' }).save();
       const other = { ID: 1, name: 'B', __folded_name: 'b', __STAMP: 1, __TIMESTAMP: '' };
@@ -109,7 +109,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await post('after')).toBe(200);
   });
 
-  it('counts nothing that is not kept', async () => {
+  it('adds nothing to counts that is not committed', async () => {
     await expect(
       ds.transaction(async () => {
         await ds.Company.new({ name: 'A' }).save();
@@ -131,7 +131,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await ds.Company.all().count()).toBe(20);
   });
 
-  it('goes on when one of many is refused, and the refusal is dealt with', async () => {
+  it('continues when one of many saves is refused and the code catches the refusal', async () => {
     const saved = ds.transaction(async () => {
       const results = await Promise.allSettled([
         ds.Company.new({ name: 'A' }).save(),
@@ -145,7 +145,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual(['A', 'B']);
   });
 
-  it('is given up when one of many is refused, whatever the others still do', async () => {
+  it('is rolled back when one of many saves is refused, whatever the others still do', async () => {
     const transaction = ds.transaction(() =>
       Promise.all([
         ds.Company.new({ name: 'A' }).save(),
@@ -158,7 +158,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await post('after')).toBe(200);
   });
 
-  it('inside another one is undone alone', async () => {
+  it('inside another one can be undone alone', async () => {
     const inner = ds.Company.new({ name: 'inner' });
     await ds.transaction(async () => {
       await ds.Company.new({ name: 'outer' }).save();
@@ -189,7 +189,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual([]);
   });
 
-  it('brings objects back that were saved several times in it', async () => {
+  it('restores objects that were saved several times in it', async () => {
     const company = ds.Company.new({ name: 'A', city: 'Rome' });
     const stored = ds.Company.new({ name: 'B' });
     await stored.save();
@@ -218,7 +218,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     });
   });
 
-  it('runs parts one after the other, each whole', async () => {
+  it('runs nested transactions one after the other, each completely', async () => {
     const order: string[] = [];
     const part = (name: string, fails: boolean): Promise<void> =>
       ds.transaction(async () => {
@@ -235,7 +235,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual(['a', 'c']);
   });
 
-  it('waits for what it started and did not await', async () => {
+  it('waits for work that it started and did not await', async () => {
     let saving: Promise<void> | undefined;
     // eslint-disable-next-line @typescript-eslint/require-await -- the mistake that is tested
     await ds.transaction(async () => {
@@ -245,7 +245,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual(['not awaited']);
   });
 
-  it('is over for code that goes on behind its end', async () => {
+  it('is over for code that continues after its end', async () => {
     const gate = new Gate();
     let late: Promise<unknown> | undefined;
     await ds.transaction(async () => {
@@ -289,7 +289,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual(['A', 'B']);
   });
 
-  it('lets the readers that wait read between two that write', async () => {
+  it('lets waiting readers read between two transactions', async () => {
     const gates = [new Gate(), new Gate()];
     const writes = gates.map((gate, at) =>
       ds.transaction(async () => {
@@ -308,8 +308,8 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
   });
 });
 
-describe.each(places)('a transaction that never ends, on a database in a %s', (place) => {
-  it('does not keep the server from closing, nor those that wait for it', async () => {
+describe.each(places)('A transaction that never ends, on a database in a %s,', (place) => {
+  it('does not keep the server from closing, nor waiting transactions from ending', async () => {
     server = await staffServer(place);
     ({ ds } = server);
     const gate = new Gate();

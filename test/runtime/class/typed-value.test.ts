@@ -6,9 +6,9 @@ it.each([
   ['{ "a": 1 }', true],
   ['{"a":2}', false],
   ['no JSON', false],
-  // What another program has stored.
+  // A value that another program has stored.
   [`${'['.repeat(200_000)}${']'.repeat(200_000)}`, false],
-])('a stored document is compared with one to be stored, whatever it is: %#', (stored, isSame) => {
+])('A stored document is compared with a new one, whatever its form: %#', (stored, isSame) => {
   const definition = { kind: 'storage', name: 'a', column: 'a', type: 'object' } as const;
   expect(isSameStored(definition, stored, '{"a":1}')).toBe(isSame);
 });

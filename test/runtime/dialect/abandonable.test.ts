@@ -19,8 +19,8 @@ function work(): {
   return { promise: AbandonablePromise.waitingFor({ abandon }, promise), finish, abandon };
 }
 
-describe('a promise that can be abandoned', () => {
-  it('gives what the work gives', async () => {
+describe('A promise that can be abandoned', () => {
+  it('resolves with the result of the work', async () => {
     const { promise, finish } = work();
     finish(1);
     expect(await promise).toBe(1);
@@ -33,7 +33,7 @@ describe('a promise that can be abandoned', () => {
     expect(abandon).toHaveBeenCalledOnce();
   });
 
-  it('abandons the work through what is made of it', async () => {
+  it('abandons the work through promises that are derived from it', async () => {
     const { promise, abandon } = work();
     const made = whenThere(
       whenThere(promise, (value) => value + 1),
@@ -45,7 +45,7 @@ describe('a promise that can be abandoned', () => {
     expect(abandon).toHaveBeenCalledOnce();
   });
 
-  it('abandons the work that the first one led to', async () => {
+  it('abandons the work that followed from the first one', async () => {
     const [first, second] = [work(), work()];
     const made = whenThere(first.promise, () => second.promise) as AbandonablePromise<number>;
     first.finish(1);
@@ -57,7 +57,7 @@ describe('a promise that can be abandoned', () => {
     expect(second.abandon).toHaveBeenCalledOnce();
   });
 
-  it('abandons what comes later, too', async () => {
+  it('abandons later work, too', async () => {
     const [first, second] = [work(), work()];
     const made = whenThere(first.promise, () => second.promise) as AbandonablePromise<number>;
     first.finish(1);
@@ -66,7 +66,7 @@ describe('a promise that can be abandoned', () => {
     expect(second.abandon).toHaveBeenCalledOnce();
   });
 
-  it('is awaited, caught and ended like any other', async () => {
+  it('can be awaited, caught and finished like any other', async () => {
     const { promise, finish } = work();
     const ended = vi.fn();
     const chain = promise.catch(() => 0).finally(ended);

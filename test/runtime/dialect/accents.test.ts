@@ -25,7 +25,7 @@ dataclasses:
       note: string`;
 }
 
-it('compares without accents, by index and without one', async () => {
+it('A comparison without accents works with and without an index', async () => {
   const app = await serverOf(model(true), { databaseUrl });
   try {
     await create(app, 'City', [
@@ -54,7 +54,7 @@ it('compares without accents, by index and without one', async () => {
   }
 });
 
-it('folds the texts of a database anew when accents count, and refuses those that are equal without them', async () => {
+it('A change of the setting for accents folds the texts of a database again, and refuses duplicates', async () => {
   const counted = async (app: FastifyInstance, filter: string): Promise<number> =>
     (await app.inject(`/rest/City?$filter=${encodeURIComponent(filter)}`)).json<{
       readonly __COUNT: number;

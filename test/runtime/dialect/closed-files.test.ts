@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** How many rows a copy of the database's file has, that file alone. */
+/** The number of rows in a copy of only the database file. */
 function copied(): unknown {
   const copy = join(folder, 'copy.sqlite');
   copyFileSync(file, copy);
@@ -37,8 +37,8 @@ function copied(): unknown {
   }
 }
 
-describe('a database in a file that is closed', () => {
-  it('has all that was stored in that file, be others just closing it', async () => {
+describe('A database in a file that is closed', () => {
+  it('has all its data in that file, even if other processes close it at the same time', async () => {
     const { executor } = await openDatabase(`sqlite:${file}`, schema, fold);
     const { executor: other } = await openDatabase(`sqlite:${file}`, schema, fold);
     await executor.write((transaction) => transaction.run(insert, []));
@@ -50,7 +50,7 @@ describe('a database in a file that is closed', () => {
     }
   });
 
-  it('begins no transaction that has waited for another process until then', async () => {
+  it('begins no transaction that waited for another process until then', async () => {
     const connections = openConnections(`sqlite:${file}`, fold, 'normal', (database) => {
       database.exec(schema.join(';'));
     });

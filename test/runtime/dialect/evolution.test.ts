@@ -4,7 +4,10 @@ import { describeDatabases, type TestDatabases } from '../../support/databases.j
 import type { TestDatabase } from '../../support/postgres.js';
 import { create, serverOf } from '../../support/server.js';
 
-/** A model that changes while its data stays: servers of both models start in turns on one database. */
+/**
+ * A model that changes while its data stays: servers of both models start alternately on one
+ * database.
+ */
 const former = `
 drs: 1
 name: staff
@@ -47,7 +50,7 @@ const companies = 40;
 let databases: TestDatabases;
 let database: TestDatabase;
 
-/** What the server of the former model knows. */
+/** The attributes of the former model. */
 let before: readonly Entity[] = [];
 let people: readonly Entity[] = [];
 
@@ -73,7 +76,7 @@ interface Entity {
   readonly [attribute: string]: unknown;
 }
 
-/** @returns what the log says about the database */
+/** @returns the log about the database */
 async function serving(
   model: string,
   use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
@@ -110,7 +113,7 @@ async function all(app: FastifyInstance, dataclass: string): Promise<readonly En
   return answer.json<{ __ENTITIES: readonly Entity[] }>().__ENTITIES;
 }
 
-/** A filter's answer, which goes by an index where there is one. */
+/** The answer to a filter, which uses an index if there is one. */
 async function count(app: FastifyInstance, dataclass: string, filter: string): Promise<number> {
   const query = encodeURIComponent(`"${filter}"`);
   const answer = await app.inject(`/rest/${dataclass}?$filter=${query}`);
@@ -165,7 +168,7 @@ async function isSound(): Promise<void> {
     expect(await read('pragma integrity_check')).toEqual([['ok']]);
     expect(await read('pragma foreign_key_check')).toEqual([]);
   } else {
-    // Nor is anything left of how PostgreSQL looked for empty values.
+    // The rule with which PostgreSQL searched empty values is removed, too.
     const left = `select conname from pg_constraint where not convalidated
       or contype = 'c' and pg_get_constraintdef(oid) like '%IS NOT NULL%'`;
     expect(await read(left)).toEqual([]);
@@ -173,7 +176,7 @@ async function isSound(): Promise<void> {
   }
 }
 
-/** What of the entities both models know. */
+/** The attributes that both models have. */
 function common(entities: readonly Entity[], others: readonly Entity[]): unknown {
   const names = new Set(Object.keys(others[0] ?? {}));
   return entities.map((each) =>
@@ -184,11 +187,11 @@ function common(entities: readonly Entity[], others: readonly Entity[]): unknown
 interface Change {
   readonly what: string;
   readonly later: string;
-  /** What the start of the new model says. */
+  /** The messages of the start with the new model. */
   readonly says: readonly (string | RegExp)[];
-  /** What of an entity of the former model the new one changes. */
+  /** The attributes of former entities that the new model changes. */
   readonly filled?: Readonly<Record<string, unknown>>;
-  /** An entity that only the new model takes. */
+  /** An entity that only the new model accepts. */
   readonly accepts?: Readonly<Record<string, unknown>>;
 }
 
@@ -346,8 +349,8 @@ const changes: readonly Change[] = [
   },
 ];
 
-describeBoth('a server of a changed model', () => {
-  it.each(changes)('starts where $what', async ({ later, says, filled = {}, accepts }) => {
+describeBoth('A server of a changed model', () => {
+  it.each(changes)('starts when $what', async ({ later, says, filled = {}, accepts }) => {
     const said = await serving(later, async (app) => {
       const found = await all(app, 'Company');
       const kept = common(before, found);
@@ -379,7 +382,7 @@ describeBoth('a server of a changed model', () => {
     expect(await schemaOf()).toEqual(schema);
     expect(await read('select count(*) from "__schema"')).toEqual([[2]]);
 
-    // The older server finds what it had, writes, and changes nothing of the schema.
+    // The older server finds its data, writes, and does not change the schema.
     let added: Entity | undefined;
     const older = await serving(former, async (app) => {
       expect(withoutLabels(await all(app, 'Company'))).toEqual(withoutLabels(before));
@@ -416,7 +419,7 @@ function withoutLabels(entities: readonly Entity[]): unknown {
   return entities.map((each) => ({ ...each, label: undefined }));
 }
 
-/** What stops a start, which has changed nothing. */
+/** The message of a refused start, which has changed nothing. */
 async function refusal(model: string): Promise<string> {
   const content = async (): Promise<unknown> => [
     await schemaOf(),
@@ -482,9 +485,9 @@ const refusals = [
   },
 ];
 
-describeBoth('a server of a tighter model', () => {
+describeBoth('A server of a tighter model', () => {
   it.each(refusals)(
-    'is refused with the number of rows and a query where $what, and starts after the remedy',
+    'is refused with the number of rows and a query when $what, and starts after the remedy',
     async ({ later, says, lists, remedy, before }) => {
       if (before !== undefined) await run(before);
       const message = await refusal(later);
@@ -502,8 +505,8 @@ describeBoth('a server of a tighter model', () => {
   );
 });
 
-describeBoth('a server whose model needs more than a start does', () => {
-  it('is refused where a mandatory attribute without a default is added', async () => {
+describeBoth('A server whose model needs more than a start changes', () => {
+  it('is refused when a mandatory attribute without a default is added', async () => {
     const line = 'owner: { type: string, mandatory: true }\n      label:';
     expect(await refusal(changed('label:', line))).toMatch(
       /column "owner" is mandatory, and 40 rows would have no value\n +Give the attribute a "default"/,
@@ -517,7 +520,7 @@ describeBoth('a server whose model needs more than a start does', () => {
     });
   });
 
-  it('starts where such an attribute is added to a dataclass without entities', async () => {
+  it('starts when such an attribute is added to a dataclass without entities', async () => {
     await run('UPDATE "Company" SET "chief_id" = NULL', 'DELETE FROM "Person"');
     const later = changed(
       'employer:',
@@ -537,7 +540,7 @@ describeBoth('a server whose model needs more than a start does', () => {
     );
   });
 
-  it('is refused where a type changes', async () => {
+  it('is refused when a type changes', async () => {
     const message = await refusal(
       changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: string }'),
     );
@@ -546,13 +549,13 @@ describeBoth('a server whose model needs more than a start does', () => {
     );
   });
 
-  it('is refused where clients are to give the keys that the database has drawn', async () => {
+  it('is refused when clients are to set the keys that the database generated', async () => {
     expect(await refusal(changed('key: true, generated: sequence', 'key: true'))).toMatch(
       /the key "ID" are generated by the database, the model wants [^]*No migration changes a key/,
     );
   });
 
-  it('is refused where the values of an attribute would give way to computed ones', async () => {
+  it('is refused when computed values would replace the values of an attribute', async () => {
     const message = await refusal(
       changed(
         'fax: { type: string, indexed: true }',
@@ -574,7 +577,7 @@ describeBoth('a server whose model needs more than a start does', () => {
     expect(await read('select count("former fax") from "Company"')).toEqual([[40]]);
   });
 
-  it('is refused where a dataclass seems to have a new name, and takes MIGRATE_KEEP for an answer', async () => {
+  it('is refused when a dataclass seems to have a new name, and starts with MIGRATE_KEEP', async () => {
     const renamed = former.replaceAll('Person', 'Human');
     expect(await refusal(renamed)).toMatch(
       /table "Person" has 40 rows and no dataclass.* "Human", .*\n.*renamedFrom: Person\n.*MIGRATE_KEEP=Person/,
@@ -589,18 +592,20 @@ describeBoth('a server whose model needs more than a start does', () => {
     expect(await read('select count(*) from "Person"')).toEqual([[40]]);
   });
 
-  it('is refused with every difference at once, and what it would do itself', async () => {
+  it('is refused with every difference at once, and with the changes that it would make itself', async () => {
     const message = await refusal(
       changed('city: { type: string,', 'city: { type: string, mandatory: true,')
         .replace('[firm, club]', '[firm]')
         .replace('label:', 'mood: { type: string }\n      label:'),
     );
-    expect(message).toMatch(/"city" is mandatory[^]*"kind"[^]*does itself[^]*"mood" is added/);
+    expect(message).toMatch(
+      /"city" is mandatory[^]*"kind"[^]*makes these changes itself[^]*"mood" is added/,
+    );
   });
 });
 
-describeBoth('a server of an older model', () => {
-  it('is refused where something that it needs is gone', async () => {
+describeBoth('A server of an older model', () => {
+  it('is refused when something that it needs is missing', async () => {
     await serving(without('fax'));
     await run('DROP INDEX "__Company.fax"', 'ALTER TABLE "Company" DROP COLUMN "fax"');
     expect(await refusal(former)).toMatch(
@@ -609,7 +614,7 @@ describeBoth('a server of an older model', () => {
     expect(await serving(without('fax'))).toEqual([]);
   });
 
-  it('becomes the newest one where its entry in the journal is deleted', async () => {
+  it('becomes the newest one when the newer entry in the journal is deleted', async () => {
     const later = changed('[firm, club]', '[firm, club, union]');
     await serving(later);
     await run('DELETE FROM "__schema" WHERE "position" = 1');
@@ -618,7 +623,7 @@ describeBoth('a server of an older model', () => {
     expect(await serving(former)).toEqual([]);
   });
 
-  it('stays older when it is started again and again', async () => {
+  it('stays the older one however often it is started', async () => {
     const later = changed('label:', 'mood: { type: string }\n      label:');
     await serving(later);
     for (let start = 0; start < 3; start += 1) {
@@ -628,7 +633,7 @@ describeBoth('a server of an older model', () => {
   });
 });
 
-describeBoth('an attribute that is renamed by its column', () => {
+describeBoth('An attribute that is renamed by its column', () => {
   it('keeps its values, and its index gets the new name', async () => {
     const later = changed(
       'fax: { type: string, indexed',
@@ -645,8 +650,8 @@ describeBoth('an attribute that is renamed by its column', () => {
   });
 });
 
-describeBoth('a row of an unused column', () => {
-  it('does not keep what it refers to from being deleted', async () => {
+describeBoth('A row with a value in an unused column', () => {
+  it('does not prevent the deletion of what it refers to', async () => {
     await serving(without('employer', 'staff'), async (app) => {
       const url = '/rest/Company(1)?$method=delete';
       await app.inject({ method: 'POST', url });
@@ -656,7 +661,7 @@ describeBoth('a row of an unused column', () => {
     await isSound();
   });
 
-  it('does not, when its whole table is unused', async () => {
+  it('does not prevent it when its whole table is unused', async () => {
     await serving(without('chief', 'staff').replace(/ {2}Person:[^]*/, ''), async (app) => {
       await app.inject({ method: 'POST', url: '/rest/Company(1)?$method=delete' });
       expect(await all(app, 'Company')).toHaveLength(companies - 1);

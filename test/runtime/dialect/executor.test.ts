@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) => {
+describe.each(['file', 'memory'])('An executor of a database in a %s', (place) => {
   beforeEach(async () => {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
@@ -50,7 +50,7 @@ describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) 
     statements = [];
   });
 
-  it('gives rows, and their columns', async () => {
+  it('returns rows and their columns', async () => {
     expect(await executor.rows(all, [1])).toEqual([
       [1, 'one', 'one'],
       [2, null, null],
@@ -59,13 +59,13 @@ describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) 
       columns: ['a', 'x', 'x'],
       rows: [[2, null, null]],
     });
-    // The same text gives its first column too.
+    // The same text also returns its first column.
     expect(await executor.value(all, [2])).toBe(2);
     expect(await executor.rows(all, [3])).toEqual([]);
     expect(statements).toEqual([all.sql, all.sql, all.sql, all.sql]);
   });
 
-  it('gives them inside a transaction, with what it did', async () => {
+  it('returns them inside a transaction, with its changes', async () => {
     await executor.write(async (transaction) => {
       const changing = statement('update "t" set "b" = ? returning "a"', 'new');
       expect(await transaction.rows(changing, [])).toEqual([[1], [2]]);
@@ -82,14 +82,14 @@ describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) 
     expect(await executor.value(statement('select count(*) from "t"'), [])).toBe(1);
   });
 
-  it('reads with what reads alone', async () => {
+  it('runs only reads with its reading methods', async () => {
     const changing = statement('update "t" set "b" = null returning "a"');
     const attempt = async (): Promise<unknown> => executor.table(changing, []);
     await expect(attempt()).rejects.toThrow('needs a transaction');
     expect(await executor.rows(all, [1])).toHaveLength(2);
   });
 
-  it('stores nothing of a transaction that the database has given up', async () => {
+  it('stores nothing of a transaction that the database has rolled back', async () => {
     const rollback = statement('insert or rollback into "t" values (1, null)');
     const transaction = executor.write(async (open) => {
       await open.run(insert, [3, 'lost']);
@@ -108,7 +108,7 @@ describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) 
     expect(await executor.value(statement('select count(*) from "t"'), [])).toBe(3);
   });
 
-  it('refuses what comes behind its end', async () => {
+  it('refuses statements after its end', async () => {
     await executor.close();
     isClosed = true;
     const reading = async (): Promise<unknown> => executor.value(all, [1]);

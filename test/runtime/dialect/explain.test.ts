@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tableSearch } from '../../../runtime/dialect/sqlite/explain.js';
 
-describe('a line of the plan of SQLite', () => {
+describe('A line of a plan of SQLite', () => {
   it.each([
     ['SCAN t1', 't1', [], false],
     ['SCAN t1 USING COVERING INDEX Company_city', 't1', [], false],
@@ -24,7 +24,7 @@ describe('a line of the plan of SQLite', () => {
     'CORRELATED SCALAR SUBQUERY 2',
     'USE TEMP B-TREE FOR ORDER BY',
     '',
-  ])('passes over %j', (detail) => {
+  ])('is ignored: %j', (detail) => {
     expect(tableSearch(detail)).toBeUndefined();
   });
 });

@@ -44,7 +44,7 @@ async function found(app: FastifyInstance, query: string): Promise<unknown> {
   return __ENTITIES.map(({ title, rating }) => ({ title, rating }));
 }
 
-describeDatabases('a server of a larger model', ({ create }) => {
+describeDatabases('A server of a larger model', ({ create }) => {
   let drop: () => Promise<void>;
 
   beforeEach(async () => {
@@ -68,7 +68,7 @@ describeDatabases('a server of a larger model', ({ create }) => {
       track: { to: Track }
 `;
 
-  it('finds the data of the former model, and gives it the defaults of what is new', async () => {
+  it('finds the data of the former model, and adds the defaults of new attributes', async () => {
     const logged: string[] = [];
     await serving(
       larger,
@@ -90,7 +90,7 @@ describeDatabases('a server of a larger model', ({ create }) => {
     expect(later.join('')).not.toContain('In the database');
   });
 
-  it('keeps what is gone in the model, and the former server finds it again', async () => {
+  it('keeps the data of removed parts, and the former server finds it again', async () => {
     const logged: string[] = [];
     await serving(model('name: { type: string }'), () => Promise.resolve(), logged);
     expect(logged.join('')).toContain('column \\"length\\" is kept with 2 values');

@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Stores a row, and takes its time about it by a clock that runs fast. */
+/** Stores a row, which takes long by a clock that runs fast. */
 async function overdue(transaction: Transaction): Promise<void> {
   let now = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 100_000));
@@ -45,8 +45,8 @@ async function overdue(transaction: Transaction): Promise<void> {
   }
 }
 
-describe('a statement that ran for too long', () => {
-  it('is not kept by code that catches the error', async () => {
+describe('A statement that ran for too long', () => {
+  it('is undone even if code catches the error', async () => {
     const work = executor.write(async (transaction) => {
       await overdue(transaction);
     });
@@ -64,7 +64,7 @@ describe('a statement that ran for too long', () => {
     expect(await executor.value(stored, [])).toBe('quick');
   });
 
-  it('is undone with its savepoint, behind which the transaction goes on', async () => {
+  it('is undone with its savepoint, after which the transaction continues', async () => {
     await executor.write(async (transaction) => {
       const scope = new TransactionScope(transaction);
       await expect(scope.run((part) => overdue(part.transaction))).rejects.toThrow(
@@ -75,7 +75,7 @@ describe('a statement that ran for too long', () => {
     expect(await executor.value(stored, [])).toBe('quick');
   });
 
-  it('has no savepoint begin behind it', async () => {
+  it('allows no savepoint to begin after it', async () => {
     const work = executor.write(async (transaction) => {
       const scope = new TransactionScope(transaction);
       await overdue(scope.transaction);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 
-/** A start that makes tables anew. */
+/** A start that rebuilds tables. */
 let folder: string;
 let file: string;
 
@@ -57,7 +57,7 @@ const limit = (length: number): string => `"name" TEXT CHECK (length("name") <= 
 const item = (...more: readonly string[]): string =>
   `CREATE TABLE "Item" ("ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, "__STAMP" INTEGER NOT NULL DEFAULT 1, ${more.join(', ')})`;
 
-/** The start that raises a limit, which SQLite does with a new table only. */
+/** The start that raises a limit, for which SQLite needs a new table. */
 async function raise(...more: readonly string[]): Promise<void> {
   const said = await start(item(limit(20), ...more));
   expect(said).toContain('table "Item": the rule LENGTH ( "name" ) <= 20 is added');
@@ -67,8 +67,8 @@ async function raise(...more: readonly string[]): Promise<void> {
   expect(read('select name, sql from sqlite_schema order by name')).toEqual(schema);
 }
 
-describe('a table that is rebuilt keeps', () => {
-  it('indexes, triggers and views of somebody else, and those of others that name it', async () => {
+describe('A table that is rebuilt keeps', () => {
+  it('indexes, triggers and views that no server created, and those of other tables that name it', async () => {
     await start(item(limit(10)));
     run(
       'CREATE TABLE notes (text)',
@@ -87,7 +87,7 @@ describe('a table that is rebuilt keeps', () => {
     expect(read('select * from v')).toEqual([['x']]);
   });
 
-  it('the keys that were drawn, also those of deleted rows, and what ANALYZE found', async () => {
+  it('the sequence of generated keys, including those of deleted rows, and the results of ANALYZE', async () => {
     await start(item(limit(10)), 'CREATE INDEX "__Item.name" ON "Item" ("name")');
     run(
       `INSERT INTO "Item" ("ID", "name") VALUES (7, 'a'), (90, 'b')`,
@@ -158,7 +158,7 @@ describe('a table that is rebuilt keeps', () => {
     expect(await start(...all(20))).toEqual([]);
   });
 
-  it('rows that somebody else has made to refer to nothing', async () => {
+  it('rows with references to missing rows that were written by hand', async () => {
     const other = '"other" INTEGER REFERENCES "Item" ("ID")';
     await start(item(limit(10), other));
     run('PRAGMA foreign_keys = OFF', 'INSERT INTO "Item" ("name", "other") VALUES (1, 99)');
@@ -166,7 +166,7 @@ describe('a table that is rebuilt keeps', () => {
     expect(read('select "other" from "Item"')).toEqual([[99]]);
   });
 
-  it('what it computes, in whatever order', async () => {
+  it('its computed columns, in any order', async () => {
     const computed = [
       '"more" TEXT GENERATED ALWAYS AS ("twice" || 1) VIRTUAL',
       '"twice" TEXT GENERATED ALWAYS AS ("name" || "name") VIRTUAL',
@@ -180,7 +180,7 @@ describe('a table that is rebuilt keeps', () => {
     expect(read('select "more", "hand" from "Item"')).toEqual([['aa1', '1.5']]);
   });
 
-  it('names that mean something to SQL', async () => {
+  it('names that are keywords of SQL', async () => {
     const names = [
       'select',
       'x"y',
@@ -227,7 +227,7 @@ describe('a table that is rebuilt keeps', () => {
     expect(hashOf('select * from "Item"')).toBe(before);
   });
 
-  it('constraints of somebody else that no shape has', async () => {
+  it('constraints that no server created', async () => {
     await start(item(limit(10), '"a" INTEGER'));
     run('DROP TABLE "Item"', item(limit(10), '"a" INTEGER', 'UNIQUE ("a", "name")'));
     await raise('"a" INTEGER');
@@ -250,8 +250,8 @@ describe('a table that is rebuilt keeps', () => {
   }, 120_000);
 });
 
-describe('what is unused stands in nobody’s way', () => {
-  it('rules of an unused column stay, and those that it shares with used ones go', async () => {
+describe('An unused part of the schema', () => {
+  it('keeps the rules of an unused column, and drops those that it shares with used ones', async () => {
     const unused = [
       '"a" INTEGER NOT NULL CHECK ("a" < 5)',
       '"b" INTEGER NOT NULL DEFAULT 3',
@@ -276,7 +276,7 @@ describe('what is unused stands in nobody’s way', () => {
     expect(await start(item(limit(10)))).toEqual([]);
   });
 
-  it('an index over an unused column stays, and a unique one only where nothing else is in it', async () => {
+  it('keeps an index over an unused column, but a unique one only if it has no other column', async () => {
     const columns = [limit(10), '"a" INTEGER', '"b" INTEGER'];
     const indexes = [
       'CREATE UNIQUE INDEX "__Item.a" ON "Item" ("a")',

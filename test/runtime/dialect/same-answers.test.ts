@@ -26,7 +26,7 @@ const documents = inputsOf('object', false)
   .map((value) => JSON.stringify(value))
   .filter((json) => !json.includes('\\u0000'));
 
-/** Asks SQLite. */
+/** Runs an expression on SQLite. */
 class Sqlite {
   readonly #database = new Database(':memory:');
   readonly #dialect: Dialect;
@@ -46,7 +46,7 @@ class Sqlite {
   }
 }
 
-/** Asks PostgreSQL. */
+/** Runs an expression on PostgreSQL. */
 class Postgres {
   readonly #client: Client;
   readonly #dialect: Dialect;
@@ -71,7 +71,7 @@ const text = (value: string | null): Sql => sql`cast(${value} as text)`;
 const number = (value: number | null): Sql => sql`cast(${value} as double precision)`;
 const integer = (value: number): Sql => sql`cast(${value} as bigint)`;
 
-describePostgres('what both dialects write', () => {
+describePostgres('The SQL of both dialects', () => {
   let created: TestDatabase;
   let client: Client;
   let both: { readonly sqlite: Sqlite; readonly postgres: Postgres };
@@ -108,15 +108,15 @@ describePostgres('what both dialects write', () => {
   describe.each([
     ['with accents', fold],
     ['without accents', foldWithoutAccents],
-  ])('texts %s', (_, foldText) => {
-    it('are folded as JavaScript does it', async () => {
+  ])('for texts %s', (_, foldText) => {
+    it('folds them as JavaScript does', async () => {
       const own = { sqlite: new Sqlite(foldText), postgres: new Postgres(client, foldText) };
       await always(texts, async (value) => {
         expect(await answer((dialect) => dialect.fold(text(value)), own)).toBe(foldText(value));
       });
     });
 
-    it('have every character folded so', async () => {
+    it('folds every character like that', async () => {
       const points: number[] = [];
       for (let point = 1; point < 0x1_f000; point += 1) {
         if (point < 0xd800 || point > 0xdfff) points.push(point);
@@ -129,7 +129,8 @@ describePostgres('what both dialects write', () => {
           (dialect) =>
             sql`cast(json_agg(${dialect.fold(sql`"value"`)} order by "key") as text) from ${dialect.each(sql`${list}`, 'text')} as "each"`,
         );
-        // A mark that PostgreSQL's Unicode does not know is put in another order, and nothing else.
+        // A mark that the Unicode version of PostgreSQL does not know has another order; nothing
+        // else differs.
         expect(JSON.parse(String(folded[0]))).toEqual(some.map((each) => foldText(each)));
       }
     });
@@ -146,7 +147,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('writes a text as JSON that says the same', async () => {
+  it('writes a text as equal JSON', async () => {
     await always(fc.option(texts), async (value) => {
       const parsed = (json: Value): unknown => JSON.parse(String(json));
       const json = await answer((dialect) => dialect.jsonText(text(value)), both, parsed);
@@ -154,7 +155,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('writes numbers as JSON that says the same', async () => {
+  it('writes numbers as equal JSON', async () => {
     const finite = numbers.filter(Number.isFinite).map((value) => value + 0);
     await always(fc.option(finite), async (value) => {
       const parsed = (json: Value): unknown => JSON.parse(String(json));
@@ -168,7 +169,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('writes what is no finite number as null', async () => {
+  it('writes a number that is not finite as null', async () => {
     for (const value of [Infinity, -Infinity]) {
       expect(await answer((dialect) => dialect.jsonIfNumber(number(value)))).toBe('null');
       expect(await answer((dialect) => dialect.jsonReal(number(value)))).toBe('null');
@@ -192,7 +193,7 @@ describePostgres('what both dialects write', () => {
     expect(await answer(write(null))).toBe('null');
   });
 
-  it('joins pieces to one text, however many', async () => {
+  it('joins any number of pieces to one text', async () => {
     const parts = Array.from({ length: 1000 }, (_, index) => [`${index}:`, text(String(index))]);
     const whole = await answer((dialect) => dialect.concat(parts.flat()));
     expect(whole).toBe(parts.map((_, index) => `${index}:${index}`).join(''));
@@ -261,7 +262,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('finds a word behind many places where it is none', async () => {
+  it('finds a word after many places where it is only a part of one', async () => {
     for (const [given, expected] of [
       [`${'xab '.repeat(50)}ab`, 1],
       [`${'xab'.repeat(50)}ab`, 0],
@@ -315,7 +316,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('looks into documents', async () => {
+  it('reads properties of documents', async () => {
     const names = fc.array(fc.constantFrom('a', 'b', '0', 'length', '', '"', 'é', '$.a'), {
       minLength: 1,
       maxLength: 3,
@@ -336,7 +337,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('knows the length and the elements of an array', async () => {
+  it('reads the length and the elements of an array', async () => {
     const list = JSON.stringify({ a: [1, 'x', null, [2], { b: true }], b: { length: 'own' } });
     const length = (...names: readonly string[]): Promise<Value> =>
       answer((dialect) => {
@@ -364,7 +365,7 @@ describePostgres('what both dialects write', () => {
         sql`${dialect.jsonReal(sql`"total"`)} from (select ${dialect.total(sql`"value"`)} as "total" from ${dialect.each(sql`${list}`, 'number')} as "each") as "sums"`;
       const [here, there] = await Promise.all([both.sqlite.ask(write), both.postgres.ask(write)]);
       const [a, b] = [here, there].map(([json]) => JSON.parse(String(json)) as number | null);
-      // SQLite keeps what rounding loses on the way.
+      // SQLite compensates rounding errors.
       const tolerance = Math.max(...values.map(Math.abs), 0) * 1e-12;
       const isInfinite = a === null || b === null;
       expect(isInfinite ? a === b : Math.abs((a as number) - (b as number)) <= tolerance).toBe(

@@ -42,7 +42,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Opens and closes; answers what was added. */
+/** Opens and closes; returns the additions. */
 async function start(...statements: readonly string[]): Promise<readonly string[]> {
   const { executor, added = [] } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();
@@ -62,7 +62,7 @@ function read(text: string): unknown {
   return all;
 }
 
-/** Everything but the rows of the server itself. */
+/** Everything except the rows of the server itself. */
 function content(): unknown {
   return [
     read('select type, name, sql from sqlite_schema order by name'),
@@ -80,7 +80,7 @@ async function refusal(...statements: readonly string[]): Promise<string> {
   return error.message;
 }
 
-describe('what is missing is added, and rows stay as they are', () => {
+describe('A start adds what is missing, and does not change rows:', () => {
   beforeEach(async () => {
     await start(track());
     run(...rows);
@@ -113,7 +113,7 @@ describe('what is missing is added, and rows stay as they are', () => {
     }).toThrow('FOREIGN KEY');
   });
 
-  it('computed columns, in whatever order they need each other', async () => {
+  it('computed columns, in the order of their dependencies', async () => {
     const twice = '"twice" INTEGER GENERATED ALWAYS AS ("rating" * 2) VIRTUAL';
     const more = '"more" INTEGER GENERATED ALWAYS AS ("twice" + 1) VIRTUAL';
     expect(await start(track(more, twice, rating))).toHaveLength(3);
@@ -121,7 +121,7 @@ describe('what is missing is added, and rows stay as they are', () => {
     expect(read('select "more" from "Track"')).toEqual([[5], [null], [null]]);
   });
 
-  it('an index with its column of folded text, which is filled', async () => {
+  it('an index with its column of folded text, which it fills', async () => {
     expect(await start(track(folded), byTitle)).toEqual([
       'table "Track": column "__folded_title" is added',
       'table "Track": index "__Track.title" is added',
@@ -147,13 +147,13 @@ describe('what is missing is added, and rows stay as they are', () => {
     expect(await start(track('"label" TEXT NOT NULL'))).toEqual([]);
   });
 
-  it('once, by one of many that start at the same time', async () => {
+  it('once, by one of many servers that start at the same time', async () => {
     const all = [track(rating, folded), byTitle, review, byReview];
     const added = await Promise.all(Array.from({ length: 6 }, () => start(...all)));
     expect(added.filter((each) => each.length > 0)).toHaveLength(1);
   });
 
-  it('and the table of a dataclass that is there no more is told once', async () => {
+  it('and reports once the table of a dataclass that no longer exists', async () => {
     const kept = 'table "Track" is kept with 3 rows, and no dataclass of the model uses it';
     expect(await start(review.replace('REFERENCES "Track" ("ID")', ''))).toContain(kept);
     expect(read('select count(*) from "Track"')).toEqual([[3]]);
@@ -163,7 +163,7 @@ describe('what is missing is added, and rows stay as they are', () => {
   });
 });
 
-describe('what was added by hand is found', () => {
+describe('A start accepts parts that were added by hand:', () => {
   beforeEach(async () => {
     await start(track());
     run(...rows);
@@ -179,7 +179,7 @@ describe('what was added by hand is found', () => {
     expect(await start(track(rating))).toEqual([]);
   });
 
-  it('and gets the rules of the model when it has others', async () => {
+  it('and gives them the rules of the model if they have others', async () => {
     run('ALTER TABLE "Track" ADD COLUMN "rating" INTEGER CHECK ("rating" <= 6)');
     expect(await start(track(rating))).toEqual([
       'table "Track": the rule "rating" <= 6 is dropped',
@@ -190,7 +190,7 @@ describe('what was added by hand is found', () => {
   });
 });
 
-describe('a column beside a text that has not what the text has', () => {
+describe('A column of folded text that does not match its text', () => {
   const all = [track(folded), byTitle];
   const anew = [
     'CREATE TABLE "new" AS SELECT * FROM "Track"',
@@ -201,7 +201,7 @@ describe('a column beside a text that has not what the text has', () => {
     byTitle,
   ];
 
-  it('is filled where the table was made anew, with the same text', async () => {
+  it('is filled when the table was created again with the same text', async () => {
     await start(...all);
     run(...rows, ...anew);
     expect(await start(...all)).toEqual([
@@ -215,7 +215,7 @@ describe('a column beside a text that has not what the text has', () => {
     expect(await start(...all)).toEqual([]);
   });
 
-  it('is not looked at when nothing in the schema has changed', async () => {
+  it('is not checked when nothing in the schema has changed', async () => {
     await start(...all);
     run(...rows);
     expect(await start(...all)).toEqual([]);
@@ -226,7 +226,7 @@ describe('a column beside a text that has not what the text has', () => {
     ]);
   });
 
-  it('is refused where texts are equal that must not be', async () => {
+  it('is refused when unique texts are equal', async () => {
     await start(track(folded), uniqueTitle);
     run(...rows, `INSERT INTO "Track" ("title") VALUES ('ébène')`, 'VACUUM');
     expect(await refusal(track(folded), uniqueTitle)).toContain(
@@ -249,7 +249,7 @@ describe('a column beside a text that has not what the text has', () => {
   });
 });
 
-describe('what breaks rows, or loses something, is refused, and nothing is added', () => {
+describe('A start that would break rows or lose data is refused, and adds nothing:', () => {
   beforeEach(async () => {
     await start(track());
     run(...rows);
@@ -261,11 +261,11 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
     expect(message).toContain(
       'table "Track": "title" must be unique, and 2 rows have a value that another row has, too',
     );
-    expect(message).toMatch(/The server does itself[^]*table "Review" is added/);
+    expect(message).toMatch(/the server makes these changes itself[^]*table "Review" is added/);
     expect(read(/SELECT .*;/.exec(message)?.[0] ?? '')).toEqual([['a', 2]]);
   });
 
-  it('a unique index over texts that only the server finds to be equal', async () => {
+  it('a unique index over texts that are equal only after folding', async () => {
     run(`INSERT INTO "Track" ("title") VALUES ('ébène')`);
     expect(await refusal(track(folded), uniqueTitle)).toContain('2 rows have a value that another');
   });
@@ -276,13 +276,13 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
     );
   });
 
-  it('a rule that no row without a value fulfils', async () => {
+  it('a rule that rows without a value break', async () => {
     expect(await refusal(track('"label" TEXT CHECK ("label" IS NOT NULL)'))).toMatch(
       /table "Track" cannot be rebuilt: CHECK/,
     );
   });
 
-  it('a name that differs by its case', async () => {
+  it('a name that differs in case', async () => {
     expect(await refusal(track().replace('"title" TEXT', '"Title" TEXT'))).toMatch(
       /column "Title" cannot be added, since there is "title"\n.*renamedFrom: title/,
     );
@@ -291,7 +291,7 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
     );
   });
 
-  it('a new table that looks like the former one, until MIGRATE_KEEP tells that it is another', async () => {
+  it('a new table that looks like the former one, until MIGRATE_KEEP says that it is another one', async () => {
     const song = track().replace('"Track"', '"Song"');
     expect(await refusal(song)).toMatch(
       /table "Track" has 3 rows and no dataclass.*"Song".*is similar\n.*renamedFrom: Track\n.*MIGRATE_KEEP=Track/,
@@ -306,14 +306,14 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
     expect(await start(song)).toEqual([]);
   });
 
-  it('and the message ends with what to do', async () => {
+  it('with a message that ends with what to do', async () => {
     run('UPDATE "Track" SET "title" = NULL');
     const message = await refusal(track().replace('"title" TEXT', '"title" TEXT NOT NULL'));
     expect(message).toContain('Nothing was changed');
     expect(message).toMatch(/Copy the database before you change it.*start the server again\.$/);
   });
 
-  it('and not the options of a table, which stay', async () => {
+  it('except for the options of a table, which stay', async () => {
     const pair = (options: string): string =>
       `CREATE TABLE "Pair" ("ID" TEXT PRIMARY KEY NOT NULL, "a" TEXT${options}`;
     run(pair(' CHECK ("a" <> 1)) WITHOUT ROWID'), `INSERT INTO "Pair" VALUES ('x', 'y')`);
@@ -326,8 +326,8 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
   });
 });
 
-describe('a database that no server made', () => {
-  it('gets nothing, and the SQL that would add it', async () => {
+describe('A database that no server created', () => {
+  it('is not changed, and the start prints the SQL that would add the missing parts', async () => {
     run(track().replace('"title"', '"name"').replace('"title"', '"name"'));
     const error = (await start(track(), review).catch((reason: unknown) => reason)) as Error;
     expect(error.message).toContain('ALTER TABLE "Track" ADD COLUMN "title" TEXT CHECK');

@@ -27,10 +27,10 @@ import { serverOf, writeServer } from '../../support/server.js';
 
 const models = Number(process.env['PROPERTY_MODELS'] ?? 12);
 
-/** What the test does with a kind of database beside what all do alike. */
+/** The parts of the test that differ between database systems. */
 interface Kind extends TestDatabases {
   readonly schemaOf: (model: Model) => readonly string[];
-  /** Copies what both tables have, as nobody but a test may. */
+  /** Copies the common columns of both tables directly, which only a test may do. */
   readonly copyRows: (from: string, to: string) => Promise<void>;
   readonly differences: (url: string, statements: readonly string[], textFold: Fold) => unknown;
   /** SQL of the columns of a table that are not computed. */
@@ -124,7 +124,7 @@ describeDatabases('A database of a smaller model', (databases) => {
   const isSqlite = databases.driver === 'sqlite';
   const kind: Kind = { ...databases, ...(isSqlite ? sqlite : postgres) };
 
-  it('becomes that of the larger one and back, with its rows', async () => {
+  it('becomes that of a larger model and back, with its rows', async () => {
     const property = fc.asyncProperty(fc.noShrink(fc.integer()), (seed) => growOne(kind, seed));
     await fc.assert(property, { numRuns: isSqlite ? models : Math.ceil(models / 3) });
   }, 3_600_000);
@@ -174,9 +174,9 @@ class Growth {
     }
     expect(await this.#start(larger)).toEqual([]);
     const before = await this.#allRows();
-    // What the smaller model does not use is there when it is used again.
+    // Parts that the smaller model does not use exist when they are used again.
     for (const model of [smaller, larger]) {
-      // A model that was used before is no older one then.
+      // A model that was used before does not count as older then.
       await kind.run(grown, 'DELETE FROM "__schema"');
       await this.#start(model);
       expect(await this.#start(model)).toEqual([]);
@@ -199,7 +199,10 @@ class Growth {
     return differences(this.grown, schemaOf(this.larger), this.#textFold);
   }
 
-  /** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others have their default. */
+  /**
+   * Columns of the smaller model have the values of the larger one's rows; others have their
+   * default.
+   */
   async #compareRows(dataclass: Dataclass, former: Dataclass | undefined): Promise<void> {
     const wanted = await this.#rowsOf(this.whole, dataclass);
     const formerColumns = new Set(
@@ -248,7 +251,7 @@ async function filled(
 ): Promise<void> {
   const app = await serverOf(model, { databaseUrl });
   try {
-    // The rows are drawn without knowing all that a server finds equal: another model is drawn then.
+    // The random rows may contain values that a server treats as equal; then another model is used.
     const isFilled = await fill(app).then(
       () => true,
       () => false,
@@ -280,7 +283,7 @@ function needs({ attributes }: Dataclass, target: string): boolean {
   );
 }
 
-/** An attribute that rows which are there could not do without, nor get. */
+/** An attribute that existing rows need, but cannot get. */
 function isKept(attributes: readonly Attribute[], attribute: Attribute): boolean {
   if (attribute.kind === 'storage') return attribute.key || attribute.mandatory;
   if (attribute.kind !== 'relatedEntity') return false;
@@ -309,7 +312,7 @@ function reducedDataclass(
   const removed = new Set(
     attributes.filter((each) => relations.includes(each) || isGone(each)).map(({ name }) => name),
   );
-  // What an expression needs may be gone.
+  // The columns of an expression may be missing.
   const kept = attributes.filter(
     (each) => !removed.has(each.name) && (each.kind !== 'calculated' || removed.size === 0),
   );
@@ -332,7 +335,7 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** What the rows of the smaller model get in a column that is new, as the database keeps it. */
+/** The stored value of a new column in the rows of the smaller model. */
 function defaultOf({ attributes }: Dataclass, column: string): string | number | null {
   const attribute = attributes.find((each) => each.kind === 'storage' && each.column === column);
   if (attribute?.kind !== 'storage' || attribute.type === 'vector') return null;

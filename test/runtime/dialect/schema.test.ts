@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Opens and closes; answers the identity that the datastore gave itself. */
+/** Opens and closes; returns the identity of the datastore. */
 async function start(statements: readonly string[] = schema): Promise<string> {
   const { executor, uniqueId } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();
@@ -54,7 +54,7 @@ function run(...statements: readonly string[]): void {
   });
 }
 
-/** What stops the start; the file is as it was before. */
+/** The message of a refused start; the file is unchanged. */
 async function differences(statements: readonly string[] = schema): Promise<readonly string[]> {
   const before = content();
   const error: unknown = await start(statements).then(
@@ -82,7 +82,7 @@ function content(): unknown {
   return { objects, rows };
 }
 
-describe('an empty database', () => {
+describe('An empty database', () => {
   it('gets the schema, and keeps its identity at every later start', async () => {
     const id = await start();
     expect(id).toMatch(/^[0-9A-F]{32}$/);
@@ -92,7 +92,7 @@ describe('an empty database', () => {
     expect(content()).toEqual(before);
   });
 
-  it('gets a table of the server that an older version did not have', async () => {
+  it('gets a table of the server that an older version did not create', async () => {
     const identity = await start();
     run('DROP TABLE "__entityset"');
     expect(await start()).toBe(identity);
@@ -101,7 +101,7 @@ describe('an empty database', () => {
     });
   });
 
-  it('gets no such table when it does not match', async () => {
+  it('does not get such a table if its schema does not match', async () => {
     await start();
     run('DROP TABLE "__entityset"', 'ALTER TABLE "Owner" RENAME COLUMN "code" TO "CODE"');
     expect(await differences()).toHaveLength(3);
@@ -113,14 +113,14 @@ describe('an empty database', () => {
     await start();
   });
 
-  it('may be a file of no bytes', async () => {
+  it('may be an empty file', async () => {
     run('PRAGMA user_version = 0');
     await start();
     expect(readFileSync(file).length).toBeGreaterThan(0);
   });
 });
 
-describe('a database that matches still starts', () => {
+describe('A database that still matches starts', () => {
   it.each([
     ['analysed', 'INSERT INTO "Item" ("__TIMESTAMP", "name", "size") VALUES (1, 2, 3); ANALYZE'],
     ['vacuumed', 'VACUUM'],
@@ -144,7 +144,7 @@ describe('a database that matches still starts', () => {
   });
 });
 
-/** What a start did, in words; the next one does nothing. */
+/** The reported changes of a start; the next one makes none. */
 async function changes(statements: readonly string[] = schema): Promise<readonly string[]> {
   const { executor, added = [] } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();
@@ -154,7 +154,7 @@ async function changes(statements: readonly string[] = schema): Promise<readonly
   return added;
 }
 
-describe('a database that differs is brought to the model', () => {
+describe('A database that differs is changed to the model:', () => {
   it.each([
     [
       'a column with another name',
@@ -231,7 +231,7 @@ describe('a database that differs is brought to the model', () => {
   });
 });
 
-describe('a database that differs too much is refused with every difference, and left as it is', () => {
+describe('A database that differs too much is refused with every difference, and not changed:', () => {
   it.each([
     [
       'a type',
@@ -260,7 +260,7 @@ describe('a database that differs too much is refused with every difference, and
     await start();
   });
 
-  it('a database of somebody else', async () => {
+  it('a database of another program', async () => {
     run(
       'CREATE TABLE "Item" ("ID" INTEGER)',
       'CREATE TABLE notes (text)',
@@ -272,14 +272,14 @@ describe('a database that differs too much is refused with every difference, and
     expect(found.join('\n')).not.toContain('notes');
   });
 
-  it('a database of somebody else keeps every byte', async () => {
+  it('a database of another program keeps every byte', async () => {
     run('CREATE TABLE notes (text)');
     const before = readFileSync(file);
     await differences();
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it('a database whose tables match, but that no server made', async () => {
+  it('a database whose tables match, but that no server created', async () => {
     run(...schema);
     expect(await differences()).toEqual([
       'table "__datastore" is missing',
@@ -292,7 +292,7 @@ describe('a database that differs too much is refused with every difference, and
   });
 });
 
-describe('what cannot be opened is named', () => {
+describe('A database that cannot be opened is named in the message:', () => {
   it('a folder', async () => {
     await expect(openDatabase(`sqlite:${folder}`, schema, fold)).rejects.toThrow(folder);
   });
@@ -302,7 +302,7 @@ describe('what cannot be opened is named', () => {
     await expect(openDatabase(`sqlite:${missing}`, schema, fold)).rejects.toThrow(missing);
   });
 
-  it('a file that is no database', async () => {
+  it('a file that is not a database', async () => {
     edit((database) => database.exec('CREATE TABLE x (y)'));
     rmSync(file);
     const { writeFileSync } = await import('node:fs');

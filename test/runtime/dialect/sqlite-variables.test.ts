@@ -5,14 +5,14 @@ import { sqliteDialect } from '../../../runtime/dialect/sqlite/dialect.js';
 import { Slot } from '../../../runtime/dialect/statement.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 
-it('variables stand behind a plus, so that SQLite plans no statement anew for what they hold', () => {
+it('Variables have a unary plus, so that SQLite plans no statement again for their values', () => {
   const { sql: text } = sqliteDialect(fold).compile(
     sql`select * from "a" join "b" on "a"."b" = "b"."ID" where "a"."ID" = ${new Slot(0)}`,
   );
   expect(text).toBe('select * from "a" join "b" on "a"."b" = "b"."ID" where "a"."ID" = +?');
 });
 
-it('a plus changes nothing of a value, whatever its type', () => {
+it('A unary plus changes no value, whatever its type', () => {
   const database = new Database(':memory:');
   const values = [7n, -1.5, '7', ' 7', 'x', '', Buffer.from('7'), Buffer.alloc(0), null, 2n ** 62n];
   const plus = database.prepare('select typeof(+?), +?').raw().safeIntegers();
@@ -20,7 +20,7 @@ it('a plus changes nothing of a value, whatever its type', () => {
   expect(values.map((each) => plus.get(each, each))).toEqual(
     values.map((each) => bare.get(each, each)),
   );
-  // Nor what it is compared with: a column's affinity goes for it as before.
+  // Comparisons do not change either: the affinity of the column still applies.
   database.exec(`create table "t" ("n" integer, "s" text); insert into "t" values (7, '7')`);
   for (const given of [7, '7', '7.0', 7n, Buffer.from('7')]) {
     const found = ['+?', '?'].map((variable) =>

@@ -90,7 +90,7 @@ async function stop({ child, ended }: Running): Promise<Ended> {
   return ended;
 }
 
-describe('a start', () => {
+describe('A start', () => {
   it('prints one line with its address, and SIGTERM ends it with 0', async () => {
     const running = await start();
     expect(running.output()).toBe(`listening on ${running.url.href}\n`);
@@ -103,7 +103,7 @@ describe('a start', () => {
     expect(stdout).toBe(`listening on ${running.url.href}\n`);
   });
 
-  it('keeps its data in data.sqlite, across starts', async () => {
+  it('finds the data of the previous start in data.sqlite', async () => {
     const first = await start();
     expect(await create(first.url, 'kept')).toMatchObject({ __KEY: '1' });
     expect((await stop(first)).code).toBe(0);
@@ -117,7 +117,7 @@ describe('a start', () => {
     expect((await stop(second)).code).toBe(0);
   });
 
-  it('listens on another host', async () => {
+  it('listens on another host if HOST says so', async () => {
     const running = await start({ HOST: '::1', DATABASE_URL: 'sqlite::memory:' }).catch(() => null);
     // A machine without IPv6 cannot show it.
     if (running === null) return;
@@ -125,7 +125,7 @@ describe('a start', () => {
     expect((await stop(running)).code).toBe(0);
   });
 
-  it('finishes a request that runs when SIGTERM comes, and takes no other', async () => {
+  it('is ended by SIGTERM after the running request, without accepting another one', async () => {
     const running = await start();
     const body = '{"name":"late"}';
     const socket = connect(Number(running.url.port), '127.0.0.1');
@@ -142,7 +142,7 @@ describe('a start', () => {
         resolve();
       });
     });
-    // An answer to a later request says that the first one has arrived.
+    // An answer to a later request proves that the first one has arrived.
     await fetch(new URL('/health', running.url), { headers: { connection: 'close' } });
     running.child.kill('SIGTERM');
     await refused(Number(running.url.port));
@@ -178,11 +178,11 @@ async function expectFailure(
   const { code, stdout, stderr } = await launch({ PORT: '0', ...environment }).ended;
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(message);
-  // A message for whoever starts it, and no stack.
+  // A message for the operator, without a stack.
   expect(stderr).not.toMatch(/^\s+at /m);
 }
 
-describe('a start that fails says why on stderr and ends with 1', () => {
+describe('A start that fails prints the reason to stderr and ends with 1:', () => {
   it.each(['-1', '65536', 'http', '80.5', '0x50', '1e3'])('PORT=%s', async (PORT) => {
     await expectFailure({ PORT }, new RegExp(`^PORT is ${JSON.stringify(PORT)}`));
     expect(existsSync(join(folder, 'data.sqlite'))).toBe(false);
@@ -210,8 +210,8 @@ describe('a start that fails says why on stderr and ends with 1', () => {
     await expectFailure({}, /does not match the model[^]*Company[^]*Employee/);
   });
 
-  it('a model with vectors, and no package that compares them', async () => {
-    // Where no folder above has packages.
+  it('a model with vectors without the package that compares them', async () => {
+    // A place where no parent folder has packages.
     const elsewhere = mkdtempSync(join(tmpdir(), 'drs-start-'));
     try {
       cpSync(join(program, '../../..'), elsewhere, { recursive: true, dereference: true });
@@ -229,7 +229,7 @@ describe('a start that fails says why on stderr and ends with 1', () => {
     }
   });
 
-  it('a port that is taken', async () => {
+  it('a port that is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as AddressInfo;

@@ -7,7 +7,7 @@ function normals(list: string, options = ''): readonly string[] {
   );
 }
 
-describe('the columns of a table', () => {
+describe('The columns of a table', () => {
   it.each([
     ['on one line', '"a" TEXT, "b" INTEGER', ['"a"', '"b"']],
     ['with a comma in parentheses', '"a" TEXT CHECK ("a" IN (1, 2)), "b"', ['"a"', '"b"']],
@@ -46,23 +46,23 @@ describe('the columns of a table', () => {
     ['text for a name', `"a" CHECK ("a" <> 'b')`, '"a" CHECK ("a" <> "b")'],
     ['constraint for a column', '"CHECK" (1)', 'CHECK (1)'],
     ['spaces in a text', `"a" CHECK ("a" <> ' ')`, `"a" CHECK ("a" <> '  ')`],
-  ])('are others with another %s', (_, one, other) => {
+  ])('differ with another %s', (_, one, other) => {
     expect(normals(one)).not.toEqual(normals(other));
   });
 
-  it('end before the options of the table', () => {
+  it('do not include the options of the table', () => {
     expect(readTableDefinition('CREATE TABLE x (a) without  rowid, STRICT').options).toBe(
       'WITHOUT ROWID , STRICT',
     );
   });
 
-  it('may hold long texts', () => {
+  it('may contain long texts', () => {
     const text = "''".repeat(1_000_000);
     expect(normals(`"a" CHECK ("a" <> '${text}'), b`)).toHaveLength(2);
   });
 });
 
-describe('the columns that a text may name', () => {
+describe('The columns that a text may name', () => {
   it.each([
     [`LENGTH ( "name" ) <= 120`, ['name']],
     [`(length(name) <= 120)`, ['name']],

@@ -7,7 +7,7 @@ import {
 } from '../../../runtime/dialect/transaction-scope.js';
 import { Gate } from '../class/gate.js';
 
-/** A transaction that notes its statements, and may fail at some. */
+/** A transaction that records its statements, and may fail at some. */
 function noted(fails: (sql: string) => boolean = () => false): {
   readonly transaction: Transaction;
   readonly statements: string[];
@@ -34,7 +34,7 @@ async function run(scope: TransactionScope, sql: string): Promise<unknown> {
   return scope.transaction.run({ sql, bindings: [] }, []);
 }
 
-describe('a scope of a transaction', () => {
+describe('A transaction scope', () => {
   it('names savepoints by their depth, and runs parts one after the other', async () => {
     const { transaction, statements } = noted();
     const scope = new TransactionScope(transaction);
@@ -66,7 +66,7 @@ describe('a scope of a transaction', () => {
     ]);
   });
 
-  it('tells who asked what became of it: at once, or with the transaction', async () => {
+  it('reports its outcome to the caller: at once, or with the transaction', async () => {
     const { transaction } = noted();
     const scope = new TransactionScope(transaction);
     const told: string[] = [];
@@ -93,7 +93,7 @@ describe('a scope of a transaction', () => {
     expect(told.slice(2)).toEqual(['outer kept', 'part kept']);
   });
 
-  it('is over when the transaction is, for the parts too that still run', async () => {
+  it('ends with the transaction, also for parts that still run', async () => {
     const { transaction, statements } = noted();
     const scope = new TransactionScope(transaction);
     const gate = new Gate();
@@ -130,7 +130,7 @@ describe('a scope of a transaction', () => {
     expect(statements.at(-1)).toBe('rollback to savepoint "part 2"');
   });
 
-  it('waits for parts that nobody awaits, and those that these ask for', async () => {
+  it('waits for parts that nobody awaits, and for those that they start', async () => {
     const { transaction, statements } = noted();
     const scope = new TransactionScope(transaction);
     await runToEnd(scope, () => {

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WriterLine } from '../../../runtime/dialect/writer-line.js';
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function slow(): { readonly work: () => Promise<void>; readonly end: () => void } {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
@@ -11,12 +11,12 @@ function slow(): { readonly work: () => Promise<void>; readonly end: () => void 
 }
 
 function refused(reason: string): object {
-  const message = `${reason} Nothing of this one was done.`;
+  const message = `${reason} This one was not made.`;
   return { status: 503, headers: { 'retry-after': '1' }, errors: [{ errCode: 1836, message }] };
 }
 
-describe('the line of transactions', () => {
-  it('runs one after the other, in order, whatever becomes of them', async () => {
+describe('The queue of transactions', () => {
+  it('runs one after the other, in order, whether they fail or not', async () => {
     const line = new WriterLine();
     const events: string[] = [];
     const step = (name: string) => async (): Promise<string> => {
@@ -32,7 +32,7 @@ describe('the line of transactions', () => {
     expect(events.join()).toBe('a begins,a ends,b begins,b ends,c begins,c ends');
   });
 
-  it('refuses at once what finds too many before it, and takes more when there is room', async () => {
+  it('refuses a transaction at once when too many wait, and accepts more when there is room', async () => {
     const line = new WriterLine({ most: 3, longestMilliseconds: 60_000 });
     const { work, end } = slow();
     const first = line.run(work);
@@ -47,7 +47,7 @@ describe('the line of transactions', () => {
     expect(await line.run(() => Promise.resolve(5))).toBe(5);
   });
 
-  it('refuses what has waited too long, never runs it, and lets nobody overtake', async () => {
+  it('refuses a transaction that has waited too long, never runs it, and keeps the order', async () => {
     const line = new WriterLine({ most: 3, longestMilliseconds: 20 });
     const { work, end } = slow();
     const first = line.run(work);
@@ -64,7 +64,7 @@ describe('the line of transactions', () => {
     expect(ran).toBe(1);
   });
 
-  it('is idle when everything that was asked for has ended', async () => {
+  it('is idle when every requested transaction has ended', async () => {
     const line = new WriterLine();
     const { work, end } = slow();
     void line.run(work);
@@ -77,7 +77,7 @@ describe('the line of transactions', () => {
   });
 });
 
-it('runs each transaction in the async context of who asked for it', async () => {
+it('The queue runs each transaction in the async context of its caller', async () => {
   const line = new WriterLine();
   const asker = new AsyncLocalStorage<string>();
   const seen = ['a', 'b', 'c'].map((name) =>

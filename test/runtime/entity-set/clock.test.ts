@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../runtime/entity-set/clock.js';
 
-it('the clock of the system tells the time of day', () => {
+it('The system clock returns the time of day', () => {
   expect(Math.abs(systemClock().now() - Date.now())).toBeLessThan(60_000);
 });
 
-it('the clock of the system calls once, unless the call is cancelled, and keeps no process alive', async () => {
+it('The system clock calls back once, unless cancelled, and keeps no process alive', async () => {
   const clock = systemClock();
   const called: string[] = [];
   const timers = (): number =>

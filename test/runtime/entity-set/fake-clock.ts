@@ -34,7 +34,7 @@ export class FakeClock implements Clock {
     this.#now = end;
   }
 
-  /** Time goes by as in a process that was stopped: what was due is called late. */
+  /** Advances the time like in a suspended process: due callbacks run late. */
   freeze(milliseconds: number): void {
     this.#now += milliseconds;
   }

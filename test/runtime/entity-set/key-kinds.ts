@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Key, KeyType } from '../../../runtime/entity-set/key-list.js';
 import { anyCharacter } from '../../support/any-character.js';
 
-/** Keys of one type that lie in one way, and how a database writes a list of them. */
+/** Keys of one type and distribution, and how a database writes a list of them. */
 export interface KeyKind {
   readonly name: string;
   readonly type: KeyType;

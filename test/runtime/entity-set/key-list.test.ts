@@ -4,10 +4,10 @@ import { type Key, keysOf, type KeyType } from '../../../runtime/entity-set/key-
 import { parseKeys } from '../../../runtime/entity-set/keys-reader.js';
 import { keyKinds } from './key-kinds.js';
 
-describe.each(keyKinds)('a list of $name keys', ({ type, key, written }) => {
+describe.each(keyKinds)('A list of $name keys', ({ type, key, written }) => {
   const keyLists = fc.uniqueArray(key, { selector: (value) => value });
 
-  it('holds what the database wrote, in its order', () => {
+  it('contains the keys that the database returned, in their order', () => {
     fc.assert(
       fc.property(keyLists, (keys) => {
         const list = parseKeys(type, Buffer.from(written(keys)));
@@ -18,7 +18,7 @@ describe.each(keyKinds)('a list of $name keys', ({ type, key, written }) => {
     );
   });
 
-  it('is the same whether its keys were written or given', () => {
+  it('is the same whether its keys come as JSON or as values', () => {
     fc.assert(
       fc.property(keyLists, (keys) => {
         const given = keysOf(type, keys);
@@ -27,7 +27,7 @@ describe.each(keyKinds)('a list of $name keys', ({ type, key, written }) => {
     );
   });
 
-  it('gives any page as JSON', () => {
+  it('returns any page as JSON', () => {
     fc.assert(
       fc.property(keyLists, fc.nat(12), fc.nat(12), (keys, from, size) => {
         const page = keysOf(type, keys).page(from, from + size);
@@ -43,7 +43,7 @@ describe.each(keyKinds)('a list of $name keys', ({ type, key, written }) => {
     }
   });
 
-  it('takes a key that is given twice once', () => {
+  it('contains a repeated key once', () => {
     fc.assert(
       fc.property(fc.array(key, { maxLength: 6 }), (keys) => {
         expect([...keysOf(type, [...keys, ...keys])]).toEqual([...new Set(keys)]);
@@ -52,10 +52,10 @@ describe.each(keyKinds)('a list of $name keys', ({ type, key, written }) => {
   });
 });
 
-describe('the bytes of a list', () => {
+describe('The bytes of a list', () => {
   const bytes = (type: KeyType, keys: readonly Key[]): number => keysOf(type, keys).byteLength;
 
-  it('are four for an integer that is not negative and below 2^32, else eight', () => {
+  it('are four for a non-negative integer below 2^32, else eight', () => {
     expect(bytes('integer', [0, 1, 2 ** 32 - 1])).toBe(12);
     expect(bytes('integer', [0, 1, 2 ** 32])).toBe(24);
     expect(bytes('integer', [0, -1])).toBe(16);
@@ -72,7 +72,7 @@ describe('the bytes of a list', () => {
   });
 });
 
-describe('keys that are not as the model says', () => {
+describe('Keys that do not have the type of the model', () => {
   it.each<[KeyType, string]>([
     ['integer', '1,,2'],
     ['integer', '1,'],
@@ -117,8 +117,8 @@ describe('keys that are not as the model says', () => {
   });
 });
 
-describe('texts', () => {
-  it('are the same keys in whatever way their JSON is written', () => {
+describe('Texts', () => {
+  it('are the same keys however their JSON is written', () => {
     const standard = parseKeys('string', Buffer.from('["a/b","\\u0001é","\\"\\\\"]'));
     const other = parseKeys(
       'string',
@@ -134,7 +134,7 @@ describe('texts', () => {
   });
 });
 
-describe('numbers', () => {
+describe('Numbers', () => {
   it('are read exactly in any notation', () => {
     const texts = ['5.0', '1.0e+300', '-2.5e-07', '0.30000000000000004', '-0.0', '5e-324'];
     const more = ['1.2345678901234568e+17', '9007199254740993.0', '123456789.123456789', '0.1'];

@@ -16,7 +16,10 @@ const maxBytes = 8000;
 
 type Modelled = { -readonly [P in keyof EntitySet]: EntitySet[P] };
 
-/** A store as one would write it without a thought for speed: all sets in one list, the one accessed last at the end. */
+/**
+ * A simple store without regard to speed: all sets in one list, with the last accessed one at the
+ * end.
+ */
 class ModelStore {
   sets: Modelled[] = [];
 
@@ -86,7 +89,7 @@ const newSet = fc.record({
   keys: fc.constantFrom(...lists),
 });
 const claim = fc.record({ session, dataclass: fc.option(dataclass, { nil: undefined }) });
-/** Which of the IDs that were ever given. */
+/** The index of an ID among all that were ever returned. */
 const which = fc.nat(30);
 
 const steps = fc.oneof(
@@ -103,7 +106,7 @@ const steps = fc.oneof(
 );
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 
-it('the store answers every sequence of requests as a plain list of sets would', () => {
+it('The store answers every sequence of requests like a plain list of sets', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 60, size: 'max' }), (sequence) => {
       const clock = new FakeClock();
@@ -121,7 +124,7 @@ it('the store answers every sequence of requests as a plain list of sets would',
       }
       expect(plain(store.list())).toEqual(plain(model.alive()));
       expect(store.usedBytes()).toBe(bytesOf(model.alive()));
-      // When all have expired, nothing waits any more.
+      // When all have expired, no timer is left.
       clock.advance(20_000_000);
       expect([store.usedBytes(), clock.waiting]).toEqual([0, 0]);
     }),
@@ -184,7 +187,7 @@ function plain(sets: readonly EntitySet[]): readonly unknown[] {
   return sets.map(shown);
 }
 
-/** What of a set is promised. */
+/** The documented part of a set. */
 function shown(set: EntitySet | undefined): unknown {
   if (set === undefined) return undefined;
   const { id, dataclass, keys, owner, timeout, isSorted, refreshed, expires } = set;

@@ -27,8 +27,8 @@ function isAlive(set: EntitySet): boolean {
   return store.list().includes(set);
 }
 
-describe('a set', () => {
-  it('is given as it was stored, under an ID of 32 upper-case hexadecimal digits', () => {
+describe('A set', () => {
+  it('is returned as it was stored, under an ID of 32 upper-case hexadecimal digits', () => {
     const given = newSet({ isSorted: true });
     const set = store.create(given);
     expect(set.id).toMatch(/^[0-9A-F]{32}$/);
@@ -36,17 +36,17 @@ describe('a set', () => {
     expect(store.access(set.id, guest)?.keys).toBe(given.keys);
   });
 
-  it('has an ID of its own, though it be the same', () => {
+  it('has an ID of its own, even if it equals another set', () => {
     const given = newSet();
     expect(store.create(given).id).not.toBe(store.create(given).id);
   });
 
-  it('of a guest is open to all', () => {
+  it('of a guest is readable for all sessions', () => {
     const { id } = store.create(newSet());
     expect(store.access(id, { ...guest, session: 'S1' })?.id).toBe(id);
   });
 
-  it('of a session is open to that session alone', () => {
+  it('of a session is readable only for that session', () => {
     const { id } = store.create(newSet({ owner: 'S1' }));
     expect(store.access(id, { ...guest, session: 'S1' })?.id).toBe(id);
     for (const session of ['S2', undefined]) {
@@ -56,14 +56,14 @@ describe('a set', () => {
     expect(store.access(id, { ...guest, session: 'S1' })?.id).toBe(id);
   });
 
-  it('is of its dataclass; a request that names none finds it', () => {
+  it('belongs to its dataclass; a request without a dataclass finds it', () => {
     const { id } = store.create(newSet());
     expect(store.access(id, { ...guest, dataclass: 'Company' })).toBeUndefined();
     expect(store.release(id, { ...guest, dataclass: 'Company' })).toBe(false);
     expect(store.release(id, { ...guest, dataclass: undefined })).toBe(true);
   });
 
-  it('is gone when it is released, once', () => {
+  it('can be released once', () => {
     const { id } = store.create(newSet());
     expect(store.release(id, guest)).toBe(true);
     expect(store.release(id, guest)).toBe(false);
@@ -72,8 +72,8 @@ describe('a set', () => {
   });
 });
 
-describe('the lifetime of a set', () => {
-  it('ends at its very millisecond', () => {
+describe('The lifetime of a set', () => {
+  it('ends at exactly its millisecond', () => {
     const one = store.create(newSet());
     const other = store.create(newSet());
     clock.advance(59_999);
@@ -84,7 +84,7 @@ describe('the lifetime of a set', () => {
     expect(store.list()).toEqual([one]);
   });
 
-  it('starts anew with each access, with the time of the set', () => {
+  it('starts anew with each access, with the timeout of the set', () => {
     const { id } = store.create(newSet({ timeout: 10 }));
     for (let access = 0; access < 5; access += 1) {
       clock.advance(9_999);
@@ -95,7 +95,7 @@ describe('the lifetime of a set', () => {
     expect(store.access(id, guest)).toBeUndefined();
   });
 
-  it('does not start anew for those to whom the set is not open', () => {
+  it('does not start anew by a session that may not read the set', () => {
     const { id } = store.create(newSet({ owner: 'S1', timeout: 10 }));
     clock.advance(9_000);
     expect(store.access(id, { ...guest, session: 'S2' }, 1_000)).toBeUndefined();
@@ -126,7 +126,7 @@ describe('the lifetime of a set', () => {
     expect(store.usedBytes()).toBe(0);
   });
 
-  it('ends the memory that the set takes up, a second later at most, without any request', () => {
+  it('frees the memory of the set at most a second later, without any request', () => {
     store.create(newSet({ timeout: 10.001 }));
     store.create(newSet({ timeout: 7200 }));
     clock.advance(11_001);
@@ -135,7 +135,7 @@ describe('the lifetime of a set', () => {
     expect(store.usedBytes()).toBe(0);
   });
 
-  it('ends in a process that was stopped for longer', () => {
+  it('ends even if the process was suspended meanwhile', () => {
     const set = store.create(newSet());
     store.create(newSet({ timeout: 7200 }));
     clock.freeze(7_199_000);
@@ -146,7 +146,7 @@ describe('the lifetime of a set', () => {
   });
 });
 
-describe('the timer of the store', () => {
+describe('The timer of the store', () => {
   it('runs only while there are sets', () => {
     expect(clock.waiting).toBe(0);
     const { id } = store.create(newSet({ timeout: 5 }));
@@ -173,8 +173,8 @@ describe('the timer of the store', () => {
   });
 });
 
-describe('the bytes of a store', () => {
-  it('are bounded: a new set takes the place of what was not accessed for the longest time', () => {
+describe('The bytes of a store', () => {
+  it('are limited: a new set replaces the least recently used one', () => {
     store = new MemoryEntitySetStore(3 * (overhead + 12), clock);
     const first = store.create(newSet());
     const second = store.create(newSet());
@@ -187,7 +187,7 @@ describe('the bytes of a store', () => {
     expect(store.usedBytes()).toBe(3 * (overhead + 12));
   });
 
-  it('take the place of a guest’s set before that of a user’s', () => {
+  it('are taken from sets of guests before sets of users', () => {
     store = new MemoryEntitySetStore(3 * (overhead + 12), clock);
     const [first, second] = [
       store.create(newSet({ owner: 'S1' })),
@@ -200,12 +200,12 @@ describe('the bytes of a store', () => {
     }
     const third = store.create(newSet({ owner: 'S3' }));
     expect(store.list()).toEqual([first, second, third]);
-    // Where users have everything, the set goes that was not used for longest.
+    // If all sets belong to users, the least recently used one is evicted.
     const ofGuest = store.create(newSet());
     expect(store.list()).toEqual([second, third, ofGuest]);
   });
 
-  it('take the place of as many sets as are needed, and of no more', () => {
+  it('are taken from as few sets as possible', () => {
     const sets = Array.from({ length: 4 }, () => store.create(newSet()));
     const keys = keysOf(
       'integer',
@@ -215,7 +215,7 @@ describe('the bytes of a store', () => {
     expect(store.list()).toEqual([...sets.slice(2), large]);
   });
 
-  it('take the place of what has expired before that of what is alive', () => {
+  it('are taken from expired sets before live ones', () => {
     const long = store.create(newSet({ timeout: 100 }));
     const short = store.create(newSet({ timeout: 10.5 }));
     const others = [store.create(newSet()), store.create(newSet())];
@@ -225,7 +225,7 @@ describe('the bytes of a store', () => {
     expect(isAlive(short)).toBe(false);
   });
 
-  it('refuse a set that is larger than all of them, and leave the others alone', () => {
+  it('do not suffice for a set larger than the limit, which is refused and removes no other', () => {
     const set = store.create(newSet());
     const keys = keysOf(
       'integer',
@@ -237,7 +237,7 @@ describe('the bytes of a store', () => {
     expect(store.list()).toEqual([set]);
   });
 
-  it('count keys that sets share once, as long as one of the sets is there', () => {
+  it('include shared keys once, as long as one of the sets exists', () => {
     const keys = keysOf('integer', [1, 2, 3, 4]);
     const first = store.create(newSet({ keys }));
     const second = store.create(newSet({ keys }));
@@ -248,7 +248,7 @@ describe('the bytes of a store', () => {
     expect(store.usedBytes()).toBe(0);
   });
 
-  it('count keys anew when the sets that shared them had to go', () => {
+  it('include shared keys again after the sets that shared them were removed', () => {
     const keys = keysOf(
       'integer',
       Array.from({ length: overhead }, (_, at) => at),
@@ -265,7 +265,7 @@ describe('the bytes of a store', () => {
   });
 });
 
-describe('a set that is created again', () => {
+describe('A set that is created again', () => {
   const id = '0123456789ABCDEF'.repeat(2);
 
   it('has the ID that it had', () => {
@@ -273,7 +273,7 @@ describe('a set that is created again', () => {
     expect(store.access(id, guest)?.id).toBe(id);
   });
 
-  it('takes the place of one that expired', () => {
+  it('replaces an expired one', () => {
     store.recreate(id, newSet({ timeout: 1, owner: 'S1', dataclass: 'Company' }));
     clock.advance(1_000);
     const set = store.recreate(id, newSet());
@@ -281,14 +281,14 @@ describe('a set that is created again', () => {
     expect([store.usedBytes(), store.countOf('S1')]).toEqual([overhead + 12, 0]);
   });
 
-  it('is the stored one when two requests missed it at once, and that is accessed', () => {
+  it('is the stored one when two requests create it at the same time', () => {
     const first = store.recreate(id, newSet({ owner: 'S1', timeout: 10 }));
     clock.advance(9_999);
     expect(store.recreate(id, newSet({ owner: 'S1' }))).toBe(first);
     expect(first?.expires).toBe(clock.now() + 10_000);
   });
 
-  it('never takes the place of a set that is another session’s or another dataclass’s', () => {
+  it('never replaces a set of another session or another dataclass', () => {
     const held = store.recreate(id, newSet({ owner: 'S1' }));
     expect(store.recreate(id, newSet({ owner: 'S2' }))).toBeUndefined();
     expect(store.recreate(id, newSet())).toBeUndefined();
@@ -297,7 +297,7 @@ describe('a set that is created again', () => {
   });
 });
 
-it('the sets of a session are counted', () => {
+it('The sets of a session are counted', () => {
   const first = store.create(newSet({ owner: 'S1' }));
   store.create(newSet({ owner: 'S1', timeout: 10 }));
   store.create(newSet({ owner: 'S2' }));

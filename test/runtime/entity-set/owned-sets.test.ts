@@ -67,8 +67,8 @@ async function read(client: Client, url: string): Promise<readonly string[] | nu
 const kept = `$filter="code = 'a'"&$savedfilter=true`;
 const others = `$savedfilter="code != 'a'"`;
 
-describe('the ID of a kept definition', () => {
-  it('is not taken by others with an expression, while its set lives, has ended, or after a restart', async () => {
+describe('The ID of a stored definition', () => {
+  it('cannot be taken by others with an expression, neither during the life of its set nor later, nor after a restart', async () => {
     const uri = await made(ada, kept);
     const takeOvers = async (): Promise<void> => {
       const bob = await loggedInAs('bob');
@@ -89,7 +89,7 @@ describe('the ID of a kept definition', () => {
     expect(await read(ada, uri)).toEqual(['a']);
   });
 
-  it('is not taken by a user where a guest has it', async () => {
+  it('cannot be taken by a user while a guest has it', async () => {
     const uri = await made(guest, kept);
     await guest.get(`${uri}?$method=release`);
     expect(await read(ada, `${uri}?${others}`)).toBe(404);
@@ -97,8 +97,8 @@ describe('the ID of a kept definition', () => {
   });
 });
 
-describe('the ID of an ended set without a definition', () => {
-  it('stands in each session, and for guests, for what that session sends again', async () => {
+describe('The ID of an expired set without a definition', () => {
+  it('means in each session, and for guests, the definition that this session sends again', async () => {
     const uri = await made(ada, `$filter="code = 'a'"`);
     await ada.get(`${uri}?$method=release`);
     expect(await read(guest, `${uri}?${others}`)).toEqual(['b', 'c']);
@@ -117,7 +117,7 @@ describe('the ID of an ended set without a definition', () => {
   });
 });
 
-describe('kept definitions', () => {
+describe('Stored definitions', () => {
   /** Writes definitions into the database of a server that has stopped. */
   function fill(owner: string | null, count: number): void {
     const database = new Database(file);
@@ -140,7 +140,7 @@ describe('kept definitions', () => {
     }
   }
 
-  it('of users stay, however many guests make', async () => {
+  it('of users stay, however many guests create', async () => {
     const uri = await made(ada, kept);
     await app.close();
     fill(null, 10_000);
@@ -151,7 +151,7 @@ describe('kept definitions', () => {
     expect(countOf(null)).toBeLessThanOrEqual(10_100);
   });
 
-  it('of one user stay, however many another user makes', async () => {
+  it('of one user stay, however many another user creates', async () => {
     const uri = await made(ada, kept);
     await app.close();
     fill('user:bob', 10_000);

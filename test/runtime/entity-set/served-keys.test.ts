@@ -10,7 +10,9 @@ dataclasses:
       grams: { type: number, key: true }
 `;
 
-/** Whole numbers beyond 2^53 have shorter digits in JavaScript than their own, which are those of other numbers. */
+/**
+ * JavaScript prints whole numbers beyond 2^53 with fewer digits, which are those of other numbers.
+ */
 const keys = [
   -1.5,
   0,
@@ -52,7 +54,7 @@ async function get(url: string): Promise<Collection> {
   return (await app.inject(url)).json();
 }
 
-it('every number is a key that a set finds again', async () => {
+it('Every number is a key that an entity set finds again', async () => {
   const created = await get('/rest/Weight?$method=entityset');
   const uri = String(created.__ENTITYSET);
   const sorted = [...keys].sort((one, other) => one - other);

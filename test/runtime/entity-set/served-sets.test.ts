@@ -74,7 +74,7 @@ function keysOf({ __ENTITIES: entities }: Collection): readonly (string | undefi
   return entities.map((each) => each.__KEY);
 }
 
-/** Makes a set and answers its address. */
+/** Creates a set and returns its address. */
 async function made(query: string): Promise<string> {
   const { __ENTITYSET: uri } = await get(`/rest/Tree?$method=entityset&${query}`);
   return String(uri);
@@ -89,8 +89,8 @@ async function post(url: string, payload?: unknown): Promise<unknown> {
   return response.json();
 }
 
-describe('creation', () => {
-  it('names the set first, and answers the page that was asked for; the set is whole', async () => {
+describe('The creation of an entity set', () => {
+  it('answers the URI first, then the requested page; the set is complete', async () => {
     const response = await app.inject(
       '/rest/Tree?$method=entityset&$skip=1&$top=2&$attributes=species',
     );
@@ -102,11 +102,11 @@ describe('creation', () => {
     expect(keysOf(await get(String(created.__ENTITYSET)))).toEqual(['1', '2', '3', '4']);
   });
 
-  it('makes a new set each time', async () => {
+  it('creates a new set each time', async () => {
     expect(await made('')).not.toBe(await made(''));
   });
 
-  it('is in key order without one, also where an index serves the filter', async () => {
+  it('uses the order of keys without $orderby, even if an index serves the filter', async () => {
     const uri = await made("$filter=species>'a'");
     expect(keysOf(await get(uri))).toEqual(['1', '2', '3', '4']);
   });
@@ -117,7 +117,7 @@ describe('creation', () => {
     expect(keysOf(await get(`${uri}?$skip=1&$top=1`))).toEqual(['4']);
   });
 
-  it('takes the entities of a relation, with their own order, and text keys in another case', async () => {
+  it('accepts the entities of a relation, with an order, and text keys in another case', async () => {
     for (const key of ['Ä', 'ä']) {
       const created = await get(
         `/rest/Plot(${encodeURIComponent(key)})/trees?$expand=trees&$method=subentityset&$subOrderby=species DESC`,
@@ -133,19 +133,19 @@ describe('creation', () => {
     expect(await codesOf('/rest/Tree(1)?$method=entityset')).toEqual([400, 1813]);
   });
 
-  it('takes text keys as they are stored', async () => {
+  it('stores text keys as the entities have them', async () => {
     const { __ENTITYSET: uri } = await get('/rest/Plot?$method=entityset&$orderby=code desc');
     expect(keysOf(await get(String(uri)))).toEqual(['Ä', 'b']);
   });
 
-  it('is also a POST', async () => {
+  it('works with POST, too', async () => {
     expect(await post('/rest/Tree?$method=entityset')).toMatchObject({ __COUNT: 4 });
     expect(await post('/rest/Plot(b)/trees?$method=subentityset')).toMatchObject({ __COUNT: 1 });
     const uri = await made('');
     expect(await post(`${uri}?$method=entityset&$filter=height<4`)).toMatchObject({ __COUNT: 1 });
   });
 
-  it('refuses what is wrong before there is a set', async () => {
+  it('is refused for a wrong parameter before a set exists', async () => {
     expect(await codesOf('/rest/Tree?$method=entityset&$filter=none=1')).toEqual([400, 1500, 1162]);
     const wanted = '$method=entityset&$savedfilter=true';
     expect(await codesOf(`/rest/Tree?${wanted}&$attributes=none`)).toEqual([400, 1500, 1804]);
@@ -163,7 +163,7 @@ describe('creation', () => {
   });
 });
 
-describe('reading', () => {
+describe('A read of an entity set', () => {
   it('filters and orders the answer, not the set', async () => {
     const uri = await made('$orderby=height');
     expect(keysOf(await get(uri))).toEqual(['2', '3', '4', '1']);
@@ -173,7 +173,7 @@ describe('reading', () => {
     expect(keysOf(await get(uri))).toEqual(['2', '3', '4', '1']);
   });
 
-  it('takes attribute lists and expands', async () => {
+  it('supports attribute lists and expansion', async () => {
     const uri = await made('$filter=ID=1');
     const id = uri.slice(uri.lastIndexOf('/'));
     expect((await get(`/rest/Tree/species/$entityset${id}`)).__ENTITIES).toEqual([
@@ -185,7 +185,7 @@ describe('reading', () => {
     expect(await codesOf(`/rest/Tree/none/$entityset${id}`)).toEqual([404, 1500, 1804]);
   });
 
-  it('shows deleted members as undefined, counts them, and cleans them away', async () => {
+  it('shows deleted members as undefined, counts them, and removes them with $clean', async () => {
     const uri = await made('$orderby=height');
     expect(await post('/rest/Tree(3)?$method=delete')).toEqual({ ok: true });
     const read = await get(`${uri}?$expand=plot&$attributes=species`);
@@ -200,7 +200,7 @@ describe('reading', () => {
     expect(await get(uri)).toMatchObject({ __COUNT: 4 });
   });
 
-  it('answers aggregates, lists of values, bare lists and reports of its members', async () => {
+  it('returns aggregates, lists of values, bare lists and reports of its members', async () => {
     const uri = await made('$filter=ID<4&$orderby=height');
     const id = uri.slice(uri.lastIndexOf('/'));
     const body = async (url: string): Promise<unknown> => (await app.inject(url)).json();
@@ -229,21 +229,21 @@ describe('reading', () => {
     expect(await codesOf(`${uri}?$compute=sum`)).toEqual([400, 1816]);
   });
 
-  it('makes a set of a part of a set', async () => {
+  it('can create a set from a part of a set', async () => {
     const uri = await made('$orderby=height');
     const part = await get(`${uri}?$filter=height>3&$method=entityset`);
     expect(keysOf(await get(String(part.__ENTITYSET)))).toEqual(['3', '4', '1']);
     expect(await codesOf(`${uri}?$method=entityset&$savedfilter=true`)).toEqual([400, 1806]);
   });
 
-  it('passes over the method that an old client sends with each page', async () => {
+  it('ignores the method that old clients send with each page', async () => {
     const uri = await made('');
     const read = await get(`${uri}?$method=subentityset&$subOrderby=ID desc&$top=1`);
     expect(read.__ENTITYSET).toBeUndefined();
     expect(keysOf(read)).toEqual(['1']);
   });
 
-  it('does not know sets of other dataclasses, or none at all', async () => {
+  it('answers 404 for sets of other dataclasses and for unknown ones', async () => {
     const uri = await made('');
     const id = uri.slice(uri.lastIndexOf('/') + 1);
     const unknown = '0'.repeat(32);
@@ -268,7 +268,7 @@ describe('reading', () => {
     });
   });
 
-  it('refuses what means nothing without a set', async () => {
+  it('refuses parameters that need a set if there is none', async () => {
     for (const parameter of [
       '$clean=true',
       '$logicOperator=AND',
@@ -280,7 +280,7 @@ describe('reading', () => {
   });
 });
 
-describe('combination', () => {
+describe('A combination of entity sets', () => {
   it('AND and EXCEPT keep the order of the first, OR appends the rest of the second', async () => {
     const first = await made('$filter=height>4&$orderby=height desc');
     const second = await made('$filter=species=oak OR species=elm&$orderby=ID desc');
@@ -304,7 +304,7 @@ describe('combination', () => {
     ).toBe('false');
   });
 
-  it('INTERSECT speaks of what the filter leaves of both', async () => {
+  it('INTERSECT reports the common members that match the filter', async () => {
     const first = await made('$filter=height>4');
     const other = (await made('$filter=ID<4')).slice(-32);
     const intersect = async (parameters: string): Promise<unknown> =>
@@ -326,7 +326,7 @@ describe('combination', () => {
     '$asArray=true',
     '$format=looker',
     '$queryplan=true',
-  ])('INTERSECT does not pass over %s', async (parameter) => {
+  ])('INTERSECT does not ignore %s', async (parameter) => {
     const uri = await made('');
     const url = `${uri}?$logicOperator=INTERSECT&$otherCollection=${uri.slice(-32)}&${parameter}`;
     const response = await app.inject(url);
@@ -334,7 +334,7 @@ describe('combination', () => {
     expect(response.body).toContain('"errCode":1806');
   });
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const uri = await made('');
     const { __ENTITYSET: plots } = await get('/rest/Plot?$method=entityset');
     const plotId = String(plots).slice(-32);
@@ -352,8 +352,8 @@ describe('combination', () => {
   });
 });
 
-describe('release and re-creation', () => {
-  it('releases in both forms', async () => {
+describe('Release and re-creation of entity sets', () => {
+  it('work with both forms of the release', async () => {
     const [one, two, three] = [await made(''), await made(''), await made('')];
     expect((await app.inject(`${one}?$method=release`)).body).toBe('{"ok":true}');
     expect(await codesOf(one)).toEqual([404, 1802]);
@@ -371,7 +371,7 @@ describe('release and re-creation', () => {
     });
   });
 
-  it('makes a set with a kept definition again, after its release and after a restart', async () => {
+  it('recreate a set from its stored definition, after its release and after a restart', async () => {
     const uri = await made(
       '$filter=height>:1&$params=[4]&$orderby=height desc&$savedfilter=true&$savedorderby=true',
     );
@@ -390,14 +390,14 @@ describe('release and re-creation', () => {
     expect(await codesOf(uri.replace('Tree', 'Plot'))).toEqual([404, 1802]);
   });
 
-  it('deletes no more than the set of a kept order had', async () => {
+  it('delete no more entities than the set of a stored definition had', async () => {
     const uri = await made('$filter=height>4&$orderby=height&$savedorderby=true');
     await get(`${uri}?$method=release`);
     expect(await post(`${uri}?$method=delete`)).toEqual({ ok: true });
     expect(keysOf(await get('/rest/Tree'))).toEqual(['2']);
   });
 
-  it('makes a set of a relation again', async () => {
+  it('recreate a set of a relation', async () => {
     const { __ENTITYSET: uri } = await get(
       '/rest/Plot(b)/trees?$method=subentityset&$filter=height>1&$savedfilter=true',
     );
@@ -406,7 +406,7 @@ describe('release and re-creation', () => {
     expect(keysOf(await get(String(uri)))).toEqual(['3', '5']);
   });
 
-  it('makes a set again of what the client sends, under the ID that it names', async () => {
+  it('recreate a set from the definition that the client sends, under its ID', async () => {
     const uri = `/rest/Tree/$entityset/${'AB'.repeat(16)}`;
     const again = `${uri}?$savedfilter=height>4&$savedorderby=height desc`;
     expect(await codesOf(uri)).toEqual([404, 1802]);
@@ -424,7 +424,7 @@ describe('release and re-creation', () => {
     expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
   });
 
-  it('forgets a set that takes too much room, and refuses one that can never have it', async () => {
+  it('evict sets when the memory is full, and refuse one that can never fit', async () => {
     await app.close();
     await start({ ENTITY_SET_MEMORY: '1200' });
     const first = await made('');
@@ -441,7 +441,7 @@ describe('release and re-creation', () => {
     expect(await codesOf(kept)).toEqual([507, 1839]);
   });
 
-  it('refuses a definition that is too long to be kept, and makes no set', async () => {
+  it('refuse a definition that is too long to be stored, and create no set', async () => {
     const long = 'x'.repeat(9000);
     expect(
       await codesOf(`/rest/Tree?$method=entityset&$savedfilter=true&$filter=species=${long}`),
@@ -453,7 +453,7 @@ describe('release and re-creation', () => {
   });
 });
 
-describe('lifetime', () => {
+describe('The lifetime of a served set', () => {
   async function aMinuteLater(look: () => Promise<void>): Promise<void> {
     const real = performance.now.bind(performance);
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + 61_000);
@@ -464,7 +464,7 @@ describe('lifetime', () => {
     }
   }
 
-  it('is that of the set that is made, not of the one that it is made of', async () => {
+  it('is that of the new set, not of the set that it is made from', async () => {
     const uri = await made('$timeout=60');
     const part = await get(`${uri}?$method=entityset&$filter=ID>1&$timeout=7200`);
     await aMinuteLater(async () => {
@@ -473,7 +473,7 @@ describe('lifetime', () => {
     });
   });
 
-  it('is what a later read says', async () => {
+  it('can be changed by a later read', async () => {
     const uri = await made('$timeout=60');
     await get(`${uri}?$timeout=7200`);
     await aMinuteLater(async () => {

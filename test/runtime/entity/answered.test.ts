@@ -39,8 +39,8 @@ async function read(path: string): Promise<Entity> {
   return (await app.inject(`/rest/${path}`)).json();
 }
 
-describe('the answer to $method=update', () => {
-  it('expands what $expand names, as a read does: of one entity, a list, and an atomic list', async () => {
+describe('The answer to $method=update', () => {
+  it('expands what $expand names, like a read: for one entity, a list, and an atomic list', async () => {
     const one = await post('Employee?$method=update&$expand=employer', {
       lastName: 'a',
       employer: 1,
@@ -65,7 +65,7 @@ describe('the answer to $method=update', () => {
     expect(refreshed.json).toMatchObject({ lastName: 'd', employer: { name: 'two' } });
   });
 
-  it('expands it in what is stored of an entity that is refused', async () => {
+  it('expands it in the stored state of a refused entity', async () => {
     const { json: made } = await post('Employee?$method=update', { lastName: 'e', employer: 1 });
     const body = { __KEY: made['__KEY'], __STAMP: 7, employer: 2 };
     const { status, json } = await post('Employee?$method=update&$expand=employer', body);

@@ -17,7 +17,7 @@ dataclasses:
       infinite: { computed: number, expression: "iif(text = 'x', 9e999, 1)" }
 `;
 
-describe('computed attributes with an expression', () => {
+describe('Computed attributes with an expression', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
     app = await serverOf(model);
@@ -38,12 +38,12 @@ describe('computed attributes with an expression', () => {
     ['{"a":"b"}', { number: null, json: { a: 'b' }, a: 'b' }],
     ['"', { number: null, json: null }],
     [null, { number: null, json: null, day: null }],
-  ])('are JSON whatever the expression yields: %j', async (text, wanted) => {
+  ])('are valid JSON whatever the expression returns: %j', async (text, wanted) => {
     const [note] = await create(app, 'Note', [{ text }]);
     expect(note).toMatchObject(wanted);
   });
 
-  it.each(['now', '{'])('refuse values that the expression fails for: %j', async (text) => {
+  it.each(['now', '{'])('refuse values for which the expression fails: %j', async (text) => {
     const response = await post({ text });
     expect(response.statusCode).toBe(422);
     const { __STATUS, __ERROR } = response.json<{
@@ -67,8 +67,8 @@ describe('computed attributes with an expression', () => {
   }
 });
 
-describe('a constraint over an odd column', () => {
-  it('is told by the name of its attribute', async () => {
+describe('A constraint over a column with an unusual name', () => {
+  it('is reported with the name of its attribute', async () => {
     const app = await serverOf(`
 drs: 1
 name: odd

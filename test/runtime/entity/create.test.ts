@@ -59,8 +59,8 @@ async function post(dataclass: string, body: unknown): Promise<{ status: number;
   return { status: response.statusCode, json: response.json() };
 }
 
-describe('a sequence that is no key', () => {
-  it('goes on behind the numbers that clients give', async () => {
+describe('A sequence that is not the key', () => {
+  it('continues after the numbers that clients set', async () => {
     const made = await create(app, 'Ticket', [
       { number: 2 },
       {},
@@ -74,7 +74,7 @@ describe('a sequence that is no key', () => {
     expect(made.map((each) => each['number'])).toEqual([2, 3, 4, 1, -7, 5, 40, 41]);
   });
 
-  it('is not moved by an entity that is refused', async () => {
+  it('is not advanced by a refused entity', async () => {
     const last = (await create(app, 'Ticket', [{}]))[0]?.['number'];
     const { json } = await post('Ticket', [{ ID: 1, number: 1000 }, {}]);
     expect(json.__ENTITIES?.[0]).toHaveProperty('__ERROR');
@@ -98,12 +98,12 @@ describe('a sequence that is no key', () => {
   });
 });
 
-describe('an entity that is related to itself', () => {
+describe('An entity that is related to itself', () => {
   it.each([
     ['Self1', 'Self1'],
     ['Self2', 'self2'],
     ['\u00e9tude', 'E\u0301TUDE'],
-  ])('%s by the key %s', async (code, referrer) => {
+  ])('can be created: %s by the key %s', async (code, referrer) => {
     const [made] = await create(app, 'Node', [{ code, referrer }]);
     expect(made).toMatchObject({ code, referrer: { __deferred: { __KEY: code } } });
     const found = await app.inject(`/rest/Node(${encodeURIComponent(code)})/referrer`);
@@ -113,7 +113,7 @@ describe('an entity that is related to itself', () => {
   it.each([
     ['Node', { code: 'a', referrer: 'A', ticket: 999 }],
     ['Counted', { ID: 5, parent: 5, ticket: 999 }],
-  ])('%s is not told to be missing beside an entity that is', async (dataclass, body) => {
+  ])('is not reported as missing together with one that is: %s', async (dataclass, body) => {
     const { status, json } = await post(dataclass, body);
     expect(status).toBe(422);
     const messages = json.__ERROR?.filter((each) => each.errCode === 1542);
@@ -123,7 +123,7 @@ describe('an entity that is related to itself', () => {
   });
 });
 
-describe('what is read-only', () => {
+describe('A read-only attribute', () => {
   const uuid = '0123456789ABCDEF0123456789ABCDEF';
 
   it.each([
@@ -132,19 +132,19 @@ describe('what is read-only', () => {
     ['ticketID', 1],
     ['ticket', 1],
     ['ticket', { __KEY: 1 }],
-  ])('cannot be given as %s: %j', async (name, value) => {
+  ])('cannot be set, given as %s: %j', async (name, value) => {
     const { status, json } = await post('Fixed', { name: 'x', [name]: value });
     expect(status).toBe(422);
     expect(json.__ERROR?.[0]).toMatchObject({ errCode: 1569, message: `${name} is read-only.` });
   });
 
-  it('is null or left out', async () => {
+  it('can be null or left out', async () => {
     await create(app, 'Fixed', [{ ID: null, __KEY: null, ticketID: null, ticket: null }, {}]);
   });
 });
 
-describe('a key that the database draws', () => {
-  it('is told to be needed when there is no further one, beside whatever else is wrong', async () => {
+describe('A key that the database generates', () => {
+  it('is reported as required when the sequence is exhausted, with all other errors', async () => {
     await create(app, 'Last', [{ __KEY: Number.MAX_SAFE_INTEGER, name: 'last' }]);
     const none = await post('Last', { name: 'next' });
     expect(none.status).toBe(422);
@@ -157,15 +157,15 @@ describe('a key that the database draws', () => {
   });
 });
 
-describe('values that a database could keep in another way', () => {
-  it('counts the characters of a text behind U+0000', async () => {
+describe('Values that a database could store differently', () => {
+  it('include texts with U+0000, whose following characters count', async () => {
     const stored = await post('Last', { __KEY: 20, name: 'a\0bcd' });
     expect(stored).toMatchObject({ status: 200, json: { name: 'a\0bcd' } });
     const long = await post('Last', { __KEY: 21, name: 'a\0bcdefg' });
     expect(long.status).toBe(422);
   });
 
-  it('refuses whole numbers that would be rounded, and keeps what is exact', async () => {
+  it('are refused if they are integers that would be rounded, and stored if they are exact', async () => {
     const url = '/rest/Last?$method=update';
     let key = 30;
     const send = async (extra: string): Promise<number> =>
@@ -178,7 +178,7 @@ describe('values that a database could keep in another way', () => {
     expect(await send('{"a":"12345678901234567890 \\" 12345678901234567890"}')).toBe(200);
   });
 
-  it('tells how a relation is written', async () => {
+  it('are reported with the form of a relation', async () => {
     const { status, json } = await post('Last', { ticket: { name: 'x' } });
     expect(status).toBe(422);
     expect(json.__ERROR?.[0]?.message).toBe('ticket must be a key, {"__KEY": key} or null.');

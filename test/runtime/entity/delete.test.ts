@@ -61,7 +61,7 @@ function value(text: string): unknown {
 
 const stamp = `select "value" from "__datastore" where "name" = 'globalStamp'`;
 
-/** All that the database holds. */
+/** The whole content of the database. */
 function dump(): unknown {
   const tables = rows("select name from sqlite_schema where type = 'table'") as { name: string }[];
   return tables.map(({ name }) => [name, rows(`select * from "${name}"`)]);
@@ -78,8 +78,8 @@ const staff = `
       boss: { to: Person, onDelete: cascade }
 `;
 
-describe('a deletion of many', () => {
-  it('takes a number of statements that does not grow with the entities', async () => {
+describe('A deletion of many entities', () => {
+  it('runs a number of statements that does not grow with the entities', async () => {
     const server = await serve(staff);
     await create(server, 'Company', [{ n: 0 }]);
     expect(await remove('Company?$filter=n=0')).toEqual(done);
@@ -98,7 +98,7 @@ describe('a deletion of many', () => {
     ]);
   });
 
-  it('lets reads be answered meanwhile, which see nothing of it', async () => {
+  it('lets reads be answered meanwhile, which do not see it', async () => {
     const server = await serve(staff);
     await create(server, 'Company', [{ n: 1 }, { n: 2 }]);
     const counting =
@@ -112,7 +112,8 @@ describe('a deletion of many', () => {
     });
     const statuses = new Set<number>();
     while (running.deletion) {
-      // Found by its key: a read that is never moved to another process, where it would wait for that to start.
+      // Found by its key: such a read is never offloaded, so it does not wait for the start of a
+      // process.
       const { statusCode } = await server.inject('/rest/Company(1)');
       statuses.add(statusCode);
       await new Promise(setImmediate);
@@ -125,7 +126,7 @@ describe('a deletion of many', () => {
     expect([...statuses].filter((status) => status !== 404)).toEqual([200]);
   });
 
-  it('changes nothing when one of them is held back', async () => {
+  it('changes nothing when one of them is refused', async () => {
     const server = await serve(staff);
     await create(
       server,
@@ -145,7 +146,7 @@ describe('a deletion of many', () => {
     expect(rows('select "ID" from "Company"')).toEqual([{ ID: 2500 }]);
   });
 
-  it('finds what refers by indexes', async () => {
+  it('finds references by indexes', async () => {
     await serve(`
   A: { attributes: { ID: { type: integer, key: true } } }
   T: { attributes: { ID: { type: string, key: true }, a: { to: A, onDelete: cascade }, up: { to: T, onDelete: cascade } } }
@@ -166,7 +167,7 @@ describe('a deletion of many', () => {
           .map((row) => `${(row as { readonly detail: string }).detail} in ${sql}`),
       );
     expect(plans.filter((each) => each.startsWith('SEARCH')).length).toBeGreaterThan(15);
-    // The list alone is read from its beginning, where all of it is wanted, and the rows of the recursion.
+    // Only the list, which is needed completely, and the rows of the recursion are scanned.
     const scans = plans.filter((each) => each.startsWith('SCAN'));
     expect(scans.filter((each) => !/^SCAN (?:__deletion|__reached|listed)\b/.test(each))).toEqual(
       [],
@@ -178,7 +179,7 @@ describe('a deletion of many', () => {
   });
 });
 
-describe('a cascade', () => {
+describe('A cascade', () => {
   it('follows a chain of any length, and a ring', async () => {
     const server = await serve(`
   Link: { attributes: { ID: { type: integer, key: true }, next: { to: Link, onDelete: cascade } } }
@@ -197,7 +198,7 @@ describe('a cascade', () => {
     expect(value(stamp)).toBe(2 * length);
   });
 
-  it('goes through more relations than one statement can follow', async () => {
+  it('follows more relations than one statement can follow', async () => {
     const last = 249;
     const many = Array.from(
       { length: last + 1 },
@@ -237,14 +238,14 @@ ${many.join('')}`);
     (database as Database.Database).exec(
       `update "A" set "b_id" = 'x', "c_id" = 'x' where "ID" = 1`,
     );
-    // What refers is deleted as well, so it forbids nothing.
+    // The referring entity is deleted as well, so it does not forbid the deletion.
     expect(await remove("B('X')")).toEqual(done);
     expect(rows('select "ID" from "A"')).toEqual([{ ID: 2 }]);
     expect(rows('select "ID" from "B"')).toEqual([{ ID: 'y' }]);
   });
 });
 
-describe('an entity that loses a relation', () => {
+describe('An entity that loses a relation', () => {
   it('keeps its other relations, and is saved once', async () => {
     const server = await serve(`
   Word: { attributes: { ID: { type: string, key: true } } }
@@ -291,7 +292,7 @@ describe('an entity that loses a relation', () => {
     expect(value(stamp)).toBe(6);
   });
 
-  it('forbids the deletion when a computed attribute fails without it', async () => {
+  it('forbids the deletion if a computed attribute fails without the relation', async () => {
     const server = await serve(`
   A: { attributes: { ID: { type: integer, key: true } } }
   B:
@@ -309,7 +310,7 @@ describe('an entity that loses a relation', () => {
   });
 });
 
-describe('what holds a deletion back', () => {
+describe('What prevents a deletion', () => {
   const secrets = `
   Shown: { attributes: { ID: { type: integer, key: true }, n: integer } }
   Secret:
@@ -344,7 +345,7 @@ describe('what holds a deletion back', () => {
     expect(value('select count(*) from "Shown"')).toBe(3);
   });
 
-  it('is named with a few keys only', async () => {
+  it('is named with only a few keys', async () => {
     const server = await serve(`
   A: { attributes: { ID: { type: integer, key: true } } }
   B: { attributes: { ID: { type: string, key: true }, a: { to: A, mandatory: true } } }
@@ -364,7 +365,7 @@ describe('what holds a deletion back', () => {
     expect((await remove('A(1)')).messages[0]?.length).toBeLessThan(250);
   });
 
-  it('may be something that the model knows nothing of', async () => {
+  it('may be a constraint that is not in the model', async () => {
     const server = await serve(`
   A: { attributes: { ID: { type: integer, key: true }, b: { to: B, onDelete: cascade } } }
   B: { attributes: { ID: { type: integer, key: true }, a: { to: A, onDelete: cascade } } }
@@ -385,7 +386,7 @@ describe('what holds a deletion back', () => {
   });
 });
 
-it('tables and columns may have the names that the statements use', async () => {
+it('Tables and columns may have the names that the statements use', async () => {
   const key = (name: string, type: string): string =>
     `${name}: { type: ${type}, key: true, column: key }`;
   const server = await serve(`

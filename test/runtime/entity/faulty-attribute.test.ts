@@ -27,13 +27,13 @@ interface Error {
 
 type Answer = { readonly __ERROR?: readonly Error[]; readonly __ENTITIES?: readonly Answer[] };
 
-/** The attributes that errors name; undefined for one that is about none. */
+/** The attributes in errors; undefined for an error without one. */
 function named(answer: unknown): readonly unknown[] | undefined {
   const { __ERROR: errors, __ENTITIES: [first] = [] } = answer as Answer;
   return (errors ?? first?.__ERROR)?.map((each) => each.attribute);
 }
 
-describe('an error of a refused entity names its attribute', () => {
+describe('An error of a refused entity names its attribute:', () => {
   let app: FastifyInstance;
 
   async function post(method: string, body: unknown): Promise<unknown> {
@@ -43,7 +43,8 @@ describe('an error of a refused entity names its attribute', () => {
 
   beforeAll(async () => {
     app = await serverOf(`drs: 1\nname: teams\n${dataclasses}`);
-    // No other one can be stored: nobody can give what is not exposed another value.
+    // No second one can be stored, because clients cannot set another value of the hidden
+    // attribute.
     await post('update', { name: 'one', needed: 'n' });
   });
   afterAll(() => app.close());
@@ -72,14 +73,14 @@ describe('an error of a refused entity names its attribute', () => {
     ['null in a change', { __KEY: '1', __STAMP: 1, needed: null }, ['needed']],
   ] as const)('%s', async (_, body, names) => {
     for (const method of ['update', 'validate', 'update&$atomic=true', 'update&$refresh=true']) {
-      // Errors of the entity as a whole, and of what is not exposed, name none.
+      // Errors of the whole entity, and of hidden attributes, name none.
       const isNamed = (name: unknown): boolean => name !== undefined;
       expect(named(await post(method, body))?.filter(isNamed), method).toEqual(names);
       expect(named(await post(method, [body]))?.filter(isNamed), method).toEqual(names);
     }
   });
 
-  it('that another entity is equal in, as far as a client knows it', async () => {
+  it('the unique attribute of another entity, if the client may know it', async () => {
     for (const method of ['update', 'validate']) {
       const answer = await post(method, { name: 'ONE', needed: 'n' });
       expect(named(answer), method).toEqual(['name', undefined, undefined, undefined]);
@@ -88,7 +89,7 @@ describe('an error of a refused entity names its attribute', () => {
   });
 });
 
-describe('where roles hide attributes, an error of a refused entity', () => {
+describe('An error of a refused entity, when roles hide attributes,', () => {
   const model = `drs: 1
 name: hidden
 ${dataclasses}
@@ -101,7 +102,7 @@ roles:
       - { applyTo: Team.size, type: attribute, update: [boss] }
 `;
 
-  it('names none of them', async () => {
+  it('names none of the hidden ones', async () => {
     const app = await rolesServerOf(model, { environment: {} });
     const user = await loggedIn(app, { privileges: ['work'] });
     const response = await user.post('/rest/Team?$method=update', { name: '123456' });
@@ -111,7 +112,7 @@ roles:
   });
 });
 
-it('an error names no attribute whose name is longer than one of a model can be', async () => {
+it('An error names no attribute whose name is longer than a model allows', async () => {
   const app = await serverOf(`drs: 1\nname: teams\n${dataclasses}`);
   const payload = JSON.stringify({ needed: 'n', ['x'.repeat(100_000)]: 1 });
   const response = await app.inject({ method: 'POST', url: '/rest/Team?$method=update', payload });
@@ -120,7 +121,7 @@ it('an error names no attribute whose name is longer than one of a model can be'
   await app.close();
 });
 
-describe('class code names the attribute of its own error', () => {
+describe('Class code names the attribute of its own error', () => {
   let server: EventedServer;
 
   beforeAll(async () => {
@@ -160,7 +161,7 @@ describe('class code names the attribute of its own error', () => {
     expect(named(deletion.json())).toEqual(wanted);
   });
 
-  it('by a text', async () => {
+  it('by its name', async () => {
     server.handlers.Company = {
       saving: () => ({ errCode: 1, message: 'no', attribute: 7 }),
     };

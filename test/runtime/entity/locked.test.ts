@@ -70,8 +70,8 @@ const decoration = {
   __ERROR: [{ errCode: 1846 }, { errCode: 1046 }, { errCode: 1517 }],
 };
 
-describe('an entity that another session has locked', () => {
-  it('is not changed: 423 with who has the lock, before the stamp', async () => {
+describe('An entity that another session has locked', () => {
+  it('is not changed: 423 with the owner of the lock, before the stamp is checked', async () => {
     const cookie = await lock("Team('rED')");
     for (const __STAMP of [1, 9, undefined]) {
       const answer = await post('Team?$method=update', { __KEY: 'RED', __STAMP, name: 'x' });
@@ -81,7 +81,7 @@ describe('an entity that another session has locked', () => {
     expect(await post('Team?$method=update', body, cookie)).toMatchObject({ status: 200 });
   });
 
-  it('is refused alone in a list, and refuses an atomic list', async () => {
+  it('is the only refused one in a list, and makes an atomic list fail', async () => {
     await lock("Team('rED')");
     const bodies = [
       { __KEY: 'Red', __STAMP: 1, name: 'x' },
@@ -96,7 +96,7 @@ describe('an entity that another session has locked', () => {
     expect(each).toMatchObject({ status: 200, json: { __ENTITIES: [decoration, { name: 'y' }] } });
   });
 
-  it('is told by a validation, and can be computed', async () => {
+  it('is reported by a validation, and can be used in computations', async () => {
     await lock("Team('rED')");
     const body = { __KEY: 'Red', __STAMP: 1, name: 'x' };
     expect(await post('Team?$method=validate', body)).toMatchObject({
@@ -133,13 +133,13 @@ describe('an entity that another session has locked', () => {
     expect(await post('Member(1)?$method=delete', undefined, cookie)).toMatchObject({
       status: 200,
     });
-    // It is still there, and so is its lock.
+    // The entity still exists, and so does its lock.
     const body = { __KEY: 2, __STAMP: 2, name: 'x' };
     expect(await post('Member?$method=update', body)).toMatchObject({ status: 423 });
   });
 });
 
-it('the lock of an entity ends when its own session deletes it', async () => {
+it('The lock of an entity ends when its own session deletes the entity', async () => {
   const cookie = await lock("Team('rED')");
   const deleted = await post("Team('RED')?$method=delete", undefined, cookie);
   expect(deleted).toMatchObject({ status: 200 });
@@ -148,7 +148,7 @@ it('the lock of an entity ends when its own session deletes it', async () => {
   expect(await post('Team?$method=update', body)).toMatchObject({ status: 200 });
 });
 
-it('the lock of an entity stays when its deletion is refused', async () => {
+it('The lock of an entity stays when its deletion is refused', async () => {
   const cookie = await lock("Team('rED')");
   await lock('Member(1)');
   const refused = await post("Team('red')?$method=delete", undefined, cookie);
@@ -157,7 +157,7 @@ it('the lock of an entity stays when its deletion is refused', async () => {
   expect(await post('Team?$method=update', body)).toMatchObject({ status: 423 });
 });
 
-describe('with events', () => {
+describe('A lock, with events,', () => {
   let server: EventedServer;
   let client: EventedClient;
   beforeAll(async () => {
@@ -166,7 +166,7 @@ describe('with events', () => {
   });
   afterAll(() => server.close());
 
-  it('validateSave and validateDrop have their say before the lock, saving and dropping do not', async () => {
+  it('is checked after validateSave and validateDrop, and before saving and dropping', async () => {
     const [made] = await client.create('Company', [{ name: 'a' }]);
     const key = Number(made?.['__KEY']);
     await lock(`Company(${key})`, server.app);
@@ -190,7 +190,7 @@ describe('with events', () => {
     expect(await client.stored('Company')).toMatchObject([{ name: 'a', __STAMP: 1 }]);
   });
 
-  it('a lock that class code takes is undone with the transaction', async () => {
+  it('is undone with the transaction of the class code that took it', async () => {
     const held: unknown[] = [];
     server.handlers.Company = {
       afterSave: async (entity) => {

@@ -47,14 +47,14 @@ async function post(
   return { status: response.statusCode, json: response.json() };
 }
 
-it('a sequence goes on behind a number that a change gives', async () => {
+it('A sequence continues after a number that a change sets', async () => {
   const [made] = await create(app, 'Ticket', [{}]);
   const { status } = await post('Ticket', { __KEY: made?.['__KEY'], __STAMP: 1, number: 500 });
   expect(status).toBe(200);
   expect(await create(app, 'Ticket', [{}])).toMatchObject([{ number: 501 }]);
 });
 
-it('all unique values that are taken are told at once', async () => {
+it('All duplicates of unique values are reported together', async () => {
   const [, other] = await create(app, 'Ticket', [{ first: 'a', second: 'B' }, { first: 'c' }]);
   const body = { __KEY: other?.['__KEY'], __STAMP: 1, first: 'A', second: 'b' };
   const { status, json } = await post('Ticket', body);
@@ -64,7 +64,7 @@ it('all unique values that are taken are told at once', async () => {
   expect(json.__ERROR?.[1]?.message).toContain('second must be unique');
 });
 
-it('two entities of a body cannot swap a unique value one after the other', async () => {
+it('Two entities of a body cannot swap a unique value one after the other', async () => {
   const [one, two] = await create(app, 'Ticket', [{ first: 'x' }, { first: 'y' }]);
   const { json } = await post('Ticket', [
     { __KEY: one?.['__KEY'], __STAMP: 1, first: 'y' },
@@ -76,7 +76,7 @@ it('two entities of a body cannot swap a unique value one after the other', asyn
   ]);
 });
 
-it('a relation whose foreign key is read-only is read-only', async () => {
+it('A relation whose foreign key is read-only is read-only', async () => {
   const [ticket] = await create(app, 'Ticket', [{}]);
   const [made] = await create(app, 'Fixed', [{ name: 'x', ticketID: 1 }]);
   const whole = { ...made, name: 'y' };
@@ -91,12 +91,12 @@ it('a relation whose foreign key is read-only is read-only', async () => {
     name: 7,
   });
   expect(status).toBe(422);
-  // Whatever else is wrong is told with it.
+  // All other errors are reported, too.
   expect(json.__ERROR?.map(({ errCode }) => errCode)).toEqual([1569, 1569, 1570, 1517]);
 });
 
 it.each(['', '&$atomic=true', '&$refresh=true'])(
-  'a short body whose answer would be huge is refused: %s',
+  'A short body whose answer would be huge is refused: %s',
   async (query) => {
     const [made] = await create(app, 'Ticket', [{ data: { text: 'x'.repeat(2_000_000) } }]);
     const key = made?.['__KEY'];

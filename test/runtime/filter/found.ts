@@ -6,7 +6,10 @@ interface Answer {
   readonly __ERROR?: readonly { readonly errCode: number; readonly message: string }[];
 }
 
-/** Keys of the entities that a filter finds, with commas between, or the code and the message of its refusal. */
+/**
+ * Keys of the entities that a filter finds, separated by commas, or the code and the message of its
+ * refusal.
+ */
 export async function found(
   app: FastifyInstance,
   dataclass: string,

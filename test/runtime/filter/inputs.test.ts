@@ -16,7 +16,7 @@ function values(text: string, params?: FilterParams): readonly unknown[] {
   return inputs(text, params).inputs.map(({ value }) => value);
 }
 
-describe('the inputs of a filter', () => {
+describe('The inputs of a filter', () => {
   it.each<[filter: string, params: FilterParams | undefined, values: readonly unknown[]]>([
     ["a = 'x' AND b = 2 OR c is null", undefined, ['x', 2]],
     ['a = :2 AND b = :1', [1, 'x'], ['x', 1]],
@@ -35,7 +35,7 @@ describe('the inputs of a filter', () => {
     expect(values(filter, params)).toEqual(want);
   });
 
-  it('keep the text of what was written, and the placeholder of what was not', () => {
+  it('keep the text of written values, and the placeholder of others', () => {
     const [written, list, given] = inputs('a = 01 AND b in [01, :1] AND c = :2', ['x', 'y']).inputs;
     expect(written).toMatchObject({ value: 1, text: '01' });
     expect(list?.items).toMatchObject([
@@ -45,27 +45,27 @@ describe('the inputs of a filter', () => {
     expect(given).toMatchObject({ value: 'y', placeholder: { key: 1, start: 33 } });
   });
 
-  it('take a member called __proto__ for what it is', () => {
+  it('include a member named __proto__ like any other', () => {
     expect(values('a = :__proto__', JSON.parse('{"__proto__":1}') as FilterParams)).toEqual([1]);
     expect(
       values('a = :__proto__.toString', JSON.parse('{"__proto__":{"toString":2}}') as FilterParams),
     ).toEqual([2]);
   });
 
-  it('are made once where no request can change them', () => {
+  it('are created once if no request can change them', () => {
     const prepared = plain.prepare("a = 'x' AND b in [1, null]", undefined);
     expect(filterInputs(prepared, undefined)).toBe(filterInputs(prepared, [1]));
   });
 });
 
-describe('nulls and patterns', () => {
+describe('Nulls and patterns', () => {
   it.each<[filter: string, params: FilterParams | undefined, nulls: readonly number[]]>([
     ['a = 1 AND b = null', undefined, []],
     ['a = 1 AND b = :1', [null], [1]],
     ['a in [1, 2] AND b in [1, null]', undefined, [1]],
     ['a in [:1] AND b in :2', [null, [1, null]], [0, 1]],
     ["a = 'null' AND b in ['null']", undefined, []],
-  ])('%s with %j has nulls at %j', (filter, params, nulls) => {
+  ])('are found: %s with %j has nulls at %j', (filter, params, nulls) => {
     expect(inputs(filter, params).nulls).toEqual(nulls);
     expect(inputs(filter, params, wild).patterns).toEqual([]);
   });
@@ -80,13 +80,13 @@ describe('nulls and patterns', () => {
     ['a in [:1, 1] AND b in :2 AND c in :3', ['x*', ['a', 'b@'], ['a']], [0, 1]],
     ['a = :1 AND b = :2 AND c = :3', ['@', 1, null], [0]],
     ['a = 1 AND b = true', undefined, []],
-  ])('%s with %j has patterns at %j', (filter, params, patterns) => {
+  ])('are found: %s with %j has patterns at %j', (filter, params, patterns) => {
     expect(inputs(filter, params, wild).patterns).toEqual(patterns);
     expect(inputs(filter, params, plain).patterns).toEqual([]);
   });
 });
 
-describe('values that are missing or of the wrong kind', () => {
+describe('Values that are missing or of the wrong type', () => {
   const noValue = '$params has no value for';
   it.each<
     [filter: string, params: FilterParams | undefined, code: number, at: number, says: string]
@@ -129,7 +129,7 @@ describe('values that are missing or of the wrong kind', () => {
     [':1 = 1', [null], 1280, 1, 'found null.'],
     [':1 = 1', [true], 1280, 1, 'found a boolean.'],
     ['b=1 or :1 = 1', [['a']], 1280, 8, 'found a list.'],
-  ])('%s with %j is %i at character %i', (filter, params, code, at, says) => {
+  ])('are refused: %s with %j is %i at character %i', (filter, params, code, at, says) => {
     const refusal = refusalOf(() => inputs(filter, params));
     expect(refusal).toMatchObject({ status: 400, code });
     expect(refusal.message).toContain(`Character ${at} of $filter: `);
@@ -143,7 +143,7 @@ describe('values that are missing or of the wrong kind', () => {
     'hasOwnProperty',
     'constructor.name',
     '__proto__.x',
-  ])('inherited members are no values: %s', (name) => {
+  ])('include inherited members such as %s', (name) => {
     for (const filter of [`a = :${name}`, `a in [:${name}]`, `:${name} = 1`, `a in :${name}`]) {
       for (const params of [{}, { x: 1 }, JSON.parse('{}') as FilterParams]) {
         expect(refusalOf(() => inputs(filter, params)).code, filter).toBe(1279);
@@ -152,10 +152,10 @@ describe('values that are missing or of the wrong kind', () => {
   });
 });
 
-describe('limits of lists in $params', () => {
+describe('The limits of lists in $params', () => {
   const list = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-  it('bounds a list', () => {
+  it('apply to one list', () => {
     expect(values('a in :1', [list(10_000)])).toHaveLength(1);
     expect(refusalOf(() => inputs('a in :1', [list(10_001)]))).toMatchObject({
       code: 1162,
@@ -167,7 +167,7 @@ describe('limits of lists in $params', () => {
     );
   });
 
-  it('bounds all lists together', () => {
+  it('apply to all lists together', () => {
     const many = (count: number): string => Array(count).fill('a in :1').join(' or ');
     expect(values(many(10), [list(10_000)])).toHaveLength(10);
     expect(refusalOf(() => inputs(many(11), [list(10_000)]))).toMatchObject({

@@ -19,7 +19,7 @@ dataclasses:
       parent: { to: Item }
 `;
 
-describe('a list or an object in $params', () => {
+describe('A list or an object in $params', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
     app = await serverOf(model);
@@ -33,7 +33,7 @@ describe('a list or an object in $params', () => {
   }
 
   it.each(['ID', 'text', 'uuid', 'number', 'flag', 'date', 'duration', 'parent', '__KEY'])(
-    'is no value of %s',
+    'is not a value of %s',
     async (name) => {
       for (const param of ['{}', '[]', '[1]', '{"vector":[1]}']) {
         for (const comparator of ['=', '!=']) {
@@ -52,13 +52,13 @@ describe('a list or an object in $params', () => {
     ["text='abc' or ID=:1", '[[]]', 'Character 18 of $filter', ':1 in $params'],
     // The statement of the filter before is used again.
     ["text='abcdef' or ID=:1", '[[]]', 'Character 21 of $filter', ':1 in $params'],
-  ])('%s with %s tells where', async (filter, params, place, found) => {
+  ])('is reported with its place: %s with %s', async (filter, params, place, found) => {
     const { body } = await read(filter, params);
     expect(body).toContain(place);
     expect(body).toContain(found);
   });
 
-  it('leaves other values as they were', async () => {
+  it('does not change other values', async () => {
     for (const param of ['"x"', '1', '1.5', 'true', 'null']) {
       expect((await read('text = :1', `[${param}]`)).statusCode, param).toBe(200);
       expect((await read('ID = :1', `[${param}]`)).statusCode, param).toBe(200);

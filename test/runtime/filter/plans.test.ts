@@ -44,7 +44,7 @@ beforeAll(async () => {
   }));
   await create(app, 'Person', people);
   database = new Database(file);
-  // Plans need to know that there are such functions, not what they do.
+  // Plans need the names of these functions, but not their code.
   for (const name of ['drs_fold', 'drs_uri', 'drs_matches', 'drs_has_word']) {
     database.function(name, { deterministic: true, varargs: true }, () => null);
   }
@@ -79,7 +79,7 @@ async function searches(filter: string, params: unknown[], order = ''): Promise<
   });
 }
 
-describe('an index finds', () => {
+describe('An index finds', () => {
   it.each([
     ['texts of a list', 'city in :1', [['town 7', 'town 8']]],
     ['texts that are null', 'city = null', []],
@@ -100,7 +100,7 @@ describe('an index finds', () => {
   });
 });
 
-it('a list of texts is looked up with the folded column alone', async () => {
+it('A list of texts is looked up only in the column of folded text', async () => {
   const [first] = await searches('city in :1', [['town 7']]);
   expect(first).toMatch(/^SEARCH Person USING (?:COVERING )?INDEX .*\(__folded_city=\?\)$/);
 });

@@ -20,7 +20,7 @@ function pathsOf(filter: FilterNode): readonly (readonly string[])[] {
 }
 
 describe('FilterParser', () => {
-  it('keeps a filter, unless a parameter is part of it', () => {
+  it('caches a filter, unless a parameter is part of it', () => {
     const text = "a = 'x' and b = :1";
     expect(parser.prepare(text, [1])).toBe(parser.prepare(text, [2]));
     expect(shape(':1 = :2', ['a', 1])).toBe('a = ?');
@@ -28,7 +28,7 @@ describe('FilterParser', () => {
     expect(shape(':1 = :2', ['a', 1])).toBe('a = ?');
   });
 
-  it('keeps nothing of what a filter was cut from', () => {
+  it('caches nothing of the text that a filter was cut from', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const own = new FilterParser({ filterLength: 200, filterDepth: 3 });
@@ -43,13 +43,13 @@ describe('FilterParser', () => {
     expect(own.takesWildcards).toBe(false);
   });
 
-  it('keeps no filter that is refused', () => {
+  it('caches no refused filter', () => {
     expect(refusalOf(() => parser.prepare(':1 = 1', ['a.'])).code).toBe(1162);
     expect(shape(':1 = 1', ['a'])).toBe('a = ?');
     expect(refusalOf(() => parser.prepare(':1 = 1', [])).code).toBe(1279);
   });
 
-  it('tells the order', () => {
+  it('returns the order', () => {
     expect(parser.prepare('a = 1 order by b', undefined).orderBy).toEqual({
       text: ' b',
       start: 14,
@@ -57,7 +57,7 @@ describe('FilterParser', () => {
     expect(parser.prepare('a = 1', undefined).orderBy).toBeUndefined();
   });
 
-  it('names the limit that a filter exceeds, before anything else', () => {
+  it('names the limit that a filter exceeds, before any other error', () => {
     const messages = [
       ['x'.repeat(201), 'a filter must not be longer than 200 characters'],
       ['((((', 'parentheses must not nest deeper than 3 levels'],
@@ -78,7 +78,7 @@ describe('FilterParser', () => {
   });
 });
 
-describe('a path in a parameter', () => {
+describe('A path in a parameter', () => {
   it.each([
     ['city', ['city'], 'city'],
     ['staff{2}.name', ['staff', 'name'], 'staff{2}.name'],
@@ -93,7 +93,7 @@ describe('a path in a parameter', () => {
     ['extra.:1', ['extra', ':1'], 'extra.":1"'],
     ['😀.\u0000', ['😀', '\u0000'], '"😀"."\\u0000"'],
     ['__proto__', ['__proto__'], '__proto__'],
-  ])('%j', (path, names, printed) => {
+  ])('is accepted: %j', (path, names, printed) => {
     const prepared = parser.prepare('a = 1 AND NOT (:1 = :2)', [path, 5]);
     expect(pathsOf(prepared.filter)).toEqual([['a'], names]);
     expect(prepared.shape).toBe(`a = ? AND NOT (${printed} = ?)`);
@@ -120,7 +120,7 @@ describe('a path in a parameter', () => {
     ['[]', 1, 'expected a name, found "["'],
     ['a.\ud800', 3, 'half of a surrogate pair is no character'],
     [`${'a.'.repeat(64)}a`, 129, 'a path has at most 64 names'],
-  ])('%j is refused', (path, at, problem) => {
+  ])('is refused: %j', (path, at, problem) => {
     expect(refusalOf(() => parser.prepare(' :p.q = 1', { p: { q: path } }))).toMatchObject({
       status: 400,
       code: 1162,
@@ -130,7 +130,7 @@ describe('a path in a parameter', () => {
     });
   });
 
-  it('is no longer than a filter', () => {
+  it('has at most the length of a filter', () => {
     expect(shape(':1=1', ['x'.repeat(200)])).toBe(`${'x'.repeat(200)} = ?`);
     expect(refusalOf(() => shape(':1=1', ['x'.repeat(201)]))).toMatchObject({
       code: 1162,

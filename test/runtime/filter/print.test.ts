@@ -62,11 +62,11 @@ describe('printFilter', () => {
     ['a=1 or (b=2 and c=3)', 'a = 1 OR b = 2 AND c = 3'],
     ['a=1 and (b=2 except c=3)', 'a = 1 AND (b = 2 EXCEPT c = 3)'],
     ['NOT((a=1))', 'NOT (a = 1)'],
-  ])('%s becomes %s', (text, want) => {
+  ])('prints %s as %s', (text, want) => {
     expect(canonical(text)).toBe(want);
   });
 
-  it('is undone by parsing', () => {
+  it('prints a text that is parsed to the same filter', () => {
     fc.assert(
       fc.property(parsedFilters, (filter) => {
         const text = printFilter(filter);
@@ -79,7 +79,7 @@ describe('printFilter', () => {
     );
   });
 
-  it('keeps the stack on long chains', () => {
+  it('does not exhaust the stack on long chains', () => {
     const text = 'a = 1 AND '.repeat(50_000) + 'a = 1';
     expect(canonical(text)).toBe(text);
     const nested = 'a = 1 OR (b = 2 AND ('.repeat(4_000) + 'a = 1' + '))'.repeat(4_000);
@@ -90,7 +90,7 @@ describe('printFilter', () => {
 describe('shapeOf', () => {
   const shape = (text: string): string => shapeOf(parsed(text)).shape;
 
-  it('takes values out in order and leaves null', () => {
+  it('extracts values in order and leaves null', () => {
     const { shape, comparisons } = shapeOf(
       parsed("city = 'Paris' and not(boss is null or x > :2) | n begin O'R & m in [1,null]"),
     );
@@ -100,7 +100,7 @@ describe('shapeOf', () => {
     ).toEqual(['Paris', 'placeholder', "O'R", 'list']);
   });
 
-  it('is the same for filters that differ in values alone', () => {
+  it('is the same for filters that differ only in values', () => {
     expect(shape("a='x' AND b=1")).toBe(shape('a == "y and z" & b == :4'));
     expect(shape("a='? AND b = ?'")).toBe('a = ?');
     expect(shape('a in [1,2]')).toBe(shape('a in :1'));
@@ -120,7 +120,7 @@ describe('shapeOf', () => {
     ['a[a]=1', 'a[]=1'],
     ['a[a]=1', 'a[b]=1'],
     ['a[].b=1', 'a.b[]=1'],
-  ])('of %s is another one than of %s', (one, other) => {
+  ])('differs between %s and %s', (one, other) => {
     expect(shape(one)).not.toBe(shape(other));
   });
 
@@ -137,7 +137,7 @@ describe('shapeOf', () => {
     );
   });
 
-  it('tells any two paths of parameters apart', () => {
+  it('distinguishes any two paths of parameters', () => {
     const name = fc.string({
       minLength: 1,
       maxLength: 4,
@@ -191,7 +191,7 @@ const quotedTexts = fc
   })
   .filter((text) => !/\p{Surrogate}/u.test(text));
 
-/** Made by the parser, so that no test needs to know what a bare value may hold. */
+/** Created by the parser, so that no test needs to know the rules of bare values. */
 const bareLiterals = fc
   .constantFrom(
     '1',

@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('a list of $params', () => {
+describe('A list in $params', () => {
   it.each<readonly [filter: string, list: readonly unknown[], keys: string]>([
     ['text in :1', ['äPFEL', 'x'], '1'],
     ['indexed in :1', ['A\u0308PFEL'], '1'],
@@ -82,20 +82,20 @@ describe('a list of $params', () => {
     expect(await found(app, 'Item', 'ID in :1', [list])).toBe('2,3,4');
   });
 
-  it('is a list, of values', async () => {
+  it('must be a list of values', async () => {
     for (const value of [1, 'x', null, true, { a: 1 }, [[1]], [{}]]) {
       expect(await found(app, 'Item', 'ID in :1', [value])).toMatch(/^1280: Character 7 of/);
     }
   });
 });
 
-it('a list over a to-many relation is matched by one related entity', async () => {
+it('A list over a to-many relation is matched by one related entity', async () => {
   expect(await found(app, 'Group', 'items.number in [0.1] AND items.flag in [false]')).toBe('');
   expect(await found(app, 'Group', 'items.number in [0.1] AND items.flag in [true]')).toBe('Äa');
   expect(await found(app, 'Group', 'NOT (items.number in [0.1])')).toBe('b');
 });
 
-it('one statement serves lists of every length', async () => {
+it('One statement serves lists of every length', async () => {
   const statements = new Set<string>();
   const watched = await serverOf(model, { onStatement: (sql) => statements.add(sql) });
   for (const list of [[], [1], [1, 2, 3]]) await found(watched, 'Item', 'ID in :1', [list]);

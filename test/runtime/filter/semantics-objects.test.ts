@@ -52,7 +52,7 @@ async function keys(filter: string, params?: unknown): Promise<string> {
   return found(app, 'Item', `ID < 10 AND (${filter})`, params);
 }
 
-describe('values are compared with those of their own type', () => {
+describe('Values in objects are compared with those of their own type:', () => {
   it.each<readonly [filter: string, found: string]>([
     ['extra.a = 1', '1'],
     ["extra.a = '1'", '2'],
@@ -117,7 +117,7 @@ describe('values are compared with those of their own type', () => {
     expect(await keys(filter, [value])).toBe(expected);
   });
 
-  it('one statement serves every kind of value', async () => {
+  it('by one statement for every type', async () => {
     const statements = new Set<string>();
     const watched = await serverOf(model, { onStatement: (sql) => statements.add(sql) });
     for (const value of [1, '1', true, 'x@']) {
@@ -129,7 +129,7 @@ describe('values are compared with those of their own type', () => {
   });
 });
 
-describe('arrays', () => {
+describe('Arrays in objects:', () => {
   it.each<readonly [filter: string, found: string]>([
     ['extra.list[] = 1', '4'],
     ["extra.list[] = 'two'", '4'],
@@ -182,7 +182,7 @@ describe('arrays', () => {
   });
 });
 
-describe('over relations', () => {
+describe('Objects over relations:', () => {
   it.each<readonly [filter: string, found: string]>([
     ['parent.extra.a = 1', '20'],
     ['parent.extra.a != 1 AND ID > 19', '21,22,23'],
@@ -204,7 +204,7 @@ describe('over relations', () => {
   });
 });
 
-describe('names of any kind', () => {
+describe('Names of any kind in objects:', () => {
   const names = [
     'a"b',
     "a'b",
@@ -248,12 +248,12 @@ describe('names of any kind', () => {
     expect(ordered).toBe(String(key));
   });
 
-  it('but for U+0000, which is refused', async () => {
+  it('except for U+0000, which is refused', async () => {
     expect(await found(app, 'Item', ':1 = 1', ['extra.a\u0000b'])).toMatch(/^1162: .*U\+0000/);
   });
 });
 
-describe('what is refused', () => {
+describe('A refused condition on an object:', () => {
   it.each([
     ['extra = 1', '1112: Character 1 of $filter: the object attribute extra can be compared with'],
     ['extra < 1', '1112: '],
@@ -279,7 +279,7 @@ describe('what is refused', () => {
     expect(await found(app, 'Item', filter)).toContain(message);
   });
 
-  it.each(['=', '<', 'begin', '%'])('a list or an object behind %s', async (comparator) => {
+  it.each(['=', '<', 'begin', '%'])('a list or an object after %s', async (comparator) => {
     for (const value of [[], [1], {}, { a: 1 }]) {
       expect(await found(app, 'Item', `extra.a ${comparator} :1`, [value])).toMatch(/^1280: /);
     }

@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('numbers behind relations', () => {
+describe('Numbers in braces after relations', () => {
   it.each<readonly [filter: string, found: string]>([
     ["roles.actor.last = 'Lee' AND roles.actor.last = 'Ray'", ''],
     ["roles.actor.last = 'Lee' AND roles.actor{2}.last = 'Ray'", '1'],
@@ -66,12 +66,12 @@ describe('numbers behind relations', () => {
     expect(await found(app, 'Film', filter)).toBe(expected);
   });
 
-  it('behind a to-one relation of the entity itself they say nothing', async () => {
+  it('have no effect after a to-one relation of the entity itself', async () => {
     expect(await found(app, 'Actor', "agent.last = 'Lee' AND agent{2}.last = 'Lee'")).toBe('2,3');
   });
 });
 
-describe('a filter that follows very many relations', () => {
+describe('A filter that follows very many relations', () => {
   const chain = (length: number): string =>
     `${Array.from({ length }, (_, at) => (at % 2 === 0 ? 'agent' : 'clients')).join('.')}.last`;
 
@@ -89,7 +89,7 @@ describe('a filter that follows very many relations', () => {
     expect(await found(app, 'Actor', nested)).toBe('1,2,3');
   });
 
-  it('is refused beyond', async () => {
+  it('is refused beyond the limits', async () => {
     expect(await found(app, 'Actor', many(400, 'actor.agent.last'))).toMatch(
       /^1162: Character \d+ of \$filter: the filter follows more than 1000 relations and arrays/,
     );
@@ -103,7 +103,7 @@ describe('a filter that follows very many relations', () => {
     }
   });
 
-  it('also with an order', async () => {
+  it('is refused with an order, too', async () => {
     const order = Array.from({ length: 3 }, (_, at) => `${'agent.'.repeat(at + 20)}last`).join();
     expect(await found(app, 'Actor', 'ID > 0', undefined, order)).toBe('1,2,3');
     const long = `${'agent.'.repeat(61)}last`;
@@ -111,7 +111,7 @@ describe('a filter that follows very many relations', () => {
   });
 });
 
-describe('a path that goes back and forth', () => {
+describe('A path that goes back and forth', () => {
   let owners: FastifyInstance;
 
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe('a path that goes back and forth', () => {
   });
   afterAll(() => owners.close());
 
-  // As many ways lead to the end as there are combinations of roles, 15^20.
+  // The number of paths to the end is that of the combinations of roles, 15^20.
   it.each([
     [`${'roles.film.'.repeat(20)}ID = 9`, ''],
     [`${'roles.film.'.repeat(20)}ID != 9`, '1,2,3'],
@@ -136,7 +136,7 @@ describe('a path that goes back and forth', () => {
     [`NOT (${'roles.film.'.repeat(3)}roles.pay >= 15)`, '1,3'],
     [`${'roles.film.'.repeat(3)}roles.actor = null`, '1,2'],
     [`${'roles.film.'.repeat(3)}roles.actor != null`, '3'],
-  ])('is followed in little time: %s', async (filter, expected) => {
+  ])('is followed with bounded work: %s', async (filter, expected) => {
     expect(await found(owners, 'Film', filter)).toBe(expected);
   });
 });

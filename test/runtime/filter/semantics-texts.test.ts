@@ -134,26 +134,26 @@ describe.each([
   });
 });
 
-it('wildcards mean nothing where no text is compared', async () => {
+it('Wildcards have no meaning if no text is compared', async () => {
   expect(await found(app, 'Item', 'number = :1', ['1@'])).toBe('');
   expect(await found(app, 'Item', 'number != :1', ['1@'])).toBe('1,2,3,4,5,6,7,8,9');
   expect(await found(app, 'Item', 'ID in :1', [['1@', 2]])).toBe('2');
 });
 
-it('wildcards reach over relations', async () => {
+it('Wildcards work over relations', async () => {
   await create(app, 'Item', [{ ID: 20, text: 'child', parent: 7 }]);
   expect(await found(app, 'Item', "parent.text = 'a@'")).toBe('20');
   expect(await found(app, 'Item', "others.text = '@ld'")).toBe('7');
   expect(await found(app, 'Item', "others.text != '@ld' AND ID = 7")).toBe('');
 });
 
-it('patterns and values do not share a statement', async () => {
+it('Patterns and values do not share a statement', async () => {
   expect(await found(app, 'Item', "text = 'aaa'")).toBe('7');
   expect(await found(app, 'Item', "text = 'aa@'")).toBe('7');
   expect(await found(app, 'Item', "text = 'aa'")).toBe('');
 });
 
-it('what is made to cost much costs little', async () => {
+it('A pattern that is made to be expensive is cheap', async () => {
   const long = 'a'.repeat(200_000);
   await create(app, 'Item', [{ ID: 30, text: long, object: { text: long } }]);
   const hostile = [

@@ -120,7 +120,7 @@ async function keys(
 
 const q = [1, 2, 3];
 
-describe('a vector is compared', () => {
+describe('A vector is compared', () => {
   it.each<[string, object, number[]]>([
     ['v >= :1', { vector: q }, [1, 2, 7]],
     ['v >= :1', { vector: q, threshold: 1 }, [1, 7]],
@@ -186,7 +186,7 @@ describe('a vector is compared', () => {
     expect(await keys('Book', 'v <= :2 OR v >= :1', params)).toEqual([1, 2, 4, 7]);
   });
 
-  it('where numbers are at the ends of what a double holds', async () => {
+  it('with numbers at the limits of a double', async () => {
     const east = (metric: string, threshold: number) => [{ vector: [1, 0], metric, threshold }];
     expect(await keys('Huge', 'v >= :1', east('cosine', 1))).toEqual([3]);
     expect(await keys('Huge', 'v >= :1', east('cosine', 0.7))).toEqual([1, 2, 3]);
@@ -204,7 +204,7 @@ describe('a vector is compared', () => {
 
 type Metric = 'cosine' | 'dot' | 'euclidean';
 
-/** Computed in another way than the server does. */
+/** Computed with another algorithm than in the server. */
 function score(metric: Metric, a: readonly number[], b: readonly number[]): number {
   const dot = a.reduce((sum, each, index) => sum + each * (b[index] as number), 0);
   if (metric === 'dot') return dot;
@@ -212,7 +212,7 @@ function score(metric: Metric, a: readonly number[], b: readonly number[]): numb
   return Math.hypot(...a.map((each, index) => each - (b[index] as number)));
 }
 
-describe('a comparison is that of doubles', () => {
+describe('A comparison uses doubles:', () => {
   const comparators = {
     '<': (a: number, b: number) => a < b,
     '<=': (a: number, b: number) => a <= b,
@@ -235,7 +235,7 @@ describe('a comparison is that of doubles', () => {
       const found = await keys('Wide', `v ${comparator} :1`, [{ vector, metric, threshold }]);
       for (const { ID, is } of scores) {
         const v = stored.find((each) => each.ID === ID)?.v ?? [];
-        // What both computations lose to rounding.
+        // The rounding error of both computations.
         const size =
           metric === 'cosine'
             ? 1
@@ -253,7 +253,7 @@ describe('a comparison is that of doubles', () => {
   });
 });
 
-describe('an order by a vector', () => {
+describe('An order by a vector', () => {
   const all = (metric: Metric) => [
     { vector: q, metric, threshold: metric === 'euclidean' ? 1e6 : -1e6 },
   ];
@@ -327,11 +327,11 @@ describe('an order by a vector', () => {
   });
 });
 
-describe('a filter with a vector', () => {
+describe('A filter with a vector', () => {
   const filter = '$filter="v >= :1"';
   const params = `$params=${JSON.stringify([{ vector: q, threshold: -1 }])}`;
 
-  it('makes an entity set, in the order of similarity', async () => {
+  it('creates an entity set in the order of similarity', async () => {
     const query = `${filter}&${params}&$orderby=v desc&$method=entityset`;
     const made = (await app.inject(`/rest/Book?${query}`)).json<Answer & { __ENTITYSET: string }>();
     const inSet = (await app.inject(made.__ENTITYSET)).json<Answer>();
@@ -356,7 +356,7 @@ describe('a filter with a vector', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('A vector comparison that is refused', () => {
   const sound = { vector: q };
 
   it.each<[says: string, filter: string, params: unknown[], code: number, message: RegExp]>([
@@ -379,27 +379,30 @@ describe('a refusal', () => {
     ['no metric', 'v >= :1', [{ ...sound, metric: null }], 1280, /cosine, dot or euclidean/],
     ['a text', 'v >= :1', [{ ...sound, threshold: '1' }], 1280, /threshold "1", expected a number/],
     ['another member', 'v >= :1', [{ ...sound, Threshold: 1 }], 1280, /"Threshold"/],
-  ])('%s: %s', async (_says, filter, params, code, message) => {
+  ])('has %s: %s', async (_says, filter, params, code, message) => {
     const { __ERROR: errors } = await answer('Book', filter, params);
     expect(errors?.map((each) => each.errCode)).toEqual([code]);
     expect(errors?.[0]?.message).toMatch(message);
   });
 
-  it('of a number that no double holds', async () => {
+  it('has a number that a double cannot hold', async () => {
     const params = encodeURIComponent('[{"vector":[1e999,0,0],"threshold":1e999}]');
     const response = await app.inject(`/rest/Book?$filter="v>=:1"&$params=${params}`);
     expect(response.json<Answer>().__ERROR?.[0]?.errCode).toBe(1280);
   });
 
-  it.each(['', 'ID > 0', 'v != null', 'books.v >= :1'])('of an order with %j', async (filter) => {
-    const dataclass = filter.startsWith('books') ? 'Shelf' : 'Book';
-    const order = dataclass === 'Shelf' ? 'point' : 'v';
-    const params = new URLSearchParams({ $orderby: order });
-    if (filter !== '') params.set('$filter', filter);
-    if (filter.includes(':1')) params.set('$params', JSON.stringify([sound]));
-    const response = await app.inject(`/rest/${dataclass}?${params.toString()}`);
-    const [error] = response.json<Answer>().__ERROR ?? [];
-    expect(error?.errCode).toBe(1810);
-    expect(error?.message).toMatch(/add a comparison such as (?:v|point) >= :1 to \$filter/);
-  });
+  it.each(['', 'ID > 0', 'v != null', 'books.v >= :1'])(
+    'has an order without a vector: %j',
+    async (filter) => {
+      const dataclass = filter.startsWith('books') ? 'Shelf' : 'Book';
+      const order = dataclass === 'Shelf' ? 'point' : 'v';
+      const params = new URLSearchParams({ $orderby: order });
+      if (filter !== '') params.set('$filter', filter);
+      if (filter.includes(':1')) params.set('$params', JSON.stringify([sound]));
+      const response = await app.inject(`/rest/${dataclass}?${params.toString()}`);
+      const [error] = response.json<Answer>().__ERROR ?? [];
+      expect(error?.errCode).toBe(1810);
+      expect(error?.message).toMatch(/add a comparison such as (?:v|point) >= :1 to \$filter/);
+    },
+  );
 });

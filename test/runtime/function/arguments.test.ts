@@ -33,7 +33,7 @@ async function refusal(act: () => unknown): Promise<Refusal> {
   });
 }
 
-describe('a value is taken as its declared type', () => {
+describe('A value is accepted as its declared type:', () => {
   it.each<[FunctionType, unknown, unknown]>([
     ['string', 'é', 'é'],
     ['string', '', ''],
@@ -56,7 +56,7 @@ describe('a value is taken as its declared type', () => {
     [{ entity: 'Employee' }, { a: 1 }, { dataclass: 'Employee', json: { a: 1 } }],
     [{ selection: 'Company' }, { b: 1 }, { selection: 'Company', json: { b: 1 } }],
     [{ list: { entity: 'Employee' } }, [{ a: 1 }], [{ dataclass: 'Employee', json: { a: 1 } }]],
-  ])('%j takes %j', async (type, json, wanted) => {
+  ])('%j accepts %j', async (type, json, wanted) => {
     const value = await one(type, json);
     expect(type === 'uuid' ? String(value).replaceAll('-', '').toUpperCase() : value).toEqual(
       wanted,
@@ -96,18 +96,18 @@ describe('a value is taken as its declared type', () => {
   });
 });
 
-describe('as many as are declared', () => {
+describe('The number of arguments is checked:', () => {
   const params = [
     { name: 'a', type: 'string' },
     { name: 'b', type: 'string', optional: true },
   ] as const;
 
-  it('an optional one that is left out is none, and one that is null is undefined', async () => {
+  it('an omitted optional one is not passed, and null is passed as undefined', async () => {
     expect(await decode(params, ['x'])).toEqual(['x']);
     expect(await decode(params, ['x', null])).toEqual(['x', undefined]);
   });
 
-  it('a mandatory one is missed', async () => {
+  it('a missing mandatory one is refused', async () => {
     expect((await refusal(() => decode(params, []))).message).toBe(
       'The parameter "a" of hire is missing.',
     );
@@ -123,7 +123,7 @@ describe('as many as are declared', () => {
   });
 });
 
-describe('a list of arguments', () => {
+describe('A list of arguments', () => {
   it.each([
     [undefined, []],
     [
@@ -135,7 +135,7 @@ describe('a list of arguments', () => {
     expect(argumentList(json)).toEqual(wanted);
   });
 
-  it.each([[1], ['x'], [null], [{}], [{ params: 1 }], [true]])('is not %j', async (json) => {
+  it.each([[1], ['x'], [null], [{}], [{ params: 1 }], [true]])('cannot be %j', async (json) => {
     expect(await refusal(() => argumentList(json))).toMatchObject({ status: 400 });
   });
 });

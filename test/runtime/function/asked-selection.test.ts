@@ -106,8 +106,8 @@ async function called(client: Client, name: string, query = ''): Promise<unknown
   return result;
 }
 
-describe('a function on what a filter holds for', () => {
-  it('reads by one statement, whatever the filter has for a value', async () => {
+describe('A function on the entities of a filter', () => {
+  it('reads by one statement, whatever the value in the filter', async () => {
     expect(await called(payer, 'total', '$filter=level>1')).toBe(9);
     expect(statements).toHaveLength(1);
     expect(await called(payer, 'total', '$filter=level>2')).toBe(7);
@@ -141,20 +141,20 @@ describe('a function on what a filter holds for', () => {
   );
 });
 
-describe('promoted code', () => {
-  it('has of what a client chose what that sees', async () => {
+describe('Promoted code', () => {
+  it('sees of the selection of a client what the client sees', async () => {
     expect(await called(viewer, 'promotedNames', '$filter=level>0')).toEqual(['Bob', 'Cid']);
     expect(await called(viewer, 'promotedNames', '$orderby=name desc')).toEqual([
       'Cid',
       'Bob',
       'Ada',
     ]);
-    // A boss whom the client does not see is no boss.
+    // A boss who is hidden from the client does not count.
     expect(await called(viewer, 'promotedNames', '$filter=boss.level>0')).toEqual([]);
     expect(await called(payer, 'promotedNames', '$filter=boss.level>3')).toHaveLength(4);
   });
 
-  it('has it for as long as it is promoted', async () => {
+  it('sees it for as long as it is promoted', async () => {
     expect(await called(viewer, 'within', '$filter=level>0')).toEqual({
       before: 2,
       promoted: [2, ['Bob', 'Cid'], 2, 1, 5, 2],
@@ -163,12 +163,12 @@ describe('promoted code', () => {
     expect(await called(viewer, 'combined', '$filter=level>0')).toEqual(['Cid', 'Eve']);
   });
 
-  it('deletes of it what the client sees', async () => {
+  it('deletes of it only what the client sees', async () => {
     expect(await called(viewer, 'remove', '$filter=level>=2')).toBe(1);
     expect(await called(payer, 'names', '$orderby=ID')).toEqual(['Ada', 'Bob', 'Dan', 'Eve']);
   });
 
-  it('answers with it what the client saw that becomes another', async () => {
+  it('answers with it what the client saw, even if the client becomes another user', async () => {
     const other = await loggedIn(app, { privileges: ['view'] });
     const response = await other.post('/rest/Person/become/$entityset/?$filter=level>0', []);
     expect(response.json()).toMatchObject({ __COUNT: 2, __ENTITIES: [{ ID: 2 }, { ID: 3 }] });

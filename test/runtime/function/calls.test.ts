@@ -39,7 +39,7 @@ function keysOf(answer: Answer): unknown {
   return answer.json<Body>().__ENTITIES?.map((each) => each['__KEY']);
 }
 
-describe('a function of each class', () => {
+describe('A function of each class', () => {
   it.each([
     ['of the datastore', '/rest/$catalog/größe', [], 4],
     ['of a dataclass', '/rest/Company/echo', [[1, { a: null }]], [1, { a: null }]],
@@ -52,7 +52,7 @@ describe('a function of each class', () => {
     expect((await get(url)).statusCode).toBe(200);
   });
 
-  it('takes arguments by POST and by GET', async () => {
+  it('accepts arguments by POST and by GET', async () => {
     expect(keysOf(await post('/rest/Company/fromCity', ['PARIS']))).toEqual(['2', '3']);
     expect(keysOf(await post('/rest/Company/fromCity', { params: ['PARIS'] }))).toEqual(['2', '3']);
     expect(keysOf(await get(`/rest/Company/fromCity?$params='["PARIS"]'`))).toEqual(['2', '3']);
@@ -94,7 +94,7 @@ describe('a function of each class', () => {
   });
 
   it.each(['draft', 'names', 'names/$entityset/X', '$entityset/X/names'])(
-    'is not called by GET unless it is declared so: %s',
+    'is not called by GET unless the model allows it: %s',
     async (path) => {
       const answer = await get(`/rest/Company/${path}`);
       expect(codesOf(answer)).toEqual([405, 1829]);
@@ -112,13 +112,13 @@ describe('a function of each class', () => {
     ['/rest/$singleton/Nothing/now', [404, 1827]],
     ['/rest/Company(9)/label', [404, 1543]],
     ['/rest/Company(x)/label', [404, 1543]],
-  ])('that is not there: %s', async (url, codes) => {
+  ])('is answered with 404 if it does not exist: %s', async (url, codes) => {
     expect(codesOf(await post(url, []))).toEqual(codes);
   });
 });
 
-describe('a selection function', () => {
-  it('gets what a filter holds for', async () => {
+describe('A function of a selection', () => {
+  it('gets the entities of a filter', async () => {
     const filter = '$filter="city = paris"';
     expect((await post(`/rest/Company/names?${filter}&$orderby=name desc`)).json()).toEqual({
       result: ['Cargo', 'Bolt'],
@@ -182,10 +182,10 @@ describe('a selection function', () => {
   });
 });
 
-describe('entities', () => {
+describe('Entities as arguments', () => {
   const mark = { __DATACLASS: 'Employee', __ENTITY: true };
 
-  it('are new in memory, and saved by the function alone', async () => {
+  it('are new in memory, and only the function saves them', async () => {
     const hired = await post('/rest/Company(2)/hire?$attributes=lastName,employer', [
       { ...mark, lastName: 'Lovelace', salary: 5 },
     ]);
@@ -224,16 +224,17 @@ describe('entities', () => {
     expect(await count()).toBe(before);
   });
 
-  it('exist, with attributes applied, and the stamp that the client has seen', async () => {
+  it('exist, with the attributes of the client applied, and the stamp that the client knows', async () => {
     const made = await post('/rest/Employee?$method=update', { lastName: 'Byron', salary: 1 });
     const { __KEY: key } = made.json<{ __KEY: string }>();
     const hire = (sent: object): Promise<Answer> =>
       post('/rest/Company(1)/hire', [{ ...mark, __KEY: key, ...sent }]);
     const hired = await hire({ salary: 7, __STAMP: 1 });
     expect(hired.json()).toMatchObject({ __KEY: key, __STAMP: 2, salary: 7, lastName: 'Byron' });
-    // Another one saved it meanwhile: the save of the function is refused, and told as any other.
+    // Another client saved it meanwhile: the save of the function is refused, and reported like any
+    // other.
     expect(codesOf(await hire({ salary: 8, __STAMP: 1 }))).toEqual([409, 1263, 1046, 1517]);
-    // Not saved: what was read, with what was set.
+    // Not saved: the values that were read, with the changes.
     const shown = await hire({ lastName: 'Unsaved', salary: 9, employer: { __KEY: 3 } });
     expect(shown.json()).toMatchObject({ __KEY: key, __STAMP: 2, salary: 9, lastName: 'Unsaved' });
     expect((await get(`/rest/Employee(${key})`)).json()).toMatchObject({ salary: 7 });
@@ -253,7 +254,7 @@ describe('entities', () => {
     expect(codesOf(await post('/rest/Company(1)/hire', [sent]))).toEqual(codes);
   });
 
-  it('are refused with another value of what is read-only', async () => {
+  it('are refused with another value of a read-only attribute', async () => {
     const set = await get('/rest/Company?$method=entityset&$filter="ID = 1"');
     const { __ENTITYSET: uri } = set.json<{ __ENTITYSET: string }>();
     const of = { __DATASET: uri.slice(-32), __ENTITIES: true };
@@ -264,7 +265,7 @@ describe('entities', () => {
     expect(codesOf(await both(4))).toEqual([422, 1569]);
   });
 
-  it('are lists and selections, inside of results too', async () => {
+  it('include lists and selections, also inside results', async () => {
     const set = await get('/rest/Company?$method=entityset&$filter="ID <= 2"&$orderby=ID desc');
     const { __ENTITYSET: uri } = set.json<{ __ENTITYSET: string }>();
     const of = { __DATASET: uri.slice(-32), __ENTITIES: true };
@@ -292,7 +293,7 @@ describe('entities', () => {
     expect(codesOf(await post('/rest/Company/both', [[], unknown]))).toEqual([404, 1802]);
   });
 
-  it('that are new come with their defaults and not with what is hidden', async () => {
+  it('have their defaults and no hidden attributes if they are new', async () => {
     const draft = await post('/rest/Company/draft', ['Later']);
     expect(draft.json()).toMatchObject({
       __KEY: null,
@@ -306,7 +307,7 @@ describe('entities', () => {
   });
 });
 
-describe('a message', () => {
+describe('A message', () => {
   it.each([
     ['text', 200, 'text/plain; charset=utf-8', 'é'],
     ['json', 201, 'application/json; charset=utf-8', '{"a":"1970-01-01T00:00:00.000Z"}'],
@@ -315,7 +316,7 @@ describe('a message', () => {
     ['web', 200, 'application/octet-stream', 'web'],
     ['iterable', 200, 'application/octet-stream', 'ab'],
     ['empty', 204, undefined, ''],
-  ])('of %s', async (what, status, type, body) => {
+  ])('is sent for a result of the kind %s', async (what, status, type, body) => {
     const answer = await post('/rest/Company/sends', [what]);
     expect([answer.statusCode, answer.headers['content-type'], answer.body]).toEqual([
       status,
@@ -338,19 +339,22 @@ describe('a message', () => {
     'session',
     'pattern',
     'error',
-  ])('that cannot be sent is a mistake: %s', async (what) => {
+  ])('is a mistake of the code if it cannot be sent: %s', async (what) => {
     expect(codesOf(await post('/rest/Company/sends', [what]))).toEqual([500, 1837]);
   });
 
-  it.each(['text', 'stream', 'endless'])('answers a HEAD without its body: %s', async (what) => {
-    const url = encodeURI(`/rest/Company/sends?$params=["${what}"]`);
-    const answer = await app.inject({ method: 'HEAD', url });
-    expect([answer.statusCode, answer.body]).toEqual([200, '']);
-  });
+  it.each(['text', 'stream', 'endless'])(
+    'is sent without its body for a HEAD: %s',
+    async (what) => {
+      const url = encodeURI(`/rest/Company/sends?$params=["${what}"]`);
+      const answer = await app.inject({ method: 'HEAD', url });
+      expect([answer.statusCode, answer.body]).toEqual([200, '']);
+    },
+  );
 });
 
 it.each(['$attributes=nothing', '$expand=name', '$attributes=secret'])(
-  'a function is not run for an answer that cannot be: %s',
+  'A function does not run for an answer that is impossible: %s',
   async (list) => {
     const person = { __DATACLASS: 'Employee', __ENTITY: true, lastName: 'Nobody' };
     const hired = await post(`/rest/Company(1)/hire?${list}`, [person]);
@@ -360,7 +364,7 @@ it.each(['$attributes=nothing', '$expand=name', '$attributes=secret'])(
   },
 );
 
-describe('what a function throws', () => {
+describe('An error that a function throws', () => {
   it.each([
     ['rest', [418, 7]],
     ['save', [422, 1534]],
@@ -401,27 +405,27 @@ describe('what a function throws', () => {
     expect(JSON.stringify(log[0])).toMatch(/TypeError: leaked.*classes\/Company\.js/u);
   });
 
-  it('is a result of another type, or a stub that is not written', async () => {
+  it('includes a result of another type, and a stub without code', async () => {
     expect(codesOf(await post('/rest/Company/wrong'))).toEqual([500, 1837]);
     const unwritten = await post('/rest/Company/unwritten');
     expect(codesOf(unwritten)).toEqual([501, 1838]);
     expect(unwritten.body).toContain('src/classes/Company.ts');
   });
 
-  it('or never returns, which keeps nobody else waiting', async () => {
+  it('does not come if the function never returns, which delays nobody else', async () => {
     void post('/rest/Company/hangs').catch(() => undefined);
     expect((await post('/rest/Company/names')).statusCode).toBe(200);
   });
 });
 
-describe('singletons and sessions', () => {
-  it('one of the process counts, one call after the other', async () => {
+describe('Singletons and sessions:', () => {
+  it('a singleton of the process counts, one call after the other', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => post('/rest/$singleton/Counter/next')));
     const counts = answers.map((each) => each.json<{ result: number }>().result);
     expect(counts.toSorted()).toEqual([1, 2, 3]);
   });
 
-  it('is not run for a set that it does not return', async () => {
+  it('a function is not run for a set that it does not return', async () => {
     const count = async (): Promise<number> =>
       (await post('/rest/$singleton/Counter/next')).json<{ result: number }>().result;
     const before = await count();
@@ -430,7 +434,7 @@ describe('singletons and sessions', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('one of a session is kept by its cookie', async () => {
+  it('a singleton of a session is found by the cookie', async () => {
     const first = await post('/rest/$singleton/Cart/add', ['a']);
     const cookie = String(first.headers['set-cookie']).split(';')[0];
     const second = await post('/rest/$singleton/Cart/add', ['b'], cookie);
@@ -438,7 +442,7 @@ describe('singletons and sessions', () => {
     expect((await post('/rest/$singleton/Cart/add', ['c'])).json()).toEqual({ result: ['c'] });
   });
 
-  it('a function logs its session in, and the cookie goes with the answer', async () => {
+  it('a function logs its session in, and the answer contains the cookie', async () => {
     const wrong = await post('/rest/$catalog/authentify', ['mia', 'wrong']);
     expect([wrong.json(), wrong.headers['set-cookie']]).toEqual([{ result: '' }, undefined]);
     const right = await post('/rest/$catalog/authentify', ['mia', 'right']);
@@ -447,7 +451,7 @@ describe('singletons and sessions', () => {
   });
 });
 
-describe('an image', () => {
+describe('An image', () => {
   const png = Buffer.from('89504e470d0a1a0a0000000d', 'hex');
 
   it('is sent as it is', async () => {
@@ -460,8 +464,8 @@ describe('an image', () => {
   });
 });
 
-describe('the catalog', () => {
-  it('lists what can be called', async () => {
+describe('The catalog', () => {
+  it('lists the functions that can be called', async () => {
     const catalog = (await get('/rest/$catalog')).json<Record<string, unknown>>();
     expect(catalog).toMatchObject({
       methods: [

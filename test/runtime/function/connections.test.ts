@@ -27,7 +27,7 @@ async function send(path: string, argument: string): Promise<IncomingMessage> {
   return response;
 }
 
-it('a stream that fails amid its answer cuts the connection, and is logged', async () => {
+it('A stream that fails within its answer cuts the connection, and is logged', async () => {
   const response = await send('/rest/Company/sends', 'late');
   expect(response.statusCode).toBe(200);
   await expect(
@@ -38,7 +38,7 @@ it('a stream that fails amid its answer cuts the connection, and is logged', asy
   expect(lines.some((line) => line.includes('Error: late'))).toBe(true);
 });
 
-it('a stream of objects cuts the connection at the first one, and ends no server', async () => {
+it('A stream of objects cuts the connection at the first one, and the server continues to work', async () => {
   const response = await send('/rest/Company/sends', 'objects');
   await expect(
     (async () => {
@@ -50,7 +50,7 @@ it('a stream of objects cuts the connection at the first one, and ends no server
   expect(answer.statusCode).toBe(200);
 });
 
-it('a client that goes away ends the stream that it was sent, and is nobody’s error', async () => {
+it('A client that disconnects ends the stream of its answer, which is not logged as an error', async () => {
   const before = lines.length;
   const response = await send('/rest/Company/sends', 'endless');
   await once(response, 'data');
@@ -70,7 +70,7 @@ it('a client that goes away ends the stream that it was sent, and is nobody’s 
   expect(lines.slice(before)).toEqual([]);
 });
 
-it('a client that goes away before its function ends keeps nobody waiting', async () => {
+it('A client that disconnects before its function ends delays nobody', async () => {
   const { port } = app.server.address() as AddressInfo;
   const sent = request({ port, host: '127.0.0.1', path: '/rest/Company/hangs', method: 'POST' });
   sent.on('error', () => undefined);

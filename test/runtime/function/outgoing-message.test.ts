@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OutgoingMessage } from '../../../runtime/class/outgoing-message.js';
 
-describe('a message', () => {
+describe('A message', () => {
   it('has a status, headers in lower case and a body', () => {
     const message = new OutgoingMessage({
       status: 201,

@@ -8,7 +8,7 @@ function json(value: unknown): string {
   return JSON.stringify(plainValue(value, () => undefined));
 }
 
-describe('a result as JSON', () => {
+describe('A result as JSON:', () => {
   class Point {
     readonly #hidden = 1;
     constructor(
@@ -116,7 +116,7 @@ describe('a result as JSON', () => {
     expect(() => json(value)).toThrow(ResultError);
   });
 
-  it('an object of class code is replaced', () => {
+  it('an object of class code is converted', () => {
     const known = new Point(1, 2);
     const replaced = plainValue([{ a: known }], (value) => (value === known ? 'here' : undefined));
     expect(replaced).toEqual([{ a: 'here' }]);

@@ -15,7 +15,7 @@ function call(origin: string, path: string): Promise<Response> {
   return fetch(`${origin}/rest/${path}`, { method: 'POST', body: '[]' });
 }
 
-it('a promise that a function does not await ends no server when it fails', async () => {
+it('A rejected promise that a function does not await does not end the server', async () => {
   const server = await scratch.start();
   const answer = await call(server.origin, 'Company/forgets');
   expect(await answer.json()).toEqual({ result: null });
@@ -26,7 +26,7 @@ it('a promise that a function does not await ends no server when it fails', asyn
   expect(await server.ended).toMatchObject({ code: 0 });
 });
 
-it('a function that never returns keeps neither requests nor the end of the server waiting', async () => {
+it('A function that never returns delays neither other requests nor the end of the server', async () => {
   const server = await scratch.start();
   const hanging = call(server.origin, 'Company/hangs').then(
     () => 'answered',

@@ -117,7 +117,7 @@ async function call(client: Client, path: string, body: unknown = []): Promise<u
   return codes === undefined ? json : [answer.statusCode, ...codes];
 }
 
-describe('a function', () => {
+describe('A function', () => {
   it('needs its privilege: 401 for a guest, 403 for others, before anything is read', async () => {
     for (const path of ['Book/closed', '$singleton/Safe/open']) {
       expect(await call(guest, path, 'no list'), path).toEqual([401, 1561]);
@@ -126,7 +126,7 @@ describe('a function', () => {
     }
   });
 
-  it('answers no more than the session may read', async () => {
+  it('answers only what the session may read', async () => {
     expect(await call(staff, 'Book/first')).toMatchObject({ title: 'One', price: 5 });
     const shown = await call(guest, 'Book/first');
     expect(shown).toMatchObject({ title: 'One' });
@@ -135,13 +135,13 @@ describe('a function', () => {
     expect(await call(staff, 'Diary/fill')).toMatchObject({ result: [{ text: 'secret' }] });
   });
 
-  it('gets what a filter holds for that names what the session may read', async () => {
+  it('gets the entities of a filter, which may name only what the session may read', async () => {
     expect(await call(staff, 'Book/prices?$filter=price=5')).toEqual({ result: [5] });
     expect(await call(guest, 'Book/prices?$filter=price=5')).toEqual([400, 1500, 1162]);
     expect(await call(guest, 'Book/prices?$orderby=price')).toMatchObject({ 0: 400 });
   });
 
-  it('takes no attribute that the session may not write', async () => {
+  it('accepts no attribute that the session may not write', async () => {
     const mark = { __DATACLASS: 'Book', __ENTITY: true };
     expect(await call(staff, 'Book/take', [{ ...mark, price: 3 }])).toEqual({ result: '3' });
     expect(await call(writer, 'Book/take', [{ ...mark, title: 'x' }])).toEqual({ result: 'null' });
@@ -157,7 +157,7 @@ describe('a function', () => {
     expect([400, 403]).toContain(status);
   });
 
-  it('is promoted, and its caller is not', async () => {
+  it('is promoted without promoting its caller', async () => {
     expect(await call(guest, 'Diary/size')).toMatchObject({ result: 1 });
     expect(await call(guest, 'Diary/size?$filter=text=secret')).toEqual([401, 1556]);
     expect(await call(guest, 'Diary(1)/text2')).toEqual([401, 1556]);

@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 // Protocol P11.26.
-it('a function of selections comes before one of the dataclass; one of entities has an address of its own', async () => {
+it('A function of selections hides one of the dataclass with the same name; one of entities has an address of its own', async () => {
   const selection = { result: 'selection, not dataclass!' };
   const byGet = await app.inject('/rest/Person/tell');
   expect([byGet.statusCode, byGet.json()]).toEqual([200, selection]);

@@ -51,14 +51,14 @@ async function numberOf(singletons: Singletons, id: string): Promise<number> {
   return singletons.run('Clock', session(id), (instance) => (instance as Counter).number);
 }
 
-describe('an instance of a singleton', () => {
+describe('An instance of a singleton', () => {
   it.each(['process', 'shared'] as const)('is the only one of a %s', async (scope) => {
     const { singletons } = served(scope);
     const [a, b] = await Promise.all([numberOf(singletons, 'x'), numberOf(singletons, 'y')]);
     expect(a).toBe(b);
   });
 
-  it('is one for each session, and dies with it', async () => {
+  it('is one for each session, and ends with it', async () => {
     const { singletons, end } = served('session');
     const [x, again, y] = [
       await numberOf(singletons, 'x'),
@@ -72,7 +72,7 @@ describe('an instance of a singleton', () => {
     expect(await numberOf(singletons, 'y')).toBe(y);
   });
 
-  it('of a guest is the one of the user that the guest becomes', async () => {
+  it('of a guest stays the same when the guest logs in', async () => {
     const { singletons, end, move } = served('session');
     const number = await numberOf(singletons, 'guest');
     move('guest', 'user');
@@ -81,7 +81,7 @@ describe('an instance of a singleton', () => {
     expect(await numberOf(singletons, 'guest')).not.toBe(number);
   });
 
-  it('is made by the first call, and by the next one where that failed', async () => {
+  it('is created by the first call, or by the next one if that failed', async () => {
     const { singletons } = served('process', Failing);
     expect(Failing.tries).toBe(0);
     await expect(singletons.run('Clock', session('x'), () => 1)).rejects.toThrow('not yet');
@@ -99,7 +99,7 @@ describe('an instance of a singleton', () => {
     expect(seen).toEqual([{ name: 'ds' }, 'x']);
   });
 
-  it('of a name that is none is an error', async () => {
+  it('of an unknown name is an error', async () => {
     const { singletons } = served('shared');
     await expect(singletons.run('toString', session('x'), () => 1)).rejects.toThrow(
       'no singleton toString',
@@ -107,7 +107,7 @@ describe('an instance of a singleton', () => {
   });
 });
 
-describe('calls', () => {
+describe('Calls', () => {
   async function order(scope: SingletonClass['scope']): Promise<readonly string[]> {
     const { singletons } = served(scope);
     const told: string[] = [];
@@ -122,11 +122,14 @@ describe('calls', () => {
     return told;
   }
 
-  it('of a process singleton come one after the other, also behind one that fails', async () => {
+  it('of a process singleton run one after the other, also after one that fails', async () => {
     expect(await order('process')).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
   });
 
-  it.each(['shared', 'session'] as const)('of a %s singleton run side by side', async (scope) => {
-    expect(await order(scope)).toEqual(['a begins', 'b begins', 'a ends', 'b ends']);
-  });
+  it.each(['shared', 'session'] as const)(
+    'of a %s singleton run at the same time',
+    async (scope) => {
+      expect(await order(scope)).toEqual(['a begins', 'b begins', 'a ends', 'b ends']);
+    },
+  );
 });

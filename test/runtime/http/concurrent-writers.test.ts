@@ -30,7 +30,7 @@ beforeAll(async () => {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
   folder = mkdtempSync(join(packageRoot, '.tmp', 'writers-'));
   const started = [];
-  // One after the other: the first one makes the schema.
+  // One after the other: the first one creates the schema.
   for (let count = 0; count < 2; count += 1) {
     started.push(await start(program));
   }
@@ -54,7 +54,7 @@ async function start(program: string): Promise<{ child: ChildProcess; origin: st
     env: {
       PATH: process.env['PATH'],
       LOG_LEVEL: 'error',
-      // A hundred requests at once are no crowd, however slow the machine is.
+      // A hundred concurrent requests are never refused, however slow the machine is.
       MAX_WAIT: '600000',
       HOST: '127.0.0.1',
       PORT: '0',
@@ -98,7 +98,7 @@ async function get(path: string, server = 0): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-it.each([1, 2])('of 100 writers with one stamp, one wins: %i processes', async (count) => {
+it.each([1, 2])('One of 100 writers with the same stamp wins: %i processes', async (count) => {
   const { json: item } = await post({ n: -1 });
   const before = (await get('Item?$top=0')).__GlobalStamp;
   for (let stamp = 1; stamp <= 5; stamp += 1) {
@@ -124,7 +124,7 @@ it.each([1, 2])('of 100 writers with one stamp, one wins: %i processes', async (
   expect((await get('Item?$top=0')).__GlobalStamp).toBe(before + 5);
 });
 
-it('writers that try again until they win lose no change', async () => {
+it('Writers that retry until they win lose no change', async () => {
   const { json: item } = await post({ n: 0 });
   await Promise.all(
     Array.from({ length: 100 }, async (_, writer) => {
@@ -141,7 +141,7 @@ it('writers that try again until they win lose no change', async () => {
   expect(await get(`Item(${item.__KEY})`)).toMatchObject({ n: 100, __STAMP: 101 });
 });
 
-it('of 100 who create one key, or one unique value, one wins', async () => {
+it('One of 100 requests that create the same key, or the same unique value, wins', async () => {
   const race = (body: object): Promise<number[]> =>
     Promise.all(
       Array.from({ length: 100 }, async (_, n) => (await post({ ...body, n }, n % 2)).status),
@@ -153,7 +153,7 @@ it('of 100 who create one key, or one unique value, one wins', async () => {
   }
 });
 
-it('nobody reads half of an atomic batch, nor anything of one that fails', async () => {
+it('Nobody reads a part of an atomic batch, nor anything of one that fails', async () => {
   const made = await post(Array.from({ length: 1000 }, () => ({ n: 0, twin: 0 })));
   let entities = made.json.__ENTITIES;
   const keys = entities.map((each) => Number(each.__KEY));
@@ -188,7 +188,7 @@ it('nobody reads half of an atomic batch, nor anything of one that fails', async
   expect(reads).toBeGreaterThan(10);
 });
 
-it('10,000 entities of one body take bounded memory, and let others in', async () => {
+it('10,000 entities in one body take limited memory, and do not block other requests', async () => {
   const memory = (): number => {
     const status = readFileSync(`/proc/${String(processes[0]?.pid)}/status`, 'utf8');
     return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1]) / 1024;
@@ -205,7 +205,7 @@ it('10,000 entities of one body take bounded memory, and let others in', async (
       reads += 1;
     }
   })();
-  // Were a body not interrupted, there would be a few reads before and after it: one, seldom ten.
+  // If a body blocked the others, there would be few reads before and after it: one, rarely ten.
   let mostReads = 0;
   for (let n = 0; n < 5 || (n < 50 && mostReads <= 20); n += 1) {
     const before = reads;

@@ -33,7 +33,7 @@ dataclasses:
     events: [validateSave, saving, afterSave, validateDrop, dropping, afterDrop]
 ${actFunctions}`;
 
-/** Its events count themselves. */
+/** Its events are counted. */
 const evented = `
 import { EventedEntityBase } from '../generated/api.js';
 const counts = Reflect.get(globalThis, Symbol.for('contention counts')) as Map<string, number>;
@@ -76,10 +76,10 @@ interface Classes {
   };
 }
 
-describePostgres('requests that meet on PostgreSQL', () => {
+describePostgres('Concurrent requests on PostgreSQL', () => {
   let database: TestDatabase;
   let app: FastifyInstance;
-  /** Somebody else, whose open transaction keeps requests waiting until all of them are there. */
+  /** Another client, whose open transaction makes requests wait until all of them have arrived. */
   let other: Client;
 
   beforeAll(async () => {
@@ -124,12 +124,12 @@ describePostgres('requests that meet on PostgreSQL', () => {
     return ask(`${dataclass}?$method=update${parameters}`, body);
   }
 
-  /** Has class code run, in a function. */
+  /** Runs class code, in a function. */
   function act(work: (ds: Classes & ActingDatastore) => unknown): Promise<Answer> {
     return ask('$catalog/act', [actNamed((ds) => work(ds as Classes & ActingDatastore))]);
   }
 
-  /** Lets somebody else hold what a statement locks, until {@link letGo}. */
+  /** Holds the locks of a statement in another transaction, until {@link letGo}. */
   async function hold(...statements: readonly string[]): Promise<void> {
     await other.query('begin');
     for (const statement of statements) await other.query(statement);
@@ -139,11 +139,11 @@ describePostgres('requests that meet on PostgreSQL', () => {
     await other.query('rollback');
   }
 
-  /** Ends when so many transactions wait for a lock. */
+  /** Resolves when this many transactions wait for a lock. */
   async function waiting(count: number): Promise<void> {
     const waits = `select count(*) as "count" from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     for (let look = 0; look < 1000; look += 1) {
-      // Within a transaction, the list would be the one that was read first.
+      // Within a transaction, PostgreSQL would return the list of the first read.
       const { rows } = await other.query<{ count: string }>(
         `select pg_stat_clear_snapshot(), (${waits}) as "count"`,
       );
@@ -295,7 +295,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
   });
 
   describe('that delete', () => {
-    it('$method=delete: of ten deletions of one entity, one is ok, and the others find none', async () => {
+    it('$method=delete: of ten deletions of one entity, one succeeds, and the others do not find it', async () => {
       await create(app, 'Item', [{ ID: 1 }]);
       const answers = await inTurn(
         lockOf('Item'),
@@ -319,7 +319,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(await stored('Item')).toEqual([]);
     });
 
-    it('selection.drop(): of ten at once, the numbers that they tell add up to what was there', async () => {
+    it('selection.drop(): the numbers that ten concurrent calls return add up to the number of entities', async () => {
       await create(app, 'Item', items);
       const numbers: unknown[] = [];
       await inTurn(
@@ -337,7 +337,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       ]);
     });
 
-    it('entity.drop(): of ten at once, one is done, and the others are told that there is none', async () => {
+    it('entity.drop(): of ten concurrent calls, one succeeds, and the others fail because the entity does not exist', async () => {
       await create(app, 'Item', [{ ID: 1 }]);
       const answers = await inTurn(
         lockOf('Item'),
@@ -351,7 +351,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(statuses(answers)).toEqual([200, ...one(404)]);
     });
 
-    it('events of a deletion: run for the one of ten deletions that deletes', async () => {
+    it('events of a deletion: run only for the one of ten deletions that deletes', async () => {
       await create(app, 'Evented', [{ ID: 1 }]);
       counts.clear();
       const answers = await inTurn(
@@ -366,7 +366,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       });
     });
 
-    it('$method=delete with a $filter: leaves an entity that is changed meanwhile so that it does not match', async () => {
+    it('$method=delete with a $filter: keeps an entity that no longer matches after a concurrent change', async () => {
       await create(app, 'Item', items.slice(0, 2));
       const answers = await inTurn(lockOf('Item', '"ID" = 1'), [
         () => save('Item', { __KEY: 1, __STAMP: 1, value: 1 }),
@@ -378,7 +378,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
   });
 
   describe('that delete and change one entity', () => {
-    it('$method=update: finds no entity behind a deletion', async () => {
+    it('$method=update: finds no entity after a deletion', async () => {
       await create(app, 'Item', [{ ID: 1 }]);
       const [deleted, ...updated] = await inTurn(lockOf('Item'), [
         () => drop('Item(1)'),
@@ -402,7 +402,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
     });
 
     it.each(['Item', 'Evented'])(
-      '$method=update: an unchanged entity of %s that is being deleted is told of when that is certain',
+      '$method=update: an unchanged entity of %s that is being deleted is answered when the deletion is certain',
       async (dataclass) => {
         await create(app, dataclass, [{ ID: 1, value: 1 }]);
         await hold(`delete from "${dataclass}"`);
@@ -424,7 +424,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(counts.get('afterSave success')).toBe(1);
     });
 
-    it('events of a save: a deletion that came before lets it find no entity', async () => {
+    it('events of a save: an earlier deletion makes it find no entity', async () => {
       await create(app, 'Evented', [{ ID: 1 }]);
       const answers = await inTurn(lockOf('Evented'), [
         () => drop('Evented(1)'),
@@ -469,7 +469,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(rows.map(({ __STAMP }) => __STAMP)).toEqual(items.map(() => '2'));
     });
 
-    it('$method=delete: beside lists in any order, all are answered', async () => {
+    it('$method=delete: is answered while lists in any order are saved', async () => {
       await create(app, 'Item', items);
       const answers = await inTurn(
         lockOf('Item'),
@@ -498,9 +498,9 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(await stored('Item')).toHaveLength(items.length);
     });
 
-    it('$method=update: a request whose transaction PostgreSQL gives up runs once more', async () => {
+    it('$method=update: a request whose transaction PostgreSQL aborts runs once more', async () => {
       await create(app, 'Item', items);
-      // Who is given up is whoever has waited for a second, the request as a rule.
+      // PostgreSQL cancels the one that has waited for a second, usually the request.
       for (let round = 1; round <= 2; round += 1) {
         await hold(lockOf('Item', '"ID" = 2'));
         const answer = save('Item', [
@@ -556,7 +556,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       },
     );
 
-    it('onDelete: restrict: keeps an entity that another one refers to meanwhile, and tells which', async () => {
+    it('onDelete: restrict: keeps an entity that another one refers to meanwhile, and reports which', async () => {
       await create(app, 'Parent', [{ ID: 1 }]);
       const [created, deleted] = await inTurn(parent, [
         () => save('Keeping', { ID: 7, parent: 1 }),
@@ -593,7 +593,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       await create(app, 'Parent', [{ ID: 1 }, { ID: 2 }]);
     });
 
-    it('onDelete: cascade: leaves an entity that is moved to another one meanwhile', async () => {
+    it('onDelete: cascade: keeps an entity that is moved to another one meanwhile', async () => {
       await create(app, 'Owned', [
         { ID: 1, parent: 1 },
         { ID: 2, parent: 1 },
@@ -616,7 +616,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect([await stored('Owned'), await stored('Deep')]).toEqual([[], []]);
     });
 
-    it('onDelete: cascade: two that meet in the same entities are both ok', async () => {
+    it('onDelete: cascade: two deletions that reach the same entities both succeed', async () => {
       await create(
         app,
         'Owned',
@@ -631,7 +631,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect([await stored('Owned'), await stored('Parent')]).toEqual([[], []]);
     });
 
-    it('onDelete: cascade: follows one dataclass into itself, whatever others do there meanwhile', async () => {
+    it('onDelete: cascade: follows relations of a dataclass to itself, whatever others do meanwhile', async () => {
       await create(app, 'Node', [
         { ID: 'root' },
         { ID: 'a', up: 'root' },
@@ -647,7 +647,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect((await stored('Node')).map(({ ID }) => ID)).toEqual(['apart', 'b', 'c']);
     });
 
-    it('onDelete: setNull: leaves an entity alone that is moved to another one meanwhile', async () => {
+    it('onDelete: setNull: does not change an entity that is moved to another one meanwhile', async () => {
       await create(app, 'Pointing', [{ ID: 1, parent: 1 }]);
       const answers = await inTurn(lockOf('Pointing'), [
         () => save('Pointing', { __KEY: 1, __STAMP: 1, parent: 2 }),
@@ -685,7 +685,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       await create(app, 'Item', items);
     });
 
-    it('ds.transaction: of two that save in opposite orders, one is stored, the other one is 409 and did not run again', async () => {
+    it('ds.transaction: of two that save in opposite orders, one is stored, the other one gets 409 and does not run again', async () => {
       const save = meeting();
       const answers = await Promise.all([save(1, 2), save(2, 1)]);
       expect(statuses(answers)).toEqual([200, 409]);
@@ -694,7 +694,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(new Set(values).size).toBe(1);
     });
 
-    it('ds.transaction: one that PostgreSQL gives up is 409 with 1848, without a word about the database', async () => {
+    it('ds.transaction: one that PostgreSQL aborts gets 409 with 1848, without details of the database', async () => {
       for (let round = 1; round <= 2; round += 1) {
         await hold(lockOf('Item', '"ID" = 2'));
         const answer = act((ds) =>
@@ -735,7 +735,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
     interface Step {
       readonly told: string;
       readonly ask: () => Promise<Answer>;
-      /** What it is answered with when it runs alone, and what it leaves. */
+      /** Its answer when it runs alone, and the data afterwards. */
       readonly run: (state: State) => readonly [status: number, state: State];
     }
 
@@ -858,7 +858,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       return JSON.stringify([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
     }
 
-    /** Whether some order of the steps gives these answers, and leaves that. */
+    /** Whether some order of the steps has these answers and this data. */
     function isSerial(
       rest: readonly (readonly [Step, number])[],
       state: State,
@@ -871,7 +871,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       });
     }
 
-    it('are answered as if they had come one after the other', async () => {
+    it('are answered as if they had run one after the other', async () => {
       let seed = 1;
       const draw = (below: number): number => {
         seed = (seed * 48_271) % 2_147_483_647;

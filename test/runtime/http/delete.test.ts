@@ -44,7 +44,7 @@ async function keysOf(kind: string): Promise<readonly string[]> {
   return body.__ENTITIES.map((each) => each.__KEY);
 }
 
-describe('an entity is deleted by its key', () => {
+describe('An entity is deleted by its key:', () => {
   const uuid = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
   it.each([
     ['Integer', 9007199254740991, '9007199254740991'],
@@ -80,7 +80,7 @@ describe('an entity is deleted by its key', () => {
   });
 
   it.each(['Integer(1.5)', 'Integer(9007199254740993)', 'Integer(null)', 'Number(NaN)', 'Uuid(1)'])(
-    '%s is none',
+    '%s is not a valid one',
     async (address) => {
       const response = await remove(address);
       expect(response.statusCode).toBe(404);
@@ -89,7 +89,7 @@ describe('an entity is deleted by its key', () => {
   );
 });
 
-describe('a parameter that has no meaning for a deletion is refused', () => {
+describe('A parameter without a meaning for a deletion is refused:', () => {
   const all = '$filter=n>=0';
   it.each([
     ['$top=1', 1813],
@@ -127,13 +127,13 @@ describe('a parameter that has no meaning for a deletion is refused', () => {
       expect(response.json()).toMatchObject({ __ERROR: [{ errCode: code }] });
     }
     expect(await keysOf('Integer')).toEqual(['1']);
-    // The defaults of parameters mean nothing.
+    // The defaults of parameters are accepted.
     const harmless =
       '$metadata=full&$version=2&$format=json&$clean=false&$timeout=0&$distinct=false';
     expect((await remove(`Integer?${all}&${harmless}`)).body).toBe('{"ok":true}');
   });
 
-  it('beside a key as well', async () => {
+  it('also together with a key', async () => {
     await create(app, 'Integer', [{ n: 1, ID: 1 }]);
     for (const parameter of ['$filter=n=1', '$filter=', '$params=[1]', '$top=1', 'x=1']) {
       expect((await remove(`Integer(1)?${parameter}`)).statusCode, parameter).toBe(400);
@@ -142,7 +142,7 @@ describe('a parameter that has no meaning for a deletion is refused', () => {
   });
 });
 
-describe('nothing is deleted', () => {
+describe('Nothing is deleted', () => {
   it.each([
     'Text?$filter=',
     'Text?$filter=%20',
@@ -179,7 +179,7 @@ describe('nothing is deleted', () => {
     await remove('Text(safe)');
   });
 
-  it('whatever the verb and the method are, but POST and delete', async () => {
+  it('by another verb than POST or another $method', async () => {
     await create(app, 'Text', [{ ID: 'safe' }]);
     for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const) {
       for (const url of [
@@ -224,7 +224,7 @@ it('any key and any filter is served or refused', async () => {
   );
 });
 
-it('deletions and creations at the same time all happen', async () => {
+it('Deletions and creations at the same time all succeed', async () => {
   const ids = Array.from({ length: 60 }, (_, n) => n);
   await create(
     app,

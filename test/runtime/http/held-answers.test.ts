@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
 import { SpentBytes } from '../../../runtime/http/spent-bytes.js';
 
-/** More than the system takes for a connection. */
+/** More than the system buffers for a connection. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');
 const most = 80 * 1024 * 1024;
 
@@ -40,7 +40,7 @@ async function listen(answer: (response: ServerResponse) => void): Promise<void>
   });
 }
 
-/** @returns a client that reads nothing until it is told to */
+/** @returns a client that reads nothing until it is resumed */
 function ask(times = 1): Socket {
   const { port } = server.address() as AddressInfo;
   const client = connect(port, '127.0.0.1');
@@ -56,12 +56,12 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 function closed(client: Socket): Promise<unknown> {
-  // Who does not read learns of nothing.
+  // A client that does not read notices nothing.
   client.resume();
   return new Promise((resolve) => client.once('close', resolve));
 }
 
-describe('answers that nobody reads', () => {
+describe('Answers that nobody reads', () => {
   it('are counted until they are read', async () => {
     let answered = 0;
     await listen((response) => {
@@ -89,7 +89,7 @@ describe('answers that nobody reads', () => {
     expect(held.bytes).toBeGreaterThan(2 * text.length);
   });
 
-  it('are no more than there may be: the connection that has not read for longest is cut', async () => {
+  it('are limited: the connection that has not read for the longest time is cut', async () => {
     let answered = 0;
     await listen((response) => {
       response.end(large);
@@ -115,7 +115,7 @@ describe('answers that nobody reads', () => {
     await until(() => held.bytes === 0);
   });
 
-  it('are no more for one connection that asks for many at once', async () => {
+  it('are limited for one connection that requests many at once', async () => {
     let answered = 0;
     await listen((response) => {
       response.end(large);
@@ -156,7 +156,7 @@ describe('answers that nobody reads', () => {
   });
 });
 
-it('an answer that the system takes at once is not counted', async () => {
+it('An answer that the system accepts at once is not counted', async () => {
   const seen: number[] = [];
   await listen((response) => {
     response.end('short');

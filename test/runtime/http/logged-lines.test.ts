@@ -39,7 +39,7 @@ roles:
       - { applyTo: Secret, type: dataclass, read: [secret], create: [secret], update: [secret], drop: [secret] }
 `;
 
-/** What class code does, and is denied; the caller awaits it. */
+/** Denied actions of class code, which the caller awaits. */
 const ways: Readonly<Record<string, string>> = {
   count: 'ds.Secret.all().count()',
   filter: "ds.Secret.query('level > 1').orderBy('name').slice(0, 9).toArray()",
@@ -61,7 +61,7 @@ const ways: Readonly<Record<string, string>> = {
   deep: 'deep(ds, 12)',
   waited: '(async () => { await ds.Person.all().toArray(); return ds.Secret.all().toArray(); })()',
 };
-/** Mistakes, which are no denials. */
+/** Mistakes in the code, not denials. */
 const mistakes: Readonly<Record<string, string>> = {
   filterOfCode: "ds.Person.query('nothing = 1').count()",
   thrown: "(() => { throw new Error('own'); })()",
@@ -123,7 +123,7 @@ export class Clock extends ClockBase {
 }`,
 };
 
-describe('the log', () => {
+describe('The log', () => {
   const lines: string[] = [];
   let app: FastifyInstance;
   let client: Client;
@@ -144,7 +144,7 @@ describe('the log', () => {
   });
   afterAll(() => app.close());
 
-  /** The stacks of what is logged next. */
+  /** The stacks of the next log lines. */
   async function stacks(): Promise<string> {
     await expect.poll(() => lines.length).toBeGreaterThan(0);
     return lines
@@ -153,11 +153,14 @@ describe('the log', () => {
       .join('\n');
   }
 
-  it.each(Object.keys(ways))('names the line of class code that is denied: %s', async (way) => {
-    const { statusCode, body } = await client.post('/rest/Person/run', [way]);
-    expect(statusCode, body).toBe(403);
-    expect(await stacks()).toMatch(/src\/classes\/(?:ways|Person)\.[jt]s:\d+:\d+/);
-  });
+  it.each(Object.keys(ways))(
+    'names the line of class code whose action is denied: %s',
+    async (way) => {
+      const { statusCode, body } = await client.post('/rest/Person/run', [way]);
+      expect(statusCode, body).toBe(403);
+      expect(await stacks()).toMatch(/src\/classes\/(?:ways|Person)\.[jt]s:\d+:\d+/);
+    },
+  );
 
   it.each(Object.keys(mistakes))('names the line of a mistake: %s', async (way) => {
     expect((await client.post('/rest/Person/run', [way])).statusCode).toBe(500);

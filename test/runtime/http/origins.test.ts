@@ -58,7 +58,7 @@ async function openClosed(environment: Record<string, string> = {}): Promise<voi
   app = await serverOf(closed, { environment: { TOKEN_KEY: secret, ...environment } }, files);
 }
 
-/** As a browser sends a request of a page for another site's server, unless it says otherwise. */
+/** A request as a browser sends it for a page of another site. */
 function send(
   method: 'GET' | 'POST' | 'OPTIONS',
   url: string,
@@ -106,8 +106,8 @@ const bearer = (): Promise<string> =>
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(secret));
 
-describe('a page of an origin that ORIGINS lists', () => {
-  it('gets an answer to its preflight at every address, also where a login is required', async () => {
+describe('A page of an origin that ORIGINS lists', () => {
+  it('gets an answer to its preflight request at every address, even if a login is required', async () => {
     await openClosed({ ORIGINS: `${front}, ${sibling}` });
     for (const url of addresses) {
       const { statusCode, headers, body } = await preflight(url, front);
@@ -123,7 +123,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     }
   });
 
-  it('reads, writes, calls functions and logs in', async () => {
+  it('can read, write, call functions and log in', async () => {
     await open({ ORIGINS: front });
     const made = await send('POST', '/rest/Company?$method=update', front, { body: { name: 'A' } });
     expect(made.statusCode, made.body).toBe(200);
@@ -138,7 +138,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     }
   });
 
-  it('of the same site keeps a session by its cookie', async () => {
+  it('of the same site has a session by its cookie', async () => {
     await openClosed({ ORIGINS: sibling });
     const sameSite = { 'sec-fetch-site': 'same-site' };
     const sent = { body: ['mia', 'edit'], headers: sameSite };
@@ -160,7 +160,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     expect(out.json()).toEqual({ result: true });
   });
 
-  it('is told why a request is refused', async () => {
+  it('can read why a request is refused', async () => {
     await openClosed({
       ORIGINS: front,
       BODY_SIZE: '1000',
@@ -192,7 +192,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     expect(last?.headers['access-control-allow-origin']).toBe(front);
   });
 
-  it('is told when the server is too busy', async () => {
+  it('can read that the server is too busy', async () => {
     await open({
       ORIGINS: front,
       BODY_SIZE: '100000',
@@ -217,7 +217,7 @@ describe('a page of an origin that ORIGINS lists', () => {
   });
 });
 
-describe('a page of another origin', () => {
+describe('A page of another origin', () => {
   it.each([{}, { ORIGINS: front }])('gets no permission, with %j', async (environment) => {
     await open(environment);
     for (const url of addresses) {
@@ -240,7 +240,7 @@ describe('a page of another origin', () => {
     expect(read.headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('is refused a change with a cookie, even beside a token', async () => {
+  it('cannot make a change with a cookie, not even together with a token', async () => {
     await openClosed({ ORIGINS: front });
     const authorization = `Bearer ${await bearer()}`;
     const url = '/rest/Company?$method=update';
@@ -249,13 +249,14 @@ describe('a page of another origin', () => {
     expect((await change({ authorization, cookie: 'DRSID_staff=0A' })).statusCode).toBe(403);
     const withToken = await change({ authorization });
     expect(withToken.statusCode, withToken.body).toBe(200);
-    // It may write, as any client with a token: a page of a browser has asked with a preflight, and was refused there.
+    // It may write, like any client with a token: the preflight of a page in a browser was refused
+    // before.
     expect(withToken.headers['access-control-allow-origin']).toBeUndefined();
   });
 });
 
-describe('origins', () => {
-  it('of the model serve, and those of the environment take their place', async () => {
+describe('Origins', () => {
+  it('of the model are used unless the environment replaces them', async () => {
     const model = dataclasses.replace('name: staff', `name: staff\norigins: ['${front}']`);
     const files = { 'src/classes/Company.ts': hello };
     for (const [environment, allowed] of [
@@ -287,7 +288,7 @@ describe('origins', () => {
     'app.example.com',
     'null',
     `${front},`,
-  ])('that are none stop the start: %s', async (ORIGINS) => {
+  ])('that are invalid stop the start: %s', async (ORIGINS) => {
     await open();
     await expect(rolesServerOf(closed, { environment: { ORIGINS } })).rejects.toThrow(
       /^ORIGINS holds ".*"; it must be origins/,

@@ -19,7 +19,7 @@ const classFiles = Object.fromEntries(
 );
 const model = readFileSync(join(example, 'model.yaml'), 'utf8');
 
-/** What the emitted types say of the datastore of the example. */
+/** The emitted types of the datastore of the example. */
 interface Staff {
   readonly Employee: Rows;
   readonly Company: Rows & {
@@ -104,7 +104,7 @@ describe('A route of the user', () => {
     }
   });
 
-  it('is asked for the session as /rest is: 401 for guests, 403 for whoever lacks the privilege', async () => {
+  it('requires a session like /rest: 401 for guests, 403 for users without the privilege', async () => {
     const { hr, viewer } = await staff((own) => {
       own.get('/payroll/:company', async (request) => {
         request.session.require('manageStaff');
@@ -125,7 +125,7 @@ describe('A route of the user', () => {
     expect((await hr.get('/payroll/2')).statusCode).toBe(401);
   });
 
-  it('reads with what its caller may see in its hooks too', async () => {
+  it('reads in its hooks, too, only what its caller may see', async () => {
     const hooks = ['onRequest', 'preValidation', 'preHandler', 'preSerialization', 'onSend'];
     const counts: number[] = [];
     const count = async (): Promise<void> => {
@@ -148,7 +148,7 @@ describe('A route of the user', () => {
     expect(counts).toEqual([]);
   });
 
-  it('tells no names where it sends an error of the datastore itself, and has its status', async () => {
+  it('hides names when it sends an error of the datastore itself, with the status of the error', async () => {
     await staff((own) => {
       own.setErrorHandler((error: { statusCode?: number; message: string }, _request, reply) =>
         reply.code(error.statusCode ?? 500).send({ told: error.message }),
@@ -178,7 +178,7 @@ describe('A route of the user', () => {
     ]);
   });
 
-  it('fails for a privilege that the model does not declare, whoever asks', async () => {
+  it('fails for a privilege that the model does not declare, whoever the caller is', async () => {
     const { hr } = await staff((own) => {
       own.get('/misspelt', (request) => {
         request.session.require('manageStaf');
@@ -190,7 +190,7 @@ describe('A route of the user', () => {
     expect(answer.body).toContain('it has no \\"manageStaf\\"');
   });
 
-  it('reads with what its caller may see, unless it is promoted', async () => {
+  it('reads only what its caller may see, unless it is promoted', async () => {
     const { hr, viewer } = await staff((own) => {
       own.get('/count', (request) => ds(request).Employee.all().count());
       own.get('/app-count', () => (own.datastore as Staff).Employee.all().count());
@@ -202,7 +202,7 @@ describe('A route of the user', () => {
       );
       own.get('/salaries', (request) => ds(request).Employee.all().sum('salary'));
     });
-    // Who does not manage the staff sees those alone who work for an active company.
+    // Users without manageStaff see only the employees of active companies.
     for (const url of ['/count', '/app-count']) {
       expect((await hr.get(url)).body).toBe('2');
       expect((await viewer.get(url)).body).toBe('1');
@@ -218,7 +218,7 @@ describe('A route of the user', () => {
     });
   });
 
-  it('is refused the data where nobody can tell who asks', async () => {
+  it('cannot read data if the caller is unknown', async () => {
     const { hr } = await staff((own) => {
       const lost: (() => void)[] = [];
       const timer = setInterval(() => {
@@ -254,13 +254,13 @@ describe('A route of the user', () => {
     expect((await hr.get('/lost')).body).toContain(refused);
     expect((await hr.get('/lost-selection')).body).toContain(refused);
     expect((await hr.get('/lost-transaction')).body).toContain(refused);
-    // A promotion tells whose session it is.
+    // A promotion identifies the session.
     expect((await hr.get('/lost-promotion')).body).toBe('1');
     const guest = await app.inject('/lost-promotion');
     expect(guest.body).toContain('No permission');
   });
 
-  it('takes no session from a page of another site for a change', async () => {
+  it('uses no session for a change from a page of another site', async () => {
     const { hr } = await staff((own) => {
       own.post('/change', (request) => request.session.userName);
       own.post('/hook', () => 'no session is asked for');
@@ -275,7 +275,7 @@ describe('A route of the user', () => {
     expect((await post('/hook')).statusCode).toBe(200);
   });
 
-  it('may read a bearer token of its own, which is no session', async () => {
+  it('can read a bearer token of its own, which is not used for a session', async () => {
     const environment = { TOKEN_KEY: 'k'.repeat(40) };
     app = await serverOf(
       model,
@@ -293,7 +293,7 @@ describe('A route of the user', () => {
   });
 });
 
-describe('What is added behind buildApp()', () => {
+describe('Code that is added after buildApp()', () => {
   it('applies to the routes below /rest: hooks, hooks of routes, plugins', async () => {
     const folder = writeServer(modelOf(model), classFiles);
     const { buildApp } = (await importFrom(folder, 'src/generated/app')) as {

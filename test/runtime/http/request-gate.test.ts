@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type LoadLog, RequestGate, gatedServers } from '../../../runtime/http/request-gate.js';
 import { getText, RawClient } from '../../support/raw-client.js';
 
-/** Of one connection that may wait behind the first. */
+/** The limit of waiting requests of one connection after the first. */
 const behind = 100;
 
 let server: Server;
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const log = (): LoadLog => ({ warn: () => undefined });
 
-/** A server whose answers wait until they are told to be sent. */
+/** A server whose answers wait until they are released. */
 async function listen(maxConnections: number): Promise<void> {
   waiting = [];
   clients = [];
@@ -52,8 +52,8 @@ async function wait(count: number): Promise<void> {
   while (waiting.length < count) await setImmediate();
 }
 
-describe('requests that a client sends without waiting for answers', () => {
-  it('wait up to a number, and their answers come in order', async () => {
+describe('Requests that a client sends without waiting for answers', () => {
+  it('wait up to a limit, and their answers come in order', async () => {
     await listen(10_000);
     const client = await open();
     client.send(getText('/later').repeat(behind + 50));
@@ -82,7 +82,7 @@ describe('requests that a client sends without waiting for answers', () => {
   });
 });
 
-it('requests of all connections wait up to a number; the others, but for /health, are refused', async () => {
+it('Requests of all connections wait up to a limit; further ones, except for /health, are refused', async () => {
   await listen(150);
   for (let index = 0; index < 10; index += 1) {
     (await open()).send(getText('/later').repeat(15));

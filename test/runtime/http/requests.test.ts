@@ -25,7 +25,7 @@ dataclasses:
       order: { to: Order, inverse: lines }
 `;
 
-describe('requests', () => {
+describe('Requests:', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
     app = await serverOf(model);
@@ -35,7 +35,7 @@ describe('requests', () => {
   });
   afterAll(() => app.close());
 
-  it('computed dates are dates or null, whatever the expression yields', async () => {
+  it('computed dates are dates or null, whatever the expression returns', async () => {
     const response = await app.inject('/rest/Order?$attributes=day,instant');
     const { __ENTITIES } = response.json<{ readonly __ENTITIES: readonly object[] }>();
     expect(__ENTITIES).toMatchObject([
@@ -44,7 +44,7 @@ describe('requests', () => {
     ]);
   });
 
-  it('what $expand names beyond the relation of a related read is expanded', async () => {
+  it('a related read expands the relations that $expand names beyond its own', async () => {
     const response = await app.inject('/rest/Customer(1)/orders?$expand=orders,orders.lines');
     const { __ENTITIES } = response.json<{ readonly __ENTITIES: readonly object[] }>();
     expect(__ENTITIES).toMatchObject([{ lines: { __COUNT: 1, __ENTITIES: [{ ID: 1 }] } }]);
@@ -57,12 +57,12 @@ describe('requests', () => {
     ['/rest/$catalog/$all?$method=delete', 405],
     ['/rest/Order?$attributes=__KEY.foo', 400],
     ['/rest/Order?$attributes=customer.__KEY.x', 400],
-  ])('GET %s is %i', async (url, status) => {
+  ])('GET %s is answered with %i', async (url, status) => {
     expect((await app.inject(url)).statusCode).toBe(status);
   });
 
   it.each(['text', 'garbage', 'a/b/c', '', 'text/plain'])(
-    'a body is JSON under the content type %j',
+    'a body is read as JSON with the content type %j',
     async (type) => {
       const response = await app.inject({
         method: 'POST',
@@ -89,8 +89,8 @@ describe('requests', () => {
   }
 });
 
-describe('limits of the environment', () => {
-  it('a lower MAX_PAGE_SIZE pulls the page size down', async () => {
+describe('The limits of the environment:', () => {
+  it('a lower MAX_PAGE_SIZE lowers the page size', async () => {
     const app = await serverOf(model, { environment: { MAX_PAGE_SIZE: '2', PAGE_SIZE: '' } });
     await create(app, 'Line', [{}, {}, {}]);
     const response = await app.inject('/rest/Line');

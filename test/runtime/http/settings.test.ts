@@ -6,11 +6,11 @@ const defaults = Object.fromEntries(
   Object.entries(limitRules).map(([name, rule]) => [name, rule.default]),
 ) as unknown as Limits;
 
-/** Those that timers measure, which overflow. */
+/** The limits that timers measure, which can overflow. */
 const timed = Object.entries(limitRules).filter(([name]) => name.endsWith('Timeout'));
 
-describe('a limit of the environment that a timer measures', () => {
-  it.each(timed)('may be as large as in the model, and no larger: %s', (name, { maximum }) => {
+describe('A limit of the environment that a timer measures', () => {
+  it.each(timed)('may be as large as in the model, but not larger: %s', (name, { maximum }) => {
     const limit = name as keyof Limits;
     const variable = limitVariables[limit];
     expect(limitsFrom(defaults, { [variable]: String(maximum) })[limit]).toBe(maximum);

@@ -8,7 +8,7 @@ import { isSendHooked, SpentBytes, tellOwnBytes } from '../../../runtime/http/sp
 
 let server: Server;
 
-/** @returns what asks for the answer to `/<number>` */
+/** @returns a function that requests `/<number>` */
 async function serve(
   answer: (response: ServerResponse, number: number) => void,
   isHooked = (): boolean => false,
@@ -28,7 +28,7 @@ async function serve(
   };
 }
 
-/** Answers with bytes of its own, and remembers them. */
+/** Answers with new bytes, and stores references to them. */
 function answering(answers: Uint8Array[]): (response: ServerResponse, number: number) => void {
   return (response, number) => {
     const bytes = bytesOf(number);
@@ -42,12 +42,12 @@ function bytesOf(number: number, length = 10_000): Uint8Array<ArrayBuffer> {
   return new Uint8Array(length).fill(number);
 }
 
-describe('the bytes of an answer', () => {
+describe('The memory of an answer', () => {
   afterEach(async () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('are given back with the next answer, and all arrive', async () => {
+  it('is released with the next answer, and the answer arrives completely', async () => {
     const answers: Uint8Array[] = [];
     const ask = await serve(answering(answers));
     for (let number = 1; number <= 50; number += 1) {
@@ -61,7 +61,7 @@ describe('the bytes of an answer', () => {
     expect(all).toEqual(all.map((_, number) => Buffer.from(bytesOf(number))));
   });
 
-  it('are left alone that somebody else may have, or that are few', async () => {
+  it('is not released if other code may use it, or if it is small', async () => {
     const shared = bytesOf(7, 20_000);
     const few = bytesOf(7, 1_000);
     const foreign = bytesOf(7);
@@ -74,7 +74,7 @@ describe('the bytes of an answer', () => {
     expect([shared.length, few.length, foreign.length]).toEqual([20_000, 1_000, 10_000]);
   });
 
-  it('are left alone when something else was sent in their place', async () => {
+  it('is not released if something else was sent instead', async () => {
     const bytes = bytesOf(1);
     const ask = await serve((response) => {
       tellOwnBytes(response, bytes);
@@ -84,7 +84,7 @@ describe('the bytes of an answer', () => {
     expect(bytes).toHaveLength(10_000);
   });
 
-  it('are left alone when somebody watches what is sent', async () => {
+  it('is not released if a hook sees what is sent', async () => {
     const seen: Uint8Array[] = [];
     const ask = await serve((response, number) => {
       const bytes = bytesOf(number);
@@ -100,7 +100,7 @@ describe('the bytes of an answer', () => {
     expect(seen.map(({ length }) => length)).toEqual([10_000, 10_000, 10_000]);
   });
 
-  it('stay until a client that reads slowly has them', async () => {
+  it('is kept until a slow client has read the answer', async () => {
     const large = bytesOf(3, 32 * 1024 * 1024);
     const ask = await serve((response, number) => {
       const bytes = number === 0 ? large : bytesOf(number);
@@ -124,7 +124,7 @@ describe('the bytes of an answer', () => {
     expect(others).toBeLessThan(1_000);
   });
 
-  it('are left alone where they cannot be given back', async () => {
+  it('is not released if it cannot be', async () => {
     const answers: Uint8Array[] = [];
     const ask = await serve((response, number) => {
       const bytes = bytesOf(number);
@@ -136,11 +136,11 @@ describe('the bytes of an answer', () => {
     for (const number of [1, 2, 3, 4, 5]) {
       expect(await ask(number)).toEqual(Buffer.from(bytesOf(number)));
     }
-    // Node 20 passes over such a buffer; later ones throw, and no other is given back then.
+    // Node 20 ignores such a buffer; later versions throw, and no other buffer is released then.
     expect([answers[0]?.length, answers[1]?.length]).toEqual([0, 10_000]);
   });
 
-  it('are never given back where somebody else sees what is sent', async () => {
+  it('is never released if other code sees what is sent', async () => {
     const answers: Uint8Array[] = [];
     const ask = await serve(answering(answers), () => true);
     for (const number of [1, 2, 3, 4]) await ask(number);
@@ -174,7 +174,7 @@ describe('A hook that sees what is sent', () => {
         app.get('/later', () => 'x');
       },
     ],
-  ])('is found where %s has it', async (_where, add) => {
+  ])('is found when %s adds it', async (_where, add) => {
     const app = fastify();
     app.get('/', () => 'x');
     add(app);
@@ -183,7 +183,7 @@ describe('A hook that sees what is sent', () => {
     await app.close();
   });
 
-  it('is not found where there is none but those of the server', async () => {
+  it('is not found if the server has only its own hooks', async () => {
     const app = fastify();
     app.addHook('onSend', function drsCountBytes(_request, _reply, payload, done) {
       done(null, payload);

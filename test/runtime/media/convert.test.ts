@@ -12,7 +12,7 @@ interface Call {
   readonly format: string;
 }
 
-/** Stands for the package, and keeps what it is asked. */
+/** Replaces the package sharp, and records its calls. */
 function fakeSharp(calls: Call[], answer: () => Promise<Uint8Array>): () => Promise<MakeSharp> {
   return () =>
     Promise.resolve((bytes, options) => ({
@@ -24,7 +24,7 @@ function fakeSharp(calls: Call[], answer: () => Promise<Uint8Array>): () => Prom
 }
 
 describe('convertImage', () => {
-  it('hands an image of pixels over, with a limit on them', async () => {
+  it('gives sharp a bitmap image, with a limit on its pixels', async () => {
     const calls: Call[] = [];
     const load = fakeSharp(calls, () => Promise.resolve(Buffer.from('converted')));
     const converted = await convertImage(png, 'png', 'jpeg', load);
@@ -57,7 +57,7 @@ describe('convertImage', () => {
     expect([most, running, ended]).toEqual([2, 0, 18]);
   });
 
-  it('gives nothing for a damaged image', async () => {
+  it('returns nothing for a damaged image', async () => {
     const load = fakeSharp([], () => Promise.reject(new Error('damaged')));
     expect(await convertImage(png, 'png', 'jpeg', load)).toBeUndefined();
   });
@@ -65,7 +65,7 @@ describe('convertImage', () => {
   it.each([
     [svg, 'svg' as const],
     [html, undefined],
-  ])('never hands over what is not pixels alone', async (bytes, type) => {
+  ])('never gives sharp a format that is more than pixels', async (bytes, type) => {
     const calls: Call[] = [];
     const load = fakeSharp(calls, () => Promise.resolve(Buffer.from('x')));
     expect(await convertImage(bytes, type, 'png', load)).toBeUndefined();
@@ -73,7 +73,7 @@ describe('convertImage', () => {
   });
 });
 
-describe('a server where sharp is not installed', () => {
+describe('A server without sharp', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
     app = await mediaServer();
@@ -81,7 +81,7 @@ describe('a server where sharp is not installed', () => {
   });
   afterAll(() => app.close());
 
-  it('names it when an image would be converted', async () => {
+  it('names the package when an image would be converted', async () => {
     const response = await app.inject('/rest/Company(1)/logo?$expand=logo&$imageformat=jpeg');
     expect([response.statusCode, codesOf(response)]).toEqual([501, [1838]]);
     expect(response.body).toContain('sharp');

@@ -12,7 +12,7 @@ describe('imageType', () => {
     ['svg', svg],
     ['jpeg', bytes('\xff\xd8\xff\xdb')],
     ['gif', bytes('GIF87a')],
-    // A polyglot is what its first bytes are, and never runs: it is sent as an image.
+    // A polyglot file has the type of its first bytes, and never runs: it is sent as an image.
     ['gif', bytes('GIF89a/*<script>*/=1;alert(1)')],
     ['webp', bytes('RIFF\x10\0\0\0WEBPVP8 ')],
     ['tiff', bytes('II*\0')],
@@ -25,7 +25,7 @@ describe('imageType', () => {
     ['svg', bytes('\xef\xbb\xbf \n<svg xmlns="x">')],
     ['svg', bytes('<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x.dtd"><svg>')],
     ['svg', bytes('<!DOCTYPE svg [<!ENTITY a "b>">]><!--a--><?x?><svg\n>')],
-  ])('tells %s', (type, image) => {
+  ])('recognizes %s', (type, image) => {
     expect(imageType(image)).toBe(type);
   });
 
@@ -47,17 +47,17 @@ describe('imageType', () => {
     bytes(`${' '.repeat(5000)}<svg>`),
     bytes('%PDF-1.7'),
     bytes(' GIF89a'),
-  ])('tells nothing of other bytes (%#)', (other) => {
+  ])('recognizes no other bytes (%#)', (other) => {
     expect(imageType(other)).toBeUndefined();
   });
 
-  it('looks at views of larger memory from their beginning', () => {
+  it('reads a view of a larger buffer from its beginning', () => {
     const memory = Buffer.concat([html, png, html]);
     expect(imageType(memory.subarray(html.length))).toBe('png');
     expect(imageType(new Uint8Array(memory.buffer, memory.byteOffset, 3))).toBeUndefined();
   });
 
-  it('takes any bytes, quickly', () => {
+  it('accepts any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 5000 }), (any) => {
         imageType(any);
@@ -71,7 +71,7 @@ describe('imageType', () => {
 });
 
 describe('readRange', () => {
-  it('gives a part of the whole, never empty', () => {
+  it('returns a part of the whole, which is never empty', () => {
     const header = fc.oneof(
       fc.tuple(fc.nat(20), fc.nat(20)).map(([from, to]) => `bytes=${from}-${to}`),
       fc.nat(20).map((from) => `bytes=${from}-`),
@@ -92,14 +92,14 @@ describe('readRange', () => {
   });
 
   it.each([`bytes=${'9'.repeat(400)}-`, 'bytes=0x1-0x2', 'bytes=1e1-', 'bytes=--1', 'bytes=+1-'])(
-    'passes over %s',
+    'ignores %s',
     (text) => {
       expect(readRange(text, 10)).toBeUndefined();
     },
   );
 });
 
-it('readRawPict takes only types of images', () => {
+it('readRawPict accepts only types of images', () => {
   expect([undefined, 'false', 'FALSE'].map(readRawPict)).toEqual([false, false, false]);
   expect(['true', 'image/png', 'image/svg xml', 'image/jpg'].every(readRawPict)).toBe(true);
   for (const other of ['1', 'image', 'image/', 'image/exe', 'text/html', '__proto__']) {

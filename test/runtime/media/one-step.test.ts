@@ -18,7 +18,7 @@ async function logo(): Promise<Buffer> {
   return (await app.inject('/rest/Company(1)/logo?$expand=logo')).rawPayload;
 }
 
-describe('an image in one step', () => {
+describe('An image that is uploaded in one step', () => {
   it.each([
     ['Company(1)/logo?$rawPict=true', gif],
     ['Company[1]/logo/?$rawPict=image/jpeg', png],
@@ -33,7 +33,7 @@ describe('an image in one step', () => {
     expect(again.json()).toMatchObject({ __STAMP: before.__STAMP + 1 });
   });
 
-  it('is set by all that come at once, and one of them stays', async () => {
+  it('is set by all concurrent uploads, and one of them stays', async () => {
     const images = Array.from({ length: 10 }, (_, index) =>
       Buffer.concat([gif, Buffer.from([index])]),
     );
@@ -74,7 +74,7 @@ describe('an image in one step', () => {
     expect((await logo()).equals(before)).toBe(true);
   });
 
-  it('from another site is refused', async () => {
+  it('is refused from another site', async () => {
     const response = await app.inject({
       method: 'POST',
       url: '/rest/Company(1)/logo?$rawPict=true',

@@ -35,7 +35,7 @@ const safe = {
   'content-security-policy': "sandbox; default-src 'none'",
 };
 
-describe('an image', () => {
+describe('An image', () => {
   it.each([
     [1, png, 'image/png'],
     [2, gif, 'image/gif'],
@@ -76,17 +76,20 @@ describe('an image', () => {
     }
   });
 
-  it('that is not there has no bytes and no type', async () => {
+  it('that is null has no bytes and no type', async () => {
     const response = await get(logo(6));
     expect([response.statusCode, response.body]).toEqual([200, '']);
     expect(response.headers['content-type']).toBeUndefined();
   });
 
-  it.each(['Company(99)', 'Company(x)'])('of no entity is missing: %s', async (entity) => {
-    const response = await get(`/rest/${entity}/logo?$expand=logo`);
-    expect([response.statusCode, codesOf(response)]).toEqual([404, [1543]]);
-    expect(response.headers.etag).toBeUndefined();
-  });
+  it.each(['Company(99)', 'Company(x)'])(
+    'of an unknown entity is answered with 404: %s',
+    async (entity) => {
+      const response = await get(`/rest/${entity}/logo?$expand=logo`);
+      expect([response.statusCode, codesOf(response)]).toEqual([404, [1543]]);
+      expect(response.headers.etag).toBeUndefined();
+    },
+  );
 
   it.each(['png', 'PNG', '.png', 'image/png', '"best"', 'Best'])(
     'in the format it is stored in needs no conversion: %s',
@@ -105,18 +108,18 @@ describe('an image', () => {
     },
   );
 
-  it('that is a drawing is not converted: the answer is empty', async () => {
+  it('that is a vector drawing is not converted: the answer is empty', async () => {
     const response = await get('/rest/Company(4)/logo?$expand=logo&$imageformat=png');
     expect([response.statusCode, response.body]).toEqual([200, '']);
   });
 });
 
-describe('a BLOB', () => {
+describe('A BLOB', () => {
   it.each([
     [1, png],
     [4, svg],
     [5, html],
-  ])('%i is bytes and nothing else', async (key, bytes) => {
+  ])('%i is sent as plain bytes', async (key, bytes) => {
     const response = await get(brochure(key));
     expect(response.rawPayload.equals(bytes)).toBe(true);
     expect(response.headers).toMatchObject({
@@ -133,14 +136,14 @@ describe('a BLOB', () => {
     }
   });
 
-  it('that is not there has no bytes', async () => {
+  it('that is null has no bytes', async () => {
     const response = await get(brochure(6));
     expect([response.statusCode, response.body]).toEqual([200, '']);
   });
 });
 
 describe('HTTP', () => {
-  it('HEAD tells the length', async () => {
+  it('HEAD answers the length', async () => {
     const response = await app.inject({
       method: 'HEAD',
       url: logo(1),
@@ -154,7 +157,7 @@ describe('HTTP', () => {
     });
   });
 
-  it('a tag that the client has saves the bytes', async () => {
+  it('a matching If-None-Match saves the bytes', async () => {
     const { headers } = await get(logo(1));
     const tag = String(headers.etag);
     for (const known of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
@@ -166,7 +169,7 @@ describe('HTTP', () => {
     expect((await get(logo(2), { 'if-none-match': tag })).statusCode).toBe(200);
   });
 
-  it('a tag is another one when the key was given to another entity', async () => {
+  it('the ETag differs when another entity has got the key', async () => {
     await save(app, { __KEY: 50, name: 'first', brochure: { ID: await idOf(app, 'abc') } });
     const before = await get(brochure(50));
     await app.inject({ method: 'POST', url: '/rest/Company(50)?$method=delete' });
@@ -195,7 +198,7 @@ describe('HTTP', () => {
   });
 
   it.each(['bytes=99999-', 'bytes=-0', `bytes=${png.length}-${png.length}`])(
-    'the range %s holds nothing',
+    'the range %s is not satisfiable',
     async (range) => {
       const response = await get(logo(1), { range });
       expect([response.statusCode, codesOf(response)]).toEqual([416, [1842]]);
@@ -204,14 +207,14 @@ describe('HTTP', () => {
   );
 
   it.each(['bytes=', 'bytes=-', 'bytes=5-2', 'items=0-1', 'bytes=0-1,3-4', 'bytes=a-b', 'x'])(
-    'the range "%s" is passed over',
+    'the range "%s" is ignored',
     async (range) => {
       const response = await get(logo(1), { range });
       expect([response.statusCode, response.rawPayload.length]).toEqual([200, png.length]);
     },
   );
 
-  it('a range of a version that is no more is not sent', async () => {
+  it('a range of a former version is not sent', async () => {
     const { headers } = await get(logo(1));
     const old = await get(logo(1), { range: 'bytes=0-1', 'if-range': '"old"' });
     expect(old.statusCode).toBe(200);

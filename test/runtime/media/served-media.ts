@@ -21,7 +21,7 @@ export async function upload(
   return clientOf(app).send({ method: 'POST', url: `/rest/$upload${query}`, payload, headers });
 }
 
-/** Sends a file, which must be taken. */
+/** Sends a file, which must be accepted. */
 export async function idOf(
   app: FastifyInstance,
   payload: Buffer | string,

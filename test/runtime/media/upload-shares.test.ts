@@ -33,10 +33,10 @@ async function loggedInAs(user: string): Promise<Client> {
   return client;
 }
 
-describe('the space of uploads', () => {
+describe('The space for uploads', () => {
   beforeEach(() => start({ UPLOAD_SIZE: String(block), UPLOAD_SPACE: String(12 * block) }));
 
-  /** Uploads until one is refused: how many were taken, and what the refusal says. */
+  /** Uploads until one is refused; returns the number of accepted ones, and the refusal. */
   async function fill(send: () => ReturnType<Client['send']>): Promise<readonly unknown[]> {
     for (let count = 0; count < 20; count += 1) {
       const { statusCode, headers } = await send();
@@ -58,7 +58,7 @@ describe('the space of uploads', () => {
     expect(await fill(asUser(await loggedInAs('bob')))).toEqual([3, 429, true]);
   });
 
-  it('is not for guests alone, however many they are: a half is left for users', async () => {
+  it('is at most half used by guests, however many they are', async () => {
     const counts = [];
     for (const last of [1, 2, 3]) counts.push(await fill(asGuestFrom(`192.0.2.${last}`)));
     expect(counts.map(([count]) => count)).toEqual([3, 3, 0]);
@@ -67,7 +67,7 @@ describe('the space of uploads', () => {
   });
 });
 
-describe('one upload', () => {
+describe('One upload', () => {
   const size = 1024 * 1024;
   let client: Client;
   let id: string;
@@ -80,7 +80,7 @@ describe('one upload', () => {
     id = sent.json<{ readonly ID: string }>().ID;
   });
 
-  /** How many of so many entities were stored with it. */
+  /** The number of entities that were stored with it. */
   async function stored(count: number, query = ''): Promise<number> {
     const notes = Array.from({ length: count }, () => ({ file: { ID: id } }));
     const response = await client.post(`/rest/Note?$method=update${query}`, notes);
@@ -88,7 +88,7 @@ describe('one upload', () => {
     return (body.__ENTITIES ?? []).filter((each) => '__KEY' in each).length;
   }
 
-  it('is given to eight entities of its size at most, in one request or in several', async () => {
+  it('can be stored in at most eight entities of its size, in one request or in several', async () => {
     expect(await stored(3)).toBe(3);
     expect(await stored(10)).toBe(5);
     expect(await stored(1)).toBe(0);
@@ -98,7 +98,7 @@ describe('one upload', () => {
     expect(refused.body).toContain('send the file again');
   });
 
-  it('is not used up by what is not stored', async () => {
+  it('is not used up by entities that are not stored', async () => {
     for (let count = 0; count < 3; count += 1) {
       expect(await stored(10, '&$atomic=true')).toBe(0);
       await client.post('/rest/Note?$method=validate', [

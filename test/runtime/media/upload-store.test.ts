@@ -56,7 +56,7 @@ async function refusal(promise: Promise<unknown>): Promise<RequestError> {
   throw new Error('It was not refused.', { cause: error });
 }
 
-describe('the life of an upload', () => {
+describe('The lifetime of an upload', () => {
   it.each([
     [undefined, 120],
     [5, 5],
@@ -78,13 +78,13 @@ describe('the life of an upload', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it('ends in time where the timer is late', async () => {
+  it('ends in time even if the timer is late', async () => {
     const id = await store.receive(chunks(10), plain, owner);
     clock.freeze(120_000);
     expect(store.of('S').find(id)).toBeUndefined();
   });
 
-  it('ends with the server, and takes its folder with it', async () => {
+  it('ends with the server, which removes the folder', async () => {
     const id = await store.receive(chunks(10), plain, owner);
     await store.close();
     expect(store.of('S').find(id)).toBeUndefined();
@@ -94,7 +94,7 @@ describe('the life of an upload', () => {
     expect(readdirSync(parent)).toEqual([]);
   });
 
-  it('ends with the server while it is still coming', async () => {
+  it('ends with the server while the upload is still arriving', async () => {
     let release = (): void => undefined;
     const waiting = new Promise<void>((resolve) => {
       release = resolve;
@@ -127,8 +127,8 @@ describe('the life of an upload', () => {
   });
 });
 
-describe('limits', () => {
-  it('takes an upload of the size, and none that is larger', async () => {
+describe('The limits of uploads', () => {
+  it('allow an upload of the maximum size, and no larger one', async () => {
     await store.receive(chunks(8 * kilobyte, 2 * kilobyte), plain, owner);
     const { space } = store;
     const { status } = await refusal(
@@ -139,7 +139,7 @@ describe('limits', () => {
     expect(store.space).toBe(space);
   });
 
-  it('reads no more than it must of one that never ends', async () => {
+  it('stop the reading of an upload that never ends', async () => {
     let read = 0;
     async function* endless(): AsyncGenerator<Uint8Array, void> {
       for (;;) {
@@ -151,7 +151,7 @@ describe('limits', () => {
     expect(read).toBe(11 * kilobyte);
   });
 
-  it('holds the space of all, whatever comes at once, and takes more when some have expired', async () => {
+  it('hold for all together, whatever arrives at once, and allow more when some have expired', async () => {
     const all = await Promise.allSettled(
       Array.from({ length: 30 }, () => store.receive(chunks(4096, 4096), plain, owner)),
     );
@@ -177,7 +177,7 @@ describe('limits', () => {
     await store.receive(chunks(8192), plain, owner);
   });
 
-  it('tells a time after which an upload of its size is taken, if nothing else comes', async () => {
+  it('come with a Retry-After after which an upload of that size is accepted, if nothing else arrives', async () => {
     const kept = (timeout: number): Promise<string> =>
       store.receive(chunks(8192), { ...plain, timeout }, owner);
     for (const timeout of [10, 20, 30, 40, 50]) await kept(timeout);
@@ -194,15 +194,15 @@ describe('limits', () => {
     await store.receive(chunks(10 * kilobyte), large, owner);
   });
 
-  it('counts empty uploads', async () => {
+  it('count empty uploads', async () => {
     for (let i = 0; i < 10; i += 1) await store.receive(chunks(), plain, owner);
     expect((await refusal(store.receive(chunks(), plain, owner))).status).toBe(429);
     expect(files()).toHaveLength(10);
   });
 });
 
-describe('what fails', () => {
-  it('leaves nothing when the client goes', async () => {
+describe('An upload that fails', () => {
+  it('leaves nothing when the client disconnects', async () => {
     async function* broken(): AsyncGenerator<Uint8Array, void> {
       yield await Promise.resolve(Buffer.alloc(5000));
       throw new Error('gone');
@@ -221,7 +221,7 @@ describe('what fails', () => {
     expect(store.space).toBe(0);
   });
 
-  it('tells a disk that cannot be written, without its paths', async () => {
+  it('reports a disk that cannot be written, without its paths', async () => {
     const nowhere = new FileUploadStore(limits, clock, new UploadFolder(join(parent, 'nothing')));
     const refused = await refusal(nowhere.receive(chunks(1), plain, owner));
     expect(refused.status).toBe(503);
@@ -232,7 +232,7 @@ describe('what fails', () => {
     await nowhere.close();
   });
 
-  it('knows an image whose first bytes come one by one', async () => {
+  it('is not an image whose first bytes arrive one by one', async () => {
     async function* slowly(): AsyncGenerator<Uint8Array, void> {
       for (const byte of png) yield await Promise.resolve(Buffer.from([byte]));
     }
@@ -242,7 +242,7 @@ describe('what fails', () => {
   });
 });
 
-describe('what a server that was killed has left', () => {
+describe('The files that a killed server left', () => {
   const folder = (name: string): string => {
     const path = join(parent, name);
     mkdirSync(path);
@@ -250,7 +250,7 @@ describe('what a server that was killed has left', () => {
     return path;
   };
 
-  it('is removed at the next start, and nothing else', async () => {
+  it('are removed at the next start, and nothing else', async () => {
     await store.receive(chunks(10), plain, owner);
     const [own = ''] = readdirSync(parent);
     const [, , host = ''] = own.split('-');
@@ -277,7 +277,7 @@ describe('what a server that was killed has left', () => {
     expect(kept.filter((each) => !existsSync(join(each, '1')))).toEqual([]);
   });
 
-  it('may be nothing at all', async () => {
+  it('may be none at all', async () => {
     await expect(removeLeftovers(join(parent, 'nothing'))).resolves.toBeUndefined();
   });
 });

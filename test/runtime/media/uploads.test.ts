@@ -34,9 +34,9 @@ const field = 'Content-Disposition: form-data; name="x"\r\n\r\nvalue';
 const file = (content: string, name = 'a.txt'): string =>
   `Content-Disposition: form-data; name="f"; filename="${name}"\r\nContent-Type: text/html\r\n\r\n${content}`;
 
-describe('an upload', () => {
+describe('An upload', () => {
   it.each(['', '?$binary=true', '?$rawPict=false', '?$timeout=500', '?$BINARY="true"&$version=3'])(
-    'is taken with the query "%s", whatever it is labelled as',
+    'is accepted with the query "%s", whatever its content type',
     async (query) => {
       for (const type of ['application/json', 'text/plain', 'nonsense', 'multipart/mixed']) {
         const response = await upload(app, '{"not JSON', query, { 'content-type': type });
@@ -63,7 +63,7 @@ describe('an upload', () => {
   });
 
   it.each(['true', 'image/png', 'image/svg%2Bxml', 'image/svg+xml', 'IMAGE/JPEG'])(
-    'is an image with $rawPict=%s, and its bytes tell which',
+    'is an image with $rawPict=%s, whose format is recognized by its bytes',
     async (value) => {
       const id = await idOf(app, gif, `?$rawPict=${value}`);
       const response = await save(app, { name: `i${value}`, logo: { ID: id } });
@@ -98,7 +98,7 @@ describe('an upload', () => {
     expect([response.statusCode, codesOf(response)]).toEqual([status, [code]]);
   });
 
-  it('is no read', async () => {
+  it('cannot be read back', async () => {
     const response = await app.inject('/rest/$upload');
     expect([response.statusCode, response.headers.allow]).toEqual([405, 'POST']);
   });
@@ -108,7 +108,7 @@ describe('an upload', () => {
     expect(response.statusCode).toBe(403);
   });
 
-  it('has no address where the model has nothing that takes it', async () => {
+  it('has no address if nothing in the model accepts uploads', async () => {
     const other = await serverOf(
       modelOf(
         '{drs: 1, name: x, dataclasses: {A: {attributes: {ID: {type: integer, key: true}}}}}',
@@ -119,7 +119,7 @@ describe('an upload', () => {
   });
 });
 
-describe('a form', () => {
+describe('A form', () => {
   it.each([
     ['its file', form(file('content'))],
     ['fields before', form(field, field, file('content'))],
@@ -131,7 +131,7 @@ describe('a form', () => {
       ),
     ],
     ['a path as name', form(file('content', '../../../etc/passwd'))],
-  ])('gives its first file: %s', async (_name, [body, headers]) => {
+  ])('is read for its first file: %s', async (_name, [body, headers]) => {
     const response = await upload(app, body, '', headers);
     expect(response.statusCode, response.body).toBe(200);
     const key = await saved({ brochure: { ID: response.json<{ ID: string }>().ID } });
@@ -161,7 +161,7 @@ describe('a form', () => {
     ['a thousand headers', `--b\r\n${'A: b\r\n'.repeat(1000)}`],
     ['only delimiters', '--b\r\n'.repeat(10_000)],
     ['a hundred thousand empty parts', many(10_000, '\r\n')],
-  ])('that is none is refused: %s', async (_name, body) => {
+  ])('that is malformed is refused: %s', async (_name, body) => {
     const response = await upload(app, body, '', form()[1]);
     expectServed(response, _name);
     expect([response.statusCode, codesOf(response)]).toEqual([400, [1833]]);
@@ -175,7 +175,7 @@ describe('a form', () => {
     },
   );
 
-  it('is too large by its file, and by what stands around it', async () => {
+  it('is limited in the size of its file, and of its other parts', async () => {
     const [large, headers] = form(file('x'.repeat(100_001)));
     const response = await upload(app, large, '', headers);
     expect([response.statusCode, codesOf(response)]).toEqual([413, [1834]]);
@@ -186,8 +186,8 @@ describe('a form', () => {
   });
 });
 
-describe('what was uploaded', () => {
-  it('can be used often, with its ID in any case', async () => {
+describe('An upload that is used', () => {
+  it('can be used repeatedly, with its ID in any case', async () => {
     const id = await idOf(app, png);
     const key = await saved({ logo: { ID: id }, brochure: { ID: id.toLowerCase() } });
     expect((await bytesOf('logo', key)).equals(png)).toBe(true);
@@ -198,7 +198,7 @@ describe('what was uploaded', () => {
     expect(response.body).not.toContain('__ERROR');
   });
 
-  it('that is no image becomes no image', async () => {
+  it('cannot become an image if it is not one', async () => {
     for (const bytes of [html, Buffer.from('GIF'), Buffer.from('BMW is a car'), Buffer.alloc(0)]) {
       const response = await save(app, { name: 'no', logo: { ID: await idOf(app, bytes) } });
       expect([response.statusCode, codesOf(response)]).toEqual([400, [1824, 1570, 1534]]);
@@ -221,7 +221,7 @@ describe('what was uploaded', () => {
     {},
     [unknown],
     { ID: unknown },
-  ])('cannot be had by the ID %j', async (id) => {
+  ])('cannot be found by the ID %j', async (id) => {
     const image = await save(app, { name: 'bad', logo: { ID: id } });
     expect([image.statusCode, codesOf(image)]).toEqual([400, [1825, 1570, 1534]]);
     const blob = await save(app, { name: 'bad', brochure: { ID: id } });
@@ -237,12 +237,12 @@ describe('what was uploaded', () => {
     { id: unknown },
     [{ ID: unknown }],
     { type: 'Buffer', data: [1] },
-  ])('is not named by %j', async (value) => {
+  ])('cannot be named by %j', async (value) => {
     const response = await save(app, { name: 'bad', logo: value });
     expect([response.statusCode, codesOf(response)]).toEqual([422, [1569, 1570, 1534]]);
   });
 
-  it('is missed by one entity of a list alone, and both errors are told', async () => {
+  it('is missing only for one entity of a list, and both errors are reported', async () => {
     const response = await save(app, [
       { name: 'm1', logo: { ID: unknown }, brochure: { ID: unknown } },
       { name: 'm2', logo: { ID: await idOf(app, svg) } },
@@ -254,7 +254,7 @@ describe('what was uploaded', () => {
     expect(entities[1]?.__ERROR).toBeUndefined();
   });
 
-  it('in many entities of one request is bounded, and nothing of it is stored', async () => {
+  it('is limited in many entities of one request, and nothing is stored beyond the limit', async () => {
     const small = await mediaServer({ UPLOAD_SIZE: '10000', UPLOAD_SPACE: '40000' });
     const id = await idOf(small, Buffer.alloc(10_000));
     const entities = (count: number): object[] =>
@@ -282,7 +282,7 @@ describe('what was uploaded', () => {
     expect((await change(3, null)).json()).toMatchObject({ __STAMP: 4, logo: null });
   });
 
-  it('is on disk in a folder that is its user’s alone', async () => {
+  it('is on disk in a folder that only its user can read', async () => {
     await idOf(app, 'private');
     const { statSync } = await import('node:fs');
     const [kept] = filesOnDisk();
@@ -290,7 +290,7 @@ describe('what was uploaded', () => {
   });
 });
 
-describe('a model without images and BLOBs', () => {
+describe('A server of a model without images and BLOBs', () => {
   const model = `
 drs: 1
 name: plain
@@ -312,7 +312,7 @@ dataclasses:
     await plain.close();
   });
 
-  it('takes uploads as the arguments of its functions', async () => {
+  it('accepts uploads as the arguments of its functions', async () => {
     const functions = `    functions:
       dataclass:
         tell: { exposed: true, params: { all: 'image[]', more: blob }, returns: 'any[]' }
@@ -340,7 +340,7 @@ export class Item extends ItemBase {
   });
 });
 
-it('a server of a model with images does not start without the plugin media', async () => {
+it('A server of a model with images does not start without the plugin media', async () => {
   const yaml = `
 drs: 1
 name: pictured

@@ -69,7 +69,7 @@ describe('instantFromText', () => {
     expect(dayFromText(text)).toBeUndefined();
   });
 
-  it('agrees with the language', () => {
+  it('agrees with the Date of JavaScript', () => {
     const years = { min: new Date(-62_167_219_200_000), max: new Date(253_402_300_799_999) };
     fc.assert(
       fc.property(fc.date({ ...years, noInvalidDate: true }), (date) => {
@@ -81,7 +81,7 @@ describe('instantFromText', () => {
       fc.property(fc.tuple(two, two, two, two, two), ([month, day, hour, minute, offset]) => {
         const text = `2023-${month}-${day}T${hour}:${minute}:00+${offset}:00`;
         const moment = Date.parse(text);
-        // The language rolls 30 February over to March.
+        // JavaScript turns 30 February into a day of March.
         const rolls =
           new Date(Date.parse(`2023-${month}-${day}T00:00:00Z`)).getUTCDate() !== Number(day);
         const isDate = !Number.isNaN(moment) && !rolls && hour !== '24';

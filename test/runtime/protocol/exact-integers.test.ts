@@ -17,7 +17,7 @@ const values = fc.oneof(
   fc.constantFrom('9007199254740992', '9007199254740993', '1e400', 'true', 'null', '""'),
 );
 
-it('finds the first integer that a double does not hold, wherever it stands', () => {
+it('firstRoundedInteger finds the first integer that a double cannot hold, wherever it is', () => {
   fc.assert(
     fc.property(fc.array(values, { maxLength: 12 }), (list) => {
       const text = `[${list.join(', ')}]`;

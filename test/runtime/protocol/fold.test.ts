@@ -24,7 +24,7 @@ describe('fold', () => {
     expect(fold(given)).toBe(want);
   });
 
-  it('is what the definition says, by either way', () => {
+  it('is what the definition says, in both implementations', () => {
     fc.assert(
       fc.property(text, (given) => {
         expect(fold(given)).toBe(given.normalize('NFC').toLowerCase());
@@ -54,7 +54,7 @@ describe('foldWithoutAccents', () => {
     ['हिन्दी', 'हिन्दी'],
     ['한국', '한국'],
     ['Plain', 'plain'],
-  ])('%s is %s', (text, folded) => {
+  ])('of %s is %s', (text, folded) => {
     expect(foldWithoutAccents(text)).toBe(folded);
   });
 
@@ -71,7 +71,7 @@ describe('foldWithoutAccents', () => {
   });
 });
 
-describe('marks that are piled up', () => {
+describe('Long runs of combining marks', () => {
   const mark = fc.constantFrom(
     ...['\u0301', '\u0316', '\u0327', '\u0334', '\u0344', '\u0345', '\u034f', '\u05b0'],
     ...['\u0f73', '\u3099', '\u{1d165}', '\u{113c2}', '\u{16d67}', '\u20dd'],
@@ -82,7 +82,7 @@ describe('marks that are piled up', () => {
   );
   const piled = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
 
-  it('are folded as NFC says up to 30 of one character', () => {
+  it('are folded by NFC up to 30 marks of one character', () => {
     const few = fc.array(
       fc.tuple(fc.constantFrom('e', 'Å', '😀', ' '), fc.string({ unit: mark, maxLength: 30 })),
     );
@@ -95,7 +95,7 @@ describe('marks that are piled up', () => {
     );
   });
 
-  it('lose and gain nothing but separators', () => {
+  it('lose nothing and gain only separators', () => {
     fc.assert(
       fc.property(piled, (given) => {
         const plain = (text: string): string => text.replaceAll('\u034f', '');
@@ -105,7 +105,7 @@ describe('marks that are piled up', () => {
   });
 
   it.each([fold, foldWithoutAccents])(
-    'are never given to normalize more than 30 at a time by %o',
+    'are never passed to normalize more than 30 at a time by %o',
     (folding) => {
       const normalize = vi.spyOn(String.prototype, 'normalize');
       try {
@@ -114,7 +114,7 @@ describe('marks that are piled up', () => {
             normalize.mockClear();
             folding(given);
             for (const handed of normalize.mock.contexts) {
-              // NFD makes two marks of one, and lower case two characters of İ.
+              // NFD splits one mark into two, and lower case turns İ into two characters.
               expect(longestRun(String(handed))).toBeLessThanOrEqual(61);
             }
           }),

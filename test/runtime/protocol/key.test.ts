@@ -40,7 +40,7 @@ describe('readKeyClause', () => {
     expect(refusal).toMatchObject({ status: 400, code });
   });
 
-  it('gives any quoted text back', () => {
+  it('returns any quoted text', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), fc.constantFrom('"', "'"), (text, quote) => {
         expect(readKeyClause(`${quote}${text}${quote})`)).toEqual({ text, quoted: true });
@@ -91,7 +91,7 @@ describe('decodeKey', () => {
     expect(decodeKey(type, text)).toBe(want);
   });
 
-  it('reads what a key prints', () => {
+  it('reads what is printed for a key', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (key) => {
         expect(decodeKey('integer', String(key))).toBe(key);

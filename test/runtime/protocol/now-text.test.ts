@@ -5,7 +5,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('tells the moment as JSON does, whichever way the clock is set', () => {
+it('nowText returns the time as JSON does, however the clock is changed', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const start = Date.UTC(2026, 11, 31, 23, 59, 59, 998);
   const steps = [0, 0, 1, 1, 1, 998, 1, 7, -1, -3_000, 90_000_000, -9, -1_000, 999, 1];

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { ownText } from '../../../runtime/protocol/own-text.js';
 import { anyCharacter } from '../../support/any-character.js';
 
-it('is the same text, whatever it is made of', () => {
+it('ownText returns the same text, whatever it is made of', () => {
   const texts = fc.oneof(
     fc.string({ unit: anyCharacter }),
     fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units)),
@@ -15,7 +15,7 @@ it('is the same text, whatever it is made of', () => {
   expect(ownText('')).toBe('');
 });
 
-it('keeps nothing of a longer text alive', () => {
+it('ownText keeps no longer text in memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const kept: string[] = [];

@@ -30,7 +30,7 @@ describe('checkRules', () => {
     [{ type: 'date', dateOnly: true, min: '1!2!2020' }, '2020-02-01'],
     [{ pattern: /b+/ }, 'abc'],
     [{ type: 'object', maxLength: 1, pattern: /x/ }, '{"a":1}'],
-  ])('%j holds for %j', (rules, value) => {
+  ])('accepts by %j the value %j', (rules, value) => {
     expect(check(rules, value)).toEqual([]);
     expect(check(rules, value)).toBe(check({}, null));
   });
@@ -59,11 +59,11 @@ describe('checkRules', () => {
     ],
     [{ pattern: /^b+$/ }, 'abc', 'must match the pattern ^b+$'],
     [{ maxLength: 2, pattern: /^b+$/ }, 'abc', 'must have at most 2 characters'],
-  ])('%j is broken by %j', (rules, value, message) => {
+  ])('refuses by %j the value %j', (rules, value, message) => {
     expect(check(rules, value)).toEqual([message]);
   });
 
-  it('tries a pattern on 2,000 characters at most', () => {
+  it('matches a pattern with at most 2,000 characters', () => {
     expect(check({ pattern: /^b+$/ }, 'b'.repeat(2_000))).toEqual([]);
     expect(check({ pattern: /^b+$/ }, 'b'.repeat(2_001))).toEqual([
       'must have at most 2000 characters to be matched with its pattern',
@@ -79,7 +79,7 @@ describe('checkRules', () => {
     ]);
   });
 
-  it('does not stumble over the state of a pattern', () => {
+  it('does not depend on the state of a pattern', () => {
     const rules: Rules = { pattern: /a/g };
     for (let round = 0; round < 3; round += 1) expect(check(rules, 'a')).toEqual([]);
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TextPattern, WordSearch, TextSearch } from '../../../runtime/protocol/text-match.js';
 const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 300 });
-/** Long ones are searched for in another way than short ones. */
+/** Long texts are searched with another algorithm than short ones. */
 const pieces = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 6 }),
   fc
@@ -24,7 +24,7 @@ describe('TextSearch', () => {
     );
   });
 
-  it('goes on behind what is not accepted, overlapping places included', () => {
+  it('continues after a match that is not accepted, including overlapping ones', () => {
     fc.assert(
       fc.property(letters, pieces, (text, piece) => {
         const expected: number[] = [];
@@ -81,7 +81,7 @@ describe('WordSearch', () => {
   });
 });
 
-it('takes time linear in the text, whatever is looked for', () => {
+it('A search does work that is linear in the text, whatever the pattern', () => {
   const text = 'a'.repeat(1_000_000);
   const piece = `${'a'.repeat(20_000)}b`;
   const before = process.cpuUsage();
@@ -89,6 +89,7 @@ it('takes time linear in the text, whatever is looked for', () => {
   expect(new WordSearch(piece.slice(0, -1)).isIn(text)).toBe(false);
   expect(new TextPattern(`@${piece}@${piece}@`).matches(text)).toBe(false);
   expect(new TextPattern(`${'a@'.repeat(20_000)}b`).matches(text)).toBe(false);
-  // Tens of milliseconds, and many seconds if each place were compared with the whole piece.
+  // It takes tens of milliseconds, but many seconds if each position were compared with the whole
+  // piece.
   expect(process.cpuUsage(before).user).toBeLessThan(3_000_000);
 });

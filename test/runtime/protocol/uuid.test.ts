@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newUuid, normaliseUuid } from '../../../runtime/protocol/uuid.js';
 
 describe('UUID', () => {
-  it('is new each time, in the wire form', () => {
+  it('is new each time, in the format of the protocol', () => {
     const made = new Set(Array.from({ length: 100 }, newUuid));
     expect(made.size).toBe(100);
     for (const uuid of made) {

@@ -69,7 +69,7 @@ describe('storedValue', () => {
     expect(store(type, null)).toEqual({ ok: true, value: null });
   });
 
-  it('takes the day as it is written', () => {
+  it('accepts a day as it is written', () => {
     const day = (json: unknown): ValueResult => store('date', json, { dateOnly: true });
     expect(day('2026-03-09T23:59:59-12:00')).toEqual({ ok: true, value: '2026-03-09' });
     expect(day('9!3!2026')).toEqual({ ok: true, value: '2026-03-09' });

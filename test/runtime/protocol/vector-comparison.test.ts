@@ -4,7 +4,7 @@ import { readVectorComparison } from '../../../runtime/vectors/values.js';
 
 const vector = [1, 0.5];
 
-describe('a comparison object', () => {
+describe('A comparison object', () => {
   it.each<[object, object]>([
     [{ vector }, { vector, metric: 'cosine', threshold: 0.5 }],
     [
@@ -19,7 +19,7 @@ describe('a comparison object', () => {
       { vector, metric: 'Cosine', threshold: 0 },
       { vector, metric: 'cosine', threshold: 0 },
     ],
-  ])('%j is read', (value, comparison) => {
+  ])('is read: %j', (value, comparison) => {
     expect(readVectorComparison(value, 2)).toEqual({ comparison });
   });
 
@@ -45,7 +45,7 @@ describe('a comparison object', () => {
     [{ vector, threshold: Infinity }, /^has the threshold/],
     [{ vector, Threshold: 1 }, /^has a member "Threshold", which has no meaning/],
     [JSON.parse('{"vector":[1,2],"__proto__":{}}'), /^has a member "__proto__"/],
-  ])('%j is none', (value, problem) => {
+  ])('is refused: %j', (value, problem) => {
     const read = readVectorComparison(value, 2);
     expect(read).toEqual({ problem: expect.stringMatching(problem) as unknown });
   });

@@ -8,7 +8,7 @@ import {
   singlePrecision,
 } from '../../../runtime/protocol/vector.js';
 
-describe('the norm', () => {
+describe('The norm', () => {
   it.each<[number[], number]>([
     [[3, 4], 5],
     [[0, 0], 0],
@@ -24,7 +24,7 @@ describe('the norm', () => {
   });
 });
 
-describe('the direction', () => {
+describe('The direction', () => {
   it.each<[number[], number[] | null]>([
     [
       [3, 4],
@@ -58,11 +58,11 @@ describe('the direction', () => {
   });
 });
 
-it('single precision takes four bytes for a number, the lowest first', () => {
+it('Single precision uses four bytes for a number, with the lowest first', () => {
   expect([...singlePrecision([1, -2])]).toEqual([0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
 });
 
-describe('a score', () => {
+describe('A score', () => {
   it.each<[Metric, number[], number[], number]>([
     ['cosine', [1, 0], [2, 0], 1],
     ['cosine', [0.1, 0.2], [0.3, 0.6], 1],
@@ -82,7 +82,7 @@ describe('a score', () => {
     expect(compare(score - 1e-9)).toBe(1);
   });
 
-  it('is none where a zero vector has no cosine', () => {
+  it('is null for the cosine with a zero vector', () => {
     const cosine = new Scorer({ metric: 'cosine', vector: [1, 0], threshold: 0 });
     expect(cosine.compare([0, 0])).toBeNull();
     expect(cosine.always).toBeUndefined();
@@ -96,7 +96,7 @@ describe('a score', () => {
     expect(dot.always).toBe(0 - threshold);
   });
 
-  it('is compared where a double does not hold the norm', () => {
+  it('is compared even if a double cannot hold the norm', () => {
     const huge = { metric: 'dot', vector: [1e300, 1e300], threshold: 1 } as const;
     expect(new Scorer(huge).compare([1e300, 1e300])).toBe(1);
     expect(new Scorer({ ...huge, metric: 'euclidean' }).compare([-1e300, 1e300])).toBe(1);

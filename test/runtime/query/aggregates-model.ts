@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Things of every type that values are computed with, owned by owners. */
+/** Entities with values of every type that can be aggregated, and their owners. */
 export const aggregatesModel = `
 drs: 1
 name: aggregates

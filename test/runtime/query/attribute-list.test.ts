@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAttributeList } from '../../../runtime/query/attribute-list.js';
 import { refusalOf } from '../refusal.js';
 
-describe('attribute lists', () => {
+describe('Attribute lists', () => {
   it.each([
     ['a', ['a']],
     ['a,b', ['a', 'b']],
@@ -35,7 +35,7 @@ describe('attribute lists', () => {
     expect(refusals[1]?.message).toContain(problem);
   });
 
-  it('refuses an empty list with a code of its own, and * alone in $expand', () => {
+  it('refuse an empty list with a code of its own, and a single * in $expand', () => {
     for (const kind of ['path', '$attributes', '$expand'] as const) {
       for (const text of ['', '  ']) {
         expect(refusalOf(() => parseAttributeList(text, kind)).code).toBe(1816);

@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('of each type', () => {
+describe('$compute of each type:', () => {
   it.each([
     ['text', '{"count":4,"min":"\\"quoted\\"\u2028","max":"beta"}'],
     ['indexedText', '{"count":2,"min":"É","max":"É"}'],
@@ -80,7 +80,7 @@ describe('of each type', () => {
     expect(await aggregate(app, address)).toBe(`{${JSON.stringify(path)}:${expected}}`);
   });
 
-  it('a keyword answers what $all says of it', async () => {
+  it('a keyword returns its value of $all', async () => {
     const paths = ['text', 'number', 'day', 'yes', 'data.mixed', 'indexedText'];
     for (const path of paths) {
       const all = JSON.parse(await aggregate(app, `Thing/${path}?$compute=$all`)) as Readonly<
@@ -93,7 +93,7 @@ describe('of each type', () => {
     }
   });
 
-  it('what an entity shows as null is no value', async () => {
+  it('a value that an entity shows as null is not counted', async () => {
     expect(await aggregate(app, 'Thing/odd?$compute=count')).toBe('0');
     expect(await aggregate(app, 'Thing/truth?$compute=$all')).toBe(
       '{"truth":{"count":2,"min":false,"max":true}}',
@@ -102,7 +102,7 @@ describe('of each type', () => {
   });
 });
 
-describe('of selections', () => {
+describe('$compute of selections:', () => {
   it.each([
     ['Thing/number?$compute=sum&$filter=ID<3', '3.5'],
     ["Thing/text?$compute=min&$filter=text begin 'A'", '"Alpha"'],
@@ -122,7 +122,7 @@ describe('of selections', () => {
     expect(await aggregate(app, address)).toBe(expected);
   });
 
-  it('takes one statement, written once for each shape', async () => {
+  it('runs one statement, which is compiled once for each shape', async () => {
     for (const path of ['text', 'number', 'data.mixed', 'children.text', 'owner.name']) {
       statements.length = 0;
       await aggregate(app, `Thing/${path}?$compute=$all&$filter=ID>1`);
@@ -133,7 +133,7 @@ describe('of selections', () => {
   });
 });
 
-describe('of large numbers', () => {
+describe('$compute of large numbers:', () => {
   let large: FastifyInstance;
 
   beforeAll(async () => {
@@ -158,7 +158,7 @@ describe('of large numbers', () => {
     expect(await aggregate(large, 'Thing/whole?$compute=sum&$filter=ID=1')).toBe(String(largest));
   });
 
-  it('a sum that is no number is null', async () => {
+  it('a sum that is not a number is null', async () => {
     expect(await aggregate(large, 'Thing/number?$compute=$all')).toBe(
       '{"number":{"count":2,"sum":null,"average":null,"min":1.7e+308,"max":1.7e+308}}',
     );

@@ -21,10 +21,10 @@ dataclasses:
       plot: { to: Plot }
 `;
 
-/** What the database counted since it was last asked. */
+/** The counts that the database computed since the last call. */
 const counted: string[] = [];
 
-describe.each(['file', 'memory'])('the number of entities of a selection, in a %s', (place) => {
+describe.each(['file', 'memory'])('The count of a selection, in a %s,', (place) => {
   let folder: string;
   let file: string;
   let app: FastifyInstance;
@@ -51,14 +51,14 @@ describe.each(['file', 'memory'])('the number of entities of a selection, in a %
     return response.json<{ readonly __COUNT: number }>().__COUNT;
   }
 
-  it('is counted apart for values beyond all numbers', async () => {
+  it('is counted separately for numbers out of range', async () => {
     expect(await count('Tree?$filter=ID<1e999')).toBe(2);
     expect(await count('Tree?$filter=ID<-1e999')).toBe(0);
     expect(await count('Tree?$filter=ID<1e999')).toBe(2);
     expect(counted).toHaveLength(2);
   });
 
-  it('is counted once for all pages, and apart for each value', async () => {
+  it('is counted once for all pages, and separately for each value', async () => {
     expect(await count('Tree?$filter=species=oak&$top=1')).toBe(1);
     expect(await count('Tree?$filter=species=oak&$top=1&$skip=1')).toBe(1);
     expect(await count("Tree?$filter=species='OAK'&$orderby=ID desc")).toBe(1);
@@ -87,7 +87,7 @@ describe.each(['file', 'memory'])('the number of entities of a selection, in a %
     }
   });
 
-  it('is right beside a batch that is being stored', async () => {
+  it('is correct while a batch is being stored', async () => {
     const batch = Array.from({ length: 500 }, () => ({ species: 'ash' }));
     const stored = create(app, 'Tree', batch);
     const numbers = new Set<number>();

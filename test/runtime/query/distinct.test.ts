@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('of each type', () => {
+describe('$distinct of each type:', () => {
   it.each([
     // Equal but for case or composition: the first by code point.
     ['text', ['alpha', 'BETA', 'e\u0301']],
@@ -76,7 +76,7 @@ describe('of each type', () => {
   });
 });
 
-describe('of selections', () => {
+describe('$distinct of selections:', () => {
   it.each([
     ['Thing/text?$distinct=true&$filter=ID<3', ['Beta']],
     ['Thing/indexedText?$distinct=true&$filter=ID<3', ['Beta']],

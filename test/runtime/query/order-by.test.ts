@@ -50,7 +50,7 @@ describe('$orderby', () => {
     expect(message).toContain(problem);
   });
 
-  it('counts from where the order stands in a filter', () => {
+  it('counts characters from the place of the order in a filter', () => {
     const origin = { parameter: '$filter', start: 12 } as const;
     expect(refusalOf(() => parseOrderBy(' b, c down', origin))).toMatchObject({
       code: 1810,
@@ -64,7 +64,7 @@ describe('$orderby', () => {
     ]);
   });
 
-  it('bounds the attributes, each counted once', () => {
+  it('limits the attributes, each counted once', () => {
     const names = (count: number): string =>
       Array.from({ length: count }, (_, i) => `extra.a${i}`).join();
     expect(parseOrderBy(`${names(100)},${names(100)}`)).toHaveLength(100);

@@ -36,7 +36,7 @@ async function ordered(orderby: string): Promise<string> {
 const ascending = '4,8,9,15,16,7,3,11,6,2,14,13,1,10,12,5';
 
 it.each([
-  // Null, what has no order, false, true, numbers, folded texts; equal ones in key order.
+  // Null and values without an order, false, true, numbers, folded texts; equal ones in key order.
   ['extra.v', ascending],
   ['extra.v, ID desc', '16,15,9,8,4,7,3,11,6,14,2,13,10,1,12,5'],
   ['extra.v desc', '5,12,1,10,13,2,14,6,11,3,7,4,8,9,15,16'],
@@ -46,11 +46,11 @@ it.each([
   ['parent.extra.v desc', '16,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15'],
   ['parentExtra.v desc', '16,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15'],
   ['extra.nothing.at.all', '1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16'],
-])('orders by %s', async (orderby, keys) => {
+])('A property of an object orders entities: %s', async (orderby, keys) => {
   expect(await ordered(orderby)).toBe(keys);
 });
 
-it('pages do not overlap', async () => {
+it('Pages in the order of a property do not overlap', async () => {
   const pages: string[] = [];
   for (let skip = 0; skip < 16; skip += 5) {
     const url = `/rest/Item?$top=5&$skip=${skip}&$attributes=ID&$orderby=extra.v`;

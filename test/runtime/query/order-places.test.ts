@@ -33,7 +33,7 @@ it.each([
   ['Plot(1)/trees?$method=subentityset&$subOrderby=none', 'Character 1 of $subOrderby: expected'],
   ['Plot(1)/trees?$method=subentityset&$subOrderby=ID,', 'Character 4 of $subOrderby: expected'],
   ['Plot(1)/trees?$expand=trees&$orderby=none', 'Character 1 of $orderby: expected'],
-])('a wrong order tells its place: %s', async (url, expected) => {
+])('A wrong order is reported with its place: %s', async (url, expected) => {
   const response = await app.inject(`/rest/${url}`);
   const { __ERROR: errors } = response.json<{
     readonly __ERROR: readonly { readonly message: string }[];

@@ -8,7 +8,7 @@ import {
 import { isServed, refusalOf } from '../refusal.js';
 import { anyCharacter } from '../../support/any-character.js';
 
-/** What a request without parameters has, whatever parameters there are. */
+/** The result for a request without parameters. */
 const none = readParameters({}, 'read');
 
 function read(query: Record<string, unknown>): Parameters {
@@ -16,7 +16,7 @@ function read(query: Record<string, unknown>): Parameters {
 }
 
 describe('readParameters: values', () => {
-  it('answers one frozen object when there is nothing to read', () => {
+  it('returns one frozen object when there is nothing to read', () => {
     expect(Object.values(none).every((value) => value === undefined || value === false)).toBe(true);
     expect(read({})).toBe(none);
     expect(read({})).toBe(readParameters(Object.create(null) as Record<string, unknown>, 'write'));

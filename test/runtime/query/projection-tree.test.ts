@@ -41,7 +41,7 @@ describe('projectionTree', () => {
     expect(tree(texts)).toBe(want);
   });
 
-  it('bounds the relations of a path', () => {
+  it('limits the relations of a path', () => {
     const path = 'r.r.r.r.r';
     for (const texts of [
       { attributes: `${path}.a` },
@@ -61,7 +61,7 @@ describe('projectionTree', () => {
     );
   });
 
-  it('refuses an empty list even where another one is there', () => {
+  it('refuses an empty list even if there is another one', () => {
     expect(refusalOf(() => tree({ pathList: 'a', attributes: '' })).code).toBe(1816);
     expect(refusalOf(() => tree({ attributes: 'a', expand: ' ' })).code).toBe(1816);
   });

@@ -88,8 +88,8 @@ function found(steps: readonly Step[]): readonly unknown[] {
   ]);
 }
 
-describe('the path of a query', () => {
-  it('tells of the sample of the protocol what it tells there', async () => {
+describe('The query path', () => {
+  it('is for the example of the protocol what the protocol shows', async () => {
     const { answer } = await ask('Tree?$filter="plot.name = north and species = Oak"');
     expect(answer.__queryPlan).toMatchObject({
       And: [
@@ -97,7 +97,7 @@ describe('the path of a query', () => {
           item: 'Join on Table : Plot : Tree.plot = Plot.ID',
           subquery: [{ item: '[index : Plot.name ] = north' }],
         },
-        // Which of the two the database begins with is its own choice.
+        // The database chooses which of the two comes first.
         {},
       ],
     });
@@ -130,7 +130,7 @@ describe('the path of a query', () => {
     ]);
   });
 
-  it('says of a key, a range, a prefix, null and a list whether an index finds them', async () => {
+  it('shows for a key, a range, a prefix, null and a list whether an index finds them', async () => {
     const items: readonly (readonly [string, string])[] = [
       ['ID = 2', '[index : Tree.ID ] = 2'],
       ['__KEY = 2', '[index : Tree.__KEY ] = 2'],
@@ -154,7 +154,7 @@ describe('the path of a query', () => {
     }
   });
 
-  it('keeps comparisons of one related entity together, and those of another one apart', async () => {
+  it('groups the comparisons of one related entity, and separates those of another one', async () => {
     const filter = 'trees.species = elm and trees.height > 9 and trees{2}.species = oak';
     const { answer } = await ask(`Plot?$filter="${filter}"`);
     expect(answer.__COUNT).toBe(1);
@@ -169,7 +169,7 @@ describe('the path of a query', () => {
     expect(root?.steps?.map((step) => step.recordsfounds)).toEqual([1, 2]);
   });
 
-  it('never speaks of tables, columns or what is not exposed', async () => {
+  it('never shows tables, columns or hidden attributes', async () => {
     for (const filter of [
       'plot.name = north and species = Oak and plotName = north',
       'species begin o or height > 3 or ID < 3 or note = x or extra.a = 1',
@@ -184,7 +184,7 @@ describe('the path of a query', () => {
     expect(refused.statusCode).toBe(400);
   });
 
-  it('tells of an alias what its path leads to, and whose index finds it', async () => {
+  it('shows for an alias where its path leads, and whose index finds it', async () => {
     const joined = (comparison: string): unknown => ({
       item: 'Join on Table : Plot : Tree.plot = Plot.ID',
       subquery: [{ item: comparison }],
@@ -225,13 +225,13 @@ describe('the path of a query', () => {
     expect(unset.answer.__queryPath.steps[0]).toMatchObject({ recordsfounds: 1 });
   });
 
-  it('tells of no index behind an alias that passes through what is not exposed', async () => {
+  it('shows no index for an alias that passes through hidden attributes', async () => {
     const { text, answer } = await ask('Tree?$filter="owner = x"');
     expect(answer.__queryPlan).toEqual({ item: 'Tree.owner = x' });
     expect(text).not.toMatch(/secret/i);
   });
 
-  it('takes values from $params, and cuts long ones without breaking a character', async () => {
+  it('shows values from $params, and truncates long ones without splitting a character', async () => {
     const long = `${'x'.repeat(99)}${'😀'.repeat(100)}`;
     const { answer } = await ask(`Tree?$filter="species = :1"&$params=["${long}"]`);
     expect(answer.__queryPlan).toEqual({ item: `[index : Tree.species ] = ${'x'.repeat(99)}...` });
@@ -239,12 +239,12 @@ describe('the path of a query', () => {
     expect(hostile.answer.__queryPlan).toEqual({ item: 'Tree.note = "}],\u0000\ud800' });
   });
 
-  it('tells of the index that finds related entities by a text key', async () => {
+  it('shows the index that finds related entities by a text key', async () => {
     const { answer } = await ask(`Forest(Wald)/plots?$expand=plots`);
     expect(answer.__queryPlan).toEqual({ item: '[index : Forest.plots ] = wald' });
   });
 
-  it('measures a filter of many steps as a whole', async () => {
+  it('measures a filter with many steps as a whole', async () => {
     const filter = Array.from({ length: 60 }, (_, index) => `height = ${index}`).join(' or ');
     statements = 0;
     const { answer } = await ask(`Tree?$filter="${filter}"`);
@@ -252,7 +252,7 @@ describe('the path of a query', () => {
     expect(found(answer.__queryPath.steps)).toEqual([['OR', 4]]);
   });
 
-  it('costs nothing when it is not asked for', async () => {
+  it('costs nothing when it is not requested', async () => {
     await app.inject({ url: '/rest/Tree?$filter="height > 2"' });
     statements = 0;
     const { body } = await app.inject({ url: '/rest/Tree?$filter="height > 2"&$queryplan=false' });
@@ -260,7 +260,7 @@ describe('the path of a query', () => {
     expect(body).not.toContain('__query');
   });
 
-  it('counts at the root what the answer counts', async () => {
+  it('counts at the root the same as the answer', async () => {
     for (const filter of [
       'species = oak except height = 3',
       'not (species = oak or height = 20) or plot.trees.height > 25',

@@ -13,7 +13,7 @@ dataclasses:
       children: { to: Node, many: true, inverse: parent }
 `;
 
-describe('expansions that multiply', () => {
+describe('Nested expansions', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
     app = await serverOf(model);
@@ -28,7 +28,7 @@ describe('expansions that multiply', () => {
     ['/rest/Node?$attributes=children.parent.children.parent.children.ID', 400],
     ['/rest/Node?$expand=children.children&$top=1000', 400],
     ['/rest/Node(1)?$attributes=children.children.children.children.ID', 400],
-  ])('%s is answered with %i', async (url, status) => {
+  ])('with %s are answered with %i', async (url, status) => {
     const response = await app.inject(url);
     expect(response.statusCode).toBe(status);
     if (status === 400) expect(response.json()).toMatchObject({ __ERROR: [{ errCode: 1805 }] });

@@ -92,8 +92,8 @@ async function values(address: string): Promise<readonly (readonly unknown[])[]>
   return rows.map((row) => row.values);
 }
 
-describe('the report format', () => {
-  it('holds every kind of value, whatever names of columns and texts need escaping', async () => {
+describe('The report format', () => {
+  it('contains every type of value, whatever names of columns and texts need escaping', async () => {
     const { schema, rows } = await report('Thing?$top=3');
     expect(schema.map(({ name, dataType }) => `${name} ${dataType}`)).toEqual([
       'code STRING',
@@ -150,7 +150,7 @@ describe('the report format', () => {
     expect(rows).toEqual([{ values: [1, ...Array.from({ length: 130 }, (_, i) => i)] }]);
   });
 
-  it('gives a row of nulls for an entity that left its set', async () => {
+  it('contains a row of nulls for an entity that was deleted from its set', async () => {
     const set = '$entityset/ABCDEF0123456789ABCDEF0123456789';
     const saved = '$savedfilter="code >= c"&$savedorderby="code"';
     expect(await values(`Thing/code,shown/${set}?${saved}`)).toEqual([

@@ -4,7 +4,9 @@ import { basename, dirname, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
-/** The folder with PostgreSQL's programs that npm has installed for this platform, if there is one for it. */
+/**
+ * The folder with the PostgreSQL programs that npm installed for this platform, if there is one.
+ */
 export function installedPostgres(): string | undefined {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   try {
@@ -17,8 +19,9 @@ export function installedPostgres(): string | undefined {
 }
 
 /**
- * Copies PostgreSQL's programs: another user, whom PostgreSQL wants instead of root, may not reach the installed ones. A
- * package holds no links, and npm may be told not to run the script that makes them.
+ * Copies the PostgreSQL programs, because the other user that PostgreSQL requires instead of root
+ * may have no access to the installed ones. A package contains no links, and npm may be configured
+ * not to run the script that creates them.
  */
 export function copyPostgres(installed: string, folder: string): void {
   cpSync(installed, folder, { recursive: true, verbatimSymlinks: true });
@@ -36,7 +39,7 @@ export function copyPostgres(installed: string, folder: string): void {
   }
 }
 
-/** The program of a copy, without the ending that Windows wants. */
+/** The path of a copied program, without the extension that Windows needs. */
 export function program(folder: string, name: 'initdb' | 'postgres'): string {
   return join(folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
 }

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { installedPostgres } from './binaries.js';
 import { PostgresServer } from './server.js';
 
-/** What a test process hears when it asks for the PostgreSQL of this run. */
+/** The answer to a test process that asks for the PostgreSQL of this run. */
 export type Kept = { readonly url: string } | { readonly error: string };
 
-/** Tells test processes where to ask. */
+/** The environment variable with the address to ask at, for test processes. */
 export const keeperVariable = 'DRS_GEN_POSTGRES_KEEPER';
 
 /**
- * Vitest's global setup: keeps one PostgreSQL for a run of the tests, started when a test asks for it first, ended with the
- * run. It belongs to the process that outlives all test processes.
+ * Global setup of Vitest: runs one PostgreSQL for all tests. It starts when the first test asks for
+ * it, and stops at the end of the run. It belongs to the process that outlives all test processes.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const installed = installedPostgres();

@@ -19,7 +19,10 @@ import { type Runner, unprivilegedRunner } from './unprivileged.js';
 
 const watchdog = fileURLToPath(new URL('watchdog.mjs', import.meta.url));
 
-/** No flush: the power is never lost here. What is committed outlives `kill -9` all the same. */
+/**
+ * No flush to disk, since tests do not simulate power loss here. Committed data survives `kill -9`
+ * anyway.
+ */
 const settings = [
   'fsync=off',
   'full_page_writes=off',
@@ -27,7 +30,7 @@ const settings = [
   'shared_buffers=64MB',
 ];
 
-/** A PostgreSQL in a folder of its own, which lives no longer than this process. */
+/** A PostgreSQL server in a separate folder, which stops with this process. */
 export class PostgresServer {
   #process: ChildProcess | undefined;
 
@@ -62,7 +65,7 @@ export class PostgresServer {
     mkdirSync(join(folder, 'data'), { mode: 0o700 });
     writeFileSync(join(folder, 'password'), password);
     for (const name of ['.', 'data', 'password']) give(join(folder, name), runner);
-    // The order of a language, so that a text that is compared without `collate "C"` is found out.
+    // The collation of a language, so that tests find a comparison without `collate "C"`.
     const options = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
     execFileSync(
       program(join(folder, 'programs'), 'initdb'),
@@ -90,7 +93,10 @@ export class PostgresServer {
     return `postgres://postgres:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Starts it, again on the same data after {@link kill} or {@link stop}; ends when it takes connections. */
+  /**
+   * Starts it, after {@link kill} or {@link stop} on the same data. Resolves when it accepts
+   * connections.
+   */
   async start(): Promise<void> {
     const all = [
       ...settings,
@@ -115,12 +121,12 @@ export class PostgresServer {
     await ready(started);
   }
 
-  /** Ends it as an administrator would: connections are cut, transactions rolled back. */
+  /** Stops it in the fast mode: connections are closed, transactions rolled back. */
   stop(): Promise<void> {
     return this.#end('SIGINT');
   }
 
-  /** `kill -9` of the server; its connections end at once with it. */
+  /** `kill -9` of the server, which closes its connections at once. */
   kill(): Promise<void> {
     return this.#end('SIGKILL');
   }
@@ -138,7 +144,8 @@ export class PostgresServer {
   async #end(signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
     const running = this.#process;
     if (running?.exitCode !== null || running.signalCode !== null) return;
-    // Behind `kill -9` its processes hold its error stream, and its data, for a moment longer than it does.
+    // After `kill -9` its child processes keep the error stream and the data open for a moment
+    // longer.
     const ended = once(running, 'close');
     running.ref();
     running.kill(signal);
@@ -146,7 +153,10 @@ export class PostgresServer {
   }
 }
 
-/** Where its data is: in memory, where that has the space, since each database that a test makes is some hundred files. */
+/**
+ * The folder of the data: in memory if there is enough space, because each database has some
+ * hundred files.
+ */
 function place(): string {
   const memory = '/dev/shm';
   if (!existsSync(memory)) return tmpdir();
@@ -158,7 +168,7 @@ function give(path: string, { uid, gid }: Runner): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-/** Below those that systems give to connections, so that none of them has it when the server starts again. */
+/** Below the ephemeral ports, so that no connection uses it when the server starts again. */
 async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = randomInt(10_000, 30_000);

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** Who runs PostgreSQL, which refuses to be run by root: nobody then, else whoever runs the tests. */
+/**
+ * The user who runs PostgreSQL, which refuses to run as root: `nobody` in that case, otherwise the
+ * user of the tests.
+ */
 export interface Runner {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** @throws Error where root is the only user */
+/** @throws Error if root is the only user */
 export function unprivilegedRunner(): Runner {
   if (process.getuid?.() !== 0) return {};
   const users = readFileSync('/etc/passwd', 'utf8')

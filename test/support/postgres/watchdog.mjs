@@ -1,4 +1,5 @@
-// Ends PostgreSQL and removes its folder when the process is gone that started it, however that ended.
+// Stops PostgreSQL and removes its folder when the process that started it has ended, for whatever
+// reason.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -12,10 +13,10 @@ process.stdin.on('end', async () => {
   try {
     const [pid] = readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
     process.kill(Number(pid), 'SIGQUIT');
-    // Its processes end within some moments.
+    // Its processes end within a short time.
     await setTimeout(500);
   } catch {
-    // It has ended by itself.
+    // The process has ended already.
   }
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });

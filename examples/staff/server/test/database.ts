@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A place for the tables of a test, empty at first. */
+/** An empty place for the tables of a test. */
 export interface TestDatabase {
   readonly url: string;
   remove(): Promise<void>;
 }
 
-/** Makes a file in a folder of its own. */
+/** Creates a file in a separate folder. */
 export async function testDatabase(): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'test-'));
   return {

@@ -97,7 +97,7 @@ export class PlacedReads implements SqliteReads {
     const start = performance.now();
     if (placement.isElsewhere(start)) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
-      // The process returns the form that the kind asks for.
+      // The process returns the form of the requested kind.
       return this.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
     }
     const used = placement.isInDoubt ? processorMilliseconds() : undefined;

@@ -108,8 +108,8 @@ export class Placement {
   }
 
   /**
-   * Whether the next run decides that it is slow: the processor's time tells that from a machine that is busy with
-   * others, and costs as much to ask for as a short statement.
+   * Whether the next run decides that it is slow: the processor time distinguishes it from a busy
+   * machine, and reading it costs as much as a short statement.
    */
   get isInDoubt(): boolean {
     return this.#wasSlow;

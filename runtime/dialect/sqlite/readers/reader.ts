@@ -224,6 +224,6 @@ export class ReadJob implements AbandonableWork {
   abandon(): void {
     if (this.#isSettled) return;
     this.onAbandon(this);
-    this.reject(refuseBusy('The client has gone before it was answered.'));
+    this.reject(refuseBusy('The client disconnected before it was answered.'));
   }
 }

@@ -14,13 +14,13 @@ const operations = [
   ['/', 'drs_quotient', (a: number, b: number) => a / b],
 ] as const;
 
-/** Numbers of any size, those at the ends of what a double holds as often as others. */
+/** Numbers of any size, with those at the limits of a double as often as others. */
 const numbers = fc
   .tuple(fc.double({ min: 0.5, max: 1, minExcluded: true }), fc.integer({ min: -1073, max: 1024 }))
   .map(([digits, power]) => digits * 2 ** (power / 2) * 2 ** (power / 2))
   .filter((each) => each !== 0 && Number.isFinite(each));
 
-describePostgres('an operation of doubles that PostgreSQL would refuse', () => {
+describePostgres('An operation on doubles that PostgreSQL would refuse', () => {
   let opened: Awaited<ReturnType<typeof database>>;
   let executor: Executor;
 
@@ -37,13 +37,13 @@ describePostgres('an operation of doubles that PostgreSQL would refuse', () => {
     for (const [operator, name, expected] of operations) {
       const calls = pairs.map(([a, b]) => `(${name}('${String(a)}', '${String(b)}'))`);
       const { rows } = await executor.table(statement(`values ${calls.join(', ')}`), []);
-      // There is one zero.
+      // The sign of zero does not count.
       const answers = pairs.map(([a, b]) => [a, operator, b, expected(a, b) + 0]);
       expect(pairs.map(([a, b], row) => [a, operator, b, rows[row]?.[0]])).toEqual(answers);
     }
   }
 
-  it('has the result that a processor gives it', async () => {
+  it('has the result of IEEE 754', async () => {
     await compared([
       [smallest, 0.5],
       [smallest, 0.5000000000000001],
@@ -68,7 +68,7 @@ describePostgres('an operation of doubles that PostgreSQL would refuse', () => {
     ]);
   });
 
-  it('of any two numbers', async () => {
+  it('has that result for any two numbers', async () => {
     const pairs = fc.array(fc.tuple(numbers, numbers), { minLength: 50, maxLength: 50 });
     await fc.assert(fc.asyncProperty(fc.noShrink(pairs), compared), { numRuns: 20 });
   });

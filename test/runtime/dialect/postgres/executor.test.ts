@@ -21,7 +21,7 @@ type Send = (this: Client, config: { readonly text: string }) => Promise<unknown
 
 const count = statement('select count(*) from "t"');
 
-describePostgres('an executor of a PostgreSQL', () => {
+describePostgres('An executor of PostgreSQL', () => {
   let opened: Awaited<ReturnType<typeof database>>;
   let executor: Executor;
 
@@ -43,7 +43,7 @@ describePostgres('an executor of a PostgreSQL', () => {
   });
   afterEach(() => executor.close());
 
-  it('gives rows, and their columns', async () => {
+  it('returns rows and their columns', async () => {
     expect(await executor.rows(all, [1])).toEqual([
       [1, 'one', 'one'],
       [2, null, null],
@@ -90,7 +90,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     ]);
   });
 
-  it('binds each type of value as it is', async () => {
+  it('binds each type of value', async () => {
     const bound = statement(
       'select $1::text, $2::bigint, $3::double precision, $4::bytea, $5::integer',
       ...['a\'"\\\n€', 9007199254740993n, 1e300, new Uint8Array([0, 1, 255]), null],
@@ -102,7 +102,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     }
   });
 
-  it('tells what a change did', async () => {
+  it('reports the result of a change', async () => {
     await executor.write(async (transaction) => {
       expect(await run(transaction, 'update "t" set "b" = \'x\' where "a" > 5')).toMatchObject({
         changes: 0,
@@ -125,7 +125,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(1);
   });
 
-  it('reads with what reads alone', async () => {
+  it('runs only reads with its reading methods', async () => {
     const changing = statement('with "c" as (update "t" set "b" = null returning 1) table "c"');
     await expect(executor.table(changing, [])).rejects.toThrow('needs a transaction');
     await expect(executor.table(statement('delete from "t"'), [])).rejects.toThrow(
@@ -138,7 +138,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(statement('select count("b") from "t"'), [])).toBe(1);
   });
 
-  it('tells which constraint a change would break, and the transaction goes on', async () => {
+  it('reports which constraint a change would break, and the transaction continues', async () => {
     const refused: readonly (readonly [string, ConstraintError['kind'], string?])[] = [
       [`insert into "t" values (1, 'two')`, 'unique', 't.a'],
       [`insert into "t" values (7, 'one')`, 'unique', 't.b'],
@@ -159,7 +159,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(3);
   });
 
-  it('tells which constraint the end of a transaction would break, and stores nothing of it', async () => {
+  it('reports which constraint a commit would break, and stores nothing of the transaction', async () => {
     const write = executor.write(async (transaction) => {
       await run(transaction, 'set constraints all deferred');
       await run(transaction, 'insert into "u" ("t") values (50)');
@@ -169,7 +169,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(2);
   });
 
-  it('stores nothing of what throws', async () => {
+  it('stores nothing of a transaction that throws', async () => {
     const write = executor.write(async (transaction) => {
       await transaction.run(insert, [3, 'lost']);
       throw new Error('refused');
@@ -178,7 +178,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(2);
   });
 
-  it('goes back to savepoints, after errors too', async () => {
+  it('rolls back to savepoints, also after errors', async () => {
     await executor.write(async (transaction) => {
       await run(transaction, 'savepoint "part 1"');
       await transaction.run(insert, [3, 'lost']);
@@ -192,7 +192,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.rows(all, [3])).toEqual([[4, 'kept', 'kept']]);
   });
 
-  it('takes statements that are asked for at once', async () => {
+  it('accepts statements at the same time', async () => {
     await executor.write(async (transaction) => {
       const asked = [3, 4, 3, 5].map(async (key) => transaction.run(insert, [key, null]));
       const settled = await Promise.allSettled(asked);
@@ -213,7 +213,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     await expect(executor.value(number, [2 ** 31 - 1])).rejects.toBeInstanceOf(UnusableValueError);
     await executor.write(async (transaction) => {
       await expect(transaction.run(insert, [3, 'a\0b'])).rejects.toBeInstanceOf(UnusableValueError);
-      // PostgreSQL compresses what is alike.
+      // PostgreSQL compresses repeated text.
       const long = randomBytes(10_000).toString('base64');
       const refused = transaction.run(insert, [3, long]);
       await expect(refused).rejects.toThrow(
@@ -225,7 +225,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(number, [1])).toBe(2);
   });
 
-  it('gives each session the settings that statements count on', async () => {
+  it('gives each session the settings that statements rely on', async () => {
     const settings = await executor.rows(
       statement(
         `select current_setting('timezone'), current_setting('search_path'), current_setting('standard_conforming_strings'), current_setting('client_encoding'), current_setting('transaction_isolation')`,
@@ -248,7 +248,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     await limited.close();
   });
 
-  it('refuses what comes behind its end, and what a transaction does behind its own', async () => {
+  it('refuses statements after its end, and those of a transaction after the end of that', async () => {
     let late: Promise<unknown> | undefined;
     await executor.write((transaction) => {
       late = new Promise((resolve) => setTimeout(resolve, 20)).then(() =>
@@ -292,7 +292,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     }
     const guarded = ['savepoint "statement"', 'insert into', 'release savepoint'];
     expect(flights).toEqual([
-      ['begin isolation', ...guarded],
+      ['begin isolation', 'insert into'],
       guarded,
       ['rollback to', 'release savepoint'],
       ['savepoint "statement"', 'select count(*)', 'release savepoint'],

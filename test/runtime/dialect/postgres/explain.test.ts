@@ -3,7 +3,7 @@ import type { Executor } from '../../../../runtime/dialect/executor.js';
 import { describePostgres } from '../../../support/postgres.js';
 import { database, statement } from './opened.js';
 
-describePostgres('how a PostgreSQL would run a statement', () => {
+describePostgres('The plan of a statement on PostgreSQL', () => {
   let opened: Awaited<ReturnType<typeof database>>;
   let executor: Executor;
 
@@ -42,13 +42,13 @@ describePostgres('how a PostgreSQL would run a statement', () => {
       `select * from "A" as "t1" where "ID" = 1 or "b" = 'x'`,
       { t1: ['ID', 'b'] },
     ],
-  ])('tells %s', async (_what, sql, expected: object, ...values: readonly number[]) => {
+  ])('shows %s', async (_what, sql, expected: object, ...values: readonly number[]) => {
     const searches = await executor.explain(statement(sql, ...values), []);
     const found = searches.map(({ alias, columns }) => [alias, [...columns].sort()] as const);
     expect(Object.fromEntries(found)).toEqual(expected);
   });
 
-  it('tells which is the key by which the rows are kept', async () => {
+  it('shows which index is that of the primary key', async () => {
     const keys = await executor.explain(statement('select * from "A" as "t" where "ID" = 1'), []);
     expect(keys).toMatchObject([{ byKey: true }]);
     const others = await executor.explain(
@@ -58,7 +58,7 @@ describePostgres('how a PostgreSQL would run a statement', () => {
     expect(others).toMatchObject([{ byKey: false }]);
   });
 
-  it('changes nothing of the session, after an error neither', async () => {
+  it('changes nothing in the session, not even after an error', async () => {
     await expect(executor.explain(statement('select no_such_column'), [])).rejects.toThrow(
       'no_such',
     );

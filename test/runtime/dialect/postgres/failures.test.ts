@@ -22,7 +22,7 @@ const wanted = {
   ],
 };
 
-describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
+describe.skipIf(installed === undefined)('A server whose PostgreSQL fails', () => {
   let server: PostgresServer;
   let executor: Executor;
 
@@ -31,7 +31,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
       .executor;
   const value = async (sql: string): Promise<unknown> => executor.value(statement(sql), []);
   const counted = (): Promise<unknown> => value(count.sql);
-  /** What an administrator does, over a connection of its own. */
+  /** The action of an administrator, over a separate connection. */
   const administrate = async (sql: string): Promise<void> => {
     const client = new Client({ connectionString: server.url('postgres') });
     await client.connect();
@@ -52,7 +52,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
   });
   afterEach(() => executor.close());
 
-  it('keeps what was committed before it was killed, and only that, and goes on afterwards', async () => {
+  it('has exactly the committed data after it was killed, and continues to work', async () => {
     const kept: number[] = [];
     const unknown: number[] = [];
     let isOver = false;
@@ -101,7 +101,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await counted()).toBe(1);
   });
 
-  it('undoes a transaction whose connection is cut, which others do not notice', async () => {
+  it('undoes a transaction whose connection is cut, without an effect on others', async () => {
     const write = executor.write(async (transaction) => {
       await transaction.run(insert, [1]);
       const id = await transaction.value(statement('select pg_backend_pid()'), []);
@@ -115,7 +115,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await counted()).toBe(1);
   });
 
-  it('stores nothing where the connection is cut before the end', async () => {
+  it('stores nothing if the connection is cut before the commit', async () => {
     const write = executor.write(async (transaction) => {
       await transaction.run(insert, [1]);
       const id = await transaction.value(statement('select pg_backend_pid()'), []);
@@ -125,12 +125,12 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await counted()).toBe(0);
   });
 
-  it('cuts all connections, those that nobody uses too, and the next requests are answered', async () => {
+  it('answers the next requests after all connections were cut, including idle ones', async () => {
     await Promise.all([1, 2, 3].map((each) => value(`select ${each}`)));
     await administrate(
       "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
     );
-    // What was sent before the cut was noticed fails; soon nothing does.
+    // Requests that were sent before the cut was noticed fail; soon none fails.
     const asked = (): Promise<unknown> => counted().catch(() => 'cut');
     while ((await asked()) === 'cut') await new Promise(setImmediate);
     expect(await Promise.all([asked(), asked(), asked(), asked()])).toEqual([0, 0, 0, 0]);
@@ -151,7 +151,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await executor.value(statement('select "stamp" from "stamped"'), [])).toBe(2);
   });
 
-  it('gives up one of two transactions that wait for each other', async () => {
+  it('rolls back one of two transactions that wait for each other', async () => {
     await executor.write((transaction) =>
       run(transaction, 'insert into "stamped" values (1, 1), (2, 1)'),
     );
@@ -179,7 +179,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await executor.rows(statement('select "stamp" from "stamped"'), [])).toEqual([[2], [2]]);
   });
 
-  it('reads while transactions have all the connections that they get, also from inside them', async () => {
+  it('reads while transactions use all their connections, also from inside them', async () => {
     let begun = 0;
     let go = (): void => undefined;
     const all = new Promise<void>((resolve) => (go = resolve));
@@ -198,7 +198,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await counted()).toBe(6);
   });
 
-  it('is told to have no connection left, and works when it has one again', async () => {
+  it('answers an error when no connection is left, and works when there is one again', async () => {
     const clients: Client[] = [];
     for (;;) {
       const client = new Client({ connectionString: server.url('postgres') });
@@ -210,7 +210,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
         break;
       }
     }
-    // One connection was opened at the start, and is kept.
+    // The connection that was opened at the start is kept.
     const reads = await Promise.allSettled(
       Array.from({ length: 4 }, () => value('select pg_sleep(0.1)')),
     );
@@ -223,7 +223,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     expect(await counted()).toBe(0);
   });
 
-  it('ends though a transaction hangs', async () => {
+  it('can be closed while a transaction hangs', async () => {
     const { executor: hanging } = await openConnections(
       { url: server.url('postgres'), size: 2, queryTimeout: null, graceMilliseconds: 50 },
       wanted,
@@ -239,7 +239,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     void writing().catch(() => undefined);
     await isBegun;
     await hanging.close();
-    // The row is free again.
+    // The row is unlocked again.
     await executor.write((transaction) => transaction.run(insert, [1]));
     expect(await counted()).toBe(1);
   });

@@ -14,7 +14,7 @@ const table = (column: string): string => `CREATE TABLE "Track" (
 )`;
 const index = `CREATE INDEX "__Track.title" ON "Track" ("__folded_title" NULLS FIRST, "ID")`;
 
-describePostgres('what a new index needs on PostgreSQL', () => {
+describePostgres('The column of a new index on PostgreSQL', () => {
   it('is filled without reading the whole table for each transaction', async () => {
     const { url, drop } = await postgresDatabase();
     const client = new Client({ connectionString: url });
@@ -41,7 +41,7 @@ describePostgres('what a new index needs on PostgreSQL', () => {
       expect(await start(table('"__folded_title" text COLLATE "C",\n  '), index)).toContain(
         `table "Track": column "__folded_title" is filled for ${rows} rows`,
       );
-      // The last look for rows that are wrong, and the building of the index, which reads it twice.
+      // The last search for wrong rows, and the creation of the index, which reads the table twice.
       await expect.poll(async () => (await read()) - before).toBeGreaterThanOrEqual(2 * rows);
       expect((await read()) - before).toBeLessThan(5 * rows);
     } finally {

@@ -11,7 +11,7 @@ function nameOf(statement: string): string {
   return /function (drs_\w+)/.exec(statement)?.[1] ?? '';
 }
 
-/** What catches exceptions, and whatever calls that. */
+/** Functions that catch exceptions, and their callers. */
 function catching(): ReadonlySet<string> {
   const found = new Set<string>();
   let before = -1;
@@ -28,7 +28,7 @@ function catching(): ReadonlySet<string> {
   return found;
 }
 
-describe('the functions of a PostgreSQL', () => {
+describe('The SQL functions on PostgreSQL', () => {
   it('never catch exceptions in a parallel plan, where versions before 17 fail', () => {
     const names = catching();
     expect(names).toContain('drs_x_affinity');
@@ -36,7 +36,7 @@ describe('the functions of a PostgreSQL', () => {
     expect(unsafe.filter((each) => each.includes('parallel safe')).map(nameOf)).toEqual([]);
   });
 
-  it('say what only newer versions have words for', () => {
+  it('use no syntax that only newer versions have', () => {
     const dialect = postgresDialect(fold);
     const { sql: text } = dialect.compile(dialect.jsonIfJson(sql.ref('extra')));
     expect([text, ...statements].filter((each) => /\bis json\b/i.test(each))).toEqual([]);

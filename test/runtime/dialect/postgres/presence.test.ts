@@ -18,7 +18,7 @@ const slowInserts = `
   create trigger slow before insert on "__server" for each row execute function slow()`;
 
 describePostgres('A server on PostgreSQL', () => {
-  it('is not noted as running when it has ended, even if it ended before it was noted', async () => {
+  it('is not recorded as running after its end, even if it ended before it was recorded', async () => {
     const database = await postgresDatabase();
     const client = new Client({ connectionString: database.url });
     try {

@@ -49,7 +49,7 @@ const former = [track(), byRating, ...rest];
 const folded = '"__folded_title" text COLLATE "C"';
 const byTitle = 'CREATE INDEX "__Track.title" ON "Track" ("__folded_title" NULLS FIRST)';
 
-describePostgres('a PostgreSQL whose model has changed', () => {
+describePostgres('A database on PostgreSQL whose model has changed', () => {
   const copies = postgresCopies(async (url) => {
     await open(url, former);
     await runOn(
@@ -114,7 +114,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
     return error as SchemaMismatchError;
   }
 
-  /** The former server starts, and writes what it knows. */
+  /** The former server starts, and writes its own attributes. */
   async function expectFormerServer(): Promise<void> {
     expect(await start(former)).toEqual([]);
     expect(logged).toEqual([
@@ -129,8 +129,8 @@ describePostgres('a PostgreSQL whose model has changed', () => {
     await run(`delete from "Track" where "title" = 'former'`);
   }
 
-  describe('is brought to it, and no row is lost', () => {
-    it('texts that are looked up, of many rows and in batches', async () => {
+  describe('is changed to the new model without losing a row:', () => {
+    it('texts that become indexed, with many rows and in batches', async () => {
       await run(
         `insert into "Track" ("title") select 'TITLE ' || n from generate_series(1, 25000) as n`,
       );
@@ -148,7 +148,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
     const transactions = (): Promise<unknown[]> =>
       run('select count(distinct xmin::text) from "Track"');
 
-    it('texts that a server of another model writes, which knows them alone', async () => {
+    it('texts that a server of another model writes without their folded text', async () => {
       const other = '"__folded_genre" text COLLATE "C"';
       const wanted = [track({ more: folded, another: other }), byTitle, byRating, ...rest];
       await start(wanted);
@@ -165,7 +165,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
         ['später', null],
         ['ä', null],
       ]);
-      // The title is no longer looked up by a newer server, but by this one's.
+      // A newer server has no index on the title, but this one has.
       const newest = [track({ another: other }), byRating, ...rest];
       await start(newest);
       await run(`insert into "Track" ("title") values ('LAST')`);
@@ -173,7 +173,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       expect(await start(newest)).toEqual([]);
     });
 
-    it('texts that are no longer looked up, but by a server of the former model', async () => {
+    it('texts that are no longer indexed, except for a server of the former model', async () => {
       const other = await postgresDatabase();
       await open(other.url, [track({ more: folded }), byTitle, byRating, ...rest]);
       await open(other.url, former);
@@ -198,7 +198,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       await other.drop();
     });
 
-    it('an attribute that is computed from now on, whose text was looked up', async () => {
+    it('an indexed text that becomes computed', async () => {
       await run('update "Track" set "genre" = null');
       const other = '"__folded_genre" text COLLATE "C"';
       await start([track({ another: other }), byRating, ...rest]);
@@ -210,7 +210,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       expect(await start(wanted)).toEqual([]);
     });
 
-    it('by many that start at the same time, of which one changes it', async () => {
+    it('by one of many servers that start at the same time', async () => {
       const wanted = [track({ more: folded }), byTitle, byRating, ...rest];
       const added = await Promise.all(Array.from({ length: 6 }, () => start(wanted)));
       expect(added.filter((each) => each.length > 0)).toHaveLength(1);
@@ -223,7 +223,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       expect(await start([track({ more }), byRating, ...rest])).toEqual([]);
     });
 
-    it('with a renamed index where an attribute has another name for its column', async () => {
+    it('with a renamed index for an attribute that has a new name for its column', async () => {
       const oid = `select '"__Track.rating"'::regclass::oid`;
       const [before] = await run(oid);
       await start([track(), byRating.replace('__Track.rating', '__Track.stars'), ...rest]);
@@ -232,8 +232,8 @@ describePostgres('a PostgreSQL whose model has changed', () => {
     });
   });
 
-  describe('keeps what the model does not use any more', () => {
-    it('a column, which stands in the way of nothing', async () => {
+  describe('keeps what the model no longer uses:', () => {
+    it('a column, which prevents nothing', async () => {
       const unused = [track({ title: '', genre: '', label: '' }), byRating, label];
       const added = (await start(unused)).join('\n');
       expect(added).toContain('column "title" is kept with 3 values');
@@ -249,13 +249,13 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       ]);
       await expectFormerServer();
       await run('delete from "Track" where "title" is null');
-      // The former model is wanted again by a server that knows more than the former one.
+      // A server with more attributes than the former one has the former model again.
       const again = await start([...former, byLabel.replaceAll('label_id', 'genre')]);
       expect(again.join('\n')).toContain('column "title" is mandatory');
       await expect(run('insert into "Track" ("rating") values (4)')).rejects.toThrow('null value');
     });
 
-    it('a table, whose rows let others be deleted', async () => {
+    it('a table, whose rows do not prevent the deletion of others', async () => {
       const added = (await start([label])).join('\n');
       expect(added).toContain('table "Track" is kept with 3 rows');
       await run('delete from "Label"');
@@ -265,7 +265,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
     });
   });
 
-  describe('is left as it is, with the number of rows and what to do', () => {
+  describe('is not changed, and the start reports the number of rows and what to do:', () => {
     it('tables that no server made', async () => {
       await run('drop table "__datastore"');
       const rating = '"more" bigint CHECK ("more" >= 0)';
@@ -280,14 +280,14 @@ describePostgres('a PostgreSQL whose model has changed', () => {
     });
   });
 
-  it('gets a journal, if a server has made it that wrote none', async () => {
+  it('gets a journal if it was created by a server without one', async () => {
     await run('drop table "__schema"');
     await start(former);
     expect(await run('select count(*) from "__schema"')).toEqual([['1']]);
     expect(await start(former)).toEqual([]);
   });
 
-  it('is made with all kinds of rules that the generator writes, and found the same', async () => {
+  it('is created with all kinds of rules that the generator writes, and the next start finds no difference', async () => {
     const other = await postgresDatabase();
     try {
       const all = [
@@ -303,7 +303,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       const more = [track({ more: all.join(',\n  ') }), ...rest];
       expect((await open(other.url, more)).length).toBeGreaterThan(0);
       expect(await open(other.url, more)).toEqual([]);
-      // The same statements in an empty database give the same.
+      // The same statements in an empty database have the same result.
       const made = await postgresDatabase();
       await open(made.url, more);
       const rules = `select pg_get_constraintdef(oid) from pg_constraint

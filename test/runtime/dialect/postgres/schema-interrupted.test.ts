@@ -62,10 +62,10 @@ const newer = [
   foreignKey('ON DELETE CASCADE '),
 ];
 
-/** Where a change begins that is not undone: behind the comparison. */
+/** The beginning of the changes that are not undone: after the comparison. */
 const changing = /^(?:alter|create|drop|update|commit|with "entry")/i;
 
-describePostgres('a start on PostgreSQL that is interrupted', () => {
+describePostgres('A start on PostgreSQL that is interrupted', () => {
   const copies = postgresCopies(async (url) => {
     await start(former, url);
     await run(
@@ -107,7 +107,7 @@ describePostgres('a start on PostgreSQL that is interrupted', () => {
   /**
    * A start whose connection is cut, as by `kill -9` of the process.
    * @param last number of the change that is the last one
-   * @param isSent whether PostgreSQL hears of that one still
+   * @param isSent whether PostgreSQL still receives that one
    * @returns whether the start has ended before
    */
   async function cut(last: number, isSent: boolean): Promise<boolean> {
@@ -159,7 +159,7 @@ describePostgres('a start on PostgreSQL that is interrupted', () => {
     ),
   });
 
-  it('goes on where it was, and the former server runs meanwhile', async () => {
+  it('continues where it was, while the former server runs', async () => {
     await start(newer);
     const whole = await rules();
     let steps = 0;
@@ -182,11 +182,12 @@ describePostgres('a start on PostgreSQL that is interrupted', () => {
     expect(steps).toBeGreaterThan(40);
   });
 
-  it('leaves an index half built behind kill -9, which is built again', async () => {
+  it('leaves an invalid index after kill -9, which the next start builds again', async () => {
     const indexed = [...former, 'CREATE INDEX "__Track.fax" ON "Track" ("fax", "ID")'];
     const other = new Client({ connectionString: database.url });
     await other.connect();
-    // An index that is built waits for the end of a transaction which may see rows that it lacks.
+    // The creation of an index waits for the end of a transaction that may see rows which are
+    // missing in the index.
     await other.query('begin isolation level repeatable read; select count(*) from "Track"');
     const { child, output } = launch(indexed);
     await expect.poll(() => run(halfBuilt)).toEqual([['__Track.fax']]);
@@ -195,7 +196,8 @@ describePostgres('a start on PostgreSQL that is interrupted', () => {
     await run(`set lock_timeout = '10s'; insert into "Track" ("title", "fax") values ('a', 'b')`);
     child.kill('SIGKILL');
     await once(child, 'close');
-    // The process of PostgreSQL goes on by itself, and the next start waits for it: here it ends with a restart.
+    // The process of PostgreSQL continues by itself, and the next start waits for it: here it ends
+    // with a restart.
     await run(
       `select pg_terminate_backend(pid) from pg_stat_activity
         where query like 'CREATE INDEX CONCURRENTLY%' and datname = current_database()`,

@@ -21,12 +21,12 @@ const byTitle = 'CREATE INDEX "__Track.title" ON "Track" ("title" NULLS FIRST, "
 const former = [track()];
 const newer = [track('"rating" bigint NOT NULL DEFAULT 3 CHECK ("rating" >= 0)'), byTitle];
 
-/** Shorter than others are patient. */
+/** Shorter than the lock timeout of others. */
 const impatient: LockWait = { timeoutMilliseconds: 50, attempts: 3, pauseMilliseconds: 10 };
 /** Until the test ends. */
 const patient: LockWait = { timeoutMilliseconds: 50, attempts: 10_000, pauseMilliseconds: 10 };
 
-describePostgres('a start on PostgreSQL while its tables are in use', () => {
+describePostgres('A start on PostgreSQL while its tables are in use', () => {
   let database: TestDatabase;
   let clients: Client[];
 
@@ -71,7 +71,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
       `select attname from pg_attribute where attrelid = '"Track"'::regclass and attnum > 0 order by attnum`,
     );
 
-  /** Writes until it is told to end, each time no longer than a lock may be waited for. */
+  /** Writes until it is stopped; no write takes longer than the lock timeout. */
   function writer(): { readonly end: () => Promise<number> } {
     const ending = new AbortController();
     const writing = (async () => {
@@ -93,7 +93,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     };
   }
 
-  it('gives up a table that stays locked, says by whom, and lets others write', async () => {
+  it('stops waiting for a table that stays locked, reports who locks it, and lets others write', async () => {
     const report = await connected('report of the month');
     await report.query('begin');
     await report.query('select count(*) from "Track"');
@@ -128,7 +128,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     expect(await start(newer)).toEqual([]);
   });
 
-  it('builds an index while others write, and waits for those who began before', async () => {
+  it('builds an index while others write, and waits for transactions that began before', async () => {
     const report = await connected('report');
     await report.query('begin isolation level repeatable read');
     await report.query('select 1 from "__datastore"');
@@ -145,7 +145,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
         ),
       )
       .toEqual([['1']]);
-    // Another server waits for this one, and keeps it from nothing.
+    // Another server waits for this one, and does not block it.
     const told: string[] = [];
     const waiting = start([track(), byTitle], patient, (words) => told.push(words));
     await expect.poll(() => told).toContainEqual(expect.stringContaining('Another server'));
@@ -160,7 +160,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     expect(await waiting).toEqual([]);
   });
 
-  it('says what an index waits for in vain', async () => {
+  it('reports which transaction an index waits for', async () => {
     const report = await connected('report of the year');
     await report.query('begin isolation level repeatable read');
     await report.query('select 1 from "__datastore"');
@@ -176,7 +176,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     ).toEqual([]);
   });
 
-  it('says before it writes a table anew that others wait until it has ended', async () => {
+  it('warns before it rewrites a table that others must wait', async () => {
     const computed = (factor: number): string =>
       track(`"twice" bigint GENERATED ALWAYS AS ("ID" * ${factor}) STORED`);
     for (const factor of [2, 3]) {
@@ -190,11 +190,11 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     }
   });
 
-  it('says what others have written meanwhile that breaks a rule, and leaves them in peace', async () => {
+  it('reports rows of others that break a new rule, and does not disturb them', async () => {
     const mandatory = [track().replace('"C"', '"C" NOT NULL')];
     const other = await connected('other');
     await other.query('begin');
-    // Nobody sees the row before it is committed: it is not counted.
+    // The row is invisible before it is committed, so it is not counted.
     await other.query('insert into "Track" ("title") values (null)');
     const starting = start(mandatory, patient, (words) => {
       if (words.includes('waits for other transactions')) void other.query('commit');

@@ -23,8 +23,8 @@ const dropAll = `do $$ declare each record; begin
     and not attisdropped and not attnotnull and attname not in ('value', 'text', 'owner') loop execute each.text; end loop;
 end $$`;
 
-describePostgres('the schema of any model on PostgreSQL', () => {
-  it('is made again where almost all of it is gone, and found the same', async () => {
+describePostgres('The schema of any model on PostgreSQL', () => {
+  it('is restored when almost all of it is missing, and is the same again', async () => {
     await fc.assert(fc.asyncProperty(fc.noShrink(fc.integer()), restoreOne), { numRuns: models });
   }, 3_600_000);
 });

@@ -27,7 +27,7 @@ const schema = [
   'create unique index "Owner.code" on "Owner" ("code")',
 ];
 
-describePostgres('the schema of a PostgreSQL', () => {
+describePostgres('The schema on PostgreSQL', () => {
   let database: TestDatabase;
 
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describePostgres('the schema of a PostgreSQL', () => {
   const open = (statements = schema, url = database.url): Promise<Opened> =>
     openConnections({ url, size: 2, queryTimeout: null }, { statements, functions });
 
-  /** Opens and closes; answers the identity that the datastore gave itself. */
+  /** Opens and closes; returns the identity of the datastore. */
   async function start(statements = schema, url = database.url): Promise<string> {
     const { executor, uniqueId } = await open(statements, url);
     await executor.close();
@@ -61,7 +61,7 @@ describePostgres('the schema of a PostgreSQL', () => {
         join pg_type t on t.oid = a.atttypid where relnamespace = 'public'::regnamespace order by 1, 2`,
     );
 
-  /** All that constrains rows, and how they are found. */
+  /** All constraints and indexes. */
   async function rules(): Promise<readonly unknown[]> {
     return query(
       `select conrelid::regclass::text as "table", pg_get_constraintdef(oid) as "rule" from pg_constraint
@@ -81,7 +81,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     return (error as SchemaMismatchError).differences;
   }
 
-  it('is made once, whoever starts at the same time', async () => {
+  it('is created once, however many servers start at the same time', async () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => start()));
     expect(new Set(ids).size).toBe(1);
     expect(ids[0]).toMatch(/^[0-9A-F]{32}$/);
@@ -91,7 +91,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     ).toEqual([{ value: 0 }]);
   });
 
-  it('is made as a whole or not at all', async () => {
+  it('is created completely or not at all', async () => {
     await expect(start([...schema, 'create table "Item" ("x" integer)'])).rejects.toThrow(
       'already exists',
     );
@@ -125,7 +125,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     expect(await start()).not.toBe(id);
   });
 
-  describe('still matches', () => {
+  describe('still matches after a harmless change:', () => {
     it.each([
       ['with rows', `insert into "Item" ("name", "size") values ('a', 3); analyze`],
       ['with a table of somebody else', 'create table other (x integer)'],
@@ -149,7 +149,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     });
   });
 
-  describe('is mended when somebody has changed it by hand', () => {
+  describe('is repaired after a change by hand:', () => {
     it.each([
       ['a missing column', 'alter table "Owner" rename "code" to "label"'],
       [
@@ -189,7 +189,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     });
   });
 
-  describe('is refused with every difference, and left as it is', () => {
+  describe('is refused with every difference, and not changed:', () => {
     it.each([
       [
         'a type',
@@ -220,7 +220,7 @@ describePostgres('the schema of a PostgreSQL', () => {
       expect(await differences()).toEqual(found);
     });
 
-    it('tables of somebody else, and no server made ours', async () => {
+    it('tables that no server created', async () => {
       await query('create table "Item" ("ID" integer); create table notes (a text)');
       const found = (await differences()).join('\n');
       expect(found).toMatch(/table "__datastore" is missing/);
@@ -229,7 +229,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     });
   });
 
-  describe('cannot be opened, and is told why', () => {
+  describe('cannot be opened, which is reported with the reason:', () => {
     it.each([
       [
         'no server',
@@ -243,7 +243,7 @@ describePostgres('the schema of a PostgreSQL', () => {
       expect(error.message).not.toContain('secret');
     });
 
-    it('no such database, and a wrong password', async () => {
+    it('a missing database, and a wrong password', async () => {
       const other = new URL(database.url);
       other.pathname = '/no_such_database';
       await expect(start(schema, other.href)).rejects.toThrow(

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { describePostgres, postgresDatabase } from '../../../support/postgres.js';
 
-describePostgres('the PostgreSQL of the tests', () => {
-  it('gives empty databases, which are apart from each other', async () => {
+describePostgres('The PostgreSQL of the tests', () => {
+  it('provides empty databases, which are independent of each other', async () => {
     const databases = await Promise.all([postgresDatabase(), postgresDatabase()]);
     for (const { url } of databases) {
       const client = new Client({ connectionString: url });
@@ -14,7 +14,7 @@ describePostgres('the PostgreSQL of the tests', () => {
     for (const { drop } of databases) await drop();
   });
 
-  it('orders texts unlike bytes, so that a comparison without collation is found out', async () => {
+  it('orders texts differently from bytes, so that tests find a comparison without collation', async () => {
     const { url, drop } = await postgresDatabase();
     const client = new Client({ connectionString: url });
     await client.connect();

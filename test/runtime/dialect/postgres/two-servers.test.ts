@@ -26,8 +26,8 @@ const newer = model(
   'rating: { type: integer, mandatory: true, default: 3, min: 0 }',
 );
 
-describePostgres('servers of two models on one PostgreSQL', () => {
-  it('serve side by side, and each finds what the other one writes', async () => {
+describePostgres('Servers of two models on one PostgreSQL', () => {
+  it('run at the same time, and each finds what the other one writes', async () => {
     const { url: databaseUrl, drop } = await postgresDatabase();
     const environment = { DATABASE_POOL: '3' };
     const former = await serverOf(older, { databaseUrl, environment });

@@ -10,7 +10,7 @@ function urlOf(path: string): string {
   return pathToFileURL(join(packageRoot, path)).href;
 }
 
-it('a server that runs from its TypeScript has processes that read', () => {
+it('A server that runs from its TypeScript sources has reader processes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'drs-typescript-'));
   try {
     const script = join(folder, 'script.ts');

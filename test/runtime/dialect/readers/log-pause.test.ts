@@ -8,7 +8,7 @@ import { WriteAheadLog } from '../../../../runtime/dialect/sqlite/database-file.
 
 const mebibyte = 1024 * 1024;
 
-/** A log that is as long, and can or cannot begin anew. */
+/** A log of that length, which can or cannot restart. */
 function logOf(mebibytes: number, canEmpty = true): { bytes: number; empty(): boolean } {
   const log = {
     bytes: mebibytes * mebibyte,
@@ -20,12 +20,12 @@ function logOf(mebibytes: number, canEmpty = true): { bytes: number; empty(): bo
   return log;
 }
 
-describe('reads pause', () => {
-  it('never while the log is short', () => {
+describe('Reads pause', () => {
+  it('never while the write-ahead log is short', () => {
     expect(new LogPause(logOf(63)).due([20, 5_000], 0)).toBe('no');
   });
 
-  it('until none runs, when the log is long, which begins anew then', () => {
+  it('when the log is long, until no read runs and the log restarts', () => {
     const log = logOf(65);
     const pause = new LogPause(log);
     expect(pause.due([20, 500], 0)).toBe('running');
@@ -34,12 +34,12 @@ describe('reads pause', () => {
     expect(log.bytes).toBe(0);
   });
 
-  it('not for a statement that runs long, unless the log is very long', () => {
+  it('not for a long statement, unless the log is very long', () => {
     expect(new LogPause(logOf(65)).due([20, 1_500], 0)).toBe('no');
     expect(new LogPause(logOf(1_100)).due([20, 1_500], 0)).toBe('running');
   });
 
-  it('for a second at most while another process reads, and not again at once', () => {
+  it('for at most a second while another process reads, and not again at once', () => {
     const pause = new LogPause(logOf(65, false));
     expect(pause.due([], 0)).toBe('soon');
     expect(pause.due([], 500)).toBe('soon');
@@ -49,7 +49,7 @@ describe('reads pause', () => {
     expect(pause.due([], 6_600)).toBe('soon');
   });
 
-  it('for as long again when another process has had the log begin anew meanwhile', () => {
+  it('for as long again when another process has restarted the log meanwhile', () => {
     const log = logOf(65, false);
     const pause = new LogPause(log);
     expect(pause.due([], 0)).toBe('soon');
@@ -60,7 +60,7 @@ describe('reads pause', () => {
   });
 });
 
-describe('the log of a database', () => {
+describe('The write-ahead log of a database', () => {
   let folder: string;
   let writer: Database.Database;
   let reader: Database.Database;
@@ -81,13 +81,13 @@ describe('the log of a database', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('begins anew when nobody reads or writes', () => {
+  it('restarts when nobody reads or writes', () => {
     expect(log.bytes).toBeGreaterThan(0);
     expect(log.empty()).toBe(true);
     expect(log.bytes).toBe(0);
   });
 
-  it('does not while somebody reads', () => {
+  it('does not restart while somebody reads', () => {
     const rows = reader.prepare('select "b" from "a"').iterate();
     rows.next();
     writer.exec('insert into "a" values (3)');
@@ -97,14 +97,14 @@ describe('the log of a database', () => {
     expect(log.empty()).toBe(true);
   });
 
-  it('does not while somebody writes', () => {
+  it('does not restart while somebody writes', () => {
     writer.exec('begin immediate');
     expect(log.empty()).toBe(false);
     writer.exec('rollback');
     expect(log.empty()).toBe(true);
   });
 
-  it('is none before anything is written', () => {
+  it('does not exist before the first write', () => {
     expect(new WriteAheadLog(writer, join(folder, 'other.sqlite')).bytes).toBe(0);
   });
 });

@@ -36,24 +36,24 @@ function measured(sql: string, isPage = false): Placement {
 
 const minute = 60_000;
 
-describe('a read by a unique key', () => {
+describe('A read by a unique key', () => {
   it.each([
     'select * from "Large" where "ID" = ?',
     'select "number" from "Keyed" where "ID" = ?',
     'select (select "text" from "Small" where "ID" = "l"."number") from "Large" as "l" where "ID" = ?',
-  ])('is never elsewhere: %s', (sql) => {
+  ])('is never offloaded: %s', (sql) => {
     expect(placementOf(sql)).toBeUndefined();
   });
 });
 
-describe('a read that goes through a whole large table', () => {
+describe('A read that scans a whole large table', () => {
   it.each([
     'select sum("number") from "Large"',
     'select * from "Large" where "number" = ? limit 1',
     'select * from "Large" order by "number" limit 10',
     'select count(*) from "Keyed" where "number" > ?',
     'select (select count(*) from "Large" where "number" > "s"."ID") from "Small" as "s"',
-  ])('is always elsewhere, however short its runs are: %s', (sql) => {
+  ])('is always offloaded, however short its runs are: %s', (sql) => {
     const placement = measured(sql);
     for (let run = 0; run < 5; run += 1) {
       expect(placement.isElsewhere(run * minute * 2)).toBe(true);
@@ -61,7 +61,7 @@ describe('a read that goes through a whole large table', () => {
     }
   });
 
-  it('is here where it is a page in the order of an index, which ends with its last row', () => {
+  it('is not offloaded if it is a page in the order of an index, which ends with its last row', () => {
     for (const order of ['"ID"', '"text"']) {
       expect(measured(`select * from "Large" order by ${order} limit ?`, true).isElsewhere(0)).toBe(
         false,
@@ -73,8 +73,8 @@ describe('a read that goes through a whole large table', () => {
   });
 });
 
-describe('a read that loops over a part of a large table', () => {
-  it('is elsewhere until a run was short', () => {
+describe('A read that loops over a part of a large table', () => {
+  it('is offloaded until a run was short', () => {
     const placement = measured('select count(*) from "Large" where "text" = ?');
     expect(placement.isElsewhere(0)).toBe(true);
     placement.ran(50, 10, 0);
@@ -85,14 +85,14 @@ describe('a read that loops over a part of a large table', () => {
     expect(placement.isElsewhere(minute + 2)).toBe(false);
   });
 
-  it('is here at once when its first run was short', () => {
+  it('is no longer offloaded as soon as a run was short', () => {
     const placement = measured('select count(*) from "Large" where "text" = ?');
     placement.ran(1, 10, 0);
     expect(placement.isElsewhere(1)).toBe(false);
   });
 });
 
-it('a read that loops over a part of a large table stays elsewhere where the time of statements is limited', () => {
+it('A read that loops over a part of a large table stays offloaded if the time of statements is limited', () => {
   const placement = new Placements(database, true).of({
     sql: 'select count(*) from "Large" where "text" = ?',
     bindings: [null],
@@ -101,10 +101,10 @@ it('a read that loops over a part of a large table stays elsewhere where the tim
   expect(placement?.isElsewhere(1)).toBe(true);
 });
 
-describe('a read of a small table', () => {
+describe('A read of a small table', () => {
   const small = (): Placement => measured('select * from "Small" order by "text"');
 
-  it('is here until two runs in a row were slow, or one was surely slow', () => {
+  it('is not offloaded until two runs in a row were slow, or one was very slow', () => {
     const twice = small();
     expect(twice.isElsewhere(0)).toBe(false);
     twice.ran(30, 10, 0);
@@ -116,20 +116,20 @@ describe('a read of a small table', () => {
     expect(once.isElsewhere(0)).toBe(true);
   });
 
-  it('comes back after a minute', () => {
+  it('is tried in the server again after a minute', () => {
     const placement = small();
     placement.ran(150, 10, 0);
     expect(placement.isElsewhere(minute - 1)).toBe(true);
     expect(placement.isElsewhere(minute)).toBe(false);
   });
 
-  it('may take longer for an answer that is large to send', () => {
+  it('may take longer if the answer is large', () => {
     const placement = small();
     for (let run = 0; run < 3; run += 1) placement.ran(40, 8_000_000, 0);
     expect(placement.isElsewhere(0)).toBe(false);
   });
 
-  it('is looked at again when the table has grown', () => {
+  it('is classified again when the table has grown', () => {
     const placement = small();
     expect(placement.isElsewhere(0)).toBe(false);
     placement.ran(0.1, 10, 0);
@@ -140,7 +140,7 @@ describe('a read of a small table', () => {
   });
 });
 
-describe('a read whose last run', () => {
+describe('A read whose last run', () => {
   it('ended within a second is short; one that never ran is not', () => {
     const placement = measured('select sum("number") from "Large"');
     expect(placement.isShort).toBe(false);
@@ -150,7 +150,7 @@ describe('a read whose last run', () => {
     expect(placement.isShort).toBe(false);
   });
 
-  it('was stopped took so long at least', () => {
+  it('was stopped counts as at least as long as it ran', () => {
     const unknown = measured('select sum("number") from "Large"');
     unknown.stopped(250, 0);
     expect(unknown.isShort).toBe(false);
@@ -161,7 +161,7 @@ describe('a read whose last run', () => {
   });
 });
 
-it('a read of a small database is here, whatever it goes through', () => {
+it('A read of a small database is not offloaded, whatever it scans', () => {
   const small = new Database(':memory:');
   small.exec('create table "Small" ("ID" integer primary key, "text" text)');
   const placement = new Placements(small).of({ sql: 'select * from "Small"', bindings: [] });

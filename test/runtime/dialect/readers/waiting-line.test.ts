@@ -21,8 +21,8 @@ function names(line: WaitingLine, isShortOnly = false): string[] {
 
 const refused = expect.objectContaining({ status: 503, headers: { 'retry-after': '1' } }) as Error;
 
-describe('reads that wait', () => {
-  it('go in their order, short or not', () => {
+describe('Waiting reads', () => {
+  it('run in their order, short or not', () => {
     const line = new WaitingLine();
     for (const [name, isShort] of Object.entries({ a: false, b: true, c: true, d: false })) {
       line.add(job(name, isShort));
@@ -31,7 +31,7 @@ describe('reads that wait', () => {
     expect(line.length).toBe(0);
   });
 
-  it('let those pass that have shown to end soon, where only such may go', () => {
+  it('are overtaken by reads known to be short when only those may run', () => {
     const line = new WaitingLine();
     for (const [name, isShort] of Object.entries({ a: false, b: true, c: true, d: false })) {
       line.add(job(name, isShort));
@@ -50,7 +50,7 @@ describe('reads that wait', () => {
     expect(names(line)).toEqual(['a', 'b']);
   });
 
-  it('are refused when their values are too large together, and never alone', () => {
+  it('are refused when their values are too large together, but never a single one', () => {
     const line = new WaitingLine({ most: 9, mostBytes: 100, longestMilliseconds: 30_000 });
     line.add(job('a', true, ['x'.repeat(300)]));
     expect(() => {
@@ -61,7 +61,7 @@ describe('reads that wait', () => {
     expect(names(line)).toEqual(['c']);
   });
 
-  it('leave the line when they are given up', () => {
+  it('leave the queue when they are abandoned', () => {
     const line = new WaitingLine();
     const [one, two] = [job('a', true), job('b', false)];
     line.add(one);

@@ -12,7 +12,7 @@ export const pixel = Buffer.from(
 export const first = 1;
 export const second = 2;
 
-/** Makes a different value of an attribute for each number, as far as the model's rules are known. */
+/** Creates a different value of an attribute for each number, as far as the rules of the model are known. */
 export class Samples {
   readonly #definitions: ReadonlyMap<string, DataclassDefinition>;
 

@@ -91,7 +91,7 @@ function get(url: (name: string) => string, fits: Way['fits'] = always): Way {
   return { probe: (name) => ({ method: 'GET', url: url(name) }), fits };
 }
 
-/** Only to be refused: whoever may read the attribute would change something. */
+/** Only for holders who may not read the attribute: for others, these requests would change something. */
 function post(url: (name: string) => string): Way {
   return { probe: (name) => ({ method: 'POST', url: url(name) }), fits: never };
 }

@@ -4,21 +4,21 @@ import { type Answer, type Probe, segment } from './client.js';
 import { first, pixel } from './samples.js';
 import type { Trial } from './trial.js';
 
-/** An attribute that a body can hold, and the storage attribute of its value: for a relation its foreign key. */
+/** An attribute that a body can contain, and the storage attribute of its value: for a relation its foreign key. */
 interface Written {
   readonly name: string;
   readonly storage: StorageDefinition;
-  /** A setter of class code takes the value, and may refuse it. */
+  /** A setter of class code gets the value, and may refuse it. */
   readonly hasSetter?: true;
 }
 
-/** An image is told by how it begins. */
+/** Images are recognized by their first bytes. */
 const otherImage = Buffer.concat([pixel, Buffer.of(0)]);
 
-/** Entities that are made to be changed or deleted have greater numbers than those that are there. */
+/** Entities that are created to be changed or deleted have higher numbers than the existing ones. */
 let lastNumber = 1000;
 
-/** Creates, changes and deletes entities of a dataclass; afterwards it holds what it held. */
+/** Creates, changes and deletes entities of a dataclass; afterwards its data is the same as before. */
 export async function tryWrites(trial: Trial, definition: DataclassDefinition): Promise<void> {
   await tryCreate(trial, definition);
   if (trial.parts.isSeeded(definition.name)) {
@@ -82,7 +82,7 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
       const probe: Probe = { method: 'POST', url, body: { ...entity, [attribute]: value } };
       await tryValue(trial, definition, { probe, attribute, isOpen });
     }
-    // To take a value away is a change too, which may be denied where others are allowed.
+    // Clearing a value is a change, too, which may be denied although others are allowed.
     if (!isOpen || storage.mandatory !== true) {
       const probe: Probe = { method: 'POST', url, body: { ...entity, [attribute]: null } };
       const isTaken = isOpen && holder.mayUse('d', name, attribute);
@@ -122,7 +122,7 @@ async function tryValue(
   }
 }
 
-/** A setter that is not written yet says so, as does a getter, which is asked where the value may be read. */
+/** A setter that is not written yet is answered as such, and so is a getter if the value may be read. */
 function hasRunSetter(
   { parts }: Trial,
   { name }: DataclassDefinition,
@@ -148,7 +148,7 @@ async function tryDelete(trial: Trial, definition: DataclassDefinition): Promise
     const isGone = (await seeds.contents(name)) !== before;
     trial.expect(
       isGone || !isSure || trial.hasReadingCode,
-      'that the entity is gone',
+      'that the entity is deleted',
       probe,
       answer,
     );
@@ -161,7 +161,7 @@ async function tryDelete(trial: Trial, definition: DataclassDefinition): Promise
   await restore(trial, definition);
 }
 
-/** A change that must be refused, and leave everything as it was. */
+/** A change that must be refused, and must not change any data. */
 async function expectRefused(
   trial: Trial,
   definition: DataclassDefinition,
@@ -173,7 +173,7 @@ async function expectRefused(
   const answer = await trial.ask(probe);
   const isSame = (await seeds.contents(definition.name)) === before;
   trial.expect(isSame, 'that nothing is changed', probe, answer);
-  trial.expect(await isRefusal(answer), 'a refusal for want of a privilege', probe, answer);
+  trial.expect(await isRefusal(answer), 'a refusal for lack of a privilege', probe, answer);
   if (!isSame) await restore(trial, definition);
 }
 
@@ -192,7 +192,7 @@ async function restore(trial: Trial, { name }: DataclassDefinition): Promise<voi
   if (trial.parts.isSeeded(name)) await trial.parts.seeds.restore(name);
 }
 
-/** Images and BLOBs stand in no body. */
+/** Images and BLOBs are not sent in a body. */
 function writtenAttributes({ attributes }: DataclassDefinition): readonly Written[] {
   const storage = new Map(
     attributes.flatMap((each) => (each.kind === 'storage' ? [[each.name, each] as const] : [])),

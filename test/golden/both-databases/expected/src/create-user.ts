@@ -26,9 +26,7 @@ try {
   const problems = [...unknown('role', values.role), ...unknown('privilege', values.privilege)];
   if (problems.length > 0) throw new Error(problems.join('\n'));
   if ((await findUser(name)) !== undefined) {
-    process.stderr.write(
-      `${name} is there already: password, roles and privileges are replaced.\n`,
-    );
+    process.stderr.write(`${name} exists already: password, roles and privileges are replaced.\n`);
   }
   const password = await askPassword();
   await createUser({ name, password, roles: values.role, privileges: values.privilege });

@@ -6,8 +6,8 @@ export { openUsers } from './users.js';
 
 /**
  * Decides who may log in and what they may do: called for `POST /rest/$directory/login`, and by `session.login()` in class
- * code. This file is yours: ask a directory, a table of the model or another service instead, if you like. The server itself
- * slows down attempts that fail, by user and by address.
+ * code. This file is yours: it can also use a directory, a table of the model or another service. The server itself
+ * delays failed attempts, by user and by address.
  * @returns `null` if the name or the password is wrong
  */
 export async function login(user: string, password: string): Promise<Login | null> {
@@ -19,7 +19,7 @@ export async function login(user: string, password: string): Promise<Login | nul
   return { userName: found.name, privileges: found.privileges, roles: found.roles };
 }
 
-// Requests with `Authorization: Bearer <token>` are another way in. The server checks signature and time of a JSON Web Token
+// Requests with `Authorization: Bearer <token>` are another way to log in. The server checks signature and time of a JSON Web Token
 // with the key or the key set that TOKEN_KEY or TOKEN_KEYS_URL names; this function maps its claims to a user.
 //
 // import type { TokenClaims } from '#runtime/access';

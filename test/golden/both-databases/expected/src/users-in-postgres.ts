@@ -66,7 +66,7 @@ async function open(): Promise<Pool> {
   }
 }
 
-/** For a host with several addresses, the errors of all of them come as one error without a message. */
+/** For a host with several addresses, the errors of all of them arrive as one error without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
   return error instanceof Error ? error.message : String(error);

@@ -7,7 +7,7 @@ import { settings } from '../src/generated/settings.js';
 import { access, holders } from './access/table.js';
 import { TriedServer } from './access/tried-server.js';
 
-/** Requests that go through every attribute for everybody; when there are more, each is a part of them: `ACCESS_REQUESTS=…`. */
+/** The maximum number of requests for single attributes; a larger model is tested in part: `ACCESS_REQUESTS=…`. */
 const requests = Number(process.env['ACCESS_REQUESTS'] ?? 30_000);
 
 const server = await TriedServer.start(
@@ -23,7 +23,7 @@ for (const holder of holders) {
 
 const { unseeded } = server;
 if (unseeded.length > 0) {
-  // Their schema takes no values that are known here, so changes of their entities are not tried.
+  // The test knows no values that their schema accepts, so changes of their entities are not tested.
   await test(`entities of ${unseeded.join(', ')}`, { skip: true }, () => undefined);
 }
 

@@ -4,7 +4,7 @@ import { buildApp } from './generated/app.js';
 await serve((options) => {
   const app = buildApp(options);
 
-  // Routes of your own: plain Fastify, which knows who asks, and reads the data with what the caller may see.
+  // Your own routes: plain Fastify, with the session of the caller and the data that the caller may see.
   //
   // app.get('/mine/count', async (request) => {
   //   request.session.require('somePrivilege'); // 401 or 403

@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 
-/** A place for the tables of a test, empty at first. */
+/** An empty place for the tables of a test. */
 export interface TestDatabase {
   readonly url: string;
   remove(): Promise<void>;
 }
 
 /**
- * Creates a schema of its own in the database that `TEST_DATABASE_URL` names.
+ * Creates a separate schema in the database that `TEST_DATABASE_URL` names.
  * @throws Error if the variable is not set
  */
 export async function testDatabase(): Promise<TestDatabase> {

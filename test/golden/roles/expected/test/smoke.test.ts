@@ -6,7 +6,7 @@ import { definitions } from '../src/generated/definitions.js';
 import { settings } from '../src/generated/settings.js';
 import { testDatabase } from './database.js';
 
-/** What somebody can read who holds every privilege. */
+/** What a user with every privilege can read. */
 const readable = definitions
   .filter(({ access, exposed }) => exposed && access?.read?.length !== 0)
   .map(({ name }) => name);

@@ -37,13 +37,13 @@ async function tryClass(
     const post: Probe = { method: 'POST', url, body: 'no list' };
     const answer = await trial.ask(post);
     if (isLockedOut && !isLogin) {
-      trial.expect(trial.isLockedOut(answer), 'that one must log in', post, answer);
+      trial.expect(trial.isLockedOut(answer), 'that a login is required', post, answer);
       continue;
     }
     if (isCalled) {
       // The arguments are checked after the call is allowed.
       const isRight = answer.codes.includes(wrongArgument) || trial.isUnwritten(answer);
-      trial.expect(isRight, 'that these are no arguments', post, answer);
+      trial.expect(isRight, 'that the arguments are invalid', post, answer);
     } else {
       trial.expect(isRefused(trial, answer), 'that it may not be called', post, answer);
       const get: Probe = { method: 'GET', url: `${url}?$params=${segment('{}')}` };

@@ -6,10 +6,10 @@ import { fold } from '#runtime/testing';
 /** How SQL is written for the database. */
 export const dialect = sqliteDialect(fold);
 
-/** What a column holds. */
+/** The value of a column. */
 export type Stored = string | number | bigint | Buffer | null;
 
-/** Writes into the database of a server, past the server and what the schema demands. */
+/** Writes into the database of a server directly, without the server and the rules of the schema. */
 export class SeedDatabase {
   readonly #database: Database.Database;
 
@@ -23,7 +23,7 @@ export class SeedDatabase {
     return Promise.resolve(new SeedDatabase(url));
   }
 
-  /** @throws Error where the schema cannot hold such a row */
+  /** @throws Error if the schema cannot hold such a row */
   insert(table: string, row: ReadonlyMap<string, Stored>): Promise<void> {
     const columns = [...row.keys()].map(quoted).join(', ');
     const places = Array.from(row, () => '?').join(', ');
@@ -39,7 +39,7 @@ export class SeedDatabase {
     return Promise.resolve();
   }
 
-  /** All that is stored, to be compared. */
+  /** Everything that is stored, for comparison. */
   contents(table: string): Promise<string> {
     return Promise.resolve(
       JSON.stringify(this.#database.prepare(`select * from ${quoted(table)}`).all()),

@@ -8,7 +8,7 @@ export interface Holder {
   readonly roles?: readonly string[];
 }
 
-/** A cell for each holder, separated by blanks: `crud` and the like, `x` for a function. */
+/** A cell for each holder, separated by spaces: `crud` and similar, `x` for a function. */
 type Row = string;
 
 type Rows = Readonly<Record<string, Row>>;
@@ -24,7 +24,7 @@ export interface DataclassAccess {
 export type FunctionLevel = 'dataclass' | 'selection' | 'entity';
 
 export interface Access {
-  /** Guests may read the catalog and log in, whatever else the table says. */
+  /** Guests may read the catalog and log in, but nothing else, whatever the table says. */
   readonly forceLogin: boolean;
   readonly dataclasses: Readonly<Record<string, DataclassAccess>>;
   readonly datastore: Rows;

@@ -14,7 +14,7 @@ interface Catalog {
   })[];
 }
 
-/** The catalog lists what may be read and called, with the dataclasses of both, and what `describe` opens. */
+/** The catalog lists what may be read or called, with its dataclasses, and what `describe` allows. */
 export async function tryCatalog(trial: Trial): Promise<void> {
   const probe: Probe = { method: 'GET', url: '/rest/$catalog/$all' };
   const answer = await trial.ask(probe);

@@ -11,8 +11,8 @@ export const holders: readonly Holder[] = [
 ];
 
 /**
- * What each of them may do, in the same order: c create, r read, u update, d drop, x execute, and l, where the model describes
- * something to those who may not use it. It is read from the model's roles alone, not from what the server is made of.
+ * What each of them may do, in the same order: c create, r read, u update, d drop, x execute, and l for what the catalog lists
+ * although it may not be used. The table is computed only from the roles of the model, not from the code of the server.
  */
 export const access: Access = {
   forceLogin: false,

@@ -24,23 +24,23 @@ interface TrialParts {
   readonly isTried: () => boolean;
 }
 
-/** Codes of what is refused for want of a privilege: to read, create, update, drop, execute. */
+/** Codes of refusals for lack of a privilege: to read, create, update, drop, execute. */
 const denialCodes: readonly number[] = [1556, 1557, 1558, 1559, 1561];
 
 const notFound = 1800;
 const attributeNotFound = 1500;
-/** A change of what is not there, and a read. */
+/** Codes for a change of an unknown entity, and for a read. */
 const missingCodes: readonly number[] = [1542, 1543];
 const loginRequired = 1845;
 const notWritten = 1838;
 
-/** What the server says of a refusal that events, functions and accessors met with: it names nothing. */
+/** The message for a client if the code of an event, a function or an accessor was denied something: it names nothing. */
 const deniedToCode = '"message":"No permission to do what this needs."';
 
-/** Asks a server for all that one holder may do, and for all the rest. */
+/** Tests everything that one holder may do, and everything that the holder may not do. */
 export class Trial {
   readonly deviations: string[] = [];
-  /** Class code may hide entities and refuse values: then what is allowed need not succeed. */
+  /** Class code may hide entities and refuse values: then a permitted request need not succeed. */
   readonly hasReadingCode: boolean;
 
   constructor(readonly parts: TrialParts) {
@@ -68,7 +68,7 @@ export class Trial {
     return this.parts.client.ask(probe);
   }
 
-  /** @param expected what should have been answered */
+  /** @param expected the expected answer */
   expect(isRight: boolean, expected: string, { method, url, body }: Probe, answer: Answer): void {
     if (isRight) return;
     const sent = body === undefined || Buffer.isBuffer(body) ? '' : ` ${JSON.stringify(body)}`;
@@ -78,18 +78,18 @@ export class Trial {
 
   async expectDenied(probe: Probe): Promise<void> {
     const answer = await this.ask(probe);
-    this.expect(this.isDenied(answer), 'a refusal for want of a privilege', probe, answer);
+    this.expect(this.isDenied(answer), 'a refusal for lack of a privilege', probe, answer);
   }
 
-  /** What is done by whoever may do it; rules and class code may refuse it all the same. */
+  /** A permitted request must succeed, unless rules or class code refuse it. */
   async expectAllowed(probe: Probe, isSure: boolean): Promise<Answer> {
     const answer = await this.ask(probe);
     const isRight = isSure && !this.hasReadingCode ? answer.status === 200 : this.isAllowed(answer);
-    this.expect(isRight, isSure ? '200' : 'no refusal for want of a privilege', probe, answer);
+    this.expect(isRight, isSure ? '200' : 'no refusal for lack of a privilege', probe, answer);
     return answer;
   }
 
-  /** What is denied says so with the status for guests or for users; what nobody may use has no address. */
+  /** A denied request is answered with the status for guests or for users; what nobody may use has no address. */
   isDenied(answer: Answer): boolean {
     const { status, codes } = answer;
     if (this.isUnwritten(answer)) return true;
@@ -97,7 +97,7 @@ export class Trial {
     return status === this.#denialStatus && codes.some((code) => denialCodes.includes(code));
   }
 
-  /** The same for one value of an entity that may be written otherwise. */
+  /** The same for one value of an entity whose other values may be written. */
   isKept(answer: Answer, readOnly = 1569): boolean {
     const { codes, status } = answer;
     const isUnknown = codes.includes(attributeNotFound) || codes.includes(readOnly);
@@ -107,23 +107,23 @@ export class Trial {
   isAllowed(answer: Answer): boolean {
     const { status, codes } = answer;
     if (this.isDeniedToCode(answer)) return true;
-    // Class code refuses with codes of its own, whatever the status is.
+    // Class code refuses with its own codes and any status.
     if (codes.length === 0) return status !== 401 && status !== 403;
     const refusals = [...denialCodes, attributeNotFound, notFound, loginRequired];
     return !codes.some((code) => refusals.includes(code));
   }
 
-  /** Class code that runs for the request did what the holder may not: the request itself may be made, and names what it needs. */
+  /** The request is permitted, but its class code did something that the holder may not do. */
   isDeniedToCode({ status, body }: Answer): boolean {
     return status === this.#denialStatus && body.includes(deniedToCode);
   }
 
-  /** No entity has the key, or none that there is for the session. */
+  /** No entity has the key, or none that the session can see. */
   isMissing({ status, codes }: Answer): boolean {
     return status === 404 && codes.some((code) => missingCodes.includes(code));
   }
 
-  /** `restrict` that is not written yet lets nobody do anything. */
+  /** A `restrict` that is not written yet refuses everything. */
   isUnwritten({ status, codes }: Answer): boolean {
     return this.hasReadingCode && status === 501 && codes.includes(notWritten);
   }
@@ -136,7 +136,7 @@ export class Trial {
     return this.parts.isGuest ? 401 : 403;
   }
 
-  /** A guest where everybody must log in. */
+  /** A guest, if everybody must log in. */
   async #tryLockedOut({ name }: DataclassDefinition): Promise<void> {
     const key = this.parts.samples.key(name, first);
     const one = `/rest/${segment(name)}(${segment(String(key))})`;
@@ -147,7 +147,7 @@ export class Trial {
     ];
     for (const probe of probes) {
       const answer = await this.ask(probe);
-      this.expect(this.isLockedOut(answer), 'that one must log in', probe, answer);
+      this.expect(this.isLockedOut(answer), 'that a login is required', probe, answer);
     }
   }
 }

@@ -19,14 +19,14 @@ interface Server {
 interface Table {
   readonly access: Access;
   readonly holders: readonly Holder[];
-  /** The most requests for attributes, for all holders together. */
+  /** The maximum number of requests for attributes, for all holders together. */
   readonly requests: number;
 }
 
 /** The approximate number of requests for one attribute and one holder. */
 const requestsPerAttribute = 30;
 
-/** The most deviations that are reported. */
+/** The maximum number of reported deviations. */
 const maxTold = 20;
 
 interface Opened {
@@ -37,7 +37,7 @@ interface Opened {
   readonly unseeded: readonly string[];
 }
 
-/** The whole server, on a database of its own with two entities of each dataclass. */
+/** The whole server, on a separate database with two entities of each dataclass. */
 export class TriedServer {
   private constructor(
     private readonly server: Server,
@@ -76,7 +76,7 @@ export class TriedServer {
     return new TriedServer(server, table, { database, app, samples, seeds, unseeded });
   }
 
-  /** What a holder can do and should not, or should and cannot: nothing, in a correct server. */
+  /** What a holder can do but should not, or should but cannot: none in a correct server. */
   async deviations(holder: Holder): Promise<readonly string[]> {
     const { access, holders } = this.table;
     const client = new Client(this.opened.app);
