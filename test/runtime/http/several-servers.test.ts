@@ -177,25 +177,25 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     const lockers = ['mia', 'bob'].map(async (user, at) => {
       const client = await logged(user, at);
       let locked = 0;
-      while (locked < 15) {
-        if ((await lock(client)) !== true) {
-          await setTimeout(1);
-          continue;
-        }
+      for (let attempt = 0; attempt < 200 && locked < 8; attempt += 1) {
+        await setTimeout(2);
+        if ((await lock(client)) !== true) continue;
         locked += 1;
         const stamp = await stampOf(client);
         await setTimeout(3);
         expect(await stampOf(client)).toBe(stamp);
         expect(await lock(client, false)).toBe(true);
-        await setTimeout(3);
       }
+      return locked;
     });
+    let locked: readonly number[] = [];
     try {
-      await Promise.all(lockers);
+      locked = await Promise.all(lockers);
     } finally {
       isOver = true;
       await Promise.allSettled(writers);
     }
+    expect(locked.every((each) => each > 0)).toBe(true);
     const written = await Promise.all(writers);
     expect(written.some((each) => each > 0)).toBe(true);
   });
