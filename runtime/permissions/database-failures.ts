@@ -34,7 +34,9 @@ export class DatabaseFailures implements LoginFailures {
     const longest = `case when ${ofUser} then ${slowdowns.user.longest} else ${slowdowns.address.longest} end`;
     const over = `(${count} - ${free} - 1)`;
     const doubled = `(1 << case when ${over} > ${mostDoublings} then ${mostDoublings} else ${over} end)`;
-    const wait = `case when ${over} < 0 then 0 when ${doubled} > ${longest} then ${longest} else ${doubled} end`;
+    const wait = `case when ${doubled} > ${longest} then ${longest} else ${doubled} end`;
+    // Not now: the time of a simultaneous attempt may be earlier.
+    const until = `case when ${over} < 0 then 0 else ${now} + 1000 * (${wait}) end`;
     // The second condition is checked on a row that is locked: of simultaneous attempts one waits.
     this.#begin = `insert into drs_state.failure (kind, name, count, until, expires)
       select kind, name, 1, 0, ${now} + ${memoryMilliseconds}
@@ -42,7 +44,7 @@ export class DatabaseFailures implements LoginFailures {
         union all select 2, 'address', cast($1 as text)) as attempt
       where not exists (select 1 from drs_state.failure where ${named} and until > ${now} and expires > ${now})
       order by turn
-      on conflict (kind, name) do update set count = ${count}, until = ${now} + 1000 * (${wait}),
+      on conflict (kind, name) do update set count = ${count}, until = ${until},
         expires = ${now} + ${memoryMilliseconds}
       where drs_state.failure.until <= ${now} or ${isOver}
       returning kind`;

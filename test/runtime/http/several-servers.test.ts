@@ -154,7 +154,7 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     await both();
     const logged = async (user: string, at: number): Promise<Client> => {
       const client = new Client(servers[at] as FastifyInstance);
-      await client.post(login, [user, 'right']);
+      expect((await client.post(login, [user, 'right'])).statusCode).toBe(200);
       return client;
     };
     const stampOf = async (client: Client): Promise<number> =>
