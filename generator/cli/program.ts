@@ -56,9 +56,16 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
 
   verb(session, program, 'import')
     .description('write a model.yaml of a project or database that is there')
-    .argument('<source>', 'sqlite:<path> or postgres://…')
+    .argument('<source>', 'folder of a 4D or Qodly project, sqlite:<path> or postgres://…')
     .option('-o, --output <dir>', 'folder for the model', '.')
-    .addOption(new Option('--from <kind>', 'what the source is').choices(['sqlite', 'postgres']))
+    .addOption(
+      new Option('--from <kind>', 'what the source is').choices([
+        '4d',
+        'qodly',
+        'sqlite',
+        'postgres',
+      ]),
+    )
     .option('--schema <names>', 'schemas of PostgreSQL, with commas between')
     .option('--tables <patterns>', 'only these tables, with commas between; * is any text')
     .addOption(
@@ -73,6 +80,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     )
     .option('--vector <table.field=size>', 'dimensions of a vector; repeatable', listed, [])
     .option('--image <table.column>', 'a BLOB of a database that holds images', listed, [])
+    .option('--without-roles', 'leave out the roles of a project')
     .option('--dry-run', 'write nothing; print what would be told')
     .option('--force', 'replace the files of an earlier import')
     .option('--json', 'print what was found as JSON on stdout')

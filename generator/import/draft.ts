@@ -10,13 +10,15 @@ import { isIndexable } from '../check/storage.js';
 import { defined, descriptionOf, storageValue } from './fields.js';
 import type { Notes } from './messages.js';
 import { datastoreName, isSqlName, isTableName, nameFrom, Scope } from './names.js';
-import type {
-  Draft,
-  DraftDataclass,
-  DraftMapping,
-  DraftPart,
-  DraftValue,
-  Reference,
+import { draftRoles, type Lookup } from './roles.js';
+import {
+  functionsOf,
+  type Draft,
+  type DraftDataclass,
+  type DraftMapping,
+  type DraftPart,
+  type DraftValue,
+  type Reference,
 } from './render.js';
 import type {
   FunctionLevel,
@@ -99,9 +101,8 @@ class Drafter {
     const dataclasses = [...this.#mapped.values()].map((each) => this.#dataclass(each));
     const datastore = new Scope({ isReserved: (name) => functionNames.datastore.has(name) });
     for (const { name } of this.#mapped.values()) datastore.take(name);
-    const { names, database, protocol } = this.source;
-    const draft: Draft = {
-      properties: defined({ drs: 1, name: datastoreName(names), database, protocol }),
+    const { names, database, protocol, roles } = this.source;
+    const model = {
       dataclasses,
       functions: this.#functions(this.source.functions, datastore),
       singletons: this.source.singletons.map((each) => {
@@ -116,7 +117,67 @@ class Drafter {
         };
       }),
     };
+    const properties = defined({
+      drs: 1,
+      name: datastoreName(names),
+      database,
+      protocol,
+      roles: roles === undefined ? undefined : 'roles.json',
+    });
+    const draft: Draft = {
+      properties,
+      ...model,
+      ...(roles === undefined
+        ? {}
+        : { roles: draftRoles(roles, this.#resources(model), this.notes) }),
+    };
     return { draft, unknown: this.#unknownOptions() };
+  }
+
+  /** What permissions can apply to, by the names of the source, without regard to case. */
+  #resources(model: Pick<Draft, 'dataclasses' | 'functions' | 'singletons'>): Lookup {
+    const found = new Map<string, Reference | string>([['datastore ds', 'ds']]);
+    const add = (type: string, name: string, value: Reference): void => {
+      const key = `${type} ${fold(name)}`;
+      if (!found.has(key)) found.set(key, value);
+    };
+    const member = (owner: Identity, id: Identity): Reference => ({
+      $ref: [owner === 'ds' ? owner : { id: owner }, '.', { id }],
+    });
+    for (const dataclass of model.dataclasses) {
+      const mapped = this.#mapped.get(dataclass.id);
+      if (mapped === undefined) continue;
+      const { table } = mapped;
+      add('dataclass', table.name, refTo(table.id));
+      const sourceNames = new Map<Identity, string>([
+        ...[...table.fields, ...table.computed, ...table.aliases].map(
+          ({ id, name }): [string, string] => [id, name],
+        ),
+        ...this.#links.flatMap(({ from, to, relation }): [string, string][] => [
+          ...(from === mapped ? [[`${relation.id}:one`, relation.name] as [string, string]] : []),
+          ...(to === mapped
+            ? [[`${relation.id}:many`, relation.inverse ?? ''] as [string, string]]
+            : []),
+        ]),
+      ]);
+      // The engine finds the relation where a field has the same name.
+      for (const { id } of dataclass.attributes.toReversed()) {
+        const name = sourceNames.get(id);
+        if (name !== undefined) add('attribute', `${table.name}.${name}`, member(table.id, id));
+      }
+      for (const { id, name } of functionsOf(dataclass)) {
+        add('method', `${table.name}.${name}`, member(table.id, id));
+      }
+    }
+    for (const { id, name } of model.functions) add('method', `ds.${name}`, member('ds', id));
+    for (const singleton of model.singletons) {
+      const owner = this.source.singletons.find(({ id }) => id === singleton.id)?.name ?? '';
+      add('singleton', owner, refTo(singleton.id));
+      for (const { id, name } of singleton.functions) {
+        add('singletonMethod', `${owner}.${name}`, member(singleton.id, id));
+      }
+    }
+    return (type, applyTo) => found.get(`${type} ${fold(applyTo)}`);
   }
 
   #map(table: SourceTable, classes: Scope): void {
@@ -226,7 +287,7 @@ class Drafter {
       ].map((each) => fold(nameFrom(each))),
     );
     // A database names its columns; its relations are named here.
-    const isOfDatabase = this.source.kind === 'sqlite' || this.source.kind === 'postgres';
+    const isOfDatabase = isDatabase(this.source.kind);
     const nameField = (field: SourceField): void => {
       const isTaken = !isOfDatabase && relations.has(fold(nameFrom(field.name)));
       const name = own.nameFor(isTaken ? `${field.name}_value` : field.name);
@@ -270,7 +331,8 @@ class Drafter {
   #dataclass(mapped: Mapped): DraftDataclass {
     const { table, name } = mapped;
     const tableName = this.#tableOf(mapped);
-    const isHidden = !table.exposed;
+    // Clients of a project never saw a table without a key.
+    const isHidden = !table.exposed || (mapped.key === undefined && !isDatabase(this.source.kind));
     const attributes = [
       ...this.#storage(mapped),
       ...this.#toOne(mapped),
@@ -682,6 +744,10 @@ function deleteRule(
   // The key of a mandatory relation cannot become null.
   const rule = isMandatory && onDelete === 'setNull' ? undefined : onDelete;
   return rule === (isMandatory ? 'restrict' : 'setNull') ? undefined : rule;
+}
+
+export function isDatabase(kind: SourceModel['kind']): boolean {
+  return kind === 'sqlite' || kind === 'postgres';
 }
 
 const keyTypes: readonly StorageType[] = ['string', 'uuid', 'integer', 'number'];

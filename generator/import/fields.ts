@@ -199,9 +199,8 @@ function defaultOf(
     return undefined;
   }
   const blank = blanks[use.type];
-  if (!use.blankDefault || use.isForeignKey || field.unique === true || blank === undefined) {
-    return undefined;
-  }
+  const isWanted = use.blankDefault && field.blank === true && !use.isForeignKey;
+  if (!isWanted || field.unique === true || blank === undefined) return undefined;
   return isAllowed(field, use.type, blank, rules) ? blank : undefined;
 }
 

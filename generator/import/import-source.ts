@@ -1,12 +1,14 @@
 import { extname, resolve } from 'node:path';
 import type { DatabaseOptions } from './database.js';
-import { makeDraft, type DraftOptions } from './draft.js';
+import { isDatabase, makeDraft, type DraftOptions } from './draft.js';
 import { ImportStop, Notes, type Note } from './messages.js';
 import type { Draft } from './render.js';
+import type { OldCode, Project } from './project.js';
 import type { SourceKind, SourceModel } from './source-model.js';
 
 export interface ImportOptions extends Omit<DraftOptions, 'keyless'>, DatabaseOptions {
   readonly from: SourceKind | undefined;
+  readonly withoutRoles: boolean;
   /** `undefined`: as the source wants it. */
   readonly keyless: DraftOptions['keyless'] | undefined;
 }
@@ -18,6 +20,7 @@ export interface Imported {
   readonly draft: Draft;
   readonly notes: readonly Note[];
   readonly remarks: readonly string[];
+  readonly oldCode: OldCode;
 }
 
 /**
@@ -31,7 +34,7 @@ export async function importSource(
 ): Promise<Imported> {
   const notes = new Notes();
   const kind = kindOf(source, options.from);
-  const { model, shown } = await read(kind, source, { options, cwd, notes });
+  const { model, shown, oldCode } = await read(kind, source, { options, cwd, notes });
   const keyless = options.keyless ?? (isDatabase(kind) ? 'add' : 'skip');
   const { draft, unknown } = makeDraft(model, { ...options, keyless }, notes);
   const [first] = unknown;
@@ -41,16 +44,12 @@ export async function importSource(
   if (draft.dataclasses.length === 0) {
     throw new ImportStop('import/empty', shown, emptyReason(model, options));
   }
-  return { kind, shown, draft, notes: notes.all, remarks: model.remarks };
+  return { kind, shown, draft, notes: notes.all, remarks: model.remarks, oldCode };
 }
 
 function emptyReason({ tables }: SourceModel, { tables: patterns }: ImportOptions): string {
   if (tables.length > 0) return 'no table has a key; --keyless add gives them one';
   return patterns.length === 0 ? 'it has no tables' : 'no table has a name that --tables names';
-}
-
-function isDatabase(kind: SourceKind): boolean {
-  return kind === 'sqlite' || kind === 'postgres';
 }
 
 function kindOf(source: string, from: SourceKind | undefined): SourceKind {
@@ -74,24 +73,32 @@ async function read(
   kind: SourceKind,
   source: string,
   { options, cwd, notes }: Reading,
-): Promise<{ readonly model: SourceModel; readonly shown: string }> {
+): Promise<Project> {
   switch (kind) {
     case 'sqlite': {
       const path = source.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
       const { readSqlite } = await import('./sqlite.js');
-      return { model: readSqlite(resolve(cwd, path), options, notes), shown: path };
+      return {
+        model: readSqlite(resolve(cwd, path), options, notes),
+        shown: path,
+        oldCode: new Map(),
+      };
     }
     case 'postgres': {
       const { readPostgres, shownUrl } = await import('./postgres.js');
-      return { model: await readPostgres(source, options, notes), shown: shownUrl(source) };
+      return {
+        model: await readPostgres(source, options, notes),
+        shown: shownUrl(source),
+        oldCode: new Map(),
+      };
     }
     case '4d':
-    case 'qodly':
+    case 'qodly': {
+      const { readProject } = await import('./project.js');
+      const project = await readProject(resolve(cwd, source), options, notes);
+      return { ...project, shown: source };
+    }
     case 'wakanda':
-      throw new ImportStop(
-        'usage',
-        source,
-        'drs-gen imports SQLite files (sqlite:<path>) and PostgreSQL databases (postgres://…); other sources are not built yet',
-      );
+      throw new ImportStop('usage', source, 'drs-gen cannot import Wakanda models yet');
   }
 }

@@ -89,7 +89,9 @@ export function datastoreName(texts: readonly string[]): string {
 /** Whether SQL can have a table or column of this name, and the server leaves it to the model. */
 export function isSqlName(name: string): boolean {
   return (
-    name !== '' && Array.from(name).length <= longest && !/[\p{Cs}\0]|^__|^sqlite_/iu.test(name)
+    name !== '' &&
+    Array.from(name).length <= longest &&
+    !/[\p{C}\p{Zl}\p{Zp}]|^__|^sqlite_/iu.test(name)
   );
 }
 

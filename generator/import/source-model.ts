@@ -62,6 +62,8 @@ export interface SourceField extends Part {
   readonly indexed?: boolean;
   readonly mandatory?: boolean;
   readonly readOnly?: boolean;
+  /** Null was stored as a blank value. */
+  readonly blank?: boolean;
   readonly exposed?: boolean;
   /** The SQL column, if it is not the name. */
   readonly column?: string | undefined;

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 import { parse } from 'yaml';
 import { checkModel, type CheckedModel } from '../../generator/check/check-model.js';
@@ -80,7 +81,7 @@ export async function runIn(cwd: string, argv: readonly string[]): Promise<Run> 
     readFile: (path) => readFileSync(path),
     isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
     git: () => undefined,
-    package: { root: cwd, version: '1.2.3' },
+    package: { root: fileURLToPath(new URL('../..', import.meta.url)), version: '1.2.3' },
     compiler: lazyCompiler,
   });
   return { code, ...printed };

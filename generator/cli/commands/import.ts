@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Imported } from '../../import/import-source.js';
 import type { ImportStop, Note } from '../../import/messages.js';
 import type { SourceKind } from '../../import/source-model.js';
+import type { Model } from '../../model/model.js';
 import { makeFolders } from '../../output/folders.js';
 import { Refusal } from '../../output/refusal.js';
 import { exitCode } from '../exit-code.js';
@@ -21,6 +22,7 @@ export interface ImportCommandOptions {
   readonly vector: readonly string[];
   readonly image: readonly string[];
   readonly blankDefaults?: boolean;
+  readonly withoutRoles?: boolean;
   readonly names: 'keep' | 'camel';
   readonly dryRun?: boolean;
   readonly json?: boolean;
@@ -74,6 +76,7 @@ async function read(
         keys: new Map(pairs('--key', options.key)),
         vectors: new Map(vectors),
         blankDefaults: options.blankDefaults === true,
+        withoutRoles: options.withoutRoles === true,
         tables: listed(options.tables),
         schemas: listed(options.schema),
         names: options.names,
@@ -124,7 +127,9 @@ async function filesOf(session: Session, imported: Imported): Promise<readonly W
   const names = namesOf(draft);
   const model = modelText(draft, names, headOf(shown));
   const roles = draft.roles === undefined ? undefined : jsonText(rendered(draft.roles, names));
-  await checkResult(session, model, roles);
+  const checked = await checkResult(session, model, roles);
+  const { classFiles } = await import('../../import/class-files.js');
+  const classes = classFiles(checked, draft, imported.oldCode, session.world.package.root);
   const lock = {
     format: 1,
     source: imported.kind,
@@ -134,6 +139,7 @@ async function filesOf(session: Session, imported: Imported): Promise<readonly W
   return [
     { path: modelFile, text: model },
     ...(roles === undefined ? [] : [{ path: rolesFile, text: roles }]),
+    ...classes,
     { path: reportFile, text: reportText({ source: shown, draft, notes, remarks }) },
     { path: lockFile, text: jsonText(lock) },
   ];
@@ -156,13 +162,13 @@ async function checkResult(
   { world }: Session,
   model: string,
   roles: string | undefined,
-): Promise<void> {
+): Promise<Model> {
   const { value, problems } = await world.compiler.check({
     file: modelFile,
     text: model,
     readBeside: (path) => (path === rolesFile ? roles : undefined),
   });
-  if (value !== undefined) return;
+  if (value !== undefined) return value;
   const errors = problems.filter(({ severity }) => severity === 'error');
   const list = errors.map(({ code, path, message }) => `  ${code} at ${path}: ${message}`);
   throw new Error(`The imported model has errors; nothing was written:\n${list.join('\n')}`);
@@ -199,10 +205,9 @@ async function write(
   const { disk } = world.host;
   const made: { readonly from: string; readonly to: string }[] = [];
   try {
-    await makeFolders(disk, folder);
-    await makeFolders(disk, join(folder, '.drs-gen'));
     for (const { path, text } of files) {
       const to = join(folder, path);
+      await makeFolders(disk, dirname(to));
       const from = `${to}.new-${String(world.host.pid)}`;
       made.push({ from, to });
       await disk.create(from, text);
@@ -249,6 +254,13 @@ async function tellDone(
   if (options.dryRun === true) return;
   tell(session, `${join(options.output, reportFile)}: what could not be taken over`);
   const server = join(options.output, 'server');
+  if (files.some(({ path }) => path.startsWith('classes/'))) {
+    const target = join(options.output, 'server/src');
+    tell(
+      session,
+      `${join(options.output, 'classes')}: the old code; copy the folder into ${target}`,
+    );
+  }
   tell(session, `Next: drs-gen ${shellWord(model)} -o ${shellWord(server)}`);
 }
 
