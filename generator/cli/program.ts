@@ -56,7 +56,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
 
   verb(session, program, 'import')
     .description('write a model.yaml of a project or database that is there')
-    .argument('<source>', 'folder of a 4D or Qodly project, sqlite:<path> or postgres://…')
+    .argument('<source>', 'a 4D, Qodly or Wakanda project, sqlite:<path> or postgres://…')
     .option('-o, --output <dir>', 'folder for the model', '.')
     .addOption(
       new Option('--from <kind>', 'what the source is').choices([

@@ -33,7 +33,7 @@ export async function importSource(
   cwd: string,
 ): Promise<Imported> {
   const notes = new Notes();
-  const kind = kindOf(source, options.from);
+  const kind = await kindOf(source, options.from, cwd);
   const { model, shown, oldCode } = await read(kind, source, { options, cwd, notes });
   const keyless = options.keyless ?? (isDatabase(kind) ? 'add' : 'skip');
   const { draft, unknown } = makeDraft(model, { ...options, keyless }, notes);
@@ -44,7 +44,7 @@ export async function importSource(
   if (draft.dataclasses.length === 0) {
     throw new ImportStop('import/empty', shown, emptyReason(model, options));
   }
-  return { kind, shown, draft, notes: notes.all, remarks: model.remarks, oldCode };
+  return { kind: model.kind, shown, draft, notes: notes.all, remarks: model.remarks, oldCode };
 }
 
 function emptyReason({ tables }: SourceModel, { tables: patterns }: ImportOptions): string {
@@ -52,7 +52,11 @@ function emptyReason({ tables }: SourceModel, { tables: patterns }: ImportOption
   return patterns.length === 0 ? 'it has no tables' : 'no table has a name that --tables names';
 }
 
-function kindOf(source: string, from: SourceKind | undefined): SourceKind {
+async function kindOf(
+  source: string,
+  from: SourceKind | undefined,
+  cwd: string,
+): Promise<SourceKind> {
   if (from !== undefined) return from;
   if (/^postgres(?:ql)?:/i.test(source)) return 'postgres';
   if (/^sqlite:/i.test(source) || /^\.(?:sqlite3?|db|db3)$/i.test(extname(source))) return 'sqlite';
@@ -60,7 +64,8 @@ function kindOf(source: string, from: SourceKind | undefined): SourceKind {
   if (/^https?:/i.test(source)) {
     throw new ImportStop('usage', source, 'drs-gen cannot import from a running server yet');
   }
-  return '4d';
+  const { isWakanda } = await import('./wakanda.js');
+  return (await isWakanda(resolve(cwd, source))) ? 'wakanda' : '4d';
 }
 
 interface Reading {
@@ -98,7 +103,10 @@ async function read(
       const project = await readProject(resolve(cwd, source), options, notes);
       return { ...project, shown: source };
     }
-    case 'wakanda':
-      throw new ImportStop('usage', source, 'drs-gen cannot import Wakanda models yet');
+    case 'wakanda': {
+      const { readWakanda } = await import('./wakanda.js');
+      const project = await readWakanda(resolve(cwd, source), options, notes);
+      return { ...project, shown: source };
+    }
   }
 }

@@ -76,8 +76,14 @@ export function parsedJson(
   try {
     return JSON.parse(text);
   } catch {
-    // The message of JSON.parse has no line.
-    const [error] = parseDocument(text, { prettyErrors: true, logLevel: 'error' }).errors;
+    // The message of JSON.parse has no line. What is long or deep is not worth the time of finding it.
+    const isSimple =
+      text.length < 1_000_000 &&
+      text.split(/[[{]/).length < 10_000 &&
+      !/(?:[[{]\s*){50}/.test(text);
+    const [error] = isSimple
+      ? parseDocument(text, { prettyErrors: true, logLevel: 'error' }).errors
+      : [];
     const [start] = error?.linePos ?? [];
     const place = start === undefined ? path : `${path}:${String(start.line)}:${String(start.col)}`;
     throw new ImportStop(code, place, 'it is not JSON');
