@@ -1,7 +1,7 @@
 import { extname, resolve } from 'node:path';
 import type { DatabaseOptions } from './database.js';
 import { isDatabase, makeDraft, type DraftOptions } from './draft.js';
-import { ImportStop, Notes, type Note } from './messages.js';
+import { ImportStop, Notes } from './messages.js';
 import type { Draft } from './render.js';
 import type { OldCode, Project } from './project.js';
 import type { SourceKind, SourceModel } from './source-model.js';
@@ -18,7 +18,7 @@ export interface Imported {
   /** The source as people may see it. */
   readonly shown: string;
   readonly draft: Draft;
-  readonly notes: readonly Note[];
+  readonly notes: Notes;
   readonly remarks: readonly string[];
   readonly oldCode: OldCode;
 }
@@ -44,7 +44,7 @@ export async function importSource(
   if (draft.dataclasses.length === 0) {
     throw new ImportStop('import/empty', shown, emptyReason(model, options));
   }
-  return { kind: model.kind, shown, draft, notes: notes.all, remarks: model.remarks, oldCode };
+  return { kind: model.kind, shown, draft, notes, remarks: model.remarks, oldCode };
 }
 
 function emptyReason({ tables }: SourceModel, { tables: patterns }: ImportOptions): string {

@@ -136,6 +136,14 @@ export const importMessages = {
     meaning: 'Integers of 64 bits became integers of 53 bits.',
     text: () => 'This integer has 64 bits; greater ones than 2^53 cannot be taken over.',
   },
+  'import/kept': {
+    severity: 'warning',
+    meaning: 'The source and the model file have both changed a part, and that of the file stays.',
+    text: (f: { part: string; what: string }) =>
+      f.what === ''
+        ? `${f.part} is not in the source any more. You have edited it, so it stays.`
+        : `The source has ${f.what} for ${f.part}. You have edited that, so yours stays.`,
+  },
   'import/key-type': {
     severity: 'warning',
     meaning: 'A key has a type that no key can have.',

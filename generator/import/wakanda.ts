@@ -111,7 +111,10 @@ function ofElement(element: Element): Content {
 
 function listOf(value: unknown): readonly Content[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.flatMap((each) => objectOf(each) ?? []);
+  return list.flatMap((each): Content[] => {
+    const content = objectOf(each);
+    return content === undefined ? [] : [content];
+  });
 }
 
 function textOf(content: Content | undefined, key: string): string | undefined {
@@ -290,7 +293,7 @@ class WakandaReader {
     if (written === 'long64') this.notes.add('import/integer64', place, {});
     const values = listOf(
       listOf(content['enumeration'])[0]?.['item'] ?? content['enumeration'],
-    ).flatMap((each) => {
+    ).flatMap((each): (string | number)[] => {
       const value = textOf(each, 'value') ?? textOf(each, 'name');
       if (value === undefined) return [];
       return type === 'string' ? [value] : Number.isFinite(Number(value)) ? [Number(value)] : [];

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import type { Imported } from '../../import/import-source.js';
+import type { Base, Merged } from '../../import/merge.js';
 import type { ImportStop, Note } from '../../import/messages.js';
 import type { SourceKind } from '../../import/source-model.js';
 import type { Model } from '../../model/model.js';
@@ -45,9 +46,10 @@ export async function importModel(
     if (code === 'usage') throw new UsageError(`${place}: ${reason}.`);
     return tellStop(session, options, error);
   }
-  const files = await filesOf(session, imported);
   const folder = resolve(session.world.cwd, options.output);
-  if (options.force !== true) await refuseTaken(session, folder, files);
+  const before = options.force === true ? undefined : await lastImport(session, folder, imported);
+  const files = await filesOf(session, imported, before);
+  if (options.force !== true && before === undefined) await refuseTaken(session, folder, files);
   if (options.dryRun !== true) await write(session, folder, files);
   await tellDone(session, { imported, options, files });
   return exitCode.ok;
@@ -119,30 +121,111 @@ const rolesFile = 'roles.json';
 const reportFile = 'import-report.md';
 const lockFile = '.drs-gen/import.lock.json';
 
+/** What an earlier import left in the folder, and what became of it. */
+interface Before {
+  readonly base: Base & { readonly roles?: string };
+  readonly model: string;
+  readonly roles: string | undefined;
+  /** Class files that are there, which belong to the user. */
+  readonly has: (path: string) => Promise<boolean>;
+}
+
+async function lastImport(
+  { world }: Session,
+  folder: string,
+  { kind }: Imported,
+): Promise<Before | undefined> {
+  const { disk } = world.host;
+  const textOf = async (path: string): Promise<string | undefined> => {
+    const full = join(folder, path);
+    if ((await disk.kind(full)) !== 'file') return undefined;
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await disk.read(full));
+  };
+  const [lock, model] = [await textOf(lockFile), await textOf(modelFile)];
+  if (lock === undefined || model === undefined) return undefined;
+  const { readBase } = await import('../../import/merge.js');
+  const base = readBase(lock);
+  if (base === undefined) {
+    throw new Refusal(
+      `${lockFile} in ${folder} is not what an import has written. Restore it, or replace the model with --force.`,
+    );
+  }
+  const projects = ['4d', 'qodly'];
+  if (base.source !== kind && !(projects.includes(base.source) && projects.includes(kind))) {
+    throw new Refusal(
+      `The model in ${folder} was imported from ${base.source}, and this source is ${kind}. Name another folder with -o.`,
+    );
+  }
+  const has = async (path: string): Promise<boolean> =>
+    (await disk.kind(join(folder, path))) !== undefined;
+  return { base, model, roles: await textOf(rolesFile), has };
+}
+
 /** The files of an import, the lock last. */
-async function filesOf(session: Session, imported: Imported): Promise<readonly WrittenFile[]> {
-  const { modelText, namesOf, rendered } = await import('../../import/render.js');
+async function filesOf(
+  session: Session,
+  imported: Imported,
+  before: Before | undefined,
+): Promise<readonly WrittenFile[]> {
+  const { rendered } = await import('../../import/render.js');
   const { reportText } = await import('../../import/report.js');
-  const { draft, shown, notes, remarks } = imported;
-  const names = namesOf(draft);
-  const model = modelText(draft, names, headOf(shown));
-  const roles = draft.roles === undefined ? undefined : jsonText(rendered(draft.roles, names));
-  const checked = await checkResult(session, model, roles);
   const { classFiles } = await import('../../import/class-files.js');
-  const classes = classFiles(checked, draft, imported.oldCode, session.world.package.root);
+  const { otherNames } = await import('../../import/merge.js');
+  const { draft, shown, remarks } = imported;
+  const { text: model, names } = await modelOf(imported, before);
+  const made = draft.roles === undefined ? undefined : jsonText(rendered(draft.roles, names));
+  const roles = rolesOf(imported, made, before);
+  const checked = await checkResult(session, model, { roles, isMerged: before !== undefined });
+  const classes: WrittenFile[] = [];
+  if (before === undefined) {
+    classes.push(...classFiles(checked, draft, imported.oldCode, session.world.package.root));
+  }
+  const other = otherNames(draft, names);
   const lock = {
     format: 1,
     source: imported.kind,
+    ...(made === undefined ? {} : { roles: hashOf(made) }),
+    ...(Object.keys(other).length === 0 ? {} : { names: other }),
     draft,
-    ...(roles === undefined ? {} : { roles: hashOf(roles) }),
   };
+  const notes = imported.notes.all;
   return [
     { path: modelFile, text: model },
-    ...(roles === undefined ? [] : [{ path: rolesFile, text: roles }]),
+    ...(roles === undefined || roles === before?.roles ? [] : [{ path: rolesFile, text: roles }]),
     ...classes,
     { path: reportFile, text: reportText({ source: shown, draft, notes, remarks }) },
     { path: lockFile, text: jsonText(lock) },
   ];
+}
+
+async function modelOf(
+  { draft, shown, notes }: Imported,
+  before: Before | undefined,
+): Promise<Merged> {
+  const { modelText, namesOf } = await import('../../import/render.js');
+  if (before === undefined) {
+    const names = namesOf(draft);
+    return { text: modelText(draft, names, headOf(shown)), names };
+  }
+  const { mergeModel } = await import('../../import/merge.js');
+  const merged = mergeModel(before.model, before.base, draft, notes);
+  if (merged !== undefined) return merged;
+  throw new Refusal(`${modelFile} is not YAML; drs-gen check shows where. Nothing was written.`);
+}
+
+/** A roles file that somebody has edited stays. */
+function rolesOf(
+  { notes }: Imported,
+  made: string | undefined,
+  before: Before | undefined,
+): string | undefined {
+  const theirs = before?.roles;
+  if (made === undefined || theirs === undefined || theirs === made) return theirs ?? made;
+  if (hashOf(theirs) === before?.base.roles) return made;
+  if (hashOf(made) !== before?.base.roles) {
+    notes.add('import/kept', rolesFile, { part: rolesFile, what: 'other roles' });
+  }
+  return theirs;
 }
 
 function headOf(shown: string): string {
@@ -157,11 +240,11 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** An import that gives a model with errors is a bug of ours. */
+/** A new model with errors is a bug of ours; a merged one has what the user wrote in it. */
 async function checkResult(
   { world }: Session,
   model: string,
-  roles: string | undefined,
+  { roles, isMerged }: { readonly roles: string | undefined; readonly isMerged: boolean },
 ): Promise<Model> {
   const { value, problems } = await world.compiler.check({
     file: modelFile,
@@ -171,6 +254,11 @@ async function checkResult(
   if (value !== undefined) return value;
   const errors = problems.filter(({ severity }) => severity === 'error');
   const list = errors.map(({ code, path, message }) => `  ${code} at ${path}: ${message}`);
+  if (isMerged) {
+    throw new Refusal(
+      `${modelFile} with the changes of the source has errors. Change it so that they fit; nothing was written.\n${list.join('\n')}`,
+    );
+  }
   throw new Error(`The imported model has errors; nothing was written:\n${list.join('\n')}`);
 }
 
@@ -192,7 +280,7 @@ async function refuseTaken(
   }
   if (taken.length === 0) return;
   throw new Refusal(
-    `${taken.join(', ')} in ${folder} would be replaced. A second import cannot merge your edits yet: name another folder with -o, or replace the files with --force. Nothing was written.`,
+    `${taken.join(', ')} in ${folder} would be replaced, and no import has written them. Name another folder with -o, or replace the files with --force. Nothing was written.`,
   );
 }
 
@@ -235,7 +323,8 @@ async function tellDone(
   },
 ): Promise<void> {
   const { codesOf, counted } = await import('../../import/report.js');
-  const { draft, notes } = imported;
+  const { draft } = imported;
+  const notes = imported.notes.all;
   if (options.json === true) {
     const written = files.map(({ path }) => path);
     printJson(session, { ok: true, files: options.dryRun === true ? [] : written, notes });
