@@ -293,18 +293,20 @@ class Reader {
     const looks = new Map<string, Look>();
     for (let at = 0; at < columns.length; at += columnsAtOnce) {
       const part = columns.slice(at, at + columnsAtOnce);
-      const counts = part.flatMap(({ name }) => {
-        const column = quoted(name);
+      const counts = part.flatMap((_, index) => {
+        const column = `c${String(index)}`;
         return [
           ...kinds.map((kind) => `total(typeof(${column}) = '${kind}')`),
           `total(typeof(${column}) = 'text' AND (${column} GLOB '${uuidForm}' OR ${column} GLOB '${plainUuidForm}'))`,
         ];
       });
-      const list = part.map(({ name }) => quoted(name)).join(', ');
+      // With names of its own: SQLite loses some names, such as "true", on the way out of a subquery.
+      const list = part
+        .map(({ name }, index) => `t.${quoted(name)} AS c${String(index)}`)
+        .join(', ');
+      const rows = `SELECT ${list} FROM main.${quoted(table)} AS t LIMIT ${String(lookedAt)}`;
       const row = this.database
-        .prepare(
-          `SELECT ${counts.join(', ')} FROM (SELECT ${list} FROM main.${quoted(table)} LIMIT ${String(lookedAt)})`,
-        )
+        .prepare(`SELECT ${counts.join(', ')} FROM (${rows})`)
         .raw()
         .get() as number[];
       for (const [index, { name }] of part.entries()) {
