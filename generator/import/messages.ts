@@ -174,11 +174,6 @@ export const importMessages = {
     text: (f: { table: string }) =>
       `${f.table} has no key of one field, so clients never saw it; it is left out. --keyless add gives it a key.`,
   },
-  'import/not-built': {
-    severity: 'warning',
-    meaning: 'drs-gen cannot import a part of the source yet.',
-    text: (f: { what: string }) => `drs-gen cannot import ${f.what} yet; they are left out.`,
-  },
   'import/permission-lost': {
     severity: 'warning',
     meaning: 'A permission names something that the model does not have, and is left out.',
