@@ -5,10 +5,13 @@
 export class MissingDriver extends Error {
   override readonly name = 'MissingDriver';
 
-  constructor(cause: unknown) {
+  constructor(
+    cause: unknown,
+    need = 'The model has expressions, which SQLite has to look at, and better-sqlite3',
+  ) {
     const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
     super(
-      `The model has expressions, which SQLite has to look at, and better-sqlite3 cannot be loaded (${reason}). ` +
+      `${need} cannot be loaded (${reason}). ` +
         'Run `npm rebuild better-sqlite3`; npm 12 and newer require `npm install-scripts approve better-sqlite3` first.',
       { cause },
     );

@@ -3,6 +3,7 @@ import { Command, Option, type OutputConfiguration } from 'commander';
 import type { GenerateOptions } from './commands/generate.js';
 import type { CheckOptions } from './commands/check.js';
 import type { DiffOptions } from './commands/diff.js';
+import type { ImportCommandOptions } from './commands/import.js';
 import type { InspectOptions } from './commands/inspect.js';
 import { UsageError } from './failure.js';
 import type { Session } from './session.js';
@@ -53,6 +54,40 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(await (await import('./commands/diff.js')).diff(session, [older, newer], options));
     });
 
+  verb(session, program, 'import')
+    .description('write a model.yaml of a project or database that exists')
+    .argument('<source>', 'a 4D, Qodly or Wakanda project, sqlite:<path> or postgres://…')
+    .option('-o, --output <dir>', 'folder for the model', '.')
+    .addOption(
+      new Option('--from <kind>', 'what the source is').choices([
+        '4d',
+        'qodly',
+        'sqlite',
+        'postgres',
+      ]),
+    )
+    .option('--schema <names>', 'schemas of PostgreSQL, with commas between')
+    .option('--tables <patterns>', 'only these tables, with commas between; * is any text')
+    .addOption(
+      new Option('--keyless <what>', 'tables without a key of one field').choices(['skip', 'add']),
+    )
+    .option('--key <table=field>', 'take this field for the key; repeatable', listed, [])
+    .option('--blank-defaults', 'give blank defaults to what was never null')
+    .addOption(
+      new Option('--names <how>', 'names of a database: as they are, or orderItems')
+        .choices(['keep', 'camel'])
+        .default('keep'),
+    )
+    .option('--vector <table.field=size>', 'dimensions of a vector; repeatable', listed, [])
+    .option('--image <table.column>', 'a BLOB of a database that holds images', listed, [])
+    .option('--without-roles', 'leave out the roles of a project')
+    .option('--dry-run', 'write nothing; print what would be told')
+    .option('--force', 'replace the files of an earlier import')
+    .option('--json', 'print what was found as JSON on stdout')
+    .action(async (source: string, options: ImportCommandOptions) => {
+      finish(await (await import('./commands/import.js')).importModel(session, source, options));
+    });
+
   verb(session, program, 'init')
     .description('write a first model.yaml, with its schema next to it for the editor')
     .argument('[dir]', 'folder for it', '.')
@@ -94,6 +129,10 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
 
 interface MigrateOptions extends Pick<GenerateOptions, 'output' | 'dryRun' | 'json'> {
   readonly name?: string;
+}
+
+function listed(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
 }
 
 function checkedName(name: string | undefined): string | undefined {

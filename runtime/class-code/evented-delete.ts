@@ -128,12 +128,12 @@ interface EventedDataclass {
 /** How many entities keep one object through all of their events. */
 const mostHeld = 1000;
 
-type Key = string | number;
+type EntityKey = string | number;
 
 /** Runs the events of the entities of one deletion. */
 class DroppedEntities {
   /** By the number of the dataclass. */
-  readonly #held = new Map<number, Map<Key, LiveEntity>>();
+  readonly #held = new Map<number, Map<EntityKey, LiveEntity>>();
   #heldCount = 0;
   /** The kept entities that were deleted. */
   readonly #dropped: { readonly dataclass: EventedDataclass; readonly entity: LiveEntity }[] = [];
@@ -209,7 +209,7 @@ class DroppedEntities {
   async #each(
     dataclass: EventedDataclass,
     stage: 'validateDrop' | 'dropping' | 'kept',
-    work: (entity: LiveEntity, key: Key) => Promise<void>,
+    work: (entity: LiveEntity, key: EntityKey) => Promise<void>,
   ): Promise<void> {
     const { number } = dataclass;
     for (;;) {
@@ -217,7 +217,7 @@ class DroppedEntities {
       const last = keys.at(-1);
       if (last === undefined) return;
       const loaded = await this.#load(dataclass, keys);
-      for (const key of keys as readonly Key[]) {
+      for (const key of keys as readonly EntityKey[]) {
         const entity = await this.#current(dataclass, key, loaded);
         if (entity !== undefined) await work(entity, key);
       }
@@ -229,10 +229,10 @@ class DroppedEntities {
   async #load(
     { number, events }: EventedDataclass,
     keys: readonly SqlValue[],
-  ): Promise<ReadonlyMap<Key, LiveEntity>> {
+  ): Promise<ReadonlyMap<EntityKey, LiveEntity>> {
     const held = this.#held.get(number);
-    const missing = (keys as readonly Key[]).filter((key) => held?.has(key) !== true);
-    const loaded = new Map<Key, LiveEntity>();
+    const missing = (keys as readonly EntityKey[]).filter((key) => held?.has(key) !== true);
+    const loaded = new Map<EntityKey, LiveEntity>();
     if (missing.length === 0) return loaded;
     for (const entity of await events.load(missing)) {
       const { key } = entity;
@@ -246,8 +246,8 @@ class DroppedEntities {
   /** The entity as it is now. */
   async #current(
     { number, events }: EventedDataclass,
-    key: Key,
-    loaded: ReadonlyMap<Key, LiveEntity>,
+    key: EntityKey,
+    loaded: ReadonlyMap<EntityKey, LiveEntity>,
   ): Promise<LiveEntity | undefined> {
     const stamp = await this.list.stampOf(number, key);
     if (stamp === undefined) return undefined;
@@ -261,7 +261,7 @@ class DroppedEntities {
     return entity;
   }
 
-  #hold(number: number, key: Key, entity: LiveEntity): void {
+  #hold(number: number, key: EntityKey, entity: LiveEntity): void {
     const held = this.#held.get(number);
     if (held === undefined) this.#held.set(number, new Map([[key, entity]]));
     else held.set(key, entity);

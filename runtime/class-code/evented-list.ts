@@ -48,16 +48,16 @@ interface PassStatements {
   readonly enlist: Statement;
   readonly enter: Statement;
   /** By the type of the keys' order. */
-  readonly inOrderOf: Readonly<Record<KeyType, OrderedStatements>>;
+  readonly inOrderOf: Readonly<Record<ListedKeyType, OrderedStatements>>;
   /** By the number of the dataclass. */
-  readonly keyTypes: readonly KeyType[];
+  readonly keyTypes: readonly ListedKeyType[];
   readonly keep: Statement;
   /** By the number of the dataclass. */
   readonly stamps: readonly Statement[];
 }
 
 /** Integers are ordered as numbers; other keys and the texts of entities as texts. */
-type KeyType = 'integer' | 'text';
+type ListedKeyType = 'integer' | 'text';
 
 interface OrderedStatements {
   readonly next: Statement;
@@ -89,7 +89,7 @@ export function planEventedDeletion(
   const startKey = sql.id('start', start.key.column);
   const compiled = (queries: readonly Sql[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
-  const inOrderOf = (type: KeyType): OrderedStatements => {
+  const inOrderOf = (type: ListedKeyType): OrderedStatements => {
     const ordered = dialect.passedKey(type);
     return {
       next: dialect.compile(
@@ -203,16 +203,16 @@ export class EventedList {
     return stamp === undefined ? undefined : Number(stamp);
   }
 
-  #keyTypeOf(dataclass: number): KeyType {
-    return this.statements.keyTypes[dataclass] as KeyType;
+  #keyTypeOf(dataclass: number): ListedKeyType {
+    return this.statements.keyTypes[dataclass] as ListedKeyType;
   }
 
-  async #next(number: number, type: KeyType): Promise<readonly SqlValue[]> {
+  async #next(number: number, type: ListedKeyType): Promise<readonly SqlValue[]> {
     const rows = await this.transaction.rows(this.statements.inOrderOf[type].next, [number]);
     return rows.map(([key]) => key as SqlValue);
   }
 
-  async #advance(number: number, type: KeyType, last: SqlValue): Promise<void> {
+  async #advance(number: number, type: ListedKeyType, last: SqlValue): Promise<void> {
     await this.transaction.run(this.statements.inOrderOf[type].advance, [number, last]);
   }
 }

@@ -16,10 +16,6 @@ interface RelatedObject {
 
 const none: ReadonlySet<string> = new Set();
 
-function nothing(): void {
-  // The caller of each save handles its errors.
-}
-
 type FieldValues = ReadonlyMap<Field, StoredValue>;
 
 /**
@@ -31,8 +27,6 @@ export class EntityState {
   /** Never contains a value of the row. */
   #changes: Map<Field, StoredValue> | undefined;
   #granted: Set<string> | undefined;
-  /** Resolves when the saves that were asked for have ended. */
-  #saves: Promise<void> | undefined;
   /** The changes of the last {@link sent}. */
   #sent: FieldValues | undefined;
   /** Objects and vectors that code has got: frozen, so each is made once. */
@@ -146,16 +140,6 @@ export class EntityState {
     const sent = new Map(this.#changes);
     this.#sent = sent;
     return new Map([...sent].map(([{ attribute }, value]) => [attribute.name, value]));
-  }
-
-  /** Runs a save when all earlier ones of this object have ended: the second one may find nothing to do. */
-  inTurn(save: () => Promise<void>): Promise<void> {
-    const saved = this.#saves === undefined ? save() : this.#saves.then(save);
-    const ended = saved.then(nothing, nothing).then(() => {
-      if (this.#saves === ended) this.#saves = undefined;
-    });
-    this.#saves = ended;
-    return saved;
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */

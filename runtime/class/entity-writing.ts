@@ -59,9 +59,7 @@ export class EntityWriting implements Writing {
     const work = (scope: TransactionScope): Promise<void> => this.#save(scope, entity, state);
     // Events and `restrict` are class code, which may save inside; without them a refused save
     // leaves nothing that a savepoint had to undo.
-    const save = (): Promise<void> => (this.#runsCode ? host.write(work) : host.writeAlone(work));
-    // Parts of one transaction run one after the other anyway.
-    return host.scopes.current().transaction === undefined ? state.inTurn(save) : save();
+    return this.#runsCode ? host.write(work) : host.writeAlone(work);
   }
 
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {

@@ -27,15 +27,15 @@ export interface KeyList extends Iterable<Key> {
    * Which of these keys are in `other`; stops when `limit` of them are found. For the set algebra,
    * which combines only lists of one type.
    */
-  membersIn(other: this, limit: number): Members;
+  membersIn(other: this, limit: number): KeyMembers;
   /** The keys whose mark is `mark`, in this order. For the set algebra. */
-  pick(members: Members, mark: 0 | 1): KeyList;
+  pick(members: KeyMembers, mark: 0 | 1): KeyList;
   /** These keys and then those of `other`, which must be new. For the set algebra. */
   followedBy(other: this): KeyList;
 }
 
 /** A mark for each position of a list: 1 if the key there is a member of another list. */
-export interface Members {
+export interface KeyMembers {
   readonly marks: Uint8Array;
   /** The number of marks that are 1. */
   readonly count: number;
@@ -113,7 +113,7 @@ export function intersect(list: KeyList, other: KeyList): boolean {
 }
 
 /** Prepares the shorter list for look-ups, and looks up the keys of the longer one. */
-function membersOf(list: KeyList, other: KeyList, limit: number): Members {
+function membersOf(list: KeyList, other: KeyList, limit: number): KeyMembers {
   if (list.type !== other.type) {
     throw new TypeError(
       `keys of type ${list.type} cannot be combined with keys of type ${other.type}`,
@@ -132,7 +132,7 @@ function membersByMerge<K extends Key>(
   keys: ArrayLike<K>,
   others: ArrayLike<K>,
   limit: number,
-): Members {
+): KeyMembers {
   const marks = new Uint8Array(keys.length);
   let count = 0;
   for (let at = 0, otherAt = 0; at < keys.length && count < limit; at += 1) {
@@ -190,7 +190,7 @@ export class NumberKeys implements KeyList {
     return this.#searched.ascends ? this : new NumberKeys(this.type, this.values.slice().sort());
   }
 
-  membersIn(other: NumberKeys, limit: number): Members {
+  membersIn(other: NumberKeys, limit: number): KeyMembers {
     const { min, max } = other.#searched;
     const span = max - min + 1;
     // A bit for each integer between the least and the greatest key takes at most eight bytes for
@@ -203,7 +203,7 @@ export class NumberKeys implements KeyList {
       : membersBySearch(this.values, other.ascending().values, limit);
   }
 
-  pick({ marks, count }: Members, mark: 0 | 1): NumberKeys {
+  pick({ marks, count }: KeyMembers, mark: 0 | 1): NumberKeys {
     const { values } = this;
     const size = mark === 1 ? count : values.length - count;
     const picked = values instanceof Uint32Array ? new Uint32Array(size) : new Float64Array(size);
@@ -267,7 +267,7 @@ function membersByBits(
   min: number,
   span: number,
   limit: number,
-): Members {
+): KeyMembers {
   const bits = new Uint32Array(Math.ceil(span / 32));
   for (let at = 0; at < others.length; at += 1) {
     const bit = (others[at] as number) - min;
@@ -287,7 +287,7 @@ function membersByBits(
 }
 
 /** @param others ascending */
-function membersBySearch(values: NumberArray, others: NumberArray, limit: number): Members {
+function membersBySearch(values: NumberArray, others: NumberArray, limit: number): KeyMembers {
   const marks = new Uint8Array(values.length);
   let count = 0;
   for (let at = 0; at < values.length && count < limit; at += 1) {
@@ -338,13 +338,13 @@ export class TextKeys implements KeyList {
     return this.keys[Symbol.iterator]();
   }
 
-  membersIn(other: TextKeys, limit: number): Members {
+  membersIn(other: TextKeys, limit: number): KeyMembers {
     return this.#isAscending && other.#isAscending
       ? membersByMerge(this.keys, other.keys, limit)
       : textsBySet(this.keys, new Set(other.keys), limit);
   }
 
-  pick({ marks }: Members, mark: 0 | 1): TextKeys {
+  pick({ marks }: KeyMembers, mark: 0 | 1): TextKeys {
     return new TextKeys(
       this.type,
       this.keys.filter((_, at) => marks[at] === mark),
@@ -371,7 +371,11 @@ function bytesOfText(text: string): number {
   return 24 + 8 * Math.ceil(characters / 8);
 }
 
-function textsBySet(keys: readonly string[], others: ReadonlySet<string>, limit: number): Members {
+function textsBySet(
+  keys: readonly string[],
+  others: ReadonlySet<string>,
+  limit: number,
+): KeyMembers {
   const marks = new Uint8Array(keys.length);
   let count = 0;
   for (let at = 0; at < keys.length && count < limit; at += 1) {

@@ -166,7 +166,7 @@ export function planDeletion(
   reach: DeletionReach,
   list: Sql = deletionList,
 ): DeletionStatements {
-  const writer = new Writer(dialect, reach, list);
+  const writer = new DeletionWriter(dialect, reach, list);
   const by = (onDelete: string): readonly Reference[] =>
     reach.references.filter(({ relation }) => relation.onDelete === onDelete);
   const setNull = by('setNull');
@@ -222,7 +222,7 @@ export function planDeletion(
   };
 }
 
-class Writer {
+class DeletionWriter {
   readonly #numbers: ReadonlyMap<Dataclass, number>;
 
   constructor(

@@ -25,7 +25,7 @@ interface Position {
   readonly element?: JsonPlace;
 }
 
-interface Walk {
+interface PathWalk {
   /** The arrays on the path, as tables. */
   readonly tables: readonly Sql[];
   readonly position: Position;
@@ -106,7 +106,7 @@ function walk(
   start: Position,
   { node }: PendingComparison,
   moves: readonly Move[],
-): Walk {
+): PathWalk {
   const tables: Sql[] = [];
   let position = start;
   for (const move of moves) {

@@ -22,7 +22,7 @@ export interface FilterShape {
 }
 
 /** A node still to be written, or text between nodes. */
-type Pending = FilterNode | string;
+type OpenNode = FilterNode | string;
 
 /**
  * The canonical text of a parsed filter: no more parentheses than needed, comparators without
@@ -45,7 +45,7 @@ export function shapeOf(node: FilterNode): FilterShape {
 function write(root: FilterNode, open: ComparisonNode[] | undefined): string {
   if (root.kind === 'comparison') return comparison(root, open);
   let text = '';
-  const pending: Pending[] = [root];
+  const pending: OpenNode[] = [root];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (typeof next === 'string') {
       text += next;
@@ -83,7 +83,7 @@ function write(root: FilterNode, open: ComparisonNode[] | undefined): string {
   return text;
 }
 
-function push(pending: Pending[], node: FilterNode, inParentheses: boolean): void {
+function push(pending: OpenNode[], node: FilterNode, inParentheses: boolean): void {
   if (inParentheses) pending.push(')', node, '(');
   else pending.push(node);
 }

@@ -93,7 +93,7 @@ export function conjuncts(
 }
 
 /** Comparisons with values inside one object attribute of one entity. */
-interface InObject {
+interface ObjectComparisons {
   readonly source: Source;
   readonly attribute: ColumnDefinition;
   readonly comparisons: PendingComparison[];
@@ -108,7 +108,7 @@ function comparisons(
 ): Sql[] {
   const conditions: Sql[] = [];
   const related = new Map<string, PendingComparison[]>();
-  const inObjects = new Map<string, InObject>();
+  const inObjects = new Map<string, ObjectComparisons>();
   for (const each of pending) {
     const toMany = toManyAt(each);
     if (toMany === -1) {
@@ -150,7 +150,7 @@ function computedCondition(
 }
 
 function addInObject(
-  inObjects: Map<string, InObject>,
+  inObjects: Map<string, ObjectComparisons>,
   source: Source,
   pending: PendingComparison,
 ): void {

@@ -22,13 +22,13 @@ export function plainValue(value: unknown, replace: (value: object) => unknown):
   return plain(value, { replace, around: new Set() });
 }
 
-interface Walk {
+interface PlainWalk {
   readonly replace: (value: object) => unknown;
   /** The objects around the current one. */
   readonly around: Set<object>;
 }
 
-function plain(value: unknown, walk: Walk): unknown {
+function plain(value: unknown, walk: PlainWalk): unknown {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -50,7 +50,7 @@ function plain(value: unknown, walk: Walk): unknown {
   }
 }
 
-function inside(value: object, walk: Walk): unknown {
+function inside(value: object, walk: PlainWalk): unknown {
   const { around } = walk;
   if (around.has(value)) throw new ResultError('it holds itself');
   if (around.size === maxDepth) throw new ResultError(`it nests more than ${maxDepth} levels`);
@@ -60,7 +60,7 @@ function inside(value: object, walk: Walk): unknown {
   return result;
 }
 
-function plainObject(value: object, walk: Walk): unknown {
+function plainObject(value: object, walk: PlainWalk): unknown {
   if (value instanceof Date) return isoDate(value);
   if (value instanceof Uint8Array || value instanceof ArrayBuffer || value instanceof DataView) {
     throw new ResultError('it holds bytes, which are no JSON: return them alone, or as a text');
@@ -105,7 +105,7 @@ function className({ constructor }: object): string {
     : 'a class';
 }
 
-function members(entries: Iterable<readonly [unknown, unknown]>, walk: Walk): object {
+function members(entries: Iterable<readonly [unknown, unknown]>, walk: PlainWalk): object {
   const named: [string, unknown][] = [];
   for (const [name, member] of entries) {
     if (typeof name !== 'string' && typeof name !== 'number') {

@@ -37,7 +37,7 @@ import {
   type EntityArgumentContext,
   selectionArgument,
 } from '../function/entity-argument.js';
-import { type AppliedUploads, requireMedia, type SessionUploads } from './served-media.js';
+import { type UploadsOfEntities, requireMedia, type SessionUploads } from './served-media.js';
 import { contentTypeOf, imageType } from '../protocol/image-types.js';
 
 /** What the answer to a call of a function is. */
@@ -228,7 +228,7 @@ const noParameters = readParameters({}, 'read');
 /** The limit of bytes of uploads applies to a request, whatever entities take them. */
 function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
   if (uploads === undefined) return (_dataclass, body) => body;
-  const taken = new Map<string, AppliedUploads>();
+  const taken = new Map<string, UploadsOfEntities>();
   return (dataclass, body) => {
     const known = taken.get(dataclass.name);
     const applying = known ?? uploads.forEntities(dataclass);

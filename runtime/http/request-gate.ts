@@ -102,7 +102,8 @@ export class RequestGate {
         // If nothing is measured within an interval, the plugin takes it for one without end.
         sampleInterval: Math.max(1000, maxWait),
         pressureHandler: (request, reply) => {
-          if (request.url === health) return;
+          // Where nobody listens, requests are injected, and code that injects them in a row leaves the event loop no turn.
+          if (request.url === health || !app.server.listening) return;
           this.#count();
           const headers = { ...crowded.headers, ...this.#origins?.headersFor(request.headers) };
           void reply.code(crowded.status).headers(headers).send(crowded.json);

@@ -54,11 +54,11 @@ export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
   bytesOf(id: unknown, type: StorageDefinition['type']): Pending<Uint8Array | UnusableUpload>;
   /** The uploads for the entities of one request. */
-  forEntities(dataclass: Dataclass): AppliedUploads;
+  forEntities(dataclass: Dataclass): UploadsOfEntities;
 }
 
 /** The uploads that the entities of one request use. */
-export interface AppliedUploads {
+export interface UploadsOfEntities {
   /** Bytes read for this request so far. */
   readonly bytes: number;
   /** Reads what bodies name; call it before their transaction begins. */

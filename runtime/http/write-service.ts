@@ -16,7 +16,7 @@ import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { readJson } from './body.js';
-import type { AppliedUploads, ServedMedia } from './served-media.js';
+import type { UploadsOfEntities, ServedMedia } from './served-media.js';
 import {
   type AnsweredAttributes,
   AnswerLength,
@@ -233,7 +233,7 @@ export class WriteService {
     throw new Error('The trial save was not rolled back.');
   }
 
-  #uploadsFor({ session }: WriteCaller): AppliedUploads | undefined {
+  #uploadsFor({ session }: WriteCaller): UploadsOfEntities | undefined {
     return this.context.media?.uploadsOf(session).forEntities(this.dataclass);
   }
 
@@ -355,7 +355,7 @@ class BodySaving {
   /** @param uploads none for a model without images and BLOBs */
   constructor(
     private readonly saver: EntitySaver,
-    private readonly uploads: AppliedUploads | undefined,
+    private readonly uploads: UploadsOfEntities | undefined,
     private readonly transaction: Transaction,
     private readonly mode: WriteMode,
     private readonly caller: WriteCaller,

@@ -12,9 +12,9 @@ import {
   type MigrationStep,
   type PresentColumn,
   type RenameStep,
-  type Row,
+  type MigrationRow,
   type RowValues,
-  type Sql,
+  type SqlText,
   stepWords,
   type UpdatedRow,
 } from '../dialect/schema/migration.js';
@@ -208,7 +208,7 @@ class StepRun {
     return requireNoOthers(this.database, this.options.hash);
   }
 
-  async #carryOut(): Promise<Result> {
+  async #carryOut(): Promise<StepResult> {
     const { step } = this.named;
     switch (step.kind) {
       case 'fill':
@@ -241,7 +241,12 @@ class StepRun {
     const columns = await this.#columns(step.table);
     const key = columns.find(({ isKey }) => isKey)?.name;
     if (key === undefined) throw new Error('the table has no primary key.');
-    const filled: Filled = { step, key, columns, names: new Set(columns.map(({ name }) => name)) };
+    const filled: FilledStep = {
+      step,
+      key,
+      columns,
+      names: new Set(columns.map(({ name }) => name)),
+    };
     let rows = 0;
     for (;;) {
       const done = await this.database.transaction(() => this.#fillBatch(filled));
@@ -250,7 +255,7 @@ class StepRun {
     }
   }
 
-  async #fillBatch({ step, key, columns, names }: Filled): Promise<{
+  async #fillBatch({ step, key, columns, names }: FilledStep): Promise<{
     readonly rows: number;
     readonly isLast: boolean;
   }> {
@@ -319,7 +324,7 @@ class StepRun {
   }
 
   /** Writes the new values into a separate column, which then replaces the old one. */
-  async #convert(step: ConvertStep): Promise<Result> {
+  async #convert(step: ConvertStep): Promise<StepResult> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
     await this.#requireNoOthers();
@@ -359,7 +364,7 @@ class StepRun {
     return `${quoted(column)} IS NOT NULL AND (${losing.join(' OR ')})`;
   }
 
-  async #drop(step: DropStep): Promise<Result> {
+  async #drop(step: DropStep): Promise<StepResult> {
     const { database } = this;
     const { table, column, atMost } = step;
     const present = await database.columns(table);
@@ -421,7 +426,7 @@ class StepRun {
     return Number(row?.count ?? 0);
   }
 
-  #sql(sql: Sql): string {
+  #sql(sql: SqlText): string {
     const { kind } = this.database;
     const text = typeof sql === 'string' ? sql : sql[kind];
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
@@ -434,14 +439,14 @@ function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
 }
 
 /** The result of a step. */
-interface Result {
+interface StepResult {
   /** How many rows were filled, or how many values were converted or dropped. */
   readonly rows?: number;
   /** Why it waits. */
   readonly waits?: string;
 }
 
-interface Filled {
+interface FilledStep {
   readonly step: FillStep;
   readonly key: string;
   readonly columns: readonly PresentColumn[];
@@ -515,7 +520,7 @@ async function journalOf(
     `SELECT "position", "done" FROM "__migration" WHERE "name" = $1 AND "step" = $2`,
     [migration, index],
   );
-  const { position, done }: Row = row ?? {};
+  const { position, done }: MigrationRow = row ?? {};
   return {
     done: typeof done === 'string' ? done : undefined,
     isSkipped: position === skipped && typeof done === 'string',

@@ -55,7 +55,7 @@ export type AnyKysely = Kysely<AnyTables>;
 /** Entities of one dataclass; a statement adds the conditions of a request. */
 export type EntityQuery = SelectQueryBuilder<AnyTables, string, object>;
 
-type Values = Readonly<Record<string, Expression<unknown>>>;
+type EntityValues = Readonly<Record<string, Expression<unknown>>>;
 
 /** The same module as the runtime calls it: definitions give the names of columns. */
 export interface DataclassQueries {
@@ -72,7 +72,7 @@ export interface DataclassQueries {
   readonly of: Readonly<Record<string, KeyQuery>>;
   readonly insert: (
     db: AnyKysely,
-    row: Values,
+    row: EntityValues,
   ) => InsertQueryBuilder<AnyTables, string, InsertResult>;
   readonly change: ChangeQuery;
   readonly update: ChangeQuery;
@@ -93,7 +93,7 @@ type ChangeQuery = (
   db: AnyKysely,
   key: Expression<unknown>,
   stamp: Expression<unknown>,
-  changes: Values,
+  changes: EntityValues,
 ) => UpdateQueryBuilder<AnyTables, string, string, UpdateResult>;
 
 /** A query for an attribute; the name may be that of a member that every object has. */

@@ -41,7 +41,7 @@ export function planCompute(
   };
 }
 
-interface Computed {
+interface Aggregates {
   /** JSON of each aggregate. */
   readonly values: readonly Sql[];
   readonly from: Sql;
@@ -52,7 +52,7 @@ function computed(
   path: ValuePath,
   rows: WriteRows,
   aggregates: readonly Aggregate[],
-): Computed {
+): Aggregates {
   const pass = new ComputePass(context.dialect, context.aliases.next());
   const { value, where } = rows();
   if (value.kind === 'column') {

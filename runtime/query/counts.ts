@@ -17,7 +17,7 @@ import {
 const maxCountBytes = 4 * 1024 * 1024;
 
 /** A selection whose entities are counted. */
-export interface Counted {
+export interface CountedSelection {
   readonly statement: Statement;
   readonly values: readonly SqlValue[];
   /** The same for selections of the same entities, except for what the scope decides. */
@@ -58,7 +58,7 @@ export class Counts {
   }
 
   /** Prepares the argument of {@link number} for repeated requests. */
-  prepare(request: SelectionRequest): Counted {
+  prepare(request: SelectionRequest): CountedSelection {
     const { dialect } = this.database;
     const { tablesVersion } = dialect;
     const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
@@ -76,7 +76,7 @@ export class Counts {
   }
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
-  number(counted: Counted): Pending<number | undefined> {
+  number(counted: CountedSelection): Pending<number | undefined> {
     const { statement, values } = counted;
     const { executor } = this.database;
     if (counted.isInPage) {
@@ -100,7 +100,11 @@ export class Counts {
    * Reads a page whose statement counts too.
    * @returns no answer if the entity whose relation is read does not exist
    */
-  readPage(counted: Counted, statement: Statement, values: readonly SqlValue[]): PendingAnswer {
+  readPage(
+    counted: CountedSelection,
+    statement: Statement,
+    values: readonly SqlValue[],
+  ): PendingAnswer {
     return this.#reading(counted, statement, values, ([answer, number]) =>
       numberOf(number) === undefined ? undefined : (answer as JsonAnswer),
     );
@@ -108,7 +112,7 @@ export class Counts {
 
   /** @param read gets the only row, whose last columns are the number and the version */
   #reading<T>(
-    counted: Counted,
+    counted: CountedSelection,
     statement: Statement,
     values: readonly SqlValue[],
     read: (row: readonly SqlValue[]) => T,
@@ -132,7 +136,7 @@ export class Counts {
     });
   }
 
-  #nameOf({ statement, name }: Counted): Pending<string> {
+  #nameOf({ statement, name }: CountedSelection): Pending<string> {
     if (this.restrictedBy === undefined) return name;
     return whenThere(this.restrictedBy(statement), (values) =>
       values.length === 0 ? name : name + nameOfValues(values),

@@ -226,9 +226,9 @@ export interface PlanIndexes {
   readonly base: boolean;
 }
 
-type Related = Extract<SelectionBase, { readonly kind: 'related' }>;
+type RelatedBase = Extract<SelectionBase, { readonly kind: 'related' }>;
 
-interface Compared {
+interface ComparedAttribute {
   readonly comparison: ComparisonNode;
   readonly source: Source;
   readonly attribute: ColumnDefinition;
@@ -237,7 +237,7 @@ interface Compared {
 interface Explained {
   readonly plan: SelectionPlan;
   readonly root: Source;
-  readonly compared: readonly Compared[];
+  readonly compared: readonly ComparedAttribute[];
 }
 
 /** Asks the database for its own plan of a request's condition. */
@@ -257,7 +257,7 @@ export function planIndexes(
   return whenThere(database.executor.explain(plan.statement, values), (searches) => {
     const isFound = (source: Source, attribute: ColumnDefinition, by: string): boolean =>
       searches.some((search) => finds(search, source, attribute, by));
-    const isBaseFound = ({ owner, relation }: Related): boolean => {
+    const isBaseFound = ({ owner, relation }: RelatedBase): boolean => {
       // A foreign key refers to a key as it is stored, be it a text or not.
       const foreignKey = request.dataclass.foreignKey(owner.inverse(relation));
       return isFound(root, foreignKey, foreignKey.column);
@@ -281,7 +281,7 @@ function explainable(
   const context = queryContext(dialect, options);
   const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass);
-  const compared: Compared[] = [];
+  const compared: ComparedAttribute[] = [];
   const condition = selectionCondition(
     context,
     from,

@@ -19,7 +19,7 @@ import { planCount } from './collection.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { FilterInput } from '../filter/slots.js';
 
-type Asked = Pick<Parameters, 'queryplan' | 'querypath'>;
+type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 
 /**
  * Adds `__queryPlan` and `__queryPath` to the answer if the request has the parameters (protocol
@@ -31,7 +31,7 @@ type Asked = Pick<Parameters, 'queryplan' | 'querypath'>;
 export function explainedAnswer(
   context: ReadingContext,
   request: SelectionRequest,
-  asked: Asked,
+  asked: PlanParameters,
   answer: PendingAnswer,
 ): PendingAnswer {
   if (!asked.queryplan && !asked.querypath) return answer;
@@ -41,7 +41,7 @@ export function explainedAnswer(
 async function withExplanation(
   context: ReadingContext,
   unresolved: SelectionRequest,
-  { queryplan, querypath }: Asked,
+  { queryplan, querypath }: PlanParameters,
   answer: PendingAnswer,
 ): Promise<JsonAnswer | undefined> {
   const collection = await answer;

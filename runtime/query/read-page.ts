@@ -4,7 +4,7 @@ import { whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { type SelectionPlan, type CollectionKind, planCollection } from './collection.js';
 import { whenResolved } from './computed-requests.js';
-import type { Counted } from './counts.js';
+import type { CountedSelection } from './counts.js';
 import type { PageSource } from './page-rows.js';
 import type { Parameters } from './parameters.js';
 import { type ReadingContext, pageTop } from './reading-context.js';
@@ -55,7 +55,7 @@ export class PreparedPage {
     private readonly context: ReadingContext,
     readonly statement: Statement,
     private readonly values: readonly SqlValue[],
-    private readonly counted: Counted | undefined,
+    private readonly counted: CountedSelection | undefined,
   ) {}
 
   /** @returns no answer if the entity whose relation is read does not exist */

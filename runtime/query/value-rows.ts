@@ -130,7 +130,7 @@ function isIndexed(from: From, source: Source, attribute: ColumnDefinition): boo
   return attribute.key === true || attribute.unique === true || attribute.indexed === true;
 }
 
-interface InObject {
+interface ObjectPlace {
   /** The joined arrays of the path. */
   readonly tables: readonly Sql[];
   /** None if the attribute itself is the value. */
@@ -143,7 +143,7 @@ function inObject(
   attribute: ColumnDefinition,
   steps: readonly ObjectStep[],
   arrays: 'whole' | 'elements',
-): InObject {
+): ObjectPlace {
   const tables: Sql[] = [];
   if (steps.length === 0) return { tables, place: undefined };
   let document = objectDocument(dialect, source, attribute);

@@ -1,12 +1,13 @@
 import { messages } from '../../generator/check/report.js';
+import { importMessages } from '../../generator/import/messages.js';
 import { stubMessages } from '../../generator/stubs/messages.js';
 
 const begin = '<!-- diagnostics -->';
 const end = '<!-- /diagnostics -->';
 
-/** The table of all problems, of models and of the users' classes, as generator/docs/diagnostics.md has it. */
+/** The table of all problems, of models, of the users' classes and of imports, as generator/docs/diagnostics.md has it. */
 export function diagnosticsTable(): string {
-  const rows = Object.entries({ ...messages, ...stubMessages })
+  const rows = Object.entries({ ...messages, ...stubMessages, ...importMessages })
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([code, { severity, meaning }]) => `| \`${code}\` | ${severity} | ${escaped(meaning)} |`);
   return ['| code | severity | meaning |', '|---|---|---|', ...rows].join('\n');

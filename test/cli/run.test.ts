@@ -39,6 +39,7 @@ describe('drs-gen --help', () => {
       Commands:
         check [options] <model>     show every problem of a model; write nothing
         diff [options] <old> <new>  show what a newer model means for data, clients and class code
+        import [options] <source>   write a model.yaml of a project or database that exists
         init [options] [dir]        write a first model.yaml, with its schema next to it for the editor
         inspect [options] <model>   show what the generator understands of a model
         migrate [options] <model>   write a migration for what a changed model does to data, and generate
@@ -84,7 +85,7 @@ describe('drs-gen --help', () => {
 
   it('lists only commands that exist', async () => {
     const { out } = await fakeWorld().run('--help');
-    expect(out).not.toMatch(/^ +import|--watch/m);
+    expect(out).not.toMatch(/^ +publish|--watch/m);
   });
 });
 
@@ -111,7 +112,7 @@ describe('A wrong command line', () => {
       'frobnicate model.yaml',
       'error: No command is called frobnicate; drs-gen --help lists them.\n',
     ],
-    ['import', /no command has that name/],
+    ['publish', /no command has that name/],
     ['migrate model.yaml', /required option '-o, --output <dir>'/],
     ['migrate model.yaml -o server --name Ö', /--name is "Ö"; write letters a to z/],
   ])('ends with 2: drs-gen %s', async (line, message) => {

@@ -116,7 +116,7 @@ describe('The runtime of a server', () => {
     },
     {
       module: 'class',
-      parts: ['CallValueBinder = class', 'EventedSaver = class', 'SettledRequests = class'],
+      parts: ['EventedSaver = class', 'RequestResolver = class', 'Restrictions = class'],
       source: 'class-code/events.ts',
     },
     {

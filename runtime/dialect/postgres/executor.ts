@@ -10,7 +10,7 @@ import {
 import { type Pending, settledWithin } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
-import type { Connections } from './connect.js';
+import type { PostgresPool } from './connect.js';
 import {
   type Answer,
   firstValue,
@@ -28,7 +28,7 @@ import { DatabaseError } from 'pg';
 /** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
 
-interface ExecutorOptions extends ErrorFacts {
+interface PostgresOptions extends ErrorFacts {
   /** Maximum number of connections, at least 2. */
   readonly size: number;
   /** How long {@link PostgresExecutor.close} waits for transactions; some seconds by default. */
@@ -45,8 +45,8 @@ export class PostgresExecutor implements Executor {
   #isClosed = false;
 
   constructor(
-    private readonly connections: Connections,
-    private readonly options: ExecutorOptions,
+    private readonly connections: PostgresPool,
+    private readonly options: PostgresOptions,
   ) {
     // Code in a transaction may also read outside of it: one connection is reserved for that, or all could
     // deadlock.

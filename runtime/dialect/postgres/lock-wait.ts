@@ -58,7 +58,7 @@ const passing = ['55P03', '40P01'];
 
 const mostHoldersShown = 3;
 
-interface Step {
+interface LockingStep {
   /** The tables that it locks. */
   readonly tables: readonly string[];
   /** What it does, for messages. */
@@ -80,7 +80,7 @@ interface Step {
 export async function whenUnlocked(
   client: ClientBase,
   lockWait: LockWait,
-  step: Step,
+  step: LockingStep,
 ): Promise<void> {
   const { timeout, attempts } = limitsOf(lockWait, step);
   for (let attempt = 1; ; attempt += 1) {
@@ -107,14 +107,14 @@ where l.pid = pg_backend_pid() and l.granted and c.relkind in ('r', 'p')
   and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 order by c.relname, array_position(array['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'], l.mode)`;
 
-export interface HeldLock {
+export interface TableLock {
   readonly table: string;
   /** The name in the catalog, such as `AccessExclusiveLock`. */
   readonly mode: string;
 }
 
 /** The strongest lock of each table, named as in PostgreSQL's documentation: `ACCESS EXCLUSIVE on "Person"`. */
-export function lockWords(held: readonly HeldLock[]): readonly string[] {
+export function lockWords(held: readonly TableLock[]): readonly string[] {
   const strongest = new Map(held.map(({ table, mode }) => [table, mode]));
   return [...strongest].map(([table, mode]) => {
     const words = mode.replace(/Lock$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
@@ -124,7 +124,7 @@ export function lockWords(held: readonly HeldLock[]): readonly string[] {
 
 function limitsOf(
   { timeoutMilliseconds, pauseMilliseconds, attempts }: LockWait,
-  { isConcurrent }: Step,
+  { isConcurrent }: LockingStep,
 ): { readonly timeout: number; readonly attempts: number } {
   if (isConcurrent !== true) return { timeout: timeoutMilliseconds, attempts };
   const half = Math.ceil(((timeoutMilliseconds + pauseMilliseconds) * attempts) / 2);
@@ -132,7 +132,11 @@ function limitsOf(
 }
 
 /** The undo takes a lock that others queue behind. */
-async function undone(client: ClientBase, lockWait: LockWait, { undo }: Step): Promise<boolean> {
+async function undone(
+  client: ClientBase,
+  lockWait: LockWait,
+  { undo }: LockingStep,
+): Promise<boolean> {
   if (undo === undefined) return true;
   try {
     await client.query(`set lock_timeout = ${lockWait.timeoutMilliseconds}`);
@@ -146,7 +150,7 @@ async function undone(client: ClientBase, lockWait: LockWait, { undo }: Step): P
 /** Building an index waits for all transactions: name the oldest ones, whatever they use. */
 async function lockedError(
   client: ClientBase,
-  { tables, what }: Step,
+  { tables, what }: LockingStep,
   cause: DatabaseError,
 ): Promise<Error> {
   const { rows } = await client.query<{ holder: string; held: string | null }>(

@@ -3,7 +3,7 @@ import type {
   ColumnValue,
   MigratedDatabase,
   PresentColumn,
-  Row,
+  MigrationRow,
   UpdatedRow,
   WantedColumn,
 } from '../schema/migration.js';
@@ -14,7 +14,7 @@ import { quoted } from '../table-definition.js';
 import { type SchemaCatalog, type CatalogTable, readCatalog } from './catalog.js';
 import {
   heldLocks,
-  type HeldLock,
+  type TableLock,
   type LockWait,
   lockWords,
   oneAtATime,
@@ -42,14 +42,14 @@ export class MigratedSchema implements MigratedDatabase {
 
   constructor(private readonly parts: MigratedParts) {}
 
-  async query(sql: string, values: readonly ColumnValue[] = []): Promise<readonly Row[]> {
+  async query(sql: string, values: readonly ColumnValue[] = []): Promise<readonly MigrationRow[]> {
     const { rows, fields } = await this.parts.client.query<Record<string, unknown>>(sql, [
       ...values,
     ]);
     const whole = fields.filter(({ dataTypeID }) => dataTypeID === bigint).map(({ name }) => name);
     return rows.map((row) => {
       const read = Object.fromEntries(whole.map((name) => [name, integerFrom(row[name])]));
-      return { ...(row as Row), ...read };
+      return { ...(row as MigrationRow), ...read };
     });
   }
 
@@ -98,7 +98,7 @@ export class MigratedSchema implements MigratedDatabase {
     const start = performance.now();
     try {
       const result = await work();
-      const held = trial === undefined ? [] : (await client.query<HeldLock>(heldLocks)).rows;
+      const held = trial === undefined ? [] : (await client.query<TableLock>(heldLocks)).rows;
       await client.query('COMMIT');
       const milliseconds = performance.now() - start;
       for (const lock of lockWords(held)) trial?.locked(lock, milliseconds);

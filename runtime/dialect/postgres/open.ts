@@ -6,7 +6,7 @@ import { migrateData, noteData, planData, type DataOptions } from '../schema/mig
 import { MigrationError } from '../schema/migration.js';
 import { usualMigration, migrateOptions } from '../schema/start.js';
 import { copySchema, requirePlainName, type SchemaCopy } from './copy.js';
-import { clientOptions, Connections, type PoolOptions, prepareSession } from './connect.js';
+import { clientOptions, PostgresPool, type PoolOptions, prepareSession } from './connect.js';
 import { PostgresExecutor } from './executor.js';
 import { defaultLockWait } from './lock-wait.js';
 import { MigratedSchema } from './migrated-schema.js';
@@ -50,7 +50,7 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
     const added = await prepareDatabase(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
     const uniqueColumns = await readUniqueColumns(client);
-    const connections = new Connections(options, schema);
+    const connections = new PostgresPool(options, schema);
     const executor = new PostgresExecutor(connections, { ...options, uniqueColumns });
     return {
       executor,

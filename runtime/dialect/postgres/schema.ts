@@ -9,7 +9,7 @@ import { type DataOptions, dataTables } from '../schema/migrate-data.js';
 import {
   foreignAdvice,
   type JournalEntry,
-  type MigrateOptions,
+  type StartOptions,
   newerThan,
   offAdvice,
   olderAdvice,
@@ -34,7 +34,7 @@ import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns
 import {
   defaultLockWait,
   heldLocks,
-  type HeldLock,
+  type TableLock,
   type LockWait,
   lockWords,
   oneAtATime,
@@ -55,7 +55,7 @@ export interface WantedSchema {
   readonly statements: readonly string[];
   /** Functions that statements use; creating them is idempotent. */
   readonly functions: readonly string[];
-  readonly migration?: MigrateOptions;
+  readonly migration?: StartOptions;
   /** What the server knows about its data in addition to their schema. */
   readonly data?: DataOptions & { readonly fold: Fold };
   readonly lockWait?: LockWait;
@@ -142,7 +142,7 @@ class SchemaStart {
   readonly #functions: readonly string[];
   readonly #hash: string;
   readonly #lockWait: LockWait;
-  readonly #migration: MigrateOptions;
+  readonly #migration: StartOptions;
   /** The last message logged while this start waits. */
   #told = '';
 
@@ -367,7 +367,7 @@ class SchemaStart {
     // Statements that are sent together are one transaction.
     const text = isConcurrent === true ? sql : `${sql};\n${heldLocks}`;
     // pg returns an array for several statements.
-    const results = [await this.client.query<HeldLock>(text)].flat();
+    const results = [await this.client.query<TableLock>(text)].flat();
     const milliseconds = performance.now() - start;
     const held = results.at(-1)?.rows ?? [];
     const [table = ''] = tables;

@@ -18,12 +18,12 @@ export function toWire(value: SqlValue): WireValue {
     : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
-type Read = (text: string) => SqlValue;
+type ReadValue = (text: string) => SqlValue;
 
-const unread: Read = (text) => text;
+const unread: ReadValue = (text) => text;
 
 /** By type number of PostgreSQL's catalog. Values of other types stay texts. */
-const readers: ReadonlyMap<number, Read> = new Map<number, Read>([
+const readers: ReadonlyMap<number, ReadValue> = new Map<number, ReadValue>([
   // boolean
   [16, (text) => (text === 't' ? 1 : 0)],
   // bytea
@@ -40,7 +40,7 @@ const readers: ReadonlyMap<number, Read> = new Map<number, Read>([
 ]);
 
 /** The reader for the values of a column, by the number of its type. */
-export function readerOf(type: number): Read {
+export function readerOf(type: number): ReadValue {
   return readers.get(type) ?? unread;
 }
 

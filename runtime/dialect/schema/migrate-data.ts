@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Fold } from '../../protocol/fold.js';
 import { SchemaMismatchError, type SchemaDifference } from '../schema-mismatch.js';
 import { type MigratedDatabase, MigrationError, type Migrations } from './migration.js';
-import { advice, type MigrateOptions, waitMilliseconds } from './start.js';
+import { advice, type StartOptions, waitMilliseconds } from './start.js';
 import type { Trial } from './trial.js';
 import { conversionRemedy, keyRemedy } from './rules.js';
 
@@ -21,7 +21,7 @@ interface DataStart extends DataOptions {
   /** The hash of the wanted schema. */
   readonly hash: string;
   readonly fold: Fold;
-  readonly migration: MigrateOptions;
+  readonly migration: StartOptions;
   readonly log: ((words: string) => void) | undefined;
 }
 

@@ -21,17 +21,17 @@ export type MigrationStep = FillStep | ConvertStep | RenameStep | DropStep;
 export type ColumnValue = string | number | bigint | Uint8Array | null;
 
 /** One text if both databases understand it. */
-export type Sql = string | { readonly sqlite?: string; readonly postgres?: string };
+export type SqlText = string | { readonly sqlite?: string; readonly postgres?: string };
 
 /** Computes values in batches. Servers of the older model keep running. */
 export interface FillStep {
   readonly kind: 'fill';
   readonly table: string;
   /** A condition that selects the rows; all rows if it is absent. */
-  readonly where?: Sql;
+  readonly where?: SqlText;
   /** The new values of a row by column: SQL for each, or a function of the row. */
   readonly set:
-    Readonly<Record<string, Sql>> | ((row: never) => RowValues | PromiseLike<RowValues>);
+    Readonly<Record<string, SqlText>> | ((row: never) => RowValues | PromiseLike<RowValues>);
 }
 
 export type RowValues = Readonly<Record<string, ColumnValue>>;
@@ -42,9 +42,9 @@ export interface ConvertStep {
   readonly table: string;
   readonly column: string;
   /** SQL of the new value. */
-  readonly value: Sql;
+  readonly value: SqlText;
   /** SQL that finds the rows whose value is not preserved, in addition to those whose new value is NULL. */
-  readonly loses?: Sql;
+  readonly loses?: SqlText;
   /** How many values may be lost; 0 by default. */
   readonly atMost?: number;
 }
@@ -117,7 +117,7 @@ export interface MigrationOptions {
   readonly trial?: Trial | undefined;
 }
 
-export type Row = Readonly<Record<string, ColumnValue>>;
+export type MigrationRow = Readonly<Record<string, ColumnValue>>;
 
 /** The new values of the row with a key; the stamp of the entity increases. */
 export interface UpdatedRow {
@@ -144,7 +144,7 @@ export interface MigratedDatabase {
   readonly kind: 'sqlite' | 'postgres';
   /** The clause that locks the rows of a query until they are updated. */
   readonly forUpdate: string;
-  query(sql: string, values?: readonly ColumnValue[]): Promise<readonly Row[]>;
+  query(sql: string, values?: readonly ColumnValue[]): Promise<readonly MigrationRow[]>;
   /** Updates rows, which all set the same columns; needs an open transaction. */
   update(table: string, key: string, rows: readonly UpdatedRow[]): Promise<void>;
   /** @param use `rebuilding` for changes of tables, during which foreign keys may not be enforced */

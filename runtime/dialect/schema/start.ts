@@ -9,7 +9,7 @@ import type { Outcome } from './rules.js';
  */
 export type MigrateMode = 'auto' | 'check' | 'off';
 
-export interface MigrateOptions {
+export interface StartOptions {
   readonly mode: MigrateMode;
   /** Unused tables that are not a former name of a new one. */
   readonly keep: ReadonlySet<string>;
@@ -17,10 +17,10 @@ export interface MigrateOptions {
   readonly migrations?: readonly string[] | undefined;
 }
 
-export const usualMigration: MigrateOptions = { mode: 'auto', keep: new Set() };
+export const usualMigration: StartOptions = { mode: 'auto', keep: new Set() };
 
 /** @throws Error that names `MIGRATE` if its value is invalid */
-export function migrateOptions(environment: Environment): MigrateOptions {
+export function migrateOptions(environment: Environment): StartOptions {
   const mode = setting(environment, 'MIGRATE', 'auto');
   if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
     throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);

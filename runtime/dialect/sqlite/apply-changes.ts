@@ -10,7 +10,7 @@ import { fillDerivedColumns } from './derived-columns.js';
 import { missingBytes, type Rebuilt, rebuildTable } from './rebuild.js';
 import { namesOf, statementOf } from './shape.js';
 
-export interface WantedSchema {
+export interface WantedDatabase {
   /** An empty database with the wanted schema. */
   readonly database: Database.Database;
   readonly shape: SchemaShape;
@@ -38,7 +38,7 @@ export interface Applied {
  */
 export function applyChanges(
   database: Database.Database,
-  wanted: WantedSchema,
+  wanted: WantedDatabase,
   { actual, changes, trial }: Planned,
 ): Applied {
   const work = new Work(database, wanted, { actual, trial });
@@ -58,7 +58,7 @@ export function applyChanges(
 }
 
 /** `ALTER TABLE … ADD COLUMN` with the definition of the wanted schema. */
-export function columnAddition(wanted: WantedSchema, table: string, column: string): string {
+export function columnAddition(wanted: WantedDatabase, table: string, column: string): string {
   const { parts } = readTableDefinition(statementOf(wanted.database, table));
   // Columns come before constraints, whose first word could be a column's name.
   const definition = parts.find(({ name }) => name === column)?.text ?? quoted(column);
@@ -83,7 +83,7 @@ class Work {
 
   constructor(
     private readonly database: Database.Database,
-    private readonly wanted: WantedSchema,
+    private readonly wanted: WantedDatabase,
     private readonly planned: Omit<Planned, 'changes'>,
   ) {
     const { actual } = planned;

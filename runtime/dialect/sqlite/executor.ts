@@ -14,7 +14,7 @@ import { WriterLine } from '../writer-line.js';
 import { translateError } from './errors.js';
 import { explained } from './explain.js';
 import { lastCheckpoint } from './last-checkpoint.js';
-import type { Connections } from './open.js';
+import type { SqliteConnections } from './open.js';
 import { ReadsHere, type SqliteReads } from './reads.js';
 import { StatementCache } from './statement-cache.js';
 import { SqliteTransaction } from './transaction.js';
@@ -27,7 +27,7 @@ const defaultGraceMilliseconds = 5_000;
 /** How long killed readers may take to exit: a process that waits for a disk does not exit at once. */
 const readsMilliseconds = 2_000;
 
-export interface ExecutorOptions {
+export interface SqliteOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
   /** Runs the reads of a database in a file; without it, the connection for reads runs all of them synchronously. */
@@ -39,7 +39,7 @@ export interface ExecutorOptions {
 export class SqliteExecutor implements Executor {
   readonly #reads: SqliteReads;
   readonly #graceMilliseconds: number;
-  readonly #connections: Connections;
+  readonly #connections: SqliteConnections;
   readonly #isShared: boolean;
   readonly #transaction: SqliteTransaction;
   readonly #dataVersion: Prepared;
@@ -51,7 +51,7 @@ export class SqliteExecutor implements Executor {
   /** Reads that wait for the open transaction. */
   #waiting: (() => void)[] = [];
 
-  constructor(connections: Connections, options: ExecutorOptions = {}) {
+  constructor(connections: SqliteConnections, options: SqliteOptions = {}) {
     this.#connections = connections;
     this.#isShared = connections.reader === connections.writer;
     this.#graceMilliseconds = options.graceMilliseconds ?? defaultGraceMilliseconds;

@@ -5,7 +5,7 @@ import type {
   ColumnValue,
   MigratedDatabase,
   PresentColumn,
-  Row,
+  MigrationRow,
   UpdatedRow,
   WantedColumn,
 } from '../schema/migration.js';
@@ -47,7 +47,7 @@ export class MigratedFile implements MigratedDatabase {
     this.#database.close();
   }
 
-  query(sql: string, values: readonly ColumnValue[] = []): Promise<readonly Row[]> {
+  query(sql: string, values: readonly ColumnValue[] = []): Promise<readonly MigrationRow[]> {
     const statement = this.#database.prepare(sql);
     const named = Object.fromEntries(values.map((each, index) => [String(index + 1), each]));
     const given = values.length === 0 ? [] : [named];
@@ -204,9 +204,9 @@ function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<st
 const raisedStamp = '"__STAMP" = "__STAMP" + 1';
 
 /** Converts integers to numbers if these can hold them. */
-function plainRow(row: unknown): Row {
+function plainRow(row: unknown): MigrationRow {
   return Object.fromEntries(
-    Object.entries(row as Row).map(([name, value]) => [
+    Object.entries(row as MigrationRow).map(([name, value]) => [
       name,
       typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value,
     ]),

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import type { Database } from '../database.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import {
-  type MigrateOptions,
+  type StartOptions,
   schemaHash,
   SchemaPendingError,
   usualMigration,
@@ -17,7 +17,7 @@ import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
 import { MigratedFile, wholeDatabase } from './migrated-file.js';
 import {
-  type Connections,
+  type SqliteConnections,
   cannotOpen,
   databaseFile,
   openConnections,
@@ -49,7 +49,7 @@ export interface OpenOptions {
   /** Milliseconds that a statement may run; no limit if absent or `null`. */
   readonly queryTimeout?: number | null;
   /** What the start may do to the schema; by default it migrates it to the model. */
-  readonly migration?: MigrateOptions;
+  readonly migration?: StartOptions;
   /** What the server knows about its data in addition to their schema. */
   readonly data?: DataOptions;
   /** Called with what the start finds and waits for. */
@@ -166,7 +166,10 @@ async function withMigrated<T>(
 }
 
 /** Waits while another server changes the database or has to change it. */
-async function whenFree(open: () => Connections, log: OpenOptions['log']): Promise<Connections> {
+async function whenFree(
+  open: () => SqliteConnections,
+  log: OpenOptions['log'],
+): Promise<SqliteConnections> {
   let told = '';
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -192,7 +195,11 @@ function waitingFor(error: unknown): string | undefined {
     : undefined;
 }
 
-function executorOf(connections: Connections, fold: Fold, options: OpenOptions): SqliteExecutor {
+function executorOf(
+  connections: SqliteConnections,
+  fold: Fold,
+  options: OpenOptions,
+): SqliteExecutor {
   const { hasVectors = false, readers = usualReaders, queryTimeout } = options;
   const { reader, writer, file, path } = connections;
   if (file === undefined || path === undefined) {

@@ -7,7 +7,7 @@ import { registerFunctions } from './functions.js';
 import type { LoadVectors } from './vector-extension.js';
 
 /** The two connections of a server: one writes, the other reads and sees committed data only. */
-export interface Connections {
+export interface SqliteConnections {
   readonly writer: Database.Database;
   /** Identical to `writer` for a database in memory, which a second connection cannot see. */
   readonly reader: Database.Database;
@@ -46,7 +46,7 @@ export function openConnections(
   synchronous: Synchronous,
   prepare: Prepare,
   loadVectors?: LoadVectors,
-): Connections {
+): SqliteConnections {
   const file = databaseFile(url);
   const open = (readonly: boolean): Database.Database => {
     const database = connect(file, readonly, fold);

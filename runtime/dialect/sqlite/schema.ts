@@ -11,7 +11,7 @@ import {
   advice,
   foreignAdvice,
   type JournalEntry,
-  type MigrateOptions,
+  type StartOptions,
   neededWords,
   newerThan,
   notTold,
@@ -27,7 +27,7 @@ import {
   versionHash,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
-import { applyChanges, columnAddition, type WantedSchema } from './apply-changes.js';
+import { applyChanges, columnAddition, type WantedDatabase } from './apply-changes.js';
 import { refusalOf } from './attempt.js';
 import { fillDerivedColumns } from './derived-columns.js';
 import { registerFunctions } from './functions.js';
@@ -87,7 +87,7 @@ const nothing: SchemaReport = { changes: [], remarks: [] };
 export function prepareSchema(
   database: Database.Database,
   schema: ModelSchema,
-  migration: MigrateOptions,
+  migration: StartOptions,
 ): SchemaReport {
   const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
   // A stamp marks a database that matched: it is compared again only when its schema or the model changes.
@@ -112,7 +112,7 @@ export function prepareSchema(
 function isStamped(
   database: Database.Database,
   all: readonly string[],
-  { migrations }: MigrateOptions,
+  { migrations }: StartOptions,
 ): boolean {
   if (!hasTable(database, '__datastore')) return false;
   return knownStamp(database) === stampOf(database, all, migrations);
@@ -122,7 +122,7 @@ function isStamped(
 function withWanted<T>(
   statements: readonly string[],
   { fold }: ModelSchema,
-  use: (wanted: WantedSchema) => T,
+  use: (wanted: WantedDatabase) => T,
 ): T {
   const expected = new Database(':memory:');
   try {
@@ -138,7 +138,7 @@ function create(
   database: Database.Database,
   all: readonly string[],
   { statements }: ModelSchema,
-  { migrations }: MigrateOptions,
+  { migrations }: StartOptions,
 ): SchemaReport {
   for (const statement of all) database.exec(statement);
   const insert = database.prepare('insert into "__datastore" values (?, ?)');
@@ -153,9 +153,9 @@ function create(
 /** @throws SchemaMismatchError if a change is refused; nothing changes then */
 function adapt(
   database: Database.Database,
-  wanted: WantedSchema,
+  wanted: WantedDatabase,
   { statements, trial }: ModelSchema,
-  { keep, migrations }: MigrateOptions,
+  { keep, migrations }: StartOptions,
 ): SchemaReport {
   const actual = readShape(database);
   if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
@@ -195,7 +195,7 @@ interface Decided {
 function decidedChanges(
   database: Database.Database,
   actual: SchemaShape,
-  wanted: WantedSchema,
+  wanted: WantedDatabase,
   keep: ReadonlySet<string>,
 ): readonly Decided[] {
   const decisions = decide(actual, wanted.shape, {
@@ -240,7 +240,7 @@ function numberFrom(database: Database.Database, count: string): number {
  */
 function startOlder(
   database: Database.Database,
-  wanted: WantedSchema,
+  wanted: WantedDatabase,
   actual: SchemaShape,
   newer: JournalEntry,
 ): SchemaReport {
@@ -262,7 +262,7 @@ function startOlder(
 function takeAsItIs(
   database: Database.Database,
   schema: ModelSchema,
-  { mode, migrations }: MigrateOptions,
+  { mode, migrations }: StartOptions,
 ): SchemaReport {
   const all = [datastoreTable, entitySetTable, ...schema.statements];
   const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
@@ -274,7 +274,7 @@ function takeAsItIs(
   throw new SchemaPendingError(pendingWords(missing));
 }
 
-function foreignDatabase(actual: SchemaShape, wanted: WantedSchema): SchemaMismatchError {
+function foreignDatabase(actual: SchemaShape, wanted: WantedDatabase): SchemaMismatchError {
   const statementFor = (name: string): string => statementOf(wanted.database, name);
   const differences = schemaChanges(actual, wanted.shape).flatMap((change): SchemaDifference[] => {
     const table = `table "${change.table}"`;

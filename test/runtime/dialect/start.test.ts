@@ -216,7 +216,14 @@ describe('A start that fails prints the reason to stderr and ends with 1:', () =
     try {
       cpSync(join(program, '../../..'), elsewhere, { recursive: true, dereference: true });
       mkdirSync(join(elsewhere, 'node_modules'));
-      for (const name of ['better-sqlite3', 'fastify', 'fastify-plugin', 'kysely', 'pino']) {
+      for (const name of [
+        '@fastify',
+        'better-sqlite3',
+        'fastify',
+        'fastify-plugin',
+        'kysely',
+        'pino',
+      ]) {
         symlinkSync(join(packageRoot, 'node_modules', name), join(elsewhere, 'node_modules', name));
       }
       const { ended } = launch({}, join(elsewhere, 'dist/src/main.js'));

@@ -12,7 +12,7 @@ dataclasses:
       ID: { type: integer, key: true }
       extra: object
       note: string
-      made: { computed: object, expression: "json_object('n', ID, 'list', json_array(ID, 'x'))" }
+      made: { computed: object, expression: "'{\\"n\\":' || ID || ',\\"list\\":[' || ID || ',\\"x\\"]}'" }
       broken: { computed: object, expression: "iif(ID = 1, '{\\"n\\":', '[1,2')" }
       parent: { to: Item }
       children: { to: Item, many: true, inverse: parent }

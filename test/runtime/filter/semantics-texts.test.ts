@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, serverOf } from '../../support/server.js';
+import { create, isOnPostgres, serverOf } from '../../support/server.js';
 import { found } from './found.js';
 
 const model = `
@@ -153,7 +153,8 @@ it('Patterns and values do not share a statement', async () => {
   expect(await found(app, 'Item', "text = 'aa'")).toBe('');
 });
 
-it('A pattern that is made to be expensive is cheap', async () => {
+// It takes processor time of this process, which PostgreSQL does not.
+it.skipIf(isOnPostgres)('A pattern that is made to be expensive is cheap', async () => {
   const long = 'a'.repeat(200_000);
   await create(app, 'Item', [{ ID: 30, text: long, object: { text: long } }]);
   const hostile = [

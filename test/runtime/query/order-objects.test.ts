@@ -10,7 +10,7 @@ dataclasses:
     attributes:
       ID: { type: integer, key: true }
       extra: object
-      made: { computed: object, expression: "json_object('n', -ID)" }
+      made: { computed: object, expression: "'{\\"n\\":' || -ID || '}'" }
       parent: { to: Item }
       parentExtra: { alias: parent.extra }
 `;

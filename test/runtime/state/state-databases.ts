@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { describe } from 'vitest';
-import { Connections } from '../../../runtime/dialect/postgres/connect.js';
+import { PostgresPool } from '../../../runtime/dialect/postgres/connect.js';
 import { PostgresExecutor } from '../../../runtime/dialect/postgres/executor.js';
 import { PostgresState, prepareState } from '../../../runtime/dialect/postgres/state.js';
 import { SqliteState } from '../../../runtime/dialect/sqlite/state.js';
@@ -40,7 +40,7 @@ async function postgres(): Promise<SharedState> {
   const open = async (): Promise<StateDatabase> => {
     const schema = await prepareState(client, 'public', stateSchema);
     const options = { url: database.url, size: 4, queryTimeout: null };
-    const executor = new PostgresExecutor(new Connections(options, 'public'), {
+    const executor = new PostgresExecutor(new PostgresPool(options, 'public'), {
       ...options,
       uniqueColumns: new Map(),
     });

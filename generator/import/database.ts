@@ -1,0 +1,255 @@
+import { fold } from '../check/fold.js';
+import type { Notes } from './messages.js';
+import type {
+  Identity,
+  SourceField,
+  SourceRelation,
+  SourceTable,
+  StorageType,
+} from './source-model.js';
+
+// What both databases share: which tables are taken, and how their parts are called.
+
+export interface DatabaseOptions {
+  /** Patterns of table names; none: all tables. */
+  readonly tables: readonly string[];
+  /** PostgreSQL; none: all that are not the database's own. */
+  readonly schemas: readonly string[];
+  readonly names: 'keep' | 'camel';
+  /** `table.column` of BLOBs that hold images. */
+  readonly images: readonly string[];
+}
+
+export interface Column extends Omit<SourceField, 'id' | 'place'> {
+  /** May hold NULL. */
+  readonly isNullable: boolean;
+}
+
+export interface Index {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+export interface ForeignKey {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Identity of the table; it may not exist. */
+  readonly table: Identity;
+  /** Empty: its key. */
+  readonly toColumns: readonly string[];
+  readonly onDelete: SourceRelation['onDelete'];
+}
+
+export interface Table {
+  readonly id: Identity;
+  /** For people, and for `--tables`. */
+  readonly name: string;
+  /** What the dataclass is called after, if not the name. */
+  readonly calledAfter?: string;
+  readonly columns: readonly Column[];
+  readonly key: readonly string[];
+  /** Unique rules over plain columns and all rows, in the order of the database. */
+  readonly uniques: readonly Index[];
+  readonly indexes: readonly Index[];
+  readonly foreignKeys: readonly ForeignKey[];
+  readonly description?: string | undefined;
+}
+
+const toolTables =
+  /^(?:_prisma_migrations|schema_migrations|knex_migrations.*|kysely_migration.*|__drizzle_migrations|flyway_schema_history|alembic_version|ar_internal_metadata|sqlite_.*|spatial_ref_sys)$/is;
+
+/** Whether a table is imported; tables of tools are noted. */
+export function isWanted(
+  name: string,
+  place: string,
+  { tables }: DatabaseOptions,
+  notes: Notes,
+): boolean {
+  if (toolTables.test(name)) {
+    notes.add('import/engine-table', place, { name });
+    return false;
+  }
+  return tables.length === 0 || tables.some((pattern) => matches(pattern, name));
+}
+
+function matches(pattern: string, name: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 'isu').test(name);
+}
+
+export const ownDatabase =
+  'this is the database of a server of drs-gen, whose model is in .drs-gen/model.lock.json of that server';
+
+/** A server of drs-gen keeps its columns in every table. */
+export function isOurs(tables: readonly Table[]): boolean {
+  return (
+    tables.length > 0 &&
+    tables.every(({ columns }) => columns.some(({ name }) => name === '__STAMP'))
+  );
+}
+
+export function tablesOf(
+  tables: readonly Table[],
+  options: DatabaseOptions,
+  notes: Notes,
+): { readonly tables: readonly SourceTable[]; readonly relations: readonly SourceRelation[] } {
+  const byId = new Map(tables.map((each) => [each.id, each]));
+  return {
+    tables: tables.map((each) => sourceTable(each, options, notes)),
+    relations: tables.flatMap((each) => relationsOf(each, byId, options, notes)),
+  };
+}
+
+function sourceTable(table: Table, options: DatabaseOptions, notes: Notes): SourceTable {
+  const { id, name, columns } = table;
+  const named = (text: string): string => (options.names === 'camel' ? camel(text, 'upper') : text);
+  const single = table.uniques.filter(({ columns: list }) => list.length === 1);
+  const unique = new Set(single.map(({ columns: [first = ''] }) => first));
+  const indexed = new Set(
+    table.indexes.flatMap(({ columns: list }) => (list.length === 1 ? list : [])),
+  );
+  const links = relationColumns(table);
+  for (const each of table.uniques) {
+    const isKey =
+      each.columns.length === table.key.length &&
+      each.columns.every((column) => table.key.includes(column));
+    if (each.columns.length < 2 || isKey) continue;
+    const reason = 'it is over several columns, which are indexed together';
+    notes.add('import/unique-left-out', name, { name: each.name, reason });
+  }
+  const key = keyOf(table, notes);
+  const several = [...table.uniques, ...table.indexes].filter(
+    ({ columns: list }) => list.length > 1,
+  );
+  return {
+    id,
+    name: named(table.calledAfter ?? name),
+    place: name,
+    exposed: true,
+    description: table.description,
+    table: table.calledAfter ?? name,
+    fields: columns.map((column): SourceField => {
+      const called = links.renamed.get(column.name) ?? column.name;
+      const isImage =
+        column.type === 'blob' &&
+        options.images.some((each) => fold(each) === fold(`${name}.${column.name}`));
+      return {
+        ...column,
+        id: columnId(id, column.name),
+        place: `${name}.${column.name}`,
+        name: options.names === 'camel' ? camel(called, 'lower') : called,
+        column: column.name,
+        type: isImage ? 'image' : column.type,
+        unique: unique.has(column.name),
+        indexed: indexed.has(column.name),
+        mandatory: !column.isNullable,
+      };
+    }),
+    key: key.map((column) => columnId(id, column)),
+    indexes: several.map((each) => each.columns.map((column) => columnId(id, column))),
+    computed: [],
+    aliases: [],
+    functions: [],
+    events: [],
+    restrict: false,
+  };
+}
+
+const keyTypes: readonly StorageType[] = ['integer', 'uuid', 'string', 'number'];
+
+/** The primary key; without one, a unique column that is never null can be it. */
+function keyOf(table: Table, notes: Notes): readonly string[] {
+  if (table.key.length > 0) return table.key;
+  for (const type of keyTypes) {
+    for (const { columns } of table.uniques) {
+      const column = table.columns.find(({ name }) => name === columns[0]);
+      if (columns.length !== 1 || column?.isNullable !== false || column.type !== type) continue;
+      notes.add('import/unique-key', table.name, { table: table.name, column: column.name });
+      return columns;
+    }
+  }
+  return [];
+}
+
+function columnId(table: Identity, column: string): Identity {
+  return JSON.stringify([table, column]);
+}
+
+interface RelationColumns {
+  /** Names of relations, by the column that leads. */
+  readonly relations: ReadonlyMap<string, string>;
+  /** Columns that leave their name to the relation. */
+  readonly renamed: ReadonlyMap<string, string>;
+}
+
+/** `customer_id` leads to the relation `customer`; `author` is the relation, and the column is `author_id`. */
+function relationColumns({ columns, foreignKeys }: Table): RelationColumns {
+  const relations = new Map<string, string>();
+  const renamed = new Map<string, string>();
+  const names = new Set(columns.map(({ name }) => fold(name)));
+  for (const { columns: list } of foreignKeys) {
+    const [column = ''] = list;
+    if (list.length !== 1 || relations.has(column)) continue;
+    const short = column.replace(/(?:_id|_uuid|_fk|Id|ID|_ID|Uuid|_FK)$/, '');
+    if (short === column) {
+      relations.set(column, column);
+      const id = `${column}_id`;
+      renamed.set(column, names.has(fold(id)) ? `${column}_value` : id);
+    } else relations.set(column, short);
+  }
+  return { relations, renamed };
+}
+
+function relationsOf(
+  table: Table,
+  byId: ReadonlyMap<Identity, Table>,
+  options: DatabaseOptions,
+  notes: Notes,
+): readonly SourceRelation[] {
+  const links = relationColumns(table);
+  const named = (text: string): string => (options.names === 'camel' ? camel(text, 'lower') : text);
+  const seen = new Set<string>();
+  return table.foreignKeys.flatMap((each): SourceRelation[] => {
+    const place = `${table.name}.${each.columns.join(', ')}`;
+    const target = byId.get(each.table);
+    const [column = ''] = each.columns;
+    const id = JSON.stringify([table.id, each.columns, each.table, each.toColumns]);
+    if (seen.has(id)) return [];
+    seen.add(id);
+    if (target === undefined) {
+      const reason = 'the table that it leads to is not in the model';
+      notes.add('import/relation-lost', place, { relation: each.name, reason });
+      return [];
+    }
+    const short = each.columns.length === 1 ? (links.relations.get(column) ?? '') : '';
+    const name = short === '' ? (target.calledAfter ?? target.name) : short;
+    const siblings = table.foreignKeys.filter((other) => other.table === each.table);
+    const back = table.calledAfter ?? table.name;
+    return [
+      {
+        id,
+        place,
+        from: { table: table.id, fields: each.columns.map((from) => columnId(table.id, from)) },
+        to: { table: target.id, fields: each.toColumns.map((to) => columnId(target.id, to)) },
+        name: named(name),
+        inverse: named(siblings.length > 1 ? `${back}_${name}` : back),
+        onDelete: each.onDelete,
+        exposed: true,
+      },
+    ];
+  });
+}
+
+/** `order_items` → `OrderItems` or `orderItems`; neither singular nor plural is guessed. */
+function camel(text: string, first: 'upper' | 'lower'): string {
+  const words = text
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((each) => each !== '')
+    .map((each) => (/^[^\p{Ll}]+$/u.test(each) ? each.toLowerCase() : each));
+  const joined = words
+    .map((each, index) => (index === 0 ? each : each.slice(0, 1).toUpperCase() + each.slice(1)))
+    .join('');
+  if (joined === '') return text;
+  const head = joined.slice(0, 1);
+  return (first === 'upper' ? head.toUpperCase() : head.toLowerCase()) + joined.slice(1);
+}

@@ -1,0 +1,449 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isMap, isScalar, parseDocument, Scalar, YAMLMap, type Document, type Pair } from 'yaml';
+import type { Notes } from './messages.js';
+import { Scope } from './names.js';
+import {
+  documentText,
+  isCollection,
+  namesOf,
+  rendered,
+  renderedDataclass,
+  renderedPart,
+  type Draft,
+  type DraftDataclass,
+  type DraftPart,
+  type DraftValue,
+  type PlainValue,
+} from './render.js';
+import type { Identity } from './source-model.js';
+
+/** What the last import has made. */
+export interface Base {
+  readonly draft: Draft;
+  /** Names in the model file that are not those of the draft. */
+  readonly names: Readonly<Record<Identity, string>>;
+}
+
+export interface Merged {
+  readonly text: string;
+  /** Names in the model file, by identity. */
+  readonly names: ReadonlyMap<Identity, string>;
+}
+
+/**
+ * Brings a model file that somebody has edited up to date with its source: what the source changed
+ * since the last import is changed, and everything else stays as it is, with its comments.
+ * @returns `undefined` if the file is not YAML
+ */
+export function mergeModel(
+  text: string,
+  base: Base,
+  next: Draft,
+  notes: Notes,
+): Merged | undefined {
+  const document = parseDocument(text, { schema: 'core', logLevel: 'error' });
+  if (document.errors.length > 0 || !isMap(document.contents)) return undefined;
+  return new Merger(document, document.contents, { base, next, notes }).merge(text);
+}
+
+type Names = Map<Identity, string>;
+type Mapping = Readonly<Record<string, PlainValue>>;
+
+interface Sides {
+  readonly base: Base;
+  readonly next: Draft;
+  readonly notes: Notes;
+}
+
+class Merger {
+  /** Names in the file as it is. */
+  readonly #theirs: Names = new Map();
+  /** Names in the file as it will be. */
+  readonly #names: Names;
+  /** Parts that the user has taken out. */
+  readonly #removed = new Set<Identity>();
+  readonly #known: ReadonlyMap<Identity, string>;
+  #hasChanged = false;
+
+  constructor(
+    private readonly document: Document,
+    private readonly root: YAMLMap,
+    private readonly sides: Sides,
+  ) {
+    this.#known = namesOf(sides.base.draft);
+    this.#names = namesOf(sides.next);
+  }
+
+  merge(text: string): Merged {
+    const { base, next } = this.sides;
+    this.#findTheirs();
+    this.#chooseNames();
+    this.#properties(this.root, {
+      base: base.draft.properties,
+      next: next.properties,
+      label: 'the model',
+    });
+    const dataclasses = this.#mapAt(this.root, ['dataclasses'], next.dataclasses.length > 0);
+    this.#parts(dataclasses, base.draft.dataclasses, next.dataclasses, {
+      label: '',
+      added: (part) => renderedDataclass(this.#without(part), this.#names),
+      before: (part) => renderedDataclass(part, this.#theirs),
+      merged: (node, before, after) => {
+        this.#dataclass(node, before, after);
+      },
+    });
+    this.#members(
+      this.root,
+      ['datastore', 'functions'],
+      base.draft.functions,
+      next.functions,
+      'ds.',
+    );
+    for (const singleton of next.singletons) {
+      const before = base.draft.singletons.find(({ id }) => id === singleton.id);
+      if (this.#removed.has(singleton.id)) continue;
+      const path = ['singletons', this.#names.get(singleton.id) ?? singleton.name];
+      if (before === undefined) {
+        const owner = this.#mapAt(this.root, ['singletons'], true);
+        if (owner !== undefined)
+          this.#add(owner, path[1] ?? '', rendered(singleton.value, this.#names), undefined);
+      }
+      this.#members(
+        this.root,
+        [...path, 'functions'],
+        before?.functions ?? [],
+        singleton.functions,
+        `${singleton.name}.`,
+      );
+    }
+    return {
+      text: this.#hasChanged ? documentText(this.document) : text,
+      names: this.#names,
+    };
+  }
+
+  /** Finds each part of the last import in the file: by its name, its earlier name, or its table or column. */
+  #findTheirs(): void {
+    const { draft } = this.sides.base;
+    const find = (map: YAMLMap | undefined, parts: readonly DraftPart[], sqlKey: string): void => {
+      for (const part of parts) {
+        const key = map === undefined ? undefined : this.#keyOf(map, part, sqlKey);
+        if (key === undefined) this.#removed.add(part.id);
+        this.#theirs.set(part.id, key ?? part.name);
+      }
+    };
+    const dataclasses = this.#mapAt(this.root, ['dataclasses'], false);
+    find(dataclasses, draft.dataclasses, 'table');
+    for (const each of draft.dataclasses) {
+      const name = this.#theirs.get(each.id) ?? '';
+      find(
+        this.#mapAt(this.root, ['dataclasses', name, 'attributes'], false),
+        each.attributes,
+        'column',
+      );
+      for (const level of levels) {
+        const path = ['dataclasses', name, 'functions', level];
+        find(this.#mapAt(this.root, path, false), each.functions[level], '');
+      }
+    }
+    find(this.#mapAt(this.root, ['datastore', 'functions'], false), draft.functions, '');
+    find(this.#mapAt(this.root, ['singletons'], false), draft.singletons, '');
+    for (const each of draft.singletons) {
+      const path = ['singletons', this.#theirs.get(each.id) ?? '', 'functions'];
+      find(this.#mapAt(this.root, path, false), each.functions, '');
+    }
+  }
+
+  #keyOf(map: YAMLMap, { id, name, value }: DraftPart, sqlKey: string): string | undefined {
+    const wanted = this.sides.base.names[id] ?? name;
+    if (map.has(wanted)) return wanted;
+    const known = new Set(Object.values(this.sides.base.names));
+    for (const { key, value: node } of map.items) {
+      const content = isMap(node) ? (node.toJS(this.document) as Mapping) : {};
+      const called = keyText(key);
+      if (known.has(called)) continue;
+      const earlier = content['renamedFrom'];
+      if (earlier === wanted || (Array.isArray(earlier) && earlier.includes(wanted))) return called;
+      if (sqlKey === '' || 'to' in value) continue;
+      if (content[sqlKey] === (value[sqlKey] ?? name)) return called;
+    }
+    return undefined;
+  }
+
+  /** The user's names stay; a part that the source renamed, and the user did not, follows it. */
+  #chooseNames(): void {
+    const { next } = this.sides;
+    const choose = (parts: readonly DraftPart[], map: YAMLMap | undefined): void => {
+      const scope = new Scope();
+      for (const pair of map?.items ?? []) scope.take(keyText(pair.key));
+      for (const { id, name } of parts) {
+        const theirs = this.#theirs.get(id);
+        const before = this.#known.get(id);
+        const hasFollowed = theirs === undefined || (theirs === before && name !== before);
+        if (theirs !== undefined && (!hasFollowed || scope.has(name))) this.#names.set(id, theirs);
+        else if (!this.#removed.has(id)) this.#names.set(id, scope.nameFor(name));
+      }
+    };
+    for (const id of this.#names.keys()) {
+      const theirs = this.#theirs.get(id);
+      if (theirs !== undefined && !this.#removed.has(id)) this.#names.set(id, theirs);
+    }
+    choose(next.dataclasses, this.#mapAt(this.root, ['dataclasses'], false));
+    for (const each of next.dataclasses) {
+      const path = ['dataclasses', this.#theirs.get(each.id) ?? ''];
+      choose(each.attributes, this.#mapAt(this.root, [...path, 'attributes'], false));
+    }
+  }
+
+  #dataclass(node: YAMLMap, before: DraftDataclass, after: DraftDataclass): void {
+    const label = this.#names.get(after.id) ?? after.name;
+    this.#properties(node, { base: before.value, next: after.value, label });
+    const attributes = this.#mapAt(node, ['attributes'], true);
+    this.#parts(attributes, before.attributes, after.attributes, {
+      label: `${label}.`,
+      added: (part) => renderedPart(part, this.#names),
+      before: (part) => renderedPart(part, this.#theirs),
+      merged: (owner, old, part) => {
+        this.#properties(owner, {
+          base: old.value,
+          next: part.value,
+          label: `${label}.${part.name}`,
+        });
+      },
+    });
+    for (const level of levels) {
+      this.#members(
+        node,
+        ['functions', level],
+        before.functions[level],
+        after.functions[level],
+        `${label}.`,
+      );
+    }
+  }
+
+  #members(
+    owner: YAMLMap,
+    path: readonly string[],
+    before: readonly DraftPart[],
+    after: readonly DraftPart[],
+    label: string,
+  ): void {
+    const isAdded = after.some(({ id }) => !this.#known.has(id));
+    const map = this.#mapAt(owner, path, isAdded);
+    this.#parts(map, before, after, {
+      label,
+      added: (part) => renderedPart(part, this.#names),
+      before: (part) => renderedPart(part, this.#theirs),
+      merged: (node, old, part) => {
+        this.#properties(node, {
+          base: old.value,
+          next: part.value,
+          label: `${label}${part.name}`,
+        });
+      },
+    });
+  }
+
+  #parts<Part extends DraftPart>(
+    map: YAMLMap | undefined,
+    before: readonly Part[],
+    after: readonly Part[],
+    act: {
+      readonly label: string;
+      readonly added: (part: Part) => PlainValue;
+      readonly before: (part: Part) => PlainValue;
+      readonly merged: (node: YAMLMap, before: Part, after: Part) => void;
+    },
+  ): void {
+    if (map === undefined) return;
+    for (const part of before) {
+      if (this.#removed.has(part.id) || after.some(({ id }) => id === part.id)) continue;
+      this.#remove(map, part, act.before(part), act.label);
+    }
+    let previous: string | undefined;
+    for (const part of after) {
+      const old = before.find(({ id }) => id === part.id);
+      const name = this.#names.get(part.id) ?? part.name;
+      if (old === undefined) {
+        if (!this.#isDangling(part)) this.#add(map, name, act.added(part), previous);
+      } else if (!this.#removed.has(part.id)) {
+        const pair = map.items.find(({ key }) => keyText(key) === this.#theirs.get(part.id));
+        if (pair === undefined) continue;
+        if (keyText(pair.key) !== name) {
+          pair.key = this.document.createNode(name);
+          this.#hasChanged = true;
+        }
+        act.merged(this.#mapOf(pair), old, part);
+      }
+      if (map.has(name)) previous = name;
+    }
+  }
+
+  /** A short form becomes a mapping, which is only kept if something is changed in it. */
+  #mapOf(pair: Pair): YAMLMap {
+    if (isMap(pair.value)) return pair.value;
+    const map = new YAMLMap();
+    map.flow = true;
+    const text: unknown = isScalar(pair.value) ? pair.value.value : undefined;
+    if (typeof text === 'string') map.set('type', new Scalar(text));
+    this.#shortForms.set(map, pair);
+    return map;
+  }
+
+  readonly #shortForms = new Map<YAMLMap, Pair>();
+
+  #add(map: YAMLMap, name: string, value: PlainValue, previous: string | undefined): void {
+    if (map.has(name)) return;
+    const pair = this.document.createPair(name, value);
+    const isDataclass = isMap(pair.value) && pair.value.has('attributes');
+    if (isCollection(pair.value) && !isDataclass) pair.value.flow = true;
+    const attributes = isDataclass && isMap(pair.value) ? pair.value.get('attributes') : undefined;
+    if (isMap(attributes)) {
+      for (const { value: each } of attributes.items) if (isCollection(each)) each.flow = true;
+      if (isScalar(pair.key)) pair.key.spaceBefore = true;
+    }
+    const at = map.items.findIndex(({ key }) => keyText(key) === previous);
+    map.items.splice(at === -1 ? map.items.length : at + 1, 0, pair);
+    if (!isDataclass && map.items.length === 1) map.flow = false;
+    this.#hasChanged = true;
+  }
+
+  #remove(map: YAMLMap, part: DraftPart, before: PlainValue, label: string): void {
+    const name = this.#theirs.get(part.id) ?? part.name;
+    const node = map.items.find(({ key }) => keyText(key) === name);
+    const value: unknown = this.#valueOf(node?.value);
+    if (isDeepStrictEqual(value, before)) {
+      map.delete(name);
+      this.#hasChanged = true;
+    } else this.sides.notes.add('import/kept', name, { part: `${label}${name}`, what: '' });
+  }
+
+  #properties(
+    map: YAMLMap,
+    sides: {
+      readonly base: Record<string, DraftValue>;
+      readonly next: Record<string, DraftValue>;
+      readonly label: string;
+    },
+  ): void {
+    const before = rendered(sides.base, this.#theirs) as Mapping;
+    const after = rendered(sides.next, this.#names) as Mapping;
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const [old, now] = [before[key], after[key]];
+      if (isDeepStrictEqual(old, now)) continue;
+      const theirs = this.#valueOf(map.get(key, true));
+      if (isDeepStrictEqual(theirs, now)) continue;
+      if (!isDeepStrictEqual(theirs, old)) {
+        const isSame = isDeepStrictEqual(sides.base[key], sides.next[key]);
+        const what = `${key}: ${now === undefined ? 'none' : JSON.stringify(now)}`;
+        if (!isSame) this.sides.notes.add('import/kept', sides.label, { part: sides.label, what });
+        continue;
+      }
+      if (now === undefined) map.delete(key);
+      else {
+        const node = this.document.createNode(now);
+        if (isCollection(node)) node.flow = true;
+        map.set(key, node);
+      }
+      const short = this.#shortForms.get(map);
+      if (short !== undefined) short.value = map;
+      this.#hasChanged = true;
+    }
+  }
+
+  #valueOf(node: unknown): unknown {
+    if (isScalar(node)) return node.value;
+    return isCollection(node) && 'toJS' in node ? (node as YAMLMap).toJS(this.document) : undefined;
+  }
+
+  /** A new dataclass, without what leads to parts that the user has taken out. */
+  #without(part: DraftDataclass): DraftDataclass {
+    return { ...part, attributes: part.attributes.filter((each) => !this.#isDangling(each)) };
+  }
+
+  #isDangling({ value }: DraftPart): boolean {
+    const gone = (each: DraftValue): boolean => {
+      if (typeof each !== 'object' || each === null) return false;
+      if ('id' in each && typeof each['id'] === 'string') return this.#removed.has(each['id']);
+      return Object.values(each).some((inner) => gone(inner as DraftValue));
+    };
+    return gone(value);
+  }
+
+  #mapAt(from: YAMLMap, path: readonly string[], isMade: boolean): YAMLMap | undefined {
+    let map = from;
+    for (const key of path) {
+      let next: unknown = map.get(key, true);
+      if (!isMap(next)) {
+        if (
+          !isMade ||
+          (next !== undefined && next !== null && !(isScalar(next) && next.value === null))
+        ) {
+          return undefined;
+        }
+        const made = new YAMLMap();
+        map.set(key, made);
+        next = made;
+      }
+      map = next as YAMLMap;
+    }
+    return map;
+  }
+}
+
+const levels = ['dataclass', 'selection', 'entity'] as const;
+
+function keyText(key: unknown): string {
+  return isScalar(key) ? String(key.value) : '';
+}
+
+/** Names of the file that are not those of the draft, for the next import. */
+export function otherNames(
+  draft: Draft,
+  names: ReadonlyMap<Identity, string>,
+): Record<Identity, string> {
+  return Object.fromEntries(
+    [...namesOf(draft)].flatMap(([id, name]) => {
+      const called = names.get(id) ?? name;
+      return called === name ? [] : [[id, called]];
+    }),
+  );
+}
+
+/** What an import has left in its lock; `undefined` if the text is no such file. */
+export function readBase(
+  text: string,
+): (Base & { readonly source: string; readonly roles?: string }) | undefined {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isLock(content) || content.format !== 1) return undefined;
+  const { draft, names, source, roles } = content;
+  return { draft, names: names ?? {}, source, ...(roles === undefined ? {} : { roles }) };
+}
+
+interface Lock {
+  readonly format: number;
+  readonly source: string;
+  readonly draft: Draft;
+  readonly names?: Record<Identity, string>;
+  readonly roles?: string;
+}
+
+function isLock(content: unknown): content is Lock {
+  if (typeof content !== 'object' || content === null || !('draft' in content)) return false;
+  const { draft } = content;
+  return (
+    typeof draft === 'object' &&
+    draft !== null &&
+    'dataclasses' in draft &&
+    Array.isArray(draft.dataclasses) &&
+    'functions' in draft &&
+    'singletons' in draft &&
+    'properties' in draft
+  );
+}

@@ -1,0 +1,26 @@
+import { vi } from 'vitest';
+import { describePostgres } from '../support/postgres.js';
+
+// The database of test servers is read when the modules of the tests are loaded.
+vi.hoisted(() => {
+  process.env['TEST_DATABASE'] = 'postgres';
+});
+
+/** Those whose answers depend on the SQL of the dialect. */
+describePostgres('on PostgreSQL', async () => {
+  await import('./http.test.js');
+  await import('../runtime/entity/answered.test.js');
+  await import('../runtime/entity/delete.test.js');
+  await import('../runtime/entity/update.test.js');
+  await import('../runtime/entity-set/served-keys.test.js');
+  await import('../runtime/entity-set/served-sets.test.js');
+  await import('../runtime/filter/placeholders.test.js');
+  await import('../runtime/filter/semantics-lists.test.js');
+  await import('../runtime/filter/semantics-objects.test.js');
+  await import('../runtime/filter/semantics-texts.test.js');
+  await import('../runtime/query/distinct.test.js');
+  await import('../runtime/query/order-objects.test.js');
+  await import('../runtime/query/order-places.test.js');
+  await import('../runtime/query/related-count.test.js');
+  await import('../runtime/report/report.test.js');
+});

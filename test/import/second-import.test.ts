@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { catalogOf, field, relation, table, uuidKey } from './catalogs.js';
+import { attributesOf, imported, workplace, type Workplace } from './importer.js';
+
+function keyed(name: string, fields: readonly string[]): string {
+  const [key, primary] = uuidKey(name);
+  return table(name, [key, ...fields], primary);
+}
+
+const companyFields = [field('name', 10, 'limiting_length="20"'), field('city', 10)];
+const personFields = [field('company_id', 10), field('salary', 6), field('Old Name', 10)];
+const link = relation(['company', 'staff'], ['F-company_id', '', ''], ['K-Company', '', '']);
+
+const first = catalogOf(keyed('Company', companyFields), keyed('Person', personFields), link);
+
+function placeOf(catalog: string): Workplace {
+  const place = workplace();
+  change(place, catalog);
+  return place;
+}
+
+function change(place: Workplace, catalog: string): void {
+  place.put('Shop/Project/Sources/catalog.4DCatalog', catalog);
+}
+
+function edit(place: Workplace, ...changes: readonly (readonly [string, string])[]): void {
+  let text = place.text('model.yaml');
+  for (const [before, after] of changes) {
+    expect(text).toContain(before);
+    text = text.replace(before, after);
+  }
+  place.put('model.yaml', text);
+}
+
+describe('a second import', () => {
+  it('changes no byte if neither the source nor the model has changed', async () => {
+    const place = placeOf(first);
+    place.put(
+      'Shop/Project/Sources/roles.json',
+      JSON.stringify({ privileges: [{ privilege: 'a', includes: [] }] }),
+    );
+    await imported(place, 'Shop');
+    const texts = (): readonly string[] =>
+      place.files().map((path) => `${path}\n${place.text(path)}`);
+    const before = texts();
+    await imported(place, 'Shop');
+    expect(texts()).toEqual(before);
+  });
+
+  it('keeps what the user has edited, and changes what the source has changed', async () => {
+    const place = placeOf(first);
+    await imported(place, 'Shop');
+    edit(
+      place,
+      ['  Company:', '  # Who we sell to\n  Company:\n    description: Ours'],
+      ['      city: string', '      city: { type: string, exposed: false } # not for clients'],
+      ['  Person:', '  Employee:\n    table: Person'],
+      ['to: Person', 'to: Employee'],
+      ['salary: number', 'wage: { type: number, column: salary }'],
+      ['drs: 1', 'drs: 1\ndatabase: postgres'],
+    );
+    const before = place.text('model.yaml');
+    await imported(place, 'Shop');
+    expect(place.text('model.yaml')).toBe(before);
+    change(
+      place,
+      catalogOf(
+        keyed('Company', [
+          field('name', 10, 'limiting_length="40" unique="true"'),
+          field('city', 10, 'unique="true"'),
+          field('zip', 10),
+        ]),
+        keyed('Person', [
+          field('company_id', 10),
+          field('salary', 6, 'unique="true"'),
+          field('boss', 10),
+        ]),
+        keyed('Country', [field('person', 10)]),
+        link,
+        relation(['boss_', 'reports'], ['F-boss', '', ''], ['K-Person', '', '']),
+        relation(['person_', 'countries'], ['F-person', '', ''], ['K-Person', '', '']),
+      ),
+    );
+    const result = await imported(place, 'Shop');
+    const text = place.text('model.yaml');
+    expect(text).toContain('# Who we sell to\n');
+    expect(text).toContain('# not for clients\n');
+    expect(result.model).toMatchObject({ database: 'postgres' });
+    expect(Object.keys(result.model.dataclasses)).toEqual(['Company', 'Employee', 'Country']);
+    expect(result.model.dataclasses['Company']).toMatchObject({ description: 'Ours' });
+    expect(attributesOf(result, 'Company')).toEqual({
+      ID: { type: 'uuid', key: true, generated: 'uuid' },
+      name: { type: 'string', unique: true, maxLength: 40 },
+      city: { type: 'string', exposed: false, unique: true },
+      zip: 'string',
+      staff: { to: 'Employee', many: true, inverse: 'company' },
+    });
+    expect(attributesOf(result, 'Employee')).toEqual({
+      ID: { type: 'uuid', key: true, generated: 'uuid' },
+      company_id: 'uuid',
+      wage: { type: 'number', column: 'salary', unique: true },
+      boss: 'uuid',
+      company: { to: 'Company', foreignKey: 'company_id', inverse: 'staff' },
+      boss_: { to: 'Employee', foreignKey: 'boss', inverse: 'reports' },
+      reports: { to: 'Employee', many: true, inverse: 'boss_' },
+      countries: { to: 'Country', many: true, inverse: 'person_' },
+    });
+    expect(attributesOf(result, 'Country')).toMatchObject({
+      person_: { to: 'Employee', foreignKey: 'person', inverse: 'countries' },
+    });
+    // A third one has nothing left to do.
+    await imported(place, 'Shop');
+    expect(place.text('model.yaml')).toBe(text);
+  });
+
+  it('follows names of the source, and reports what both sides have changed', async () => {
+    const place = placeOf(first);
+    await imported(place, 'Shop');
+    edit(place, ['maxLength: 20', 'maxLength: 10']);
+    const renamed = field('name', 10, 'limiting_length="30"');
+    change(
+      place,
+      catalogOf(
+        keyed('Firm', [renamed, field('city', 10)])
+          .replaceAll('K-Firm', 'K-Company')
+          .replace('T-Firm', 'T-Company'),
+        keyed('Person', personFields),
+        link.replace('name_Nto1="company"', 'name_Nto1="firm"'),
+      ),
+    );
+    const result = await imported(place, 'Shop');
+    expect(attributesOf(result, 'Firm')).toMatchObject({
+      name: { type: 'string', maxLength: 10 },
+      staff: { to: 'Person', many: true, inverse: 'firm' },
+    });
+    expect(attributesOf(result, 'Person')).toMatchObject({
+      firm: { to: 'Firm', foreignKey: 'company_id', inverse: 'staff' },
+    });
+    expect(result.told('kept')).toEqual([expect.stringContaining('maxLength: 30')]);
+  });
+
+  it('does not bring back what the user has taken out', async () => {
+    const place = placeOf(first);
+    await imported(place, 'Shop');
+    edit(place, ['      city: string\n', ''], ['      salary: number\n', '']);
+    await imported(place, 'Shop');
+    const result = await imported(place, 'Shop');
+    expect(Object.keys(attributesOf(result, 'Company'))).toEqual(['ID', 'name', 'staff']);
+    expect(Object.keys(attributesOf(result, 'Person'))).not.toContain('salary');
+  });
+
+  it('removes what the source has removed, unless the user has edited it', async () => {
+    const place = placeOf(first);
+    await imported(place, 'Shop');
+    edit(place, ['city: string', 'city: { type: string, description: Ours }']);
+    change(place, catalogOf(keyed('Company', [companyFields[0] ?? '']), keyed('Person', [])));
+    const result = await imported(place, 'Shop');
+    expect(result.model.dataclasses).toEqual({
+      Company: {
+        attributes: {
+          ID: { type: 'uuid', key: true, generated: 'uuid' },
+          name: { type: 'string', maxLength: 20 },
+          city: { type: 'string', description: 'Ours' },
+        },
+      },
+      Person: { attributes: { ID: { type: 'uuid', key: true, generated: 'uuid' } } },
+    });
+    expect(result.told('kept')).toEqual([expect.stringContaining('Company.city')]);
+  });
+
+  it('is refused with exit code 3 where it cannot know what to do', async () => {
+    const place = placeOf(first);
+    place.put('model.yaml', 'drs: 1\n');
+    const foreign = await place.import('Shop');
+    expect([foreign.code, foreign.err]).toEqual([3, expect.stringContaining('model.yaml')]);
+    expect((await place.import('Shop', '--force')).code).toBe(0);
+    const lock = place.text('.drs-gen/import.lock.json');
+    place.put('.drs-gen/import.lock.json', '{}');
+    expect((await place.import('Shop')).code).toBe(3);
+    place.put('.drs-gen/import.lock.json', lock.replace('"4d"', '"sqlite"'));
+    expect((await place.import('Shop')).code).toBe(3);
+    place.put('.drs-gen/import.lock.json', lock);
+    const model = place.text('model.yaml');
+    place.put('model.yaml', `${model}\n  - [`);
+    expect((await place.import('Shop')).code).toBe(3);
+    place.put('model.yaml', model.replace('inverse: company }', 'inverse: nothing }'));
+    const broken = await place.import('Shop');
+    expect([broken.code, broken.err]).toEqual([
+      3,
+      expect.stringContaining('relation/inverse-unknown'),
+    ]);
+  });
+
+  it('keeps roles and class files that the user has edited', async () => {
+    const place = placeOf(first);
+    const roles = 'Shop/Project/Sources/roles.json';
+    place.put(roles, JSON.stringify({ privileges: [{ privilege: 'a' }] }));
+    place.put(
+      'Shop/Project/Sources/Classes/Person.4dm',
+      'Class extends DataClass\nexposed Function f()\n',
+    );
+    await imported(place, 'Shop');
+    place.put('classes/Person.ts', '// mine\n');
+    place.put(roles, JSON.stringify({ privileges: [{ privilege: 'b' }] }));
+    await imported(place, 'Shop');
+    expect(place.text('roles.json')).toContain('"b"');
+    place.put('roles.json', place.text('roles.json').replace('"b"', '"mine"'));
+    place.put(roles, JSON.stringify({ privileges: [{ privilege: 'c' }] }));
+    const result = await imported(place, 'Shop');
+    expect(place.text('roles.json')).toContain('"mine"');
+    expect(place.text('classes/Person.ts')).toBe('// mine\n');
+    expect(result.told('kept')).toEqual([expect.stringContaining('roles.json')]);
+  });
+
+  it('writes nothing with --dry-run', async () => {
+    const place = placeOf(first);
+    const { code, err } = await place.import('Shop', '--dry-run');
+    expect([code, err]).toEqual([0, expect.stringContaining('nothing was written')]);
+    expect(place.files()).toEqual(['Shop/Project/Sources/catalog.4DCatalog']);
+  });
+});
