@@ -84,7 +84,11 @@ describe('A read runs one statement, and one more for a count that is not known 
 
 describe('A change runs two statements for each entity, and few more', () => {
   it.each(writeCases)('$topic: $name', async (each) => {
-    const app = await serverOf(modelFile('staff'), { onStatement });
+    // With the state of several servers, statements check the locks that others may give.
+    const app = await serverOf(modelFile('staff'), {
+      onStatement,
+      environment: { STATE: 'memory' },
+    });
     try {
       await fill(app);
       const text = await record(app, each);
