@@ -145,6 +145,10 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     closeAtEnd: (close) => opened.push(close),
   };
   app.decorate('setup', setup);
+  app.addHook('preClose', (done) => {
+    gate.isClosing = true;
+    done();
+  });
   app.register(gate.underPressure(load.maxWait));
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
   prepareOwnRoutes(app);

@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { http, whenClosed } from './node-http.js';
 import type { SpentBytes } from './spent-bytes.js';
+import { isFollowed } from './waiting-requests.js';
 
 /** A connection whose client has not read its answers yet. */
 interface Holder {
@@ -94,12 +95,21 @@ type WriteDone = (error: Error | null | undefined) => void;
 /**
  * The class of a server's answers, each of which reports that its client reads slower than it is
  * written.
+ * @param isClosing whether the server stops: then answers say `Connection: close`, so that a client
+ * sends nothing more on a connection that is closed behind it
  */
 export function watchedResponse(
   held: HeldAnswers,
   spent: SpentBytes,
+  isClosing: () => boolean = () => false,
 ): typeof ServerResponse<IncomingMessage> {
   return class WatchedResponse extends http.ServerResponse {
+    override writeHead(status: number, ...given: readonly unknown[]): this {
+      // Requests behind it would be handled and never answered.
+      if (isClosing() && !isFollowed(this)) this.shouldKeepAlive = false;
+      return super.writeHead(status, ...(given as [OutgoingHttpHeaders]));
+    }
+
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
       const isTaken = super.write(chunk, encoding as BufferEncoding, done as WriteDone);
       if (!isTaken) held.watch(this.req.socket);

@@ -41,6 +41,8 @@ const health = '/health';
 export class RequestGate {
   readonly held: HeldAnswers;
   readonly spent: SpentBytes;
+  /** Set when the server stops. */
+  isClosing = false;
   readonly #bodies: BodyMemory;
   readonly #waiting: WaitingRequests;
   #refused = 0;
@@ -245,7 +247,7 @@ export function gatedServers(
     const server = http.createServer(
       {
         maxHeaderSize,
-        ServerResponse: watchedResponse(gate.held, gate.spent),
+        ServerResponse: watchedResponse(gate.held, gate.spent, () => gate.isClosing),
         keepAliveTimeout: keepAliveTimeout * 1000,
         // These close a connection that sends nothing, or never the end of a request.
         requestTimeout: requestTimeout * 1000,

@@ -1,8 +1,5 @@
 import { constants } from 'node:os';
 import type { FastifyInstance } from 'fastify';
-import type { ServerResponse } from 'node:http';
-import { http } from './node-http.js';
-import { isFollowed } from './waiting-requests.js';
 
 /** How long running requests may take to end after the signal; then their connections are cut. */
 const graceMilliseconds = 10_000;
@@ -65,7 +62,6 @@ async function stop(app: FastifyInstance): Promise<void> {
     process.exit(1);
   }, longestMilliseconds).unref();
   try {
-    announceClosing();
     // A connection whose request still runs would be kept for the client's next one.
     app.server.keepAliveTimeout = 1;
     await app.close();
@@ -80,21 +76,3 @@ async function stop(app: FastifyInstance): Promise<void> {
     setTimeout(() => process.exit(), restMilliseconds).unref();
   }
 }
-
-/**
- * Makes every answer that the process begins from now on say `Connection: close`, so that its
- * client sends nothing more on a connection that is closed behind it. Use it in a process that
- * ends. It changes the prototype of answers, because a list of running requests would cost each
- * request something.
- */
-function announceClosing(): void {
-  const answers = http.ServerResponse.prototype;
-  const begin = Object.getOwnPropertyDescriptor(answers, 'writeHead')?.value as Begin;
-  answers.writeHead = function (this: ServerResponse, ...given: unknown[]) {
-    // Requests behind it would be handled and never answered.
-    if (!isFollowed(this)) this.shouldKeepAlive = false;
-    return begin.apply(this, given);
-  };
-}
-
-type Begin = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
