@@ -587,6 +587,7 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
     moves: [
       move('stored', 'session'),
       move('lock', 'session'),
+      move('singleton', 'session'),
       move('entityset', 'owner'),
       move('entityset', 'maker'),
       move('upload', 'owner'),
