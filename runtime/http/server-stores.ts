@@ -88,8 +88,11 @@ export function stateKind(
  * Stores in the memory of this process.
  * @param foldText the form in which the database compares texts
  */
-export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores {
-  const clock = systemClock();
+export function memoryStores(
+  limits: StoreLimits,
+  foldText: Fold,
+  clock = systemClock(),
+): ServerStores {
   const sessions = new MemorySessionStore(clock);
   const sets = new MemoryEntitySetStore(limits.entitySetMemory, clock);
   const locks = new MemoryLockTable(limits.maxLocksPerSession, foldText);
