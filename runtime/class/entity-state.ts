@@ -164,7 +164,7 @@ export class EntityState {
    * @param whole the transaction of the calling code, if there is one
    * @param work passes on the transaction in which it runs
    */
-  inTurn<T>(
+  async inTurn<T>(
     whole: TransactionScope | undefined,
     work: (begun: (whole: TransactionScope) => void) => Promise<T>,
   ): Promise<T> {
@@ -177,7 +177,11 @@ export class EntityState {
       turn.whole = by;
     };
     turns.push(turn);
-    const done = before === undefined ? work(begun) : before.ended.then(() => work(begun));
+    const run = async (): Promise<T> => {
+      if (before !== undefined) await before.ended;
+      return work(begun);
+    };
+    const done = run();
     const ended =
       whole === undefined
         ? done.then(nothing, nothing)
@@ -187,7 +191,8 @@ export class EntityState {
     turn.ended = ended.then(() => {
       turns.splice(turns.indexOf(turn), 1);
     });
-    return done;
+    // A failure that nobody awaits is reported: `done` itself is awaited here.
+    return await done;
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */
