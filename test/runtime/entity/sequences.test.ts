@@ -1,3 +1,4 @@
+import type { LightMyRequestResponse as Response } from 'fastify';
 import { expect, it } from 'vitest';
 import { describePostgres, postgresDatabase } from '../../support/postgres.js';
 import { modelOf, serverOf } from '../../support/server.js';
@@ -42,7 +43,7 @@ describePostgres('A sequence of an attribute that is no key', () => {
       { 'src/classes/Ticket.ts': ticket },
     );
     try {
-      const post = (path: string, payload: string): Promise<{ json: <T>() => T }> =>
+      const post = (path: string, payload: string): Promise<Response> =>
         app.inject({ method: 'POST', url: `/rest/Ticket${path}`, payload });
       const meeting = post('/meet', '[]');
       const made = (await post('?$method=update', '[{},{}]')).json<{
