@@ -4,9 +4,10 @@ import { defineConfig } from 'vitest/config';
 
 /**
  * These files have a process of their own: they choose the database by the environment, or tell
- * from the delays of their process whether it is under load.
+ * from the delays of their process whether it is under load. The story has failed once in a shared
+ * process on a busy machine, for a reason that is not known.
  */
-const apart = ['http/postgres', 'conformance/postgres', 'hostile/load'].map(
+const apart = ['http/postgres', 'conformance/postgres', 'hostile/load', 'docs/story'].map(
   (name) => `test/${name}.test.ts`,
 );
 
