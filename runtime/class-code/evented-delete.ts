@@ -8,7 +8,7 @@ import { cascade, checkLocks, countListed, type Deletion, removeListed } from '.
 import { EventedList, type EventedStatements, planEventedDeletion } from './evented-list.js';
 import { EventFailure, type AfterDropEvent, type LiveEntity } from '../entity/lifecycle.js';
 import type { EventedDeletion, DeleteOptions } from '../entity/surroundings.js';
-import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
+import type { ClassLifecycle, DataclassEvents } from './events.js';
 import { Pace } from '../entity/pace.js';
 import type { SqlValue } from '../dialect/statement.js';
 
@@ -16,7 +16,7 @@ import type { SqlValue } from '../dialect/statement.js';
 const mostAdditions = 100;
 
 /** Whether a deletion can reach an entity that has events for deletions. */
-export function hasDropEvents(lifecycle: ModelEvents, reach: DeletionReach): boolean {
+export function hasDropEvents(lifecycle: ClassLifecycle, reach: DeletionReach): boolean {
   return reach.dataclasses.some(({ name }) => wantsDrops(lifecycle.eventsOf(name)));
 }
 
@@ -36,7 +36,7 @@ export class EventedDeleter implements EventedDeletion {
   constructor(
     private readonly dialect: Dialect,
     private readonly reach: DeletionReach,
-    private readonly lifecycle: ModelEvents,
+    private readonly lifecycle: ClassLifecycle,
     private readonly locks: LockTable | undefined,
   ) {}
 
@@ -61,7 +61,7 @@ export class EventedDeleter implements EventedDeletion {
       await this.#ask(deletion, list, entities, stale);
       await entities.keep();
       await this.#remove(deletion, entities);
-      await entities.tell('success');
+      await entities.afterDrop('success');
     });
   }
 
@@ -96,7 +96,7 @@ export class EventedDeleter implements EventedDeletion {
         removeListed({ ...deletion, transaction }),
       );
     } catch (error) {
-      if (error instanceof DeletionRefused) await entities.tell('failed');
+      if (error instanceof DeletionRefused) await entities.afterDrop('failed');
       throw error;
     }
   }
@@ -181,9 +181,9 @@ class DroppedEntities {
   }
 
   /** Runs `afterDrop` of the kept entities; its results have no effect. */
-  async tell(dropStatus: AfterDropEvent['dropStatus']): Promise<void> {
+  async afterDrop(dropStatus: AfterDropEvent['dropStatus']): Promise<void> {
     for (const { dataclass, entity } of this.#dropped) {
-      await this.#tell(dataclass, entity, dropStatus);
+      await this.#afterDrop(dataclass, entity, dropStatus);
     }
     for (const dataclass of this.dataclasses) {
       const { events, number } = dataclass;
@@ -191,13 +191,14 @@ class DroppedEntities {
       for (;;) {
         const texts = await this.list.takeTexts(number);
         if (texts.length === 0) break;
-        for (const text of texts) await this.#tell(dataclass, events.revived(text), dropStatus);
+        for (const text of texts)
+          await this.#afterDrop(dataclass, events.revived(text), dropStatus);
         await this.pace.keep();
       }
     }
   }
 
-  async #tell(
+  async #afterDrop(
     { events, dataclass }: EventedDataclass,
     entity: LiveEntity,
     dropStatus: AfterDropEvent['dropStatus'],

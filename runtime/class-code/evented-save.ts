@@ -11,7 +11,7 @@ import type {
   SaveOptions,
   SaveResult,
 } from '../entity/surroundings.js';
-import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
+import type { ClassLifecycle, DataclassEvents } from './events.js';
 
 function hasSaveEvents(events: DataclassEvents): boolean {
   return events.has('validateSave') || events.has('saving') || events.has('afterSave');
@@ -35,7 +35,7 @@ export class EventedSaver implements EventedSaving {
 
   /** @param events of the dataclass; without any, only its setters run */
   constructor(
-    private readonly lifecycle: ModelEvents,
+    private readonly lifecycle: ClassLifecycle,
     private readonly events: DataclassEvents,
     private readonly parts: SaveParts,
   ) {

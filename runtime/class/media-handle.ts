@@ -3,10 +3,10 @@ import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
-import { requireReadableField } from './readable.js';
 import type { Media } from './types.js';
 
 /** An image or BLOB of one entity object. */
@@ -20,8 +20,7 @@ export class MediaHandle implements Media {
   }
 
   get size(): number | null {
-    requireReadableField(this.#state, this.#field);
-    const value = this.#state.stored(this.#field);
+    const value = this.#stored();
     return value instanceof Uint8Array ? value.length : value === null ? null : Number(value);
   }
 
@@ -30,14 +29,18 @@ export class MediaHandle implements Media {
   }
 
   async read(): Promise<Uint8Array | null> {
-    requireReadableField(this.#state, this.#field);
-    const value = this.#state.stored(this.#field);
+    const value = this.#stored();
     if (value instanceof Uint8Array) return Buffer.from(value);
     return value === null ? null : this.#readBytes();
   }
 
   set(bytes: Uint8Array | null, type?: string): void {
     setMedia(this.#state, this.#field, bytes, type);
+  }
+
+  #stored(): StoredValue {
+    this.#state.requireReadable(this.#field);
+    return this.#state.stored(this.#field);
   }
 
   async #contentType(): Promise<string | null> {

@@ -30,16 +30,12 @@ export function isReadableField(state: HeldEntity, field: Field): boolean {
   return isReadable(state, field.attribute.name) || state.isTouched(field);
 }
 
-/** @throws PermissionError for a value that the calling code may not read */
-export function requireReadableField(state: HeldEntity, field: Field): void {
-  if (isReadableField(state, field)) return;
-  requireAttributeInCode(state.code.visible().dataclass, field.attribute.name);
-}
-
-/** @throws PermissionError for a relation that the calling code may not follow */
-export function requireReadableRelation(state: HeldEntity, name: string): void {
-  if (isReadable(state, name)) return;
-  requireAttributeInCode(state.code.visible().dataclass, name);
+/**
+ * @param name of an attribute that the calling code reads
+ * @throws PermissionError if it may not
+ */
+export function requireReadable(state: HeldEntity, name: string): void {
+  if (!isReadable(state, name)) requireAttributeInCode(state.code.visible().dataclass, name);
 }
 
 /**

@@ -61,6 +61,16 @@ export function linkDataclasses(
   return dataclasses;
 }
 
+/** @throws Error for a name that is no dataclass of the model */
+export function dataclassIn(
+  { dataclasses }: { readonly dataclasses: ReadonlyMap<string, Dataclass> },
+  name: string,
+): Dataclass {
+  const dataclass = dataclasses.get(name);
+  if (dataclass === undefined) throw new Error(`The model has no dataclass ${name}.`);
+  return dataclass;
+}
+
 function link(
   definition: DataclassDefinition,
   dataclasses: ReadonlyMap<string, Dataclass>,

@@ -6,8 +6,13 @@ import { Aliases, column, From, keyColumn, selecting } from '../dataclass/source
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import { always } from '../filter/context.js';
+import { FilterSlots } from '../filter/slots.js';
 import { denied } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
+import { planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import {
   DeletionRefused,
   type Dependents,
@@ -133,6 +138,32 @@ export function chooseEntities(dialect: Dialect, from: From, condition: Sql): St
   return dialect.compile(
     sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(key)} ${from.clause} where ${condition}${lock}`,
   );
+}
+
+/** The same for the entities of a request whose filter and order class code has resolved. */
+export function chosenToDelete(
+  { database, options, plans }: Pick<ReadingContext, 'database' | 'options' | 'plans'>,
+  request: SelectionRequest,
+): { readonly statement: Statement; readonly values: readonly SqlValue[] } {
+  const { plan, values } = planFor(
+    plans.selections,
+    request,
+    shapeName(['delete']),
+    {},
+    (selection) => {
+      const context = queryContext(database.dialect, options);
+      const filterSlots = new FilterSlots(firstFilterSlot);
+      const from = new From(context.aliases, selection.dataclass);
+      const condition = selectionCondition(context, from, selection, filterSlots);
+      // Class code may delete all entities; a client never does so by accident (protocol P8.5).
+      if (condition === undefined && selection.base.kind !== 'tree') {
+        throw new Error('A deletion without a condition.');
+      }
+      const statement = chooseEntities(database.dialect, from, condition ?? always);
+      return { statement, filterSlots, mostRelated: 0 };
+    },
+  );
+  return { statement: plan.statement, values };
 }
 
 /** The same for the entity of one key; the value is the key, folded if it is a text. */

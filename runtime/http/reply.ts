@@ -46,7 +46,7 @@ export function errorHeaders({ headers }: RequestError): Readonly<Record<string,
 export type Sent = undefined | Promise<FastifyReply>;
 
 /** An answer that is a text already. */
-interface StatusAndJson {
+export interface StatusAndJson {
   /** Of HTTP. */
   readonly status: number;
   readonly json: string;
