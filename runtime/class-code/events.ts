@@ -9,14 +9,10 @@ import {
   EventFailure,
   type LiveEntity,
 } from '../entity/lifecycle.js';
-import type {
-  EventedDeletion,
-  EventedSaving,
-  Lifecycle,
-  SaveParts,
-} from '../entity/surroundings.js';
+import type { EventedDeletion, EventedSaving, Lifecycle } from '../entity/surroundings.js';
 import type { DeletionReach } from '../entity/delete-statements.js';
 import { isSettable } from '../entity/decode.js';
+import type { EntitySaver } from '../entity/save.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
 import type { ClassHost } from '../class/class-host.js';
 import { EventedDeleter, hasDropEvents } from './evented-delete.js';
@@ -62,11 +58,11 @@ export class ClassLifecycle implements Lifecycle {
     return this.#events.has(dataclass);
   }
 
-  saving(parts: SaveParts): EventedSaving | undefined {
-    const { name, attributes } = parts.dataclass;
+  saving(saver: EntitySaver): EventedSaving | undefined {
+    const { name, attributes } = saver.dataclass;
     const events = this.eventsOf(name) ?? new DataclassEvents(this.host, name, new Set());
-    const saver = new EventedSaver(this, events, parts);
-    return saver.hasEvents || attributes.some(isSettable) ? saver : undefined;
+    const evented = new EventedSaver(this, events, saver);
+    return evented.hasEvents || attributes.some(isSettable) ? evented : undefined;
   }
 
   deletion(

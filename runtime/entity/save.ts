@@ -44,39 +44,31 @@ export interface SentEntity {
  */
 export class EntitySaver {
   readonly #creator: EntityCreator;
-  readonly #updater: EntityUpdater;
+  readonly updater: EntityUpdater;
   readonly #constraints: Constraints;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
   /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;
-  readonly #fold: Fold;
+  readonly fold: Fold;
   /** Names of attributes with setters of class code. */
   readonly #settable: readonly string[];
 
   /** @param statements the cache of statements that change entities */
   constructor(
     dialect: Dialect,
-    private readonly dataclass: Dataclass,
+    readonly dataclass: Dataclass,
     statements: BoundedCache<Statement>,
     { lifecycle, locks }: Surroundings = {},
   ) {
     this.#constraints = new Constraints(dialect, dataclass);
     this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
-    this.#updater = new EntityUpdater(dialect, dataclass, this.#constraints, statements);
+    this.updater = new EntityUpdater(dialect, dataclass, this.#constraints, statements);
     this.#lock = planLock(dialect, dataclass);
-    this.#fold = dialect.foldText;
+    this.fold = dialect.foldText;
     this.#locks = locks;
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
-    this.#evented = lifecycle?.saving({
-      dataclass,
-      fold: dialect.foldText,
-      refusals: this.refusals,
-      updater: this.#updater,
-      lockOf: (...given) => this.#lockOf(...given),
-      store: (...given) => this.#store(...given),
-      storeLive: (...given) => this.#storeLive(...given),
-    });
+    this.#evented = lifecycle?.saving(this);
   }
 
   get refusals(): Refusals {
@@ -106,7 +98,7 @@ export class EntitySaver {
       const { key } = address;
       if (typeof key !== 'string' || this.dataclass.key.type !== 'string') return [key];
       // The database's JSON cannot contain such a text, and neither can a key.
-      return isWellFormed(key) && !key.includes('\0') ? [this.#fold(key)] : [];
+      return isWellFormed(key) && !key.includes('\0') ? [this.fold(key)] : [];
     });
     if (keys.length < 2) return undefined;
     return whenThere(transaction.value(this.#lock, [JSON.stringify(keys)]), () => undefined);
@@ -127,9 +119,9 @@ export class EntitySaver {
       return evented.saveBody({ body, address }, options);
     const { key, stamp } = address;
     const existing =
-      key === undefined || stamp === undefined ? undefined : { key, fold: this.#fold };
+      key === undefined || stamp === undefined ? undefined : { key, fold: this.fold };
     const decoded = decodeBody(this.dataclass, body, existing).checked();
-    return this.#store(transaction, address, decoded, options);
+    return this.store(transaction, address, decoded, options);
   }
 
   /**
@@ -144,7 +136,7 @@ export class EntitySaver {
     const denial = this.#denial(entity.isNew ? 'create' : 'update');
     if (denial !== undefined) return denial;
     if (this.#evented?.hasEvents === true) return this.#evented.saveLive(entity, options);
-    const result = await this.#storeLive(transaction, entity, options);
+    const result = await this.storeLive(transaction, entity, options);
     if (!('problems' in result)) await entity.takeOver(result.key);
     return result;
   }
@@ -171,19 +163,20 @@ export class EntitySaver {
   }
 
   /** Stores what class code has set in its object. */
-  #storeLive(
+  storeLive(
     transaction: Transaction,
     entity: LiveEntity,
     options: SaveOptions,
   ): Pending<SaveResult> {
     const { isNew, key, stamp, granted } = entity;
     const address = isNew ? { key: undefined, stamp: undefined } : { key, stamp };
-    const existing = isNew || key === undefined ? undefined : { key, fold: this.#fold };
+    const existing = isNew || key === undefined ? undefined : { key, fold: this.fold };
     const decoded = decodeStored(this.dataclass, entity.changes(), existing, granted).checked();
-    return this.#store(transaction, address, decoded, options);
+    return this.store(transaction, address, decoded, options);
   }
 
-  #store(
+  /** Stores what a client sent, or reports everything that is wrong with it. */
+  store(
     transaction: Transaction,
     { key, stamp }: Address,
     decoded: Decoded,
@@ -193,11 +186,11 @@ export class EntitySaver {
       return this.#storeNew(transaction, key, decoded, options);
     }
     const lock = whenThere(this.#hold(transaction, key, options), () =>
-      this.#lockOf(key, options, transaction),
+      this.lockOf(key, options, transaction),
     );
     return whenThere(lock, (held) => {
       if (held === undefined) return this.#change(transaction, key, stamp, decoded, options);
-      return whenThere(this.#updater.stampOf(transaction, key), (current) =>
+      return whenThere(this.updater.stampOf(transaction, key), (current) =>
         current === undefined
           ? this.#change(transaction, key, stamp, decoded, options)
           : this.refusals.locked(key, held),
@@ -219,7 +212,7 @@ export class EntitySaver {
   }
 
   #comparable(key: string | number): string | number {
-    return typeof key === 'string' && this.dataclass.key.type === 'string' ? this.#fold(key) : key;
+    return typeof key === 'string' && this.dataclass.key.type === 'string' ? this.fold(key) : key;
   }
 
   #change(
@@ -230,13 +223,13 @@ export class EntitySaver {
     options: SaveOptions,
   ): Pending<SaveResult> {
     if (options.isOnlyRead === true) {
-      const checked = this.#updater.check(transaction, key, stamp, decoded);
+      const checked = this.updater.check(transaction, key, stamp, decoded);
       return checked.then((result) =>
         'problems' in result ? result : { key, outcome: 'changed', values: result.values },
       );
     }
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const updated = this.#updater.update(transaction, key, stamp, decoded, timestamp);
+    const updated = this.updater.update(transaction, key, stamp, decoded, timestamp);
     return whenThere(updated, (result) =>
       'problems' in result
         ? result
@@ -257,12 +250,12 @@ export class EntitySaver {
         : this.#creator.create(transaction, decoded, options.timestamp);
     if (key === undefined) return create();
     const refusal = (stamp: number): Pending<Refusal> =>
-      whenThere(this.#lockOf(key, options, transaction), (lock) =>
+      whenThere(this.lockOf(key, options, transaction), (lock) =>
         lock === undefined
           ? this.refusals.stampChanged(key, undefined, stamp)
           : this.refusals.locked(key, lock),
       );
-    const stampOf = (): Pending<number | undefined> => this.#updater.stampOf(transaction, key);
+    const stampOf = (): Pending<number | undefined> => this.updater.stampOf(transaction, key);
     return whenThere(stampOf(), (stamp) => {
       if (stamp !== undefined) return refusal(stamp);
       return whenThere(create(), (result) => {
@@ -276,7 +269,7 @@ export class EntitySaver {
   }
 
   /** The lock of another session. What is only computed needs no check. */
-  #lockOf(
+  lockOf(
     key: string | number,
     { isKept, session }: SaveOptions,
     transaction: Transaction,

@@ -35,7 +35,7 @@ import type { RequestSession } from '../access/request-session.js';
 import { setRequesterOf } from '../access/session.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import { parametersOf } from './reading-parameters.js';
-import { sendJson } from './reply.js';
+import { missingEntity, sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
 /** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
@@ -70,7 +70,7 @@ export const media = fastifyPlugin(
 );
 
 /** Uploads are in the database, or files that this process alone knows. */
-async function openUploads({ setup, stores, sessions }: FastifyInstance): Promise<UploadStore> {
+async function openUploads({ setup, stores }: FastifyInstance): Promise<UploadStore> {
   const { limits } = setup;
   const { clock, state } = stores;
   if (state !== undefined) {
@@ -80,10 +80,10 @@ async function openUploads({ setup, stores, sessions }: FastifyInstance): Promis
   }
   await removeLeftovers();
   const files = new FileUploadStore(limits, clock, new UploadFolder());
-  sessions.sessions.onEnd((session) => {
+  stores.sessions.onEnd((session) => {
     files.releaseOf(session);
   });
-  sessions.sessions.onMove((from, to) => {
+  stores.sessions.onMove((from, to) => {
     files.move(from, to);
   });
   return files;
@@ -135,7 +135,7 @@ class MediaService implements DataclassMedia {
     const wanted = { attribute, key, format };
     for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
-      if (version === undefined) throw this.#missing();
+      if (version === undefined) throw missingEntity(this.dataclass.name);
       const headers = {
         ...harmless,
         etag: `"${version.tag}-${format}"`,
@@ -167,7 +167,7 @@ class MediaService implements DataclassMedia {
     if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
     for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
-      if (version === undefined) throw this.#missing();
+      if (version === undefined) throw missingEntity(this.dataclass.name);
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
       const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
@@ -186,11 +186,6 @@ class MediaService implements DataclassMedia {
     if (format === 'best' || format === type) return { bytes, type };
     const converted = await convertImage(bytes, type, format);
     return { bytes: converted ?? Buffer.alloc(0), type: format };
-  }
-
-  #missing(): RequestError {
-    const { name } = this.dataclass;
-    return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
   }
 }
 
