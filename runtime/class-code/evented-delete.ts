@@ -62,8 +62,8 @@ export class EventedDeleter implements EventedDeletion {
       const plan = this.#planOf(depth);
       const statements = plan.deletion;
       const pace = new Pace();
-      const fold = this.dialect.foldText;
-      const deletion = { transaction, statements, pace, locks, fold, options, isPart: true };
+      const { dialect } = this;
+      const deletion = { transaction, statements, pace, locks, dialect, options, isPart: true };
       for (const statement of plan.adopt) await transaction.run(statement, []);
       const [start] = this.reach.dataclasses as readonly [Dataclass];
       const evented = this.#evented(plan);

@@ -3,6 +3,7 @@ import type { LockTable } from '../access/locks.js';
 import type { RequestScopes } from '../access/request-scope.js';
 import type { Reads, ScopeExecutor } from '../access/scope-executor.js';
 import type { Session } from '../access/session.js';
+import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
 import { From, Aliases, selecting } from '../dataclass/source.js';
@@ -407,11 +408,10 @@ class EntityRows {
 
   /** @param key in any case; no entity has a key that is impossible for the type */
   async byKey(key: string | number): Promise<EntityRow | undefined> {
-    const { type } = this.dataclass.key;
-    const stored = decodeKey(type, String(key));
+    const stored = decodeKey(this.dataclass.key.type, String(key));
     if (stored === undefined) return undefined;
-    const { foldText } = this.host.context.database.dialect;
-    const value = type === 'string' ? foldText(String(stored)) : stored;
+    const { dialect } = this.host.context.database;
+    const value = comparableKey(this.dataclass, dialect, stored);
     const [row] = await this.host.reading().rows(this.#byKey, [value]);
     return row;
   }

@@ -1,3 +1,4 @@
+import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
@@ -75,8 +76,7 @@ export class EntityWriting {
     const { layout, dataclass } = this.code;
     const key = state.isNew ? null : state.read(layout.key);
     if (key === null) throw new SaveError(this.#refusals.notSaved('dropped'));
-    const isText = dataclass.key.type === 'string';
-    const value = isText ? this.model.database.dialect.foldText(String(key)) : key;
+    const value = comparableKey(dataclass, this.model.database.dialect, key);
     const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
     if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
   }

@@ -6,7 +6,7 @@ import type { EntityObject, EntityTypes } from './types.js';
 import { holderOfSession } from '../access/locks.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
 import { Refusals } from '../entity/refusals.js';
-import { LockFence } from '../entity/save.js';
+import { waitForWriters } from '../entity/save.js';
 import { type EntityState, EntityHolder, stateOf } from './entity-state.js';
 import { SaveError } from './failure.js';
 
@@ -115,8 +115,10 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     });
     if (!locks.isShared) return true;
     try {
-      const fence = new LockFence(host.context.database.dialect, dataclass);
-      await host.write(async ({ transaction }) => fence.pass(transaction, key));
+      const { dialect } = host.context.database;
+      await host.write(async ({ transaction }) =>
+        waitForWriters(transaction, dialect, dataclass, key),
+      );
       return true;
     } catch (error) {
       await release();

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { comparableKey } from '../dataclass/comparable.js';
 import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
@@ -54,9 +55,8 @@ export class MediaHandle implements Media {
   async #readBytes(): Promise<Uint8Array | null> {
     const state = this.#state;
     const { host, dataclass, layout } = state.code;
-    const { foldText } = host.context.database.dialect;
-    const key = state.read(layout.key);
-    const comparable = dataclass.key.type === 'string' ? foldText(String(key)) : key;
+    const key = state.read(layout.key) as string | number;
+    const comparable = comparableKey(dataclass, host.context.database.dialect, key);
     const [row] = await host.reading().rows(statementOf(state, this.#field), [comparable]);
     if (row === undefined) {
       const { name } = this.#field.attribute;

@@ -6,7 +6,7 @@ import type { DataclassCode, VisibleModel } from './class-host.js';
 import type { Field } from './entity-layout.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { whenResolved } from '../query/computed-requests.js';
-import { type RequestedNode, listed, type SelectionNode } from './selection-node.js';
+import { type RequestedNode, listed, overParts, type SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 
 /** The part of an entity object's state (`EntityState`) that matters here. */
@@ -62,8 +62,8 @@ export function isGranted(
  */
 export function readableNode(node: SelectionNode): Pending<SelectionNode> {
   if (!node.isRequested) return node;
-  const foreign = requestedNodes(node).filter(({ requester }) => !requester.seesTheSame());
-  return foreign.length === 0 ? node : readForeign(node, foreign);
+  const isForeign = requestedNodes(node).some(({ requester }) => !requester.seesTheSame());
+  return isForeign ? readForeign(node) : node;
 }
 
 /** A selection as a request, after class code has resolved it. */
@@ -73,15 +73,20 @@ export function resolvedTree(model: VisibleModel, node: SelectionNode): Pending<
   );
 }
 
+/** @param known a node that is used twice stays one, so that its values are bound once */
 async function readForeign(
   node: SelectionNode,
-  foreign: readonly RequestedNode[],
+  known = new Map<SelectionNode, SelectionNode>(),
 ): Promise<SelectionNode> {
-  const lists = new Map<SelectionNode, SelectionNode>();
-  for (const each of foreign) {
-    if (!lists.has(each)) lists.set(each, listed(each.dataclass, await each.requester.keys()));
+  const done = known.get(node);
+  if (done !== undefined || !node.isRequested) return done ?? node;
+  let read: SelectionNode = node;
+  if (node.kind !== 'requested') read = await overParts(node, (part) => readForeign(part, known));
+  else if (!node.requester.seesTheSame()) {
+    read = listed(node.dataclass, await node.requester.keys());
   }
-  return replaced(node, lists);
+  known.set(node, read);
+  return read;
 }
 
 function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
@@ -94,21 +99,4 @@ function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
     else if ('left' in node) waiting.push(node.left, node.right);
   }
   return found;
-}
-
-/**
- * @param lists replacements of some nodes; a node that is used twice stays one, so that its values
- * are bound once
- */
-function replaced(node: SelectionNode, lists: Map<SelectionNode, SelectionNode>): SelectionNode {
-  const known = lists.get(node);
-  if (known !== undefined) return known;
-  if (!node.isRequested || node.kind === 'requested') return node;
-  let changed: SelectionNode = node;
-  if ('of' in node) changed = { ...node, of: replaced(node.of, lists) };
-  else if ('left' in node) {
-    changed = { ...node, left: replaced(node.left, lists), right: replaced(node.right, lists) };
-  }
-  lists.set(node, changed);
-  return changed;
 }

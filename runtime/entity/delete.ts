@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, column, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
@@ -9,7 +9,6 @@ import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { always } from '../filter/context.js';
 import { FilterSlots } from '../filter/slots.js';
 import { denied } from '../protocol/errors.js';
-import type { Fold } from '../protocol/fold.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
 import { planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
@@ -88,7 +87,7 @@ export class EntityDeleter {
       statements,
       pace: new Pace(),
       locks,
-      fold: this.dialect.foldText,
+      dialect: this.dialect,
       options,
       isPart: lifecycle !== undefined,
     };
@@ -111,8 +110,7 @@ export class EntityDeleter {
   ): Promise<DeletionRefused | undefined> {
     const key = live?.key;
     if (key === undefined) return undefined;
-    const isText = typeof key === 'string' && this.dataclass.key.type === 'string';
-    const compared = isText ? this.dialect.foldText(key) : key;
+    const compared = comparableKey(this.dataclass, this.dialect, key);
     const stamp = await transaction.value(this.#stamp, [compared]);
     if (stamp === undefined || Number(stamp) === live?.stamp) return undefined;
     const refusals = new Refusals(this.dataclass);
@@ -219,7 +217,7 @@ export interface Deletion {
   readonly statements: DeletionStatements;
   readonly pace: Pace;
   readonly locks: LockTable | undefined;
-  readonly fold: Fold;
+  readonly dialect: Pick<Dialect, 'foldText'>;
   readonly options: DeleteOptions;
   /** Whether the transaction may continue after it. */
   readonly isPart: boolean;
@@ -281,12 +279,12 @@ export async function removeListed(deletion: Deletion): Promise<void> {
 
 /** @throws DeletionRefused if another session has locked what is on the list */
 export async function checkLocks(deletion: Deletion): Promise<void> {
-  const { transaction, statements, locks, fold, options } = deletion;
+  const { transaction, statements, locks, dialect, options } = deletion;
   if (locks === undefined || locks.isEmpty) return;
   const foreign: LockedEntity[] = [];
   for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
     for (const lock of await locks.locksOf(dataclass.name, transaction)) {
-      const values = [comparable(dataclass, lock.key, fold)];
+      const values = [comparableKey(dataclass, dialect, lock.key)];
       const key = await transaction.value(find, values);
       if (typeof key !== 'string' && typeof key !== 'number') continue;
       if (lock.session !== options.session) {
@@ -297,10 +295,6 @@ export async function checkLocks(deletion: Deletion): Promise<void> {
     }
   }
   if (foreign.length > 0) throw refusedByLocks(foreign);
-}
-
-function comparable({ key }: Dataclass, given: string | number, fold: Fold): string | number {
-  return typeof given === 'string' && key.type === 'string' ? fold(given) : given;
 }
 
 async function checkRestrictions({ transaction, statements, pace }: Deletion): Promise<void> {

@@ -1,6 +1,6 @@
 import { sql, type AliasedExpression } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
@@ -208,11 +208,8 @@ export class EntitySaver {
     { isKept, isOnlyRead }: SaveOptions,
   ): Pending<void> {
     if (this.#locks?.isShared !== true || !isKept || isOnlyRead === true) return undefined;
-    return lockRow(this.#lock, transaction, this.#comparable(key));
-  }
-
-  #comparable(key: string | number): string | number {
-    return typeof key === 'string' && this.dataclass.key.type === 'string' ? this.fold(key) : key;
+    const compared = comparableKey(this.dataclass, { foldText: this.fold }, key);
+    return lockRow(this.#lock, transaction, compared);
   }
 
   #change(
@@ -293,23 +290,16 @@ function lockRow(
 /**
  * Waits for all that are changing an entity, before a client hears of its lock: see
  * `DatabaseLockTable`.
+ * @param transaction that nobody needs afterwards, or that of the code that locks the entity
  */
-export class LockFence {
-  readonly #lock: Statement | undefined;
-  readonly #isText: boolean;
-  readonly #fold: Fold;
-
-  constructor(dialect: Dialect, dataclass: Dataclass) {
-    this.#lock = planLock(dialect, dataclass);
-    this.#isText = dataclass.key.type === 'string';
-    this.#fold = dialect.foldText;
-  }
-
-  /** @param transaction that nobody needs afterwards, or that of the code that locks the entity */
-  pass(transaction: Transaction, key: string | number): Pending<void> {
-    const isText = typeof key === 'string' && this.#isText;
-    return lockRow(this.#lock, transaction, isText ? this.#fold(key) : key);
-  }
+export function waitForWriters(
+  transaction: Transaction,
+  dialect: Dialect,
+  dataclass: Dataclass,
+  key: string | number,
+): Pending<void> {
+  const compared = comparableKey(dataclass, dialect, key);
+  return lockRow(planLock(dialect, dataclass), transaction, compared);
 }
 
 function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {

@@ -1,5 +1,6 @@
 import type { LockTable } from '../access/locks.js';
 import { failureOf } from '../class/failure.js';
+import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
@@ -59,10 +60,8 @@ export class DeleteService {
     session: string | undefined,
   ): Promise<StatusAndJson> {
     refuseOthers(parameters, []);
-    const { name, key: attribute } = this.dataclass;
-    const { foldText } = this.context.database.dialect;
-    const value = attribute.type === 'string' && key !== undefined ? foldText(String(key)) : key;
-    if (value === undefined) throw missingEntity(name);
+    if (key === undefined) throw missingEntity(this.dataclass.name);
+    const value = comparableKey(this.dataclass, this.context.database.dialect, key);
     return this.#delete(this.#chooseByKey, [value], true, session);
   }
 

@@ -6,6 +6,14 @@ export function environmentOfOne(processes: number): Readonly<Record<string, str
   return { [variable]: String(processes) };
 }
 
+/** The message of the first process that stops the others. */
+export const stopMessage = 'stop';
+
+/** The message of a process that listens to the first one. */
+export interface ListeningMessage {
+  readonly url: string;
+}
+
 let processes = 1;
 
 /**

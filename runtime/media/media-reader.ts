@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { comparableKey } from '../dataclass/comparable.js';
 import { Aliases, column, From, selecting } from '../dataclass/source.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
@@ -34,7 +35,9 @@ export class MediaReader {
     attribute: StorageDefinition,
     key: string | number,
   ): Promise<MediaVersion | undefined> {
-    const found = await this.#value(this.#planned(attribute).version, [this.#comparable(key)]);
+    const found = await this.#value(this.#planned(attribute).version, [
+      comparableKey(this.dataclass, this.database.dialect, key),
+    ]);
     if (found === undefined) return undefined;
     const [stamp = '', timestamp = '', length = ''] = String(found).split(' ');
     // A key may be used again after a deletion, and stamps begin again.
@@ -48,7 +51,7 @@ export class MediaReader {
     key: string | number,
     stamp: number,
   ): Promise<Uint8Array | undefined> {
-    const values = [this.#comparable(key), stamp];
+    const values = [comparableKey(this.dataclass, this.database.dialect, key), stamp];
     const found = await this.#value(this.#planned(attribute).bytes, values);
     if (found === undefined) return undefined;
     return found instanceof Uint8Array ? found : Buffer.from(String(found));
@@ -56,11 +59,6 @@ export class MediaReader {
 
   #value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
     return this.database.executor.value(statement, values);
-  }
-
-  #comparable(key: string | number): string | number {
-    const isText = this.dataclass.key.type === 'string';
-    return isText ? this.database.dialect.foldText(String(key)) : key;
   }
 
   #planned(attribute: StorageDefinition): MediaPlans {
