@@ -83,12 +83,10 @@ async function selectionAnswer(
   const node = await readableNode(nodeOf(stateOfSelection(selection)));
   const request = treeRequest(host.visible(), node, dataclass);
   const answer = await (parameters.method === 'entityset'
-    ? new EntitySetService(context, context.sets, dataclass).create(
-        request,
+    ? new EntitySetService(context, context.sets, dataclass).create(request, {
         parameters,
-        undefined,
-        setRequesterOf(session),
-      )
+        requester: setRequesterOf(session),
+      })
     : readPage(
         context,
         request,
