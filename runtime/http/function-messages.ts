@@ -4,15 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MessageBody, OutgoingMessage } from '../class/outgoing-message.js';
 import type { Media } from '../class/types.js';
 import { plainValue } from '../function/plain-value.js';
-import { contentTypeOf, imageType } from '../protocol/image-types.js';
+import { imageType } from '../protocol/image-types.js';
 import { refuseObject } from './function-values.js';
-
-/** Bytes must not run script in a browser in the name of this server. */
-const harmless = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "sandbox; default-src 'none'",
-} as const;
+import { harmlessHeaders, setBytesType } from './reply.js';
 
 /** Sends an image or BLOB that a function returned, as it is (protocol P11.20). */
 export async function sendMedia(
@@ -20,12 +14,9 @@ export async function sendMedia(
   media: Uint8Array | Media,
 ): Promise<FastifyReply> {
   const bytes = media instanceof Uint8Array ? media : await media.read();
-  reply.headers(harmless);
+  reply.headers(harmlessHeaders).header('cache-control', 'no-store');
   if (bytes === null || bytes.length === 0) return reply.send();
-  const type = imageType(bytes);
-  reply.header('content-type', contentTypeOf(type));
-  // An SVG is a document with scripts.
-  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+  setBytesType(reply, imageType(bytes));
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }
 

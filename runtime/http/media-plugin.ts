@@ -17,7 +17,7 @@ import type { Database } from '../dialect/database.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Body } from '../entity/decode.js';
 import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
-import { contentTypeOf, imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
+import { imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
 import { MediaReader, type MediaVersion, namesTag, readRange } from '../media/media-reader.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import {
@@ -35,7 +35,7 @@ import type { RequestSession } from '../access/request-session.js';
 import { setRequesterOf } from '../access/session.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import { parametersOf } from './reading-parameters.js';
-import { missingEntity, sendJson } from './reply.js';
+import { harmlessHeaders, missingEntity, sendJson, setBytesType } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
 /** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
@@ -106,12 +106,6 @@ interface RequestedBytes {
 /** How often an entity is read again that changes between two statements. */
 const mostTries = 3;
 
-/** Stored bytes must not run script in a browser in the name of this server. */
-const harmless = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "sandbox; default-src 'none'",
-} as const;
-
 /** Answers reads of the bytes of images and BLOBs of one dataclass (protocol P10.1, P10.2). */
 class MediaService implements DataclassMedia {
   readonly #reader: MediaReader;
@@ -137,7 +131,7 @@ class MediaService implements DataclassMedia {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw missingEntity(this.dataclass.name);
       const headers = {
-        ...harmless,
+        ...harmlessHeaders,
         etag: `"${version.tag}-${format}"`,
         'cache-control':
           parameters.version === String(version.stamp) ? 'private, max-age=31536000' : 'no-cache',
@@ -204,9 +198,8 @@ function sendContent(
   const isSame = headers['if-range'] === undefined || headers['if-range'] === etag;
   const range = method === 'GET' && isSame ? readRange(headers.range, bytes.length) : undefined;
   if (range === 'unsatisfiable') throw unsatisfiable(reply, bytes.length);
-  reply.header('content-type', contentTypeOf(type)).header('accept-ranges', 'bytes');
-  // An SVG is a document with scripts; a page of its own offers to save it.
-  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+  setBytesType(reply, type);
+  reply.header('accept-ranges', 'bytes');
   if (range === undefined) return reply.send(bytes);
   const { start, end } = range;
   return reply

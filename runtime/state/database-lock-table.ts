@@ -23,7 +23,7 @@ const batch = 500;
  *
  * - A change locks the row of the entity first, and then, with a later statement of its
  *   transaction, reads the lock ({@link refusal}). On SQLite the transaction alone may write.
- * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`LockFence`),
+ * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`waitForWriters`),
  *   before the client hears of it.
  *
  * So a change either began before and has ended when the client hears of its lock, or finds the
