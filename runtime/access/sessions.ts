@@ -108,7 +108,6 @@ export class Sessions {
     return record;
   }
 
-  /** Whether a grant grants nothing. */
   givesNothing(grant: Grant): boolean {
     return isGuest(grant.userName ?? '', grantedPrivileges(grant, this.table));
   }

@@ -340,7 +340,6 @@ function rebuilt(node: FilterNode, other: (comparison: ComparisonNode) => Filter
   }
 }
 
-/** The value at a position of a filter. */
 function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): Given {
   return {
     input: inputs[position] as FilterInput,

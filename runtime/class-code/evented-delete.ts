@@ -17,6 +17,7 @@ import {
 import { EventFailure, type AfterDropEvent, type LiveEntity } from '../entity/lifecycle.js';
 import { Pace } from '../entity/pace.js';
 import type { EventedDeletion, DeleteOptions } from '../entity/surroundings.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { ClassLifecycle, DataclassEvents } from './events.js';
 
 /** How often the events of one deletion may add entities to it, beyond once for each dataclass and kind of event. */
@@ -122,11 +123,9 @@ export class EventedDeleter implements EventedDeletion {
   }
 
   #planOf(depth: number): EventedStatements {
-    const known = this.#plans.get(depth);
-    if (known !== undefined) return known;
-    const plan = planEventedDeletion(this.dialect, this.reach, depth);
-    this.#plans.set(depth, plan);
-    return plan;
+    return getOrInsertComputed(this.#plans, depth, () =>
+      planEventedDeletion(this.dialect, this.reach, depth),
+    );
   }
 }
 
@@ -196,7 +195,6 @@ function planEventedDeletion(
   };
 }
 
-/** A dataclass with events for deletions. */
 interface EventedDataclass extends ListedDataclass {
   readonly events: DataclassEvents;
 }
@@ -258,9 +256,11 @@ class DroppedEntities {
 
   /** The listed keys for which an event did not run before this call. */
   async #undone({ dataclass, keys }: EventedDataclass, kind: string): Promise<EntityKey[]> {
-    const name = `${kind} ${dataclass.name}`;
-    const done = this.#done.get(name) ?? new Set();
-    this.#done.set(name, done);
+    const done = getOrInsertComputed(
+      this.#done,
+      `${kind} ${dataclass.name}`,
+      () => new Set<EntityKey>(),
+    );
     const undone: EntityKey[] = [];
     for (const [key] of (await this.transaction.rows(keys, [])) as readonly [EntityKey][]) {
       if (done.has(key)) continue;
@@ -347,9 +347,10 @@ class DroppedEntities {
   }
 
   #hold(dataclass: Dataclass, key: EntityKey, entity: LiveEntity): void {
-    const held = this.#held.get(dataclass);
-    if (held === undefined) this.#held.set(dataclass, new Map([[key, entity]]));
-    else held.set(key, entity);
+    getOrInsertComputed(this.#held, dataclass, () => new Map<EntityKey, LiveEntity>()).set(
+      key,
+      entity,
+    );
     this.#heldCount += 1;
   }
 }

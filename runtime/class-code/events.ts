@@ -111,7 +111,6 @@ function nestedIn(nesting: Nesting | undefined): Nesting {
   return { depth, tree };
 }
 
-/** The events of one dataclass. */
 export class DataclassEvents {
   constructor(
     private readonly host: ClassHost,

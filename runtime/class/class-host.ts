@@ -16,6 +16,7 @@ import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { decodeKey } from '../protocol/key.js';
 import { storedValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { defineAccessors, prototypeBelow } from './accessors.js';
 import { AfterCommit } from './after-commit.js';
 import { Entity } from './entity.js';
@@ -103,14 +104,12 @@ export class ClassHost<Data extends ClassData = ClassData> {
    * @throws Error for a name that is no dataclass of the model
    */
   codeOf(dataclassName: string): DataclassCode {
-    const known = this.#codes.get(dataclassName);
-    if (known !== undefined) return known;
-    const dataclass = dataclassIn(this.context, dataclassName);
-    const classes = this.#classes[dataclassName] as DataclassClasses;
-    // The first caller makes no difference.
-    const code = this.scopes.asServer(() => new DataclassCode(this, dataclass, classes));
-    this.#codes.set(dataclassName, code);
-    return code;
+    return getOrInsertComputed(this.#codes, dataclassName, () => {
+      const dataclass = dataclassIn(this.context, dataclassName);
+      const classes = this.#classes[dataclassName] as DataclassClasses;
+      // The first caller makes no difference.
+      return this.scopes.asServer(() => new DataclassCode(this, dataclass, classes));
+    });
   }
 
   /** Whether sessions may see less than the whole model. */
@@ -179,12 +178,7 @@ export class DataclassCode {
   visible(): VisibleDataclass {
     const model = this.host.visible();
     if (model === this.host.context) return this.#whole;
-    let seen = this.#seen.get(model);
-    if (seen === undefined) {
-      seen = new VisibleDataclass(this, model);
-      this.#seen.set(model, seen);
-    }
-    return seen;
+    return getOrInsertComputed(this.#seen, model, () => new VisibleDataclass(this, model));
   }
 }
 

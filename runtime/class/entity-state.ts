@@ -224,7 +224,6 @@ export function findState(object: object): EntityState | undefined {
   return stateWithin(object);
 }
 
-/** The state of an entity object. */
 export function stateOf(entity: object): EntityState {
   const state = stateWithin(entity);
   if (state === undefined) throw new TypeError('This is no entity.');

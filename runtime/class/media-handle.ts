@@ -5,6 +5,7 @@ import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
@@ -140,13 +141,11 @@ const statements = new WeakMap<Field, Statement>();
 
 /** The statement that reads the bytes; its value is the key of the entity. */
 function statementOf({ code }: EntityState, field: Field): Statement {
-  const known = statements.get(field);
-  if (known !== undefined) return known;
-  const { dialect } = code.host.context.database;
-  const from = new From(new Aliases(), code.dataclass, 'table');
-  const bytes = code.layout.column(from, field);
-  const byKey = code.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  const statement = dialect.compile(selecting(from.complete(byKey), bytes));
-  statements.set(field, statement);
-  return statement;
+  return getOrInsertComputed(statements, field, () => {
+    const { dialect } = code.host.context.database;
+    const from = new From(new Aliases(), code.dataclass, 'table');
+    const bytes = code.layout.column(from, field);
+    const byKey = code.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    return dialect.compile(selecting(from.complete(byKey), bytes));
+  });
 }

@@ -2,31 +2,25 @@ import { PromotedSession } from '../access/promoted-session.js';
 import { requireAttributeInCode } from '../dataclass/permissions.js';
 import { isKeptBack } from '../entity/denials.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { DataclassCode, VisibleModel } from './class-host.js';
+import type { VisibleModel } from './class-host.js';
+import type { EntityState } from './entity-state.js';
 import type { Field } from './entity-layout.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { whenResolved } from '../query/computed-requests.js';
 import { type RequestedNode, listed, overParts, type SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 
-/** The part of an entity object's state (`EntityState`) that matters here. */
-interface HeldEntity {
-  readonly code: DataclassCode;
-  readonly isNew: boolean;
-  isTouched(field: Field): boolean;
-}
-
 /**
  * Whether the calling code may read an attribute of an entity. It knows what it has set itself.
  * @param name of any attribute
  */
-export function isReadable({ code, isNew }: HeldEntity, name: string): boolean {
+export function isReadable({ code, isNew }: EntityState, name: string): boolean {
   if (!code.host.isLimited || isNew) return true;
   return code.visible().dataclass.permissions?.notRead.has(name) !== true;
 }
 
 /** The same for the entity's current value. */
-export function isReadableField(state: HeldEntity, field: Field): boolean {
+export function isReadableField(state: EntityState, field: Field): boolean {
   return isReadable(state, field.attribute.name) || state.isTouched(field);
 }
 
@@ -34,7 +28,7 @@ export function isReadableField(state: HeldEntity, field: Field): boolean {
  * @param name of an attribute that the calling code reads
  * @throws PermissionError if it may not
  */
-export function requireReadable(state: HeldEntity, name: string): void {
+export function requireReadable(state: EntityState, name: string): void {
   if (!isReadable(state, name)) requireAttributeInCode(state.code.visible().dataclass, name);
 }
 
@@ -43,7 +37,7 @@ export function requireReadable(state: HeldEntity, name: string): void {
  * privileges: that of a client, whose event sets it.
  */
 export function isGranted(
-  { code, isNew }: HeldEntity,
+  { code, isNew }: EntityState,
   { attribute: { name } }: Field,
   value: StoredValue,
 ): boolean {

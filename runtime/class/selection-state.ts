@@ -44,7 +44,6 @@ export function nodeOf({ content }: SelectionState): SelectionNode {
   return content instanceof HeldEntities ? content.node : content;
 }
 
-/** The reader of a selection for the calling code. */
 export function readerOf({ code }: SelectionState): SelectionReader {
   return code.visible().reader;
 }

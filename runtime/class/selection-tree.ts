@@ -9,6 +9,7 @@ import type { FilterInput, FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { VisibleModel } from './class-host.js';
 import {
   type SelectionFilterNode,
@@ -92,13 +93,10 @@ let marked = 0;
  */
 function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
   if (dataclassIn(model, dataclass.name) === dataclass) return '';
-  let mark = marks.get(model);
-  if (mark === undefined) {
+  return getOrInsertComputed(marks, model, () => {
     marked += 1;
-    mark = `${marked}:`;
-    marks.set(model, mark);
-  }
-  return mark;
+    return `${marked}:`;
+  });
 }
 
 /**

@@ -30,7 +30,6 @@ export interface Dataclass {
   readonly permissions?: Permissions;
   /** None if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
-  /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;

@@ -211,7 +211,6 @@ class Undroppable {
   }
 }
 
-/** One running deletion. */
 export interface Deletion {
   readonly transaction: Transaction;
   readonly statements: DeletionStatements;

@@ -57,7 +57,6 @@ export interface EventedDeletion {
   delete(options: DeleteOptions, stale: DeletionRefused | undefined): Promise<void>;
 }
 
-/** The result of one entity of a body. */
 export type SaveResult = Saved | Refusal;
 
 interface Saved {
@@ -68,7 +67,6 @@ interface Saved {
   readonly values?: ReadonlyMap<string, StoredValue>;
 }
 
-/** How an entity is saved. */
 export interface SaveOptions {
   readonly timestamp: string;
   /** `false`: the save is rolled back, so a changed entity keeps its stamp, and no event runs. */
@@ -83,7 +81,6 @@ export interface SaveOptions {
   readonly session?: string | undefined;
 }
 
-/** How entities are deleted. */
 export interface DeleteOptions {
   /** Of the entities that are changed because they refer to deleted ones. */
   readonly timestamp: string;

@@ -15,6 +15,7 @@ import type { StoredValue } from '../protocol/values.js';
 import { uriKey } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { Projection } from '../query/projection.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { plainValue } from './plain-value.js';
 
 /** Entities that one statement reads. */
@@ -79,9 +80,7 @@ export async function entityMembers(
       const form = formOf(context, readableDataclass(context, name), parameters);
       result.set(entity, entityInMemory(entity, form));
     } else {
-      const same = stored.get(name);
-      if (same === undefined) stored.set(name, [entity]);
-      else same.push(entity);
+      getOrInsertComputed(stored, name, (): object[] => []).push(entity);
     }
   }
   for (const [name, same] of stored) {

@@ -1,6 +1,7 @@
 import type { Session } from '../access/session.js';
 import type { SingletonClass } from '../class/registry.js';
 import type { SingletonState } from '../class/dataclass.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** Reports sessions that end, each by its ID. */
 export type OnSessionEnd = (listener: (session: string) => void) => void;
@@ -59,11 +60,7 @@ export class Singletons {
   }
 
   #ofSession(id: string): Map<string, object> {
-    const known = this.#ofSessions.get(id);
-    if (known !== undefined) return known;
-    const made = new Map<string, object>();
-    this.#ofSessions.set(id, made);
-    return made;
+    return getOrInsertComputed(this.#ofSessions, id, () => new Map<string, object>());
   }
 
   /** Constructors are synchronous, so two first calls cannot both make one. */
@@ -72,13 +69,11 @@ export class Singletons {
     name: string,
     { singleton, scope }: SingletonClass,
   ): object {
-    const known = instances.get(name);
-    if (known !== undefined) return known;
     const make = (): object => new singleton(...([this.state] as never));
     const { surroundings } = this;
-    const made = scope === 'session' ? surroundings.inSession(make) : surroundings.asServer(make);
-    instances.set(name, made);
-    return made;
+    return getOrInsertComputed(instances, name, () =>
+      scope === 'session' ? surroundings.inSession(make) : surroundings.asServer(make),
+    );
   }
 
   #inTurn<T>(name: string, work: () => T | Promise<T>): Promise<T> {

@@ -117,12 +117,10 @@ interface FunctionContext {
   readonly sessions: RequestSessions;
 }
 
-/** A request that calls a function. */
 type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
 }>;
 
-/** A Fastify handler. */
 export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The parts of one call of a function. */

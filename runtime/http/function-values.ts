@@ -31,6 +31,7 @@ import {
   type EntityArgumentContext,
   selectionArgument,
 } from '../function/entity-argument.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { type UploadsOfEntities, requireMedia, type SessionUploads } from './served-media.js';
 
 /** What the answer to a call of a function is. */
@@ -196,9 +197,9 @@ function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['
   if (uploads === undefined) return (_dataclass, body) => body;
   const taken = new Map<string, UploadsOfEntities>();
   return (dataclass, body) => {
-    const known = taken.get(dataclass.name);
-    const applying = known ?? uploads.forEntities(dataclass);
-    taken.set(dataclass.name, applying);
+    const applying = getOrInsertComputed(taken, dataclass.name, () =>
+      uploads.forEntities(dataclass),
+    );
     return whenThere(applying.load([body]), () => {
       const applied = applying.applied(body);
       return whenThere(applying.settle(), () => applied);

@@ -1,7 +1,6 @@
 /** The variable by which the first process of a server informs the others; users do not set it. */
 const variable = 'DRS_PROCESSES';
 
-/** The environment of one of several processes. */
 export function environmentOfOne(processes: number): Readonly<Record<string, string>> {
   return { [variable]: String(processes) };
 }

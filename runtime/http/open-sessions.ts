@@ -91,7 +91,6 @@ interface SessionParts {
   readonly scopes: RequestScopes;
 }
 
-/** The sessions of a server. */
 export function openSessions(parts: SessionParts): RequestSessions {
   const { name, limits, stores, privileges, logins, tokens, quotas, scopes } = parts;
   const found = new Sessions(

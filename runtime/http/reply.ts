@@ -43,7 +43,6 @@ export function sendError(reply: FastifyReply, error: RequestError): FastifyRepl
   return sendJson(reply, errorJson(error));
 }
 
-/** The body of an error. */
 export function errorJson({ errors }: RequestError): string {
   return JSON.stringify({ __ERROR: errors });
 }

@@ -15,6 +15,7 @@ import type { Projection } from '../query/projection.js';
 import { mostRelated, refuseTooManyRelated } from '../query/related-count.js';
 import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { lockStatus } from './lock-service.js';
 
 /** Reads inside a transaction, or outside of one. */
@@ -54,13 +55,11 @@ export class WriteAnswers {
     // Each list of attributes needs a statement of its own, which other requests may have made.
     const planned = (kind: string, plan: (projection: Projection) => Statement): Statement => {
       const shape = shapeName([kind, '', name, key.name, attributes, expand]);
-      const known = plans.entities.get(shape);
-      if (known !== undefined) return known;
-      const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
-      refuseTooManyRelated(mostRelated(projection, options.pageSize));
-      const statement = plan(projection);
-      plans.entities.set(shape, statement);
-      return statement;
+      return getOrInsertComputed(plans.entities, shape, () => {
+        const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
+        refuseTooManyRelated(mostRelated(projection, options.pageSize));
+        return plan(projection);
+      });
     };
     this.#saved = planned('saved', (each) => planSavedEntity(dialect, options, dataclass, each));
     this.#current = planned('current', (each) =>

@@ -67,7 +67,6 @@ interface WriteParameters extends AnsweredAttributes {
   readonly mode: WriteMode;
 }
 
-/** The text of the key that an address contains. */
 export interface AddressKey {
   readonly text: string;
 }

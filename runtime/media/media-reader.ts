@@ -6,6 +6,7 @@ import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** What is known of an image or BLOB without reading it. */
 export interface MediaVersion {
@@ -62,12 +63,7 @@ export class MediaReader {
   }
 
   #planned(attribute: StorageDefinition): MediaPlans {
-    let plans = this.#plans.get(attribute);
-    if (plans === undefined) {
-      plans = this.#plan(attribute);
-      this.#plans.set(attribute, plans);
-    }
-    return plans;
+    return getOrInsertComputed(this.#plans, attribute, () => this.#plan(attribute));
   }
 
   #plan(attribute: StorageDefinition): MediaPlans {

@@ -5,6 +5,7 @@ import type { Clock } from '../entity-set/clock.js';
 import type { Pending } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError, refuseBusy } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { UploadFile, UploadFolder } from './upload-folder.js';
 
 /** Sizes are bytes. */
@@ -271,9 +272,7 @@ export class FileUploadStore implements UploadStore {
       this.#forget(id);
     });
     this.#kept.set(id, { ...upload, expires: this.clock.now() + life, written: 0, cancel });
-    const siblings = this.#ofSession.get(upload.owner);
-    if (siblings === undefined) this.#ofSession.set(upload.owner, new Set([id]));
-    else siblings.add(id);
+    getOrInsertComputed(this.#ofSession, upload.owner, () => new Set<string>()).add(id);
     return id;
   }
 
