@@ -92,7 +92,7 @@ export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R):
 export async function checkedLater<T>(
   { shown }: Said<unknown>,
   work: () => Promise<T>,
-  isOfClient = (_error: unknown): boolean => false,
+  isOfClient: (error: unknown) => boolean = () => false,
 ): Promise<T> {
   try {
     return await work();
