@@ -3,19 +3,18 @@ import { From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from '../query/collection.js';
 import type { AnswerOptions } from '../query/context.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { isOrdered, selectionOrder } from '../query/page-rows.js';
 import {
-  firstFilterSlot,
   chosenEntities,
   ifBaseExists,
+  planOf,
   queryContext,
   type Selection,
+  type SelectionPlan,
 } from '../query/selection.js';
 import { orderOf, planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import {
@@ -72,15 +71,12 @@ function planKeys(
   order: readonly OrderItem[],
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass, 'table');
-  const { query, condition } = chosenEntities(context, from, selection, filterSlots);
+  const { query, condition } = chosenEntities(context, from, selection);
   // Without an order, an index that covers the filter is enough, and numbers are sorted afterwards.
   const { type } = selection.dataclass.key;
   const isSortedLater = !isOrdered(selection, order) && (type === 'integer' || type === 'number');
-  const sorted = isSortedLater
-    ? undefined
-    : selectionOrder(context, from, selection, order, filterSlots);
+  const sorted = isSortedLater ? undefined : selectionOrder(context, from, selection, order);
   const chosen = context.aliases.next();
   const key = sql`${sql.id(chosen, 'key')}`;
   const list =
@@ -91,11 +87,7 @@ function planKeys(
   const ordered = sorted === undefined ? entities : entities.orderBy(sorted);
   const keys = sql`${selecting(ordered, sql`${keyColumn(from.root)} as "key"`)}`;
   const bytes = sql`(select ${dialect.asBytes(list)} from ${keys} as ${sql.id(chosen)})`;
-  return {
-    statement: dialect.compile(sql`select ${ifBaseExists(context, selection, bytes)}`),
-    filterSlots,
-    mostRelated: 0,
-  };
+  return planOf(context, sql`select ${ifBaseExists(context, selection, bytes)}`);
 }
 
 /**
