@@ -3,12 +3,11 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { KeysReader } from '../entity-set/keys-reader.js';
-import { FilterSlots } from '../filter/slots.js';
-import { planCount, type SelectionPlan } from '../query/collection.js';
+import { planCount } from '../query/collection.js';
 import { planCompute, type Aggregate, checkAggregate } from '../query/compute.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';
-import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
+import { queryContext, type Selection, type SelectionPlan, planOf } from '../query/selection.js';
 import { planFor, shapeName } from '../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
 import {
@@ -144,11 +143,8 @@ export class SelectionReader implements SelectionReading {
 
   #planRows({ tree }: TreeRequest, selection: Selection): SelectionPlan {
     const context = queryContext(this.#dialect, this.#options);
-    const filterSlots = new FilterSlots(firstFilterSlot);
-    const rows = tree.rows(context, selection, filterSlots, (from) =>
-      this.code.entities.columns(from),
-    );
-    return { statement: this.#dialect.compile(rows), filterSlots, mostRelated: 0 };
+    const rows = tree.rows(context, selection, (from) => this.code.entities.columns(from));
+    return planOf(context, rows);
   }
 
   #plan(

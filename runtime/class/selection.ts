@@ -23,13 +23,11 @@ import { findState } from './entity-state.js';
 import { From } from '../dataclass/source.js';
 import { chooseEntities } from '../entity/delete.js';
 import { always } from '../filter/context.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from '../query/collection.js';
 import {
-  firstFilterSlot,
   queryContext,
   type Selection,
   selectionCondition,
+  type SelectionPlan,
 } from '../query/selection.js';
 import { planFor } from '../query/selection-request.js';
 import { resolvedTree } from './readable.js';
@@ -345,11 +343,10 @@ async function dropSelection(state: SelectionState): Promise<number> {
 
 function planChoice({ database, options }: VisibleModel, selection: Selection): SelectionPlan {
   const context = queryContext(database.dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass);
-  const condition = selectionCondition(context, from, selection, filterSlots) ?? always;
+  const condition = selectionCondition(context, from, selection) ?? always;
   const statement = chooseEntities(database.dialect, from, condition);
-  return { statement, filterSlots, mostRelated: 0 };
+  return { statement, filterSlots: context.slots, mostRelated: 0 };
 }
 
 /**

@@ -4,7 +4,6 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { EntityReader } from '../query/entity-reader.js';
 import type { Parameters } from '../query/parameters.js';
-import { projectionOf } from '../query/projection-of.js';
 import { preparePageOfKeys, collectionForm } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { ResultError } from './result.js';
@@ -14,7 +13,7 @@ import type { AttributeDefinition, RelatedEntityDefinition } from '../protocol/d
 import type { StoredValue } from '../protocol/values.js';
 import { uriKey } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
-import type { Projection } from '../query/projection.js';
+import { type Projection, projectionOf } from '../query/projection.js';
 import { plainValue } from './plain-value.js';
 
 /** What is needed to read entities of results, as the session sees them. */

@@ -9,19 +9,17 @@ import type { DeleteOptions } from '../entity/surroundings.js';
 import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
 import { EventFailure } from '../entity/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { FilterSlots } from '../filter/slots.js';
 import { failureOf } from '../class/failure.js';
 import { refuse } from '../protocol/errors.js';
 import { nowText } from '../protocol/dates.js';
-import type { SelectionPlan } from '../query/collection.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
-  firstFilterSlot,
   queryContext,
   type Selection,
   selectionCondition,
+  type SelectionPlan,
 } from '../query/selection.js';
 import {
   planFor,
@@ -146,12 +144,11 @@ export class DeleteService {
   #planChoice(selection: Selection): SelectionPlan {
     const { database, options } = this.context;
     const context = queryContext(database.dialect, options);
-    const filterSlots = new FilterSlots(firstFilterSlot);
     const from = new From(context.aliases, selection.dataclass);
-    const condition = selectionCondition(context, from, selection, filterSlots);
+    const condition = selectionCondition(context, from, selection);
     if (condition === undefined) throw new Error('A deletion without a condition.');
     const statement = chooseEntities(database.dialect, from, condition);
-    return { statement, filterSlots, mostRelated: 0 };
+    return { statement, filterSlots: context.slots, mostRelated: 0 };
   }
 
   async #delete(

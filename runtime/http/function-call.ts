@@ -31,11 +31,11 @@ import type { Media } from '../class/types.js';
 import { contentTypeOf, imageType } from '../protocol/image-types.js';
 import { pageTop } from '../query/reading-context.js';
 import type { Parameters } from '../query/parameters.js';
-import { projectionOf } from '../query/projection-of.js';
 import { Readable, pipeline, Transform } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import type { MessageBody, OutgoingMessage } from '../class/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
+import { projectionOf } from '../query/projection.js';
 /** A request that calls a function. */
 type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };

@@ -1,19 +1,14 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Parameters } from './parameters.js';
-import { projectionOf } from './projection-of.js';
 import type { PageForm } from './read-page.js';
 import type { ReadingContext } from './reading-context.js';
 import { shapeName } from './selection-request.js';
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import { FilterSlots } from '../filter/slots.js';
-import { compileAnswer } from './computed-places.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { markedPage, pageRows, type PageSource } from './page-rows.js';
-import type { Projection } from './projection.js';
-import { mostRelated } from './related-count.js';
-import { firstFilterSlot, ifBaseExists, queryContext } from './selection.js';
+import { pagePlan, pageRows, type PageSource } from './page-rows.js';
+import { type Projection, mostRelated, projectionOf } from './projection.js';
+import { ifBaseExists, queryContext, type SelectionPlan } from './selection.js';
 import { column, keyColumn } from '../dataclass/source.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { type EntityForm, entityText, relatedCount } from './entity-json.js';
@@ -51,22 +46,15 @@ function planArray(
   projection: Projection,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const rows = pageRows(context, source, filterSlots, (from, root) =>
+  const rows = pageRows(context, source, (from, root) =>
     entityText(context, from, root, projection, arrayEntityForm),
   );
   const alias = context.aliases.next();
   const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
   const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
   const answer = source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
-  return {
-    statement: markedPage(
-      compileAnswer(context, sql`select ${answer} from ${rows} as ${sql.id(alias)}`),
-      source,
-    ),
-    filterSlots,
-    mostRelated: mostRelated(projection, options.pageSize),
-  };
+  const query = sql`select ${answer} from ${rows} as ${sql.id(alias)}`;
+  return pagePlan(context, query, source, mostRelated(projection, options.pageSize));
 }
 
 /**

@@ -1,9 +1,13 @@
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { firstFilterSlot, ifBaseExists, queryContext, type Selection } from './selection.js';
+import {
+  ifBaseExists,
+  planOf,
+  queryContext,
+  type Selection,
+  type SelectionPlan,
+} from './selection.js';
 import { type ValuePath, notApplicable, numericTypes } from './value-path.js';
 import { valueRows, type RowValue, type ValueRows } from './value-rows.js';
 import { refuse } from '../protocol/errors.js';
@@ -28,17 +32,12 @@ export function planCompute(
   name: string,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const rows: WriteRows = () => valueRows(context, selection, path, filterSlots, 'whole');
+  const rows: WriteRows = () => valueRows(context, selection, path, 'whole');
   const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
   const { values, from } = computed(context, path, rows, aggregates);
   const parts = keyword === '$all' ? object(name, aggregates, values) : values;
   const answer = sql`(select ${dialect.concat(parts)} from ${from})`;
-  return {
-    statement: dialect.compile(sql`select ${ifBaseExists(context, selection, answer)}`),
-    filterSlots,
-    mostRelated: 0,
-  };
+  return planOf(context, sql`select ${ifBaseExists(context, selection, answer)}`);
 }
 
 interface Aggregates {

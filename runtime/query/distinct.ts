@@ -1,15 +1,14 @@
 import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { scalarJson } from './value-json.js';
 import {
-  firstFilterSlot,
   ifBaseExists,
+  planOf,
   queryContext,
   type Selection,
+  type SelectionPlan,
   skipSlot,
   topSlot,
 } from './selection.js';
@@ -30,20 +29,13 @@ export function planDistinct(
   isPaged: boolean,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const rows = valueRows(context, selection, path, filterSlots, 'elements');
+  const rows = valueRows(context, selection, path, 'elements');
   const alias = context.aliases.next();
   const list = dialect.concat(['[', dialect.joinRows(sql`${sql.id(alias, 'json')}`), ']']);
   const page = sql`limit ${dialect.integer(sql`${topSlot}`)} offset ${dialect.integer(sql`${skipSlot}`)}`;
   const values = differentValues(context, path, rows, isPaged);
   const answer = sql`(select ${list} from (${values} ${page}) as ${sql.id(alias)})`;
-  return {
-    statement: dialect.compile(
-      sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`,
-    ),
-    filterSlots,
-    mostRelated: 0,
-  };
+  return planOf(context, sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`);
 }
 
 /** A subquery that returns each value as the text column `json`, in order. */

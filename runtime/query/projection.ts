@@ -2,6 +2,8 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { type ListedPath, type ListKind, listError, parseAttributeList } from './attribute-list.js';
+import type { Parameters } from './parameters.js';
+import type { ReadingContext } from './reading-context.js';
 
 /** The attributes of an entity in an answer. */
 export interface Projection {
@@ -190,4 +192,48 @@ function childOf(parent: GrowingNode, name: string, index: Index): GrowingNode {
     parent.children.push(child);
   }
   return child;
+}
+
+/** Two levels of to-many relations fit with pages of 100, three levels only with a few entities. */
+const maxRelatedEntities = 2_000_000;
+
+/**
+ * The most entities that one entity of an answer can bring along over to-many relations: each
+ * relation brings up to a page, and each entity of that page brings its own expansions.
+ */
+export function mostRelated({ fields }: Projection, pageSize: number): number {
+  let most = 0;
+  for (const { attribute, expanded } of fields) {
+    if (expanded === undefined) continue;
+    const beyond = mostRelated(expanded, pageSize);
+    most += attribute.kind === 'relatedEntities' ? pageSize * (1 + beyond) : beyond;
+  }
+  return most;
+}
+
+/**
+ * Relations of relations multiply: an answer that could contain too many entities is refused before
+ * any work is done.
+ * @throws RequestError 400 with 1805
+ */
+export function refuseTooManyRelated(count: number): void {
+  if (count <= maxRelatedEntities) return;
+  throw refuse(
+    'expandList',
+    `The expanded relations could return more than ${maxRelatedEntities} entities: name fewer of them, or a smaller $top.`,
+  );
+}
+
+/** The attributes that a request's lists select; all, if there is no list. */
+export function projectionOf(
+  dataclass: Dataclass,
+  pathList: string | undefined,
+  { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
+  { limits }: Pick<ReadingContext, 'limits'>,
+): Projection {
+  const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
+  if (tree === undefined) return wholeEntity(dataclass);
+  const origin =
+    attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';
+  return project(dataclass, tree, origin);
 }

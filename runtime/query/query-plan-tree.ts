@@ -12,13 +12,12 @@ import { From, type Source } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { TableSearch } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from './collection.js';
 import type { ReadingContext } from './reading-context.js';
 import {
-  firstFilterSlot,
+  planOf,
   queryContext,
   type Selection,
+  type SelectionPlan,
   type SelectionBase,
   selectionCondition,
 } from './selection.js';
@@ -279,21 +278,19 @@ function explainable(
   selection: Selection,
 ): Explained {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass);
   const compared: ComparedAttribute[] = [];
   const condition = selectionCondition(
     context,
     from,
     selection,
-    filterSlots,
     (comparison, source, attribute) => {
       compared.push({ comparison, source, attribute });
     },
   );
   const where = condition === undefined ? sql`` : sql` where ${condition}`;
-  const statement = dialect.compile(sql`select count(*) ${from.clause}${where}`);
-  return { plan: { statement, filterSlots, mostRelated: 0 }, root: from.root, compared };
+  const plan = planOf(context, sql`select count(*) ${from.clause}${where}`);
+  return { plan, root: from.root, compared };
 }
 
 /** @param by the column that an index must cover, unless it is that of the key */

@@ -2,13 +2,12 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import { type SelectionPlan, type CollectionKind, planCollection } from './collection.js';
+import { type CollectionKind, planCollection } from './collection.js';
 import { whenResolved } from './computed-requests.js';
 import type { CountedSelection } from './counts.js';
 import type { PageSource } from './page-rows.js';
 import type { Parameters } from './parameters.js';
 import { type ReadingContext, pageTop } from './reading-context.js';
-import { refuseTooManyRelated } from './related-count.js';
 import {
   countPosition,
   orderOf,
@@ -18,7 +17,8 @@ import {
   type SelectionRequest,
   shapeName,
 } from './selection-request.js';
-import { projectionOf } from './projection-of.js';
+import type { SelectionPlan } from './selection.js';
+import { refuseTooManyRelated, projectionOf } from './projection.js';
 
 /** How to write the page of an answer. */
 export interface PageForm {

@@ -2,11 +2,11 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { Statement } from '../dialect/statement.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import type { ComputedRequests } from './computed-requests.js';
 import type { Counts } from './counts.js';
 import { refuse } from '../protocol/errors.js';
+import type { SelectionPlan } from './selection.js';
 
 /** What readers of all dataclasses share. */
 export interface ReadingContext {

@@ -5,10 +5,9 @@ import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
-import type { SelectionPlan } from './collection.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
-import type { Selection, SelectionBase } from './selection.js';
+import type { Selection, SelectionBase, SelectionPlan } from './selection.js';
 
 /** A selection with the values of one request. */
 export interface SelectionRequest {

@@ -2,15 +2,11 @@ import { sql } from 'kysely';
 import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
 import { column, type From, type Source } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import { FilterSlots } from '../filter/slots.js';
-import { compileAnswer } from '../query/computed-places.js';
-import type { SelectionPlan } from '../query/collection.js';
-import { countingOf } from '../query/counting.js';
 import type { ComputedDefinition, StorageType } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
-import { markedPage, pageRows, type PageSource } from '../query/page-rows.js';
-import { firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
+import { pagePlan, pageRows, type PageSource } from '../query/page-rows.js';
+import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
 import { valueJson } from '../query/value-json.js';
 import { type ReportColumn, reportColumns } from './columns.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -19,6 +15,7 @@ import type { Parameters } from '../query/parameters.js';
 import type { PageForm } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { shapeName } from '../query/selection-request.js';
+import { countingOf } from '../query/collection.js';
 
 /** Writes the statement that answers a page as a report (protocol P6.1). */
 export function planReport(
@@ -29,15 +26,13 @@ export function planReport(
   filtersApplied: boolean,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const rows = pageRows(
     context,
     source,
-    filterSlots,
     (from, root) => row(context, from, root, columns),
     `{"values":[${columns.map(() => 'null').join()}]}`,
   );
-  const { prefix, count, columns: more } = countingOf(context, source, filterSlots);
+  const { prefix, count, columns: more } = countingOf(context, source);
   const alias = context.aliases.next();
   const json = dialect.concat([
     '{"__COUNT":',
@@ -48,17 +43,8 @@ export function planReport(
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     `],"filtersApplied":${String(filtersApplied)}}`,
   ]);
-  return {
-    statement: markedPage(
-      compileAnswer(
-        context,
-        sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`,
-      ),
-      source,
-    ),
-    filterSlots,
-    mostRelated: 0,
-  };
+  const query = sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
+  return pagePlan(context, query, source);
 }
 
 function row(
