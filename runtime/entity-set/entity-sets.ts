@@ -38,10 +38,7 @@ export interface SetLimits {
   readonly maxEntitySetsPerSession: number | null;
 }
 
-/**
- * The life of entity sets: they are created, found, recreated after their end, released (protocol
- * P9.8 to P9.11).
- */
+/** The life of entity sets (protocol P9.8 to P9.11). */
 export class EntitySets {
   readonly #keys: KeysReader;
   readonly #hasRenames: boolean;
@@ -97,10 +94,7 @@ export class EntitySets {
     });
   }
 
-  /**
-   * A set that is alive, or one that can be made again.
-   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of another dataclass
-   */
+  /** A set that is alive, or made again. @throws RequestError 404 with 1802, alike for unknown sets and those of others */
   find(
     dataclass: Dataclass,
     requester: SetRequester,

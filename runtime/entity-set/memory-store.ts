@@ -30,9 +30,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
   /** By ID, the least recently accessed one first. */
   readonly #sets = new Map<string, StoredSet>();
   readonly #ofSession = new Map<string, Set<StoredSet>>();
-  /**
-   * Sets without an owner, the least recently accessed one first: anybody can make many of them.
-   */
+  /** Those without an owner, in the same order: anybody can make many of them. */
   readonly #ofGuests = new Set<StoredSet>();
   readonly #keys = new HeldKeys();
   /** No set expires before. */
@@ -211,10 +209,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
 /** Memory of a set in addition to its keys: 600 to 1,150 bytes were measured. */
 export const bytesOfSet = 1024;
 
-/**
- * The lists of keys of the sets. A list that several sets share, because a set without deleted
- * entities was cleaned, counts once.
- */
+/** The lists of keys of the sets; one that several sets share counts once. */
 class HeldKeys {
   readonly #holders = new Map<KeyList, number>();
   #bytes = 0;

@@ -26,10 +26,7 @@ export interface SetDefinition {
 /** Of all users together, and of all guests together. */
 const maxDefinitions = 10_000;
 
-/**
- * After that many new definitions, the table is checked for definitions to delete, which takes some
- * milliseconds.
- */
+/** After so many new ones, old ones are deleted, which takes some milliseconds. */
 const definitionsPerLook = 100;
 
 /** Of one definition, as JSON. */
@@ -115,10 +112,7 @@ export class SetDefinitions {
   }
 }
 
-/**
- * A definition as it is stored.
- * @throws RequestError 400 if it is too long, or its parameters are nested too deeply to be written
- */
+/** A definition as it is stored. @throws RequestError 400 if it is too long or nests too deeply */
 export function definitionJson(definition: SetDefinition): string {
   const json = written(definition);
   if (json.length <= maxDefinitionLength) return json;

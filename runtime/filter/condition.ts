@@ -136,14 +136,7 @@ export function checkComparator(
   }
 }
 
-/**
- * Compares the score of a vector with a threshold (filters F25). Null has no score, and a zero
- * vector has no cosine: no comparison holds for them (filters F27).
- *
- * @param input position of the comparison's value among the filter's inputs
- * @throws RequestError 400 with 1112 for another comparator; 1280 if the bound value is no
- * comparison object
- */
+/** Compares a vector's score with a threshold (filters F25); null and a zero vector's cosine match nothing (filters F27). */
 function vectorCondition(
   context: FilterContext,
   source: Source,

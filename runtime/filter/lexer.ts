@@ -1,10 +1,7 @@
 import { nameCharacterWidth, found } from '../protocol/names.js';
 import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 
-/**
- * A position in a filter's text. The meaning of a word depends on its position, so there is no list
- * of tokens.
- */
+/** The meaning of a word depends on its position, so there is no list of tokens. */
 export interface Cursor {
   readonly text: string;
   at: number;
@@ -29,10 +26,7 @@ export function blanksEnd(text: string, start: number): number {
   return at;
 }
 
-/**
- * Whether that word, given in lower case, is at `at` in any case, and not the beginning of a longer
- * one.
- */
+/** Whether that whole word, given in lower case, is at `at`. */
 export function isWord(text: string, at: number, word: string): boolean {
   for (let i = 0; i < word.length; i += 1) {
     if ((text.charCodeAt(at + i) | 0x20) !== word.charCodeAt(i)) return false;
@@ -45,10 +39,7 @@ export function isOrderBy(text: string, at: number): boolean {
   return isWord(text, at, 'order') && isWord(text, blanksEnd(text, at + 'order'.length), 'by');
 }
 
-/**
- * Takes `(` or `NOT (`, if one of them is next. What follows distinguishes an attribute called
- * `not`: no comparator begins with a parenthesis.
- */
+/** Takes `(` or `NOT (`. The parenthesis distinguishes an attribute called `not`. */
 export function takeOpening(cursor: Cursor): 'group' | 'not' | undefined {
   skipBlanks(cursor);
   const { text, at } = cursor;

@@ -27,10 +27,7 @@ const inFilter: PathPlace = {
   refuse: (offset, problem) => filterError(offset, problem),
 };
 
-/**
- * Takes `name.name{2}.name[a]`, or a placeholder for a path. Any name is a path here, including
- * `and`, `begin` and `null`.
- */
+/** Takes `name.name{2}.name[a]` or a placeholder. Any name is a path here, including `and` and `null`. */
 export function takePath(cursor: Cursor): AttributePath {
   const { text, at: start } = cursor;
   if (text.charCodeAt(start) === 0x3a) {

@@ -25,10 +25,7 @@ export interface Operand {
   readonly isPattern: boolean;
 }
 
-/**
- * A comparison with a folded text, or with another value, as SQL (filters F1 to F7). Over null it
- * is null or false. `!=` is written as the opposite of `=`.
- */
+/** A comparison with a folded text or another value (filters F1 to F7), null or false over null; not `!=`. */
 export function valueCondition(
   context: FilterContext,
   value: Sql,
@@ -89,10 +86,7 @@ function beginCondition(context: FilterContext, text: Sql, operand: Operand): Sq
   return sql`(${text} >= ${first} and ${text} < ${end})`;
 }
 
-/**
- * The range of texts that begin as the pattern does; the rest of the pattern is checked within the
- * range.
- */
+/** The range of texts with the pattern's prefix; the rest is checked within it. */
 function patternCondition(
   { dialect, slots }: FilterContext,
   text: Sql,
@@ -189,10 +183,7 @@ function single(convert: Convert): Convert {
   };
 }
 
-/**
- * The members of a list that `convert` accepts, as one JSON list; nulls are left out.
- * @throws RequestError 400 with 1280 for what is no list
- */
+/** The members that `convert` accepts, without nulls, as a JSON list. @throws RequestError 400 with 1280 */
 function listOf(convert: Convert): Convert {
   return (input) => {
     const members: string[] = [];
@@ -269,10 +260,7 @@ function patternParts(pattern: string): PatternParts {
   return { prefix: prefix as string, pattern: isPrefix ? null : pattern, piece };
 }
 
-/**
- * The least text, by code point, that is greater than every text with this prefix; `undefined` if
- * there is none.
- */
+/** The least text, by code point, above all texts with this prefix, if there is one. */
 function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

@@ -29,7 +29,6 @@ import { orderSql } from '../query/order-sql.js';
 import { queryContext, selectionCondition, planOf } from '../query/selection.js';
 import { missingSet } from '../entity-set/entity-sets.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { narrowed } from '../entity-set/narrow.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import {
   orderOf,
@@ -40,6 +39,7 @@ import {
 } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
 import { selectionOf } from './function-values.js';
+import { narrowed } from '../entity-set/keys-reader.js';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -53,10 +53,7 @@ export class AggregateReader {
     );
   }
 
-  /**
-   * The same for `/<dataClass>(<key>)/<relation>.<path>`: of the entities to which a to-many
-   * relation of one entity leads.
-   */
+  /** The same for `/<dataClass>(<key>)/<relation>.<path>`. */
   readRelated(
     owner: Dataclass,
     key: string | number,
@@ -122,10 +119,7 @@ const neverBeside = [
   'querypath',
 ] as const;
 
-/**
- * Refuses parameters that have nothing to select, to order or to page here, instead of ignoring
- * them.
- */
+/** Refuses parameters that have nothing to select, to order or to page here. */
 function checkCompanions(parameters: Parameters): void {
   const { compute, distinct } = parameters;
   const aggregation = compute === undefined ? '$distinct' : '$compute';

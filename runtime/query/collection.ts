@@ -54,10 +54,7 @@ export function planCollection(
   return pagePlan(context, answer, source, mostRelated(projection, options.pageSize));
 }
 
-/**
- * Writes the statement that counts a selection; it returns null if the entity whose relation is
- * read does not exist.
- */
+/** Counts a selection; null if the entity whose relation is read does not exist. */
 export function planCount(
   dialect: Dialect,
   options: AnswerOptions,
@@ -67,10 +64,7 @@ export function planCount(
   return planOf(context, countQuery(context, selection));
 }
 
-/**
- * Writes the statement that returns the number of a selection's entities and the version of the data
- * that it is true of: the bound number, if the bound version is still the present one.
- */
+/** Returns the number and the version of its data: the bound ones, if that version is the present one. */
 export function planKnownCount(
   dialect: Dialect,
   tablesVersion: NonNullable<Dialect['tablesVersion']>,

@@ -92,10 +92,7 @@ const keywords: readonly ComputeKeyword[] = ['$all', 'average', 'count', 'min', 
 const ofNumbers: readonly Aggregate[] = ['count', 'sum', 'average', 'min', 'max'];
 const ofOthers: readonly Aggregate[] = ['count', 'min', 'max'];
 
-/**
- * @param text in any case
- * @throws RequestError 400 with 1817
- */
+/** @throws RequestError 400 with 1817 */
 export function computeKeyword(text: string): ComputeKeyword {
   const keyword = keywords.find((each) => each === text.toLowerCase());
   if (keyword !== undefined) return keyword;
@@ -152,10 +149,7 @@ export class ComputePass {
     return this.take(`max ${kind}`, sql`max(${values})`);
   }
 
-  /**
-   * The subquery, after every aggregate was taken.
-   * @param rows `from … where …`
-   */
+  /** The subquery over `from … where …`, after every aggregate was taken. */
   over(rows: Sql): Sql {
     const columns = [...this.#columns].map(([name, each]) => sql`${each} as ${sql.id(name)}`);
     return sql`(select ${sql.join(columns)} ${rows}) as ${sql.id(this.alias)}`;

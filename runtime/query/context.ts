@@ -1,10 +1,10 @@
 import type { Aliases, Source } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import type { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { ComputedPlace, Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
+import type { Similarities } from '../filter/context.js';
 
 /** The settings of the model and the environment for answers. */
 export interface AnswerOptions {

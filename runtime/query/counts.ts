@@ -97,10 +97,7 @@ export class Counts {
     });
   }
 
-  /**
-   * Reads a page whose statement counts too.
-   * @returns no answer if the entity whose relation is read does not exist
-   */
+  /** As {@link number}, for a page whose statement counts too. */
   readPage(
     counted: CountedSelection,
     statement: Statement,

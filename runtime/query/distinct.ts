@@ -73,9 +73,7 @@ function differentValues(
   return sql`select ${json(sql`min(${one})`)} from ${distinct} group by ${order} order by ${order}`;
 }
 
-/**
- * Booleans, then numbers, then texts: values of different types are never equal (protocol P5.6).
- */
+/** Booleans, then numbers, then texts: values of different types are never equal (protocol P5.6). */
 function differentProperties(context: QueryContext, rows: ValueRows, place: JsonPlace): Sql {
   const { dialect } = context;
   const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`2` });

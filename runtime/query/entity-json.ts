@@ -36,10 +36,7 @@ export interface EntityForm {
     relation: RelatedEntitiesDefinition,
     ownerKey: Sql,
   ): readonly JsonPart[];
-  /**
-   * The first page of an expanded to-many relation.
-   * @param rows a subquery that returns each entity as the text column `json`, in order
-   */
+  /** The first page of an expanded to-many relation; `rows` returns each entity as the text column `json`. */
   page(
     context: QueryContext,
     source: Source,
@@ -88,10 +85,7 @@ export const protocolForm: EntityForm = {
   },
 };
 
-/**
- * One entity as a text.
- * @param head fields that come first
- */
+/** One entity as a text; `head` comes first. */
 export function entityText(
   context: QueryContext,
   from: From,
@@ -231,10 +225,7 @@ export function relatedTo(
   return sql`${column(target, foreignKey.column)} = ${ownerKey}`;
 }
 
-/**
- * Marks the place of a value until class code has computed it: which attribute, and of which
- * entity.
- */
+/** Marks the place of a value until class code has computed it. */
 export function computedJson(
   context: QueryContext,
   source: Source,

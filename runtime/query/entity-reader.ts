@@ -44,10 +44,7 @@ export class EntityReader {
     private readonly dataclass: Dataclass,
   ) {}
 
-  /**
-   * @param attributes the list in the path
-   * @returns `undefined` if no entity has the key
-   */
+  /** @returns `undefined` if no entity has the key */
   read(
     key: StorageDefinition,
     value: string | number,
@@ -106,11 +103,7 @@ export class EntityReader {
   }
 }
 
-/**
- * Writes the statement that reads one entity by the value of an attribute, as the JSON of the
- * answer; the first in key order if several have it. Its only value is the attribute's, folded if
- * it is a text.
- */
+/** Reads one entity by a value, folded if it is a text: its only parameter. The first in key order, if several have it. */
 export function planEntity(
   dialect: Dialect,
   options: AnswerOptions,
@@ -141,10 +134,7 @@ function entitiesWith(dialect: Dialect, root: Source, attribute: StorageDefiniti
   return first.where(isWanted.$castTo<SqlBool>());
 }
 
-/**
- * Writes the statement that reads an entity that was just saved, as a member of the answer to
- * `$method=update` (protocol P7.17). Its only value is the key, folded if it is a text.
- */
+/** Reads a saved entity by its key, as a member of the answer to `$method=update` (protocol P7.17). */
 export function planSavedEntity(
   dialect: Dialect,
   options: AnswerOptions,

@@ -93,10 +93,7 @@ function rowsOfKeys(
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
 }
 
-/**
- * The emitted query of a page with what a request adds; its columns are written when every join is
- * known.
- */
+/** The emitted query of a page with what a request adds; its columns are written when every join is known. */
 function pageOf(
   context: QueryContext,
   from: From,
@@ -122,10 +119,7 @@ export function isOrdered({ base }: Pick<Selection, 'base'>, items: readonly Ord
   return items.length > 0 || (base.kind === 'tree' && base.tree.isOrdered);
 }
 
-/**
- * The ORDER BY of a selection, written behind its condition: that of `items`, or else its own.
- * @throws RequestError 400 with 1810 for a path that cannot be ordered by
- */
+/** That of `items`, or else its own; written behind its condition. @throws RequestError 400 with 1810 */
 export function selectionOrder(
   context: QueryContext,
   from: From,

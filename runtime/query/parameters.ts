@@ -4,10 +4,7 @@ import { shortened, nearestName } from '../protocol/names.js';
 import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
 import { digitsEnd } from '../protocol/numbers.js';
 
-/**
- * The parsed query string of a request. What a client did not send is `undefined`; what it sent
- * empty is an empty text.
- */
+/** The parsed query string; what a client did not send is `undefined`. */
 export interface Parameters {
   readonly filter: string | undefined;
   /** Values for the placeholders of the filter, or arguments of a function. */

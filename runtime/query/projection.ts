@@ -19,9 +19,7 @@ export interface ProjectedField {
   readonly expanded: Projection | undefined;
 }
 
-/**
- * Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19).
- */
+/** Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19). */
 export type ListOrigin = 'path' | 'attributes' | 'expand';
 
 /** Sent with every entity, listed or not. */
@@ -36,11 +34,7 @@ export function wholeEntity(dataclass: Dataclass): Projection {
   return { hasTimestamp: true, fields };
 }
 
-/**
- * The attributes that a client selects.
- * @throws RequestError for a name that is not exposed: 404 in a path, 400 in a parameter, with 1500
- * and 1804 or 1805
- */
+/** The attributes that a client selects. @throws RequestError 404 in a path, 400 in a parameter, with 1500 and 1804 or 1805 */
 export function project(
   dataclass: Dataclass,
   node: ProjectionNode,
@@ -85,10 +79,7 @@ function expansion(
   throw unknownAttribute(dataclass, beyond.name, origin);
 }
 
-/**
- * The errors of a name that does not exist for this client; of a function's name too (protocol
- * P3.19, P11.27).
- */
+/** The errors of a name that does not exist for this client (protocol P3.19, P11.27). */
 export function unknownAttribute(
   dataclass: Pick<Dataclass, 'name'>,
   name: string,
@@ -112,9 +103,7 @@ export interface ProjectionNode {
   readonly name: string;
   /** Whether every attribute of the entity is selected, in addition to the children. */
   readonly all: boolean;
-  /**
-   * In order of first mention. None, and `all` false: a plain attribute, or a deferred relation.
-   */
+  /** In order of first mention. None, and `all` false: a plain attribute, or a deferred relation. */
   readonly children: readonly ProjectionNode[];
 }
 
@@ -197,10 +186,7 @@ function childOf(parent: GrowingNode, name: string, index: Index): GrowingNode {
 /** Two levels of to-many relations fit with pages of 100, three levels only with a few entities. */
 const maxRelatedEntities = 2_000_000;
 
-/**
- * The most entities that one entity of an answer can bring along over to-many relations: each
- * relation brings up to a page, and each entity of that page brings its own expansions.
- */
+/** The most entities that one entity can bring along over to-many relations, a page each. */
 export function mostRelated({ fields }: Projection, pageSize: number): number {
   let most = 0;
   for (const { attribute, expanded } of fields) {
@@ -211,11 +197,7 @@ export function mostRelated({ fields }: Projection, pageSize: number): number {
   return most;
 }
 
-/**
- * Relations of relations multiply: an answer that could contain too many entities is refused before
- * any work is done.
- * @throws RequestError 400 with 1805
- */
+/** Relations of relations multiply: too large answers are refused before any work. @throws RequestError 400 with 1805 */
 export function refuseTooManyRelated(count: number): void {
   if (count <= maxRelatedEntities) return;
   throw refuse(

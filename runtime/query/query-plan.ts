@@ -13,8 +13,7 @@ import { type SelectionRequest, planFor, requestName } from './selection-request
 import { whenThere } from '../dialect/pending.js';
 import type { FilterNode, AttributePath, ComparisonNode, PathStep } from '../filter/ast.js';
 import type { FilterInputs } from '../filter/inputs.js';
-import { inputPositions } from '../filter/prepared-filter.js';
-import { shapeOf } from '../filter/print.js';
+import { inputPositions, shapeOf } from '../filter/prepared-filter.js';
 import { planCount } from './collection.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { FilterInput } from '../filter/slots.js';
@@ -102,10 +101,7 @@ interface MeasuredStep {
 /** Each step costs a statement. */
 const maxSteps = 20;
 
-/**
- * Runs the steps of a request one by one, and reports how long each took and how many entities it
- * found.
- */
+/** Runs the steps one by one: how long each took, and how many entities it found. */
 class PathMeasurement {
   readonly #positions;
 

@@ -16,10 +16,7 @@ export interface ReadingContext {
   readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
   readonly plans: Plans;
   readonly counts: Counts;
-  /**
-   * Resolves conditions and orders through class code; only if class code computes attributes of
-   * the model.
-   */
+  /** Present if class code computes attributes of the model. */
   readonly computed?: ComputedRequests | undefined;
 }
 
@@ -41,10 +38,7 @@ export function emptyPlans(bytes = maxPlanBytes): Plans {
   };
 }
 
-/**
- * The number of entities that an answer holds at most.
- * @throws RequestError 400 for a `$top` above the server's limit (protocol P1.8)
- */
+/** The most entities of an answer. @throws RequestError 400 above the server's limit (protocol P1.8) */
 export function pageTop(
   { limits, options }: Pick<ReadingContext, 'limits' | 'options'>,
   requested: number | undefined,

@@ -113,10 +113,7 @@ export const setPosition = 4;
 export const versionPosition = 5;
 export const firstFilterPosition = 6;
 
-/**
- * The plan for a request and its values; written once for all requests of one name.
- * @param name what else decides the statement
- */
+/** The plan for a request, written once for each name, and its values; `name` is what else decides the statement. */
 export function planFor(
   plans: BoundedCache<SelectionPlan>,
   request: SelectionRequest,
@@ -145,10 +142,7 @@ export function planFor(
   return { plan: other, values };
 }
 
-/**
- * One name for the texts of a request that decide its statement; different lists of texts have
- * different names.
- */
+/** One name for the texts that decide a statement; different lists have different names. */
 export function shapeName(texts: readonly (string | undefined)[]): string {
   let name = '';
   for (const text of texts) name += text === undefined ? '|' : `|${text.length}:${text}`;

@@ -5,9 +5,8 @@ import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import type { Compared } from '../filter/context.js';
+import { type Compared, Similarities } from '../filter/context.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
-import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
@@ -37,16 +36,10 @@ export type SelectionBase =
     }
   /** Members of an entity set; the base's value is a JSON list of their keys. */
   | { readonly kind: 'members' }
-  /**
-   * A combination of other selections by class code, which contains their filters and has no other
-   * one.
-   */
+  /** A combination of other selections by class code, which contains their filters. */
   | { readonly kind: 'tree'; readonly tree: SelectionTree };
 
-/**
- * A selection that writes itself. Its values are inputs of the request, those of its filters and
- * others.
- */
+/** A selection that writes itself; its values are inputs of the request. */
 export interface SelectionTree {
   /** The same for trees whose statements differ only in values. */
   readonly shape: string;

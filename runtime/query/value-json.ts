@@ -99,10 +99,7 @@ export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql)
   return type === 'integer' ? { integer: value } : value;
 }
 
-/**
- * JSON of an attribute's value that is no longer a column, or `null`; in the form that the value
- * has in an entity (protocol P4.4 to P4.8).
- */
+/** JSON of a value that is no longer a column, in its form in an entity (protocol P4.4 to P4.8). */
 export function scalarJson(
   { dialect, options }: QueryContext,
   { type, dateOnly }: Pick<ColumnDefinition, 'type' | 'dateOnly'>,

@@ -1,14 +1,24 @@
 import { sql } from 'kysely';
-import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
-import { column, type From, type Source } from '../dataclass/source.js';
+import {
+  type ColumnDefinition,
+  followAll,
+  resolveAlias,
+  resolvePath,
+  type ResolvedPath,
+} from '../dataclass/attribute-path.js';
+import { column, type From, type Source, maxJoins } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import type { ComputedDefinition, StorageType } from '../protocol/definition.js';
+import type {
+  ComputedDefinition,
+  StorageType,
+  AttributeDefinition,
+  RelatedEntityDefinition,
+} from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
 import { pagePlan, pageRows, type PageSource } from '../query/page-rows.js';
 import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
 import { valueJson } from '../query/value-json.js';
-import { type ReportColumn, reportColumns } from './columns.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
@@ -16,6 +26,8 @@ import type { PageForm } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { shapeName } from '../query/selection-request.js';
 import { countingOf } from '../query/collection.js';
+import { type ListedPath, listError, parseAttributeList } from '../query/attribute-list.js';
+import { unknownAttribute } from '../query/projection.js';
 
 /** Writes the statement that answers a page as a report (protocol P6.1). */
 export function planReport(
@@ -130,4 +142,142 @@ function reportSchema(columns: readonly ReportColumn[]): readonly ColumnSchema[]
           semantics: { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' },
         },
   );
+}
+
+/** One column of a report. */
+export interface ReportColumn {
+  /** As the client wrote it: `name`, `employer.name`. */
+  readonly name: string;
+  /** To-one relations on the way to the attribute. */
+  readonly relations: readonly RelatedEntityDefinition[];
+  readonly attribute: ColumnDefinition | ComputedDefinition;
+}
+
+/** The list that chooses columns: `$attributes` wins over the one in the path. */
+interface ColumnList {
+  readonly text: string;
+  readonly kind: '$attributes' | 'path';
+}
+
+const withoutColumn: ReadonlySet<string> = new Set(['object', 'image', 'blob', 'vector']);
+
+/**
+ * The columns of a report (protocol P6.4): those that a list names, in its order, or else every
+ * attribute with a single value that is a text, a number, a boolean or a date, in model order.
+ *
+ * @param pathList the list in the path
+ * @throws RequestError 1500 with 1804 for a name that is not exposed: 404 in a path, 400 in
+ * `$attributes`; 400 with 1804 for what cannot be a column, 1816 for an empty list
+ */
+export function reportColumns(
+  dataclass: Dataclass,
+  pathList: string | undefined,
+  { attributes }: Pick<Parameters, 'attributes'>,
+  expandDepth: number,
+): readonly ReportColumn[] {
+  const list = columnList(pathList, attributes);
+  if (list === undefined) return allColumns(dataclass, '', []);
+  const columns = new Map<string, ReportColumn>();
+  for (const item of parseAttributeList(list.text, list.kind)) {
+    for (const column of columnsOf(dataclass, item, list, expandDepth)) {
+      if (!columns.has(column.name)) columns.set(column.name, column);
+    }
+  }
+  const found = [...columns.values()];
+  checkJoins(found);
+  return found;
+}
+
+function columnList(
+  pathList: string | undefined,
+  attributes: string | undefined,
+): ColumnList | undefined {
+  if (attributes !== undefined) return { text: attributes, kind: '$attributes' };
+  return pathList === undefined ? undefined : { text: pathList, kind: 'path' };
+}
+
+/** @param relations from the report's dataclass to this one */
+function allColumns(
+  dataclass: Dataclass,
+  prefix: string,
+  relations: readonly RelatedEntityDefinition[],
+): ReportColumn[] {
+  return [...dataclass.exposedAttributes.values()].flatMap((each): ReportColumn[] => {
+    const column = columnOf(dataclass, each, relations);
+    return column === undefined ? [] : [{ name: `${prefix}${each.name}`, ...column }];
+  });
+}
+
+function columnOf(
+  dataclass: Dataclass,
+  attribute: AttributeDefinition,
+  relations: readonly RelatedEntityDefinition[],
+): Omit<ReportColumn, 'name'> | undefined {
+  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
+  if (withoutColumn.has(attribute.type)) return undefined;
+  if (attribute.kind !== 'alias') return { relations, attribute };
+  const { relations: further, end } = resolveAlias(dataclass, attribute);
+  return { relations: [...relations, ...further], attribute: end };
+}
+
+function columnsOf(
+  dataclass: Dataclass,
+  item: ListedPath,
+  list: ColumnList,
+  expandDepth: number,
+): readonly ReportColumn[] {
+  const { path, all, start } = item;
+  if (path.length === 0) return allColumns(dataclass, '', []);
+  const followed = path.length - (all ? 0 : 1);
+  if (followed > expandDepth) {
+    const problem = `a path must not follow more than ${expandDepth} relations`;
+    throw listError(list.kind, start, problem);
+  }
+  const resolved = resolvePath(dataclass, path);
+  if ('kind' in resolved) {
+    const origin = list.kind === 'path' ? 'path' : 'attributes';
+    throw unknownAttribute({ name: resolved.dataclass }, resolved.name, origin);
+  }
+  const name = path.join('.');
+  const problem = problemOf(resolved, item);
+  if (problem !== undefined) throw listError(list.kind, start, `${name} ${problem}`);
+  const relations = resolved.relations as readonly RelatedEntityDefinition[];
+  const { end } = resolved;
+  if (end.kind !== 'relatedEntity') {
+    return [{ name, relations, attribute: end as ReportColumn['attribute'] }];
+  }
+  const owner = relations.reduce((here, relation) => here.target(relation), dataclass);
+  return allColumns(owner.target(end), `${name}.`, [...relations, end]);
+}
+
+/** Why a path that exists gives no column. */
+function problemOf(
+  { relations, end, properties }: ResolvedPath,
+  { all }: ListedPath,
+): string | undefined {
+  const isToMany = [...relations, end].some(({ kind }) => kind === 'relatedEntities');
+  if (isToMany) return 'leads over a to-many relation, and a column of a report has one value';
+  if (end.kind === 'relatedEntity') {
+    return all ? undefined : 'is a relation: name an attribute of it, with a dot between';
+  }
+  if (all) return 'is no relation, so nothing of it can be listed';
+  if (end.kind === 'relatedEntities') return undefined;
+  if (properties.length > 0) return 'is a property of an object, which cannot stand in a report';
+  return withoutColumn.has(end.type)
+    ? `is of the type ${end.type}, which cannot stand in a report`
+    : undefined;
+}
+
+/** Columns whose paths begin alike share their joins. */
+function checkJoins(columns: readonly ReportColumn[]): void {
+  const joins = new Set<string>();
+  for (const { relations } of columns) {
+    let path = '';
+    for (const { name } of relations) {
+      path += `.${name}`;
+      joins.add(path);
+    }
+  }
+  if (joins.size <= maxJoins) return;
+  throw refuse('attributeList', `A report follows at most ${maxJoins} to-one relations.`);
 }
