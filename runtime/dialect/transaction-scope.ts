@@ -4,10 +4,7 @@ import type { Pending } from './pending.js';
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
 export type OutcomeListener = (isKept: boolean) => void;
 
-/**
- * Wraps a transaction so that its statements are completed before they run. Waiting for that does not count as work
- * of the transaction.
- */
+/** Completes statements before they run; waiting for that does not count as work of the transaction. */
 export type BindTransaction = (transaction: Transaction) => Transaction;
 
 /** A transaction that has ended received another request. */
@@ -37,10 +34,7 @@ export class TransactionScope {
   /** Changes of a part, which count for the enclosing scope when it is released. */
   #changes = 0;
 
-  /**
-   * @param parent the enclosing scope; none for a transaction
-   * @param bound wraps the statements; none if they run unchanged
-   */
+  /** @param bound wraps the statements; none if they run unchanged */
   constructor(
     private readonly base: Transaction,
     private readonly parent?: TransactionScope,
@@ -68,18 +62,12 @@ export class TransactionScope {
     return !this.#isClosed && this.parent?.isOpen !== false;
   }
 
-  /**
-   * Runs `work` in a savepoint. If `work` throws, its changes are rolled back and the scope continues.
-   * @throws TransactionEndedError, and what `work` throws
-   */
+  /** Runs `work` in a savepoint; if it throws, its changes are rolled back and the scope continues. */
   run<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     return this.alone(() => this.#runPart(work));
   }
 
-  /**
-   * Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself.
-   * @throws TransactionEndedError, and what `work` throws
-   */
+  /** Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
     this.#checkOpen();
     const before = this.#parts;
@@ -102,10 +90,7 @@ export class TransactionScope {
     return this.parent?.whole ?? this;
   }
 
-  /**
-   * Registers a function for the outcome: it is called when a savepoint is rolled back, otherwise at the end of the
-   * transaction.
-   */
+  /** `listener` is called when the savepoint is rolled back, otherwise at the end of the transaction. */
   onOutcome(listener: OutcomeListener): void {
     (this.#listeners ??= []).push(listener);
   }

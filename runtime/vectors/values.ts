@@ -6,10 +6,7 @@ import {
   type Metric,
   metrics,
 } from '../protocol/vector.js';
-/**
- * Covers the rounding errors of norms and limits, and the tolerance of scores: {@link
- * scoreTolerance}.
- */
+/** Covers the rounding errors of norms and limits, and the tolerance of scores: {@link scoreTolerance}. */
 const relativeSlack = 1e-11;
 
 /** See {@link file://../dialect/vector-access.ts VectorAccess}. */

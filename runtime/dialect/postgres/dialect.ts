@@ -92,10 +92,7 @@ const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
-/**
- * The dialect for PostgreSQL. Texts have the collation "C", and values have the same form as in SQLite.
- * @param foldText how the datastore compares texts
- */
+/** Texts have the collation "C", and values have the same form as in SQLite. */
 export function postgresDialect(foldText: Fold): Dialect {
   const fold = sql.raw(foldText === foldWithoutAccents ? 'drs_fold_without_accents' : 'drs_fold');
   // Computed texts are compared by their bytes, too.
@@ -172,10 +169,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   tablesVersion,
 };
 
-/**
- * PostgreSQL sorts nulls last when ascending. Columns without nulls have no NULLS clause, so that their index
- * matches.
- */
+/** Nulls sort last when ascending. Columns without nulls have no NULLS clause, so that their index matches. */
 function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm): Sql {
   if (isNeverNull === true) return descending ? sql`${value} desc` : value;
   const nullsFirst = descending === (isNullGreatest === true);
@@ -209,10 +203,7 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
   boolean: sql`smallint`,
 };
 
-/**
- * Compares an integer with an integer, so that an index is used. A fraction, or a number beyond the range, becomes
- * an integer with the same result.
- */
+/** Compares an integer with an integer, which uses an index, also where the given number is a fraction or too large. */
 function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
   if (type !== 'integer' || operator === '=') {
     return sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`;
@@ -240,10 +231,7 @@ function differs(value: Sql, wanted: Sql, type: ValueType): Sql {
     : sql`${value} is distinct from cast(${wanted} as ${sqlTypes[type]})`;
 }
 
-/**
- * The items of a bound JSON list as rows: `key` is the position, `value` the item; null for an item that equals no
- * integer.
- */
+/** The items of a bound JSON list: `key` is the position, `value` the item; null for one that equals no integer. */
 function listItems(list: Sql, type: ValueType): Sql {
   const items = sql`json_array_elements_text(cast(${list} as json)) with ordinality as "__item" ("text", "position")`;
   return sql`select "position" - 1 as "key", ${item(type)} as "value" from ${items}`;

@@ -237,10 +237,7 @@ function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promi
   return connection.run([begin, ...steps, rollback], steps.length);
 }
 
-/**
- * Runs a statement that the runtime did not write. It must not change anything, not even through a function.
- * @throws Error for a statement that may change something
- */
+/** Runs a statement of class code, which must not change anything, not even through a function. */
 async function readTable(connection: PostgresConnection, step: Step): Promise<Answer> {
   try {
     const answer = await readOnly(connection, [step]);

@@ -31,10 +31,7 @@ interface ColumnChange<Kind extends string> {
   readonly to: ColumnShape;
 }
 
-/**
- * The changes from `actual` to `wanted`, table by table in the order of `wanted`. Indexes that somebody else
- * created are left alone, because they do not affect results.
- */
+/** From `actual` to `wanted`, table by table. Indexes of others are left alone, because they affect no result. */
 export function schemaChanges(actual: SchemaShape, wanted: SchemaShape): readonly SchemaChange[] {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
   const known = new Set(wanted.tables.map(({ name }) => name));

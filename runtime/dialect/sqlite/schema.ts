@@ -9,29 +9,27 @@ import type { SchemaShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import {
   advice,
-  foreignAdvice,
   type JournalEntry,
   type StartOptions,
-  neededWords,
   newerThan,
   notTold,
-  offAdvice,
-  olderAdvice,
-  olderServerWords,
-  pendingWords,
   refuse,
-  SchemaPendingError,
   schemaHash,
   type StoredEntry,
   wordsOf,
   versionHash,
+  requireAsItIs,
+  requireUsable,
+  foreignDatabase,
+  readJournal,
+  journalQuery,
 } from '../schema/start.js';
-import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
 import { applyChanges, columnAddition, type WantedDatabase } from './apply-changes.js';
-import { refusalOf } from './attempt.js';
 import { fillDerivedColumns } from './derived-columns.js';
 import { registerFunctions } from './functions.js';
 import { lowerAscii, readShape, statementOf } from './shape.js';
+import { refusalOf } from './errors.js';
 
 /** One row for each fact about the datastore. */
 const datastoreTable = `CREATE TABLE "__datastore" (
@@ -48,10 +46,7 @@ const entitySetTable = `CREATE TABLE "__entityset" (
   "definition" TEXT NOT NULL
 )`;
 
-/**
- * The journal: the schemas that servers have migrated the database to, each with a JSON array of the changes in
- * words.
- */
+/** The journal: the schemas that servers have migrated to, with the changes as JSON. */
 const journalTable = `CREATE TABLE "__schema" (
   "position" INTEGER PRIMARY KEY AUTOINCREMENT,
   "hash" TEXT NOT NULL,
@@ -158,7 +153,14 @@ function adapt(
   { keep, migrations }: StartOptions,
 ): SchemaReport {
   const actual = readShape(database);
-  if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
+  if (!hasTable(database, '__datastore')) {
+    const statementFor = (name: string): string => statementOf(wanted.database, name);
+    throw foreignDatabase(schemaChanges(actual, wanted.shape), {
+      table: statementFor,
+      column: (table, column) => columnAddition(wanted, table, column),
+      index: statementFor,
+    });
+  }
   const hash = versionHash(schemaHash(statements), migrations);
   const journal = journalOf(database);
   const newer = newerThan(hash, journal);
@@ -234,67 +236,37 @@ function numberFrom(database: Database.Database, count: string): number {
   return found;
 }
 
-/**
- * An older server does not change the schema. It only fills the derived columns of its own comparisons, which the
- * newer server may have left empty.
- */
+/** An older server only fills the derived columns of its own comparisons, which the newer one may leave empty. */
 function startOlder(
   database: Database.Database,
   wanted: WantedDatabase,
   actual: SchemaShape,
   newer: JournalEntry,
 ): SchemaReport {
-  const missing = missingIn(actual, wanted.shape).map((what) => ({ what }));
-  if (missing.length > 0) {
-    throw new SchemaMismatchError({ differences: missing, advice: olderAdvice(newer) });
-  }
+  const missing = missingIn(actual, wanted.shape);
+  const remarks = requireUsable(missing, newer, neededByNewer(actual, wanted.shape));
   const { filled, refused } = fillDerivedColumns(wanted.database, database);
   if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
   // Rows of this server lack columns that the newer one fills: remove the stamp so that it checks again.
   database.prepare(`delete from "__datastore" where "name" = 'schema'`).run();
-  return {
-    changes: filled,
-    remarks: [olderServerWords(newer), ...neededByNewer(actual, wanted.shape).map(neededWords)],
-  };
+  return { changes: filled, remarks };
 }
 
 /** A server that must not change the schema accepts a compatible one. */
 function takeAsItIs(
   database: Database.Database,
   schema: ModelSchema,
-  { mode, migrations }: StartOptions,
+  start: StartOptions,
 ): SchemaReport {
   const all = [datastoreTable, entitySetTable, ...schema.statements];
   const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
-  const hash = versionHash(schemaHash(schema.statements), migrations);
-  const isKnown = mode === 'off' || journalOf(database).some((each) => each.hash === hash);
-  if (isKnown && missing.length === 0) return nothing;
-  const differences = missing.map((what) => ({ what }));
-  if (mode === 'off') throw new SchemaMismatchError({ differences, advice: offAdvice });
-  throw new SchemaPendingError(pendingWords(missing));
-}
-
-function foreignDatabase(actual: SchemaShape, wanted: WantedDatabase): SchemaMismatchError {
-  const statementFor = (name: string): string => statementOf(wanted.database, name);
-  const differences = schemaChanges(actual, wanted.shape).flatMap((change): SchemaDifference[] => {
-    const table = `table "${change.table}"`;
-    if (change.kind === 'addTable') {
-      const what = `${table} is missing`;
-      // Only a server writes into the server's own tables.
-      const isOwn = change.table.startsWith('__');
-      return [isOwn ? { what } : { what, remedy: `${statementFor(change.table)};` }];
-    }
-    if (change.kind === 'addColumn') {
-      const what = `${table}: column "${change.column.name}" is missing`;
-      return [{ what, remedy: `${columnAddition(wanted, change.table, change.column.name)};` }];
-    }
-    if (change.kind === 'addIndex') {
-      const what = `${table}: index "${change.index.name}" is missing`;
-      return [{ what, remedy: `${statementFor(change.index.name)};` }];
-    }
-    return [];
-  });
-  return new SchemaMismatchError({ differences, advice: foreignAdvice });
+  const hash = versionHash(schemaHash(schema.statements), start.migrations);
+  requireAsItIs(
+    missing,
+    start,
+    journalOf(database).some((each) => each.hash === hash),
+  );
+  return nothing;
 }
 
 function isEmpty(database: Database.Database): boolean {
@@ -312,9 +284,7 @@ function hasTable(database: Database.Database, name: string): boolean {
 /** A database of an earlier runtime has no journal. */
 function journalOf(database: Database.Database): readonly StoredEntry[] {
   if (!hasTable(database, '__schema')) return [];
-  const text = 'select "hash", "time", "changes" from "__schema" order by "position"';
-  const rows = database.prepare(text).all() as { hash: string; time: string; changes: string }[];
-  return rows.map((row) => ({ ...row, changes: JSON.parse(row.changes) as readonly string[] }));
+  return readJournal(database.prepare(journalQuery).all() as Parameters<typeof readJournal>[0]);
 }
 
 function enterInJournal(
@@ -326,10 +296,7 @@ function enterInJournal(
   database.prepare(text).run(hash, new Date().toISOString(), JSON.stringify(changes));
 }
 
-/**
- * Identifies both schemas: the wanted one and the present one. A rebuilt table may have its former text and other
- * rows, so the stamp includes the number of changes.
- */
+/** Identifies the wanted and the present schema; a rebuilt table may have its former text and other rows. */
 function stampOf(
   database: Database.Database,
   wanted: readonly string[],

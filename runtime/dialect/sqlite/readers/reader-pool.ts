@@ -22,10 +22,7 @@ export interface ReaderLimits {
   readonly longest: number;
 }
 
-/**
- * Processes for long reads, which would block the server. They start on demand. One is reserved for statements
- * known to finish within a second.
- */
+/** Processes for long reads. They start on demand; one is reserved for statements known to finish within a second. */
 export class ReaderPool implements ReaderOwner {
   readonly #readers = new Set<Reader>();
   /** The exits of all processes, including killed ones: a hanging disk delays an exit. */
@@ -54,10 +51,7 @@ export class ReaderPool implements ReaderOwner {
     return AbandonablePromise.waitingFor(job, job.promise);
   }
 
-  /**
-   * Stops running reads and rejects waiting ones.
-   * @returns when the processes have exited
-   */
+  /** Stops running reads and rejects waiting ones, until the processes have exited. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);

@@ -22,10 +22,7 @@ const compiled = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 const isCompiled = existsSync(compiled);
 const script = isCompiled ? compiled : compiled.replace(/\.js$/, '.ts');
 
-/**
- * Node options for a reader. Debugger and profiler options of the server are dropped; loaders that run TypeScript
- * are kept if the server runs from TypeScript.
- */
+/** Without options of debuggers; loaders are kept if the server runs from TypeScript. */
 const nodeOptions = isCompiled
   ? []
   : process.execArgv.filter((each) => !/^--(?:inspect|cpu-prof|heap-prof|prof)/.test(each));
