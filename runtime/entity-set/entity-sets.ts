@@ -24,7 +24,6 @@ import {
   definitionJson,
   type SetDefinition,
   type SetDefinitions,
-  hasRenames,
   withNewNames,
 } from './set-definitions.js';
 
@@ -41,7 +40,6 @@ export interface SetLimits {
 /** The life of entity sets (protocol P9.8 to P9.11). */
 export class EntitySets {
   readonly #keys: KeysReader;
-  readonly #hasRenames: boolean;
 
   constructor(
     private readonly context: ReadingContext,
@@ -51,7 +49,6 @@ export class EntitySets {
     private readonly limits: SetLimits,
   ) {
     this.#keys = new KeysReader(context);
-    this.#hasRenames = hasRenames(dataclasses);
   }
 
   /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
@@ -117,31 +114,11 @@ export class EntitySets {
     const claim = { session: requester.owner, dataclass: dataclass.name };
     return whenThere(this.#alive(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
-      return whenThere(this.#kept(namesOf(dataclass), requester, id), (definition) =>
+      const kept = this.definitions.find(id, namesOf(dataclass), requester.keeper);
+      return whenThere(kept, (definition) =>
         definition === undefined ? undefined : this.#revive(dataclass, requester, id, definition),
       );
     });
-  }
-
-  /** A definition that was saved under one of the names of a dataclass. */
-  #kept(
-    [name, ...others]: readonly string[],
-    requester: SetRequester,
-    id: string,
-  ): Pending<SetDefinition | undefined> {
-    if (name === undefined) return undefined;
-    const found = this.definitions.find(id, name, requester.keeper);
-    return whenThere(found, (definition) => definition ?? this.#kept(others, requester, id));
-  }
-
-  #isHeldByAnother(
-    [name, ...others]: readonly string[],
-    requester: SetRequester,
-    id: string,
-  ): Pending<boolean> {
-    if (name === undefined) return true;
-    const held = this.definitions.isHeldByAnother(id, name, requester.keeper);
-    return whenThere(held, (isHeld) => isHeld && this.#isHeldByAnother(others, requester, id));
   }
 
   release(
@@ -182,7 +159,7 @@ export class EntitySets {
       params,
       orderby,
     });
-    const held = this.#isHeldByAnother(namesOf(dataclass), requester, id);
+    const held = this.definitions.isHeldByAnother(id, namesOf(dataclass), requester.keeper);
     return whenThere(held, (isHeld) => {
       if (isHeld) throw missingSet(id);
       const keys = this.#keys.read(request);
@@ -215,12 +192,12 @@ export class EntitySets {
   }
 
   #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
-    const { filter, params, orderby, related } = this.#hasRenames
-      ? withNewNames(this.dataclasses, this.context.filters, dataclass, kept)
-      : kept;
+    const { filters } = this.context;
+    const renamed = withNewNames(this.dataclasses, filters, dataclass, kept);
+    const { filter, params, orderby, related } = renamed;
     const texts = { filter, params, orderby };
     if (related === undefined) {
-      return selectionRequest(this.context.filters, dataclass, { kind: 'all' }, null, texts);
+      return selectionRequest(filters, dataclass, { kind: 'all' }, null, texts);
     }
     const owner = this.dataclasses.get(related.dataclass);
     const relation = owner?.exposedAttributes.get(related.relation);

@@ -57,11 +57,12 @@ export class SetDefinitions {
             partition by "owner" order by "position" desc) as "ofOwner"
           from "__entityset") as "counted") as "placed"
       where "place" > ${slot(0)})`);
+    const isOfOne = dialect.isIn(sql`"dataclass"`, slot(1), 'text');
     this.#find = dialect.compile(
-      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
+      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and ${isOfOne} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
     );
     this.#holder = dialect.compile(
-      sql`select case when "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
+      sql`select case when ${isOfOne} and ${dialect.isSame(sql`"owner"`, slot(2))} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
     );
   }
 
@@ -91,20 +92,25 @@ export class SetDefinitions {
     });
   }
 
+  /** @param dataclasses the present name of a dataclass, and its former ones */
   find(
     id: string,
-    dataclass: string,
+    dataclasses: readonly string[],
     owner: string | undefined,
   ): Pending<SetDefinition | undefined> {
-    const values = [id, dataclass, owner ?? null];
+    const values = [id, JSON.stringify(dataclasses), owner ?? null];
     return whenThere(this.database.executor.value(this.#find, values), (json) =>
       json === undefined ? undefined : (JSON.parse(String(json)) as SetDefinition),
     );
   }
 
   /** Whether an ID belongs to a saved definition of another keeper, or of another dataclass. */
-  isHeldByAnother(id: string, dataclass: string, owner: string | undefined): Pending<boolean> {
-    const values = [id, dataclass, owner ?? null];
+  isHeldByAnother(
+    id: string,
+    dataclasses: readonly string[],
+    owner: string | undefined,
+  ): Pending<boolean> {
+    const values = [id, JSON.stringify(dataclasses), owner ?? null];
     return whenThere(
       this.database.executor.value(this.#holder, values),
       (isOwn) => isOwn !== undefined && Number(isOwn) === 0,
@@ -133,15 +139,6 @@ function written(definition: SetDefinition): string {
 }
 
 type Dataclasses = ReadonlyMap<string, Dataclass>;
-
-/** Whether a model has renamed anything that a definition can name. */
-export function hasRenames(dataclasses: Dataclasses): boolean {
-  return [...dataclasses.values()].some(
-    ({ renamedFrom, exposedAttributes }) =>
-      renamedFrom !== undefined ||
-      [...exposedAttributes.values()].some((each) => each.renamedFrom !== undefined),
-  );
-}
 
 /**
  * A definition that was saved under earlier names, with the current ones. Names that the model no

@@ -54,22 +54,19 @@ export function takeOpening(cursor: Cursor): 'group' | 'not' | undefined {
   return 'not';
 }
 
+const signs = /\)|&&?|\|\|?/y;
+
 /** Takes what follows a comparison or a closing parenthesis. */
 export function takeConnective(cursor: Cursor): Connective {
   skipBlanks(cursor);
   const { text, at } = cursor;
   if (at === text.length) return 'end';
-  switch (text.charCodeAt(at)) {
-    case 0x29:
-      cursor.at = at + 1;
-      return 'close';
-    case 0x26:
-      cursor.at = text.charCodeAt(at + 1) === 0x26 ? at + 2 : at + 1;
-      return 'and';
-    case 0x7c:
-      cursor.at = text.charCodeAt(at + 1) === 0x7c ? at + 2 : at + 1;
-      return 'or';
-    default:
+  signs.lastIndex = at;
+  const sign = signs.exec(text)?.[0];
+  if (sign !== undefined) {
+    cursor.at = at + sign.length;
+    if (sign === ')') return 'close';
+    return sign.startsWith('&') ? 'and' : 'or';
   }
   for (const word of ['and', 'or', 'except'] as const) {
     if (isWord(text, at, word)) {

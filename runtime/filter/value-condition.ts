@@ -211,9 +211,7 @@ function jsonOf(value: Exclude<SqlValue, null>): string {
   return typeof value === 'number' ? numberJson(value) : JSON.stringify(value);
 }
 
-export type OrderComparator = Extract<Comparator, '<' | '<=' | '>' | '>='>;
-
-export const orders: Readonly<Record<OrderComparator, Sql>> = {
+export const orders: Readonly<Partial<Record<Comparator, Sql>>> = {
   '<': sql`<`,
   '<=': sql`<=`,
   '>': sql`>`,

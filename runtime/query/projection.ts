@@ -41,17 +41,15 @@ export function project(
   origin: ListOrigin,
   isRoot = true,
 ): Projection {
-  const wanted = new Map(node.children.map((child) => [child.name, child]));
-  for (const name of wanted.keys()) {
+  for (const [name, child] of node.children) {
     if (dataclass.exposedAttributes.has(name)) continue;
-    const child = wanted.get(name);
     if (!alwaysSent.has(name)) throw unknownAttribute(dataclass, name, origin);
-    const [beyond] = child?.children ?? [];
-    if (beyond !== undefined) throw unknownAttribute(dataclass, beyond.name, origin);
+    const [beyond] = child.children.keys();
+    if (beyond !== undefined) throw unknownAttribute(dataclass, beyond, origin);
   }
   const fields: ProjectedField[] = [];
   for (const attribute of dataclass.exposedAttributes.values()) {
-    const child = wanted.get(attribute.name);
+    const child = node.children.get(attribute.name);
     if (child === undefined && !node.all) continue;
     fields.push({ attribute, expanded: expansion(dataclass, attribute, child, origin) });
   }
@@ -64,19 +62,19 @@ function expansion(
   child: ProjectionNode | undefined,
   origin: ListOrigin,
 ): Projection | undefined {
-  if (child === undefined || (!child.all && child.children.length === 0)) return undefined;
+  if (child === undefined || (!child.all && child.children.size === 0)) return undefined;
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
     return project(dataclass.target(attribute), child, origin, false);
   }
-  const [beyond] = child.children;
+  const [beyond] = child.children.keys();
   if (beyond === undefined) return undefined;
   if (attribute.kind !== 'alias' && attribute.type === 'object') {
     throw refuse(
       origin === 'expand' ? 'expandList' : 'attributeList',
-      `"${attribute.name}" is an object: it is sent as a whole, its property "${beyond.name}" cannot be listed.`,
+      `"${attribute.name}" is an object: it is sent as a whole, its property "${beyond}" cannot be listed.`,
     );
   }
-  throw unknownAttribute(dataclass, beyond.name, origin);
+  throw unknownAttribute(dataclass, beyond, origin);
 }
 
 /** The errors of a name that does not exist for this client (protocol P3.19, P11.27). */
@@ -99,12 +97,10 @@ export function unknownAttribute(
 
 /** The attributes in an answer, by their names only. */
 export interface ProjectionNode {
-  /** Empty for the root, the entity itself. */
-  readonly name: string;
   /** Whether every attribute of the entity is selected, in addition to the children. */
   readonly all: boolean;
   /** In order of first mention. None, and `all` false: a plain attribute, or a deferred relation. */
-  readonly children: readonly ProjectionNode[];
+  readonly children: ReadonlyMap<string, ProjectionNode>;
 }
 
 /** The lists of a request, as text. */
@@ -117,11 +113,8 @@ export interface ProjectionTexts {
 
 interface GrowingNode extends ProjectionNode {
   all: boolean;
-  readonly children: GrowingNode[];
+  readonly children: Map<string, GrowingNode>;
 }
-
-/** Children by name, so that a long list takes linear time. */
-type Index = Map<GrowingNode, Map<string, GrowingNode>>;
 
 /**
  * Merges a request's lists (protocol P3.8): `$attributes` wins over the path's list, and `$expand`
@@ -138,14 +131,13 @@ export function projectionTree(
 ): ProjectionNode | undefined {
   const names = attributes ?? pathList;
   if (names === undefined && expand === undefined) return undefined;
-  const root: GrowingNode = { name: '', all: names === undefined, children: [] };
-  const index: Index = new Map();
+  const root: GrowingNode = { all: names === undefined, children: new Map() };
   if (names !== undefined) {
     const kind = attributes === undefined ? 'path' : '$attributes';
     for (const item of parseAttributeList(names, kind)) {
       checkDepth(item, kind, item.path.length - (item.all ? 0 : 1), expandDepth);
       let node = root;
-      for (const name of item.path) node = childOf(node, name, index);
+      for (const name of item.path) node = childOf(node, name);
       if (item.all) node.all = true;
     }
   }
@@ -154,7 +146,7 @@ export function projectionTree(
       checkDepth(item, '$expand', item.path.length, expandDepth);
       let node = root;
       for (const name of item.path) {
-        node = childOf(node, name, index);
+        node = childOf(node, name);
         node.all = true;
       }
     }
@@ -168,18 +160,9 @@ function checkDepth(item: ListedPath, kind: ListKind, relations: number, limit: 
   }
 }
 
-function childOf(parent: GrowingNode, name: string, index: Index): GrowingNode {
-  let children = index.get(parent);
-  if (children === undefined) {
-    children = new Map();
-    index.set(parent, children);
-  }
-  let child = children.get(name);
-  if (child === undefined) {
-    child = { name, all: false, children: [] };
-    children.set(name, child);
-    parent.children.push(child);
-  }
+function childOf({ children }: GrowingNode, name: string): GrowingNode {
+  const child = children.get(name) ?? { all: false, children: new Map<string, GrowingNode>() };
+  children.set(name, child);
   return child;
 }
 

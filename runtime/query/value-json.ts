@@ -12,32 +12,25 @@ export function valueJson(
   value = column(source, attribute.column),
 ): readonly JsonPart[] {
   const { dialect, options } = context;
-  switch (attribute.type) {
-    case 'string':
-      return [dialect.jsonText(value)];
-    case 'uuid':
-    case 'date':
-      if (attribute.dateOnly === true && options.dateOnlyFormat === 'bang') {
-        return [dialect.jsonBangDate(value)];
-      }
-      // Neither contains anything that JSON would escape.
-      return isNeverNull(attribute) ? ['"', value, '"'] : [dialect.jsonText(value)];
-    case 'boolean':
-      return [dialect.jsonBoolean(value)];
-    case 'number':
-    case 'integer':
-    case 'duration':
-      // An expression may yield anything.
-      if (attribute.kind === 'calculated') return [dialect.jsonIfNumber(value)];
-      if (attribute.key === true) return [keyNumber(attribute, value)];
-      return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
-    case 'object':
-    case 'vector':
-      return [attribute.kind === 'calculated' ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
-    case 'image':
-    case 'blob':
-      return [deferredMedia(context, source, attribute, value)];
+  const { type } = attribute;
+  if (type === 'image' || type === 'blob')
+    return [deferredMedia(context, source, attribute, value)];
+  const isComputed = attribute.kind === 'calculated';
+  if (type === 'object' || type === 'vector') {
+    return [isComputed ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
   }
+  if (isComputed || type === 'string' || type === 'boolean') {
+    return [scalarJson(context, attribute, value)];
+  }
+  if (type === 'uuid' || type === 'date') {
+    const isBang = attribute.dateOnly === true && options.dateOnlyFormat === 'bang';
+    // Neither contains anything that JSON would escape.
+    return isNeverNull(attribute) && !isBang
+      ? ['"', value, '"']
+      : [scalarJson(context, attribute, value)];
+  }
+  if (attribute.key === true) return [keyNumber(attribute, value)];
+  return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
 }
 
 function isNeverNull(attribute: ColumnDefinition): boolean {

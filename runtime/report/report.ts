@@ -114,34 +114,17 @@ export function reportForm(
   };
 }
 
-/** How a report describes a column (protocol P6.5). */
-interface ColumnSchema {
-  readonly name: string;
-  readonly dataType: 'NUMBER' | 'STRING';
-  readonly semantics: {
-    readonly conceptType: 'METRIC' | 'DIMENSION';
-    readonly semanticGroup: 'NUMERIC' | 'TEXT';
-    readonly semanticType: 'NUMBER' | 'TEXT';
-  };
-}
-
 const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'duration']);
 
-/** What a report says of its columns, in their order. */
-function reportSchema(columns: readonly ReportColumn[]): readonly ColumnSchema[] {
-  return columns.map(({ name, attribute }) =>
-    numberTypes.has(attribute.type)
-      ? {
-          name,
-          dataType: 'NUMBER',
-          semantics: { conceptType: 'METRIC', semanticGroup: 'NUMERIC', semanticType: 'NUMBER' },
-        }
-      : {
-          name,
-          dataType: 'STRING',
-          semantics: { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' },
-        },
-  );
+/** How a report describes its columns, in their order (protocol P6.5). */
+function reportSchema(columns: readonly ReportColumn[]): readonly object[] {
+  return columns.map(({ name, attribute }) => {
+    const isNumber = numberTypes.has(attribute.type);
+    const semantics = isNumber
+      ? { conceptType: 'METRIC', semanticGroup: 'NUMERIC', semanticType: 'NUMBER' }
+      : { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' };
+    return { name, dataType: isNumber ? 'NUMBER' : 'STRING', semantics };
+  });
 }
 
 /** One column of a report. */
@@ -151,12 +134,6 @@ export interface ReportColumn {
   /** To-one relations on the way to the attribute. */
   readonly relations: readonly RelatedEntityDefinition[];
   readonly attribute: ColumnDefinition | ComputedDefinition;
-}
-
-/** The list that chooses columns: `$attributes` wins over the one in the path. */
-interface ColumnList {
-  readonly text: string;
-  readonly kind: '$attributes' | 'path';
 }
 
 const withoutColumn: ReadonlySet<string> = new Set(['object', 'image', 'blob', 'vector']);
@@ -175,25 +152,18 @@ export function reportColumns(
   { attributes }: Pick<Parameters, 'attributes'>,
   expandDepth: number,
 ): readonly ReportColumn[] {
-  const list = columnList(pathList, attributes);
-  if (list === undefined) return allColumns(dataclass, '', []);
+  const text = attributes ?? pathList;
+  const kind = attributes === undefined ? 'path' : '$attributes';
+  if (text === undefined) return allColumns(dataclass, '', []);
   const columns = new Map<string, ReportColumn>();
-  for (const item of parseAttributeList(list.text, list.kind)) {
-    for (const column of columnsOf(dataclass, item, list, expandDepth)) {
+  for (const item of parseAttributeList(text, kind)) {
+    for (const column of columnsOf(dataclass, item, kind, expandDepth)) {
       if (!columns.has(column.name)) columns.set(column.name, column);
     }
   }
   const found = [...columns.values()];
   checkJoins(found);
   return found;
-}
-
-function columnList(
-  pathList: string | undefined,
-  attributes: string | undefined,
-): ColumnList | undefined {
-  if (attributes !== undefined) return { text: attributes, kind: '$attributes' };
-  return pathList === undefined ? undefined : { text: pathList, kind: 'path' };
 }
 
 /** @param relations from the report's dataclass to this one */
@@ -223,7 +193,7 @@ function columnOf(
 function columnsOf(
   dataclass: Dataclass,
   item: ListedPath,
-  list: ColumnList,
+  kind: 'path' | '$attributes',
   expandDepth: number,
 ): readonly ReportColumn[] {
   const { path, all, start } = item;
@@ -231,16 +201,16 @@ function columnsOf(
   const followed = path.length - (all ? 0 : 1);
   if (followed > expandDepth) {
     const problem = `a path must not follow more than ${expandDepth} relations`;
-    throw listError(list.kind, start, problem);
+    throw listError(kind, start, problem);
   }
   const resolved = resolvePath(dataclass, path);
   if ('kind' in resolved) {
-    const origin = list.kind === 'path' ? 'path' : 'attributes';
+    const origin = kind === 'path' ? 'path' : 'attributes';
     throw unknownAttribute({ name: resolved.dataclass }, resolved.name, origin);
   }
   const name = path.join('.');
   const problem = problemOf(resolved, item);
-  if (problem !== undefined) throw listError(list.kind, start, `${name} ${problem}`);
+  if (problem !== undefined) throw listError(kind, start, `${name} ${problem}`);
   const relations = resolved.relations as readonly RelatedEntityDefinition[];
   const { end } = resolved;
   if (end.kind !== 'relatedEntity') {

@@ -9,6 +9,7 @@ import {
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
+import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
 import { tablesVersion } from './table-versions.js';
@@ -128,7 +129,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   // PostgreSQL writes a whole number without a fraction, but keeps the sign of minus zero.
   jsonReal: (value) => jsonIfNumber(sql`(${value} + 0)`),
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
-  jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
+  jsonBoolean,
   jsonBangDate: (value) =>
     sql`coalesce('"' || ltrim(substr(${value}, 9, 2), '0') || '!' || ltrim(substr(${value}, 6, 2), '0') || '!' || substr(${value}, 1, 4) || '"', 'null')`,
   uriText: (value) => sql`drs_uri(${value})`,
@@ -178,10 +179,6 @@ function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm
 
 function jsonIfNumber(value: Sql): Sql {
   return sql`case when ${isFinite(value)} then cast(${value} as text) else 'null' end`;
-}
-
-function isFinite(value: Sql): Sql {
-  return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
 }
 
 /** A sum of doubles fails on overflow, so values are scaled if one of them is large. No digits are lost. */
@@ -261,10 +258,7 @@ function concat(parts: readonly JsonPart[]): Sql {
 function joined(parts: readonly (string | Sql)[]): Sql {
   const pieces = parts.map((part) => (typeof part === 'string' ? sql.lit(part) : part));
   if (pieces.length <= maxArguments) return sql`concat(${sql.join(pieces)})`;
-  const groups = Array.from({ length: Math.ceil(pieces.length / maxArguments) }, (_, index) =>
-    joined(pieces.slice(index * maxArguments, (index + 1) * maxArguments)),
-  );
-  return joined(groups);
+  return joined(inGroups(pieces, maxArguments).map(joined));
 }
 
 function flat(parts: readonly JsonPart[]): readonly (string | Sql)[] {
@@ -275,17 +269,4 @@ function flat(parts: readonly JsonPart[]): readonly (string | Sql)[] {
       ? sql`case when ${part.isNull} then 'null' else ${concat(part.parts)} end`
       : part;
   });
-}
-
-function mergeTexts(parts: readonly (string | Sql)[]): readonly (string | Sql)[] {
-  const merged: (string | Sql)[] = [];
-  for (const part of parts) {
-    const last = merged.at(-1);
-    if (typeof part === 'string' && typeof last === 'string') {
-      merged[merged.length - 1] = last + part;
-    } else {
-      merged.push(part);
-    }
-  }
-  return merged;
 }

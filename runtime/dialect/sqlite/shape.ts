@@ -126,7 +126,7 @@ function columnShape(
   const type = row.type.toUpperCase();
   const isBinary = collation === undefined || collation.toUpperCase() === 'BINARY';
   const isKey = row.pk > 0;
-  const expression = row.hidden > 1 ? spelling.of(after(tokens, 'AS') ?? []) : undefined;
+  const expression = row.hidden > 1 ? spelling.of(after(tokens, 'AS')) : undefined;
   const isDrawn = isKey && has(tokens, 'AUTOINCREMENT');
   return {
     name: row.name,
@@ -169,19 +169,21 @@ function inParentheses(tokens: readonly string[], start: number): readonly strin
 }
 
 /** The tokens in parentheses after a keyword that is not part of an expression. */
-function after(tokens: readonly string[], word: string): readonly string[] | undefined {
-  const at = tokens.findIndex(
-    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
-  );
-  return at === -1 ? undefined : inParentheses(tokens, at + 1);
+function after(tokens: readonly string[], word: string): readonly string[] {
+  const at = placeOf(tokens, word);
+  return at === -1 ? [] : inParentheses(tokens, at + 1);
 }
 
 function wordAfter(tokens: readonly string[], word: string): string | undefined {
-  const at = tokens.findIndex(
-    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
-  );
+  const at = placeOf(tokens, word);
   const found = at === -1 ? undefined : tokens[at + 1];
   return found === undefined ? undefined : (quotedName(found) ?? found);
+}
+
+function placeOf(tokens: readonly string[], word: string): number {
+  return tokens.findIndex(
+    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
+  );
 }
 
 function has(tokens: readonly string[], word: string): boolean {
