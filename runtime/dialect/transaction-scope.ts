@@ -42,19 +42,22 @@ export class TransactionScope {
   ) {
     this.depth = parent === undefined ? 0 : parent.depth + 1;
     this.clock = parent?.clock ?? new IdleClock();
-    const guarded = guardedTransaction(base, {
-      begin: () => {
+    const guarded = guardedTransaction(
+      base,
+      async (run) => {
         this.#checkOpen();
         this.clock.begin();
+        try {
+          return await run();
+        } finally {
+          this.clock.end();
+        }
       },
-      end: () => {
-        this.clock.end();
-      },
-      raiseStamp: (changes) => {
+      (changes) => {
         this.#checkOpen();
         this.#raiseStamp(changes);
       },
-    });
+    );
     this.transaction = bound?.(guarded) ?? guarded;
   }
 
@@ -178,34 +181,19 @@ function nothing(): void {
   // The caller of each part handles its errors.
 }
 
-/** Called around the statements of a transaction. */
-interface StatementGuard {
-  /** @throws Error to refuse a statement before it runs */
-  begin(): void;
-  end(): void;
-  /** Replaces that of the transaction. */
-  readonly raiseStamp: Transaction['raiseStamp'];
-}
-
-/** A transaction that calls a guard around each statement. */
-function guardedTransaction(transaction: Transaction, guard: StatementGuard): Transaction {
-  const guarded =
-    <A extends readonly unknown[], T>(run: (...given: A) => Pending<T>) =>
-    async (...given: A): Promise<T> => {
-      guard.begin();
-      try {
-        return await run(...given);
-      } finally {
-        guard.end();
-      }
-    };
+/** @param guard runs each statement */
+function guardedTransaction(
+  transaction: Transaction,
+  guard: <T>(run: () => Pending<T>) => Promise<T>,
+  raiseStamp: Transaction['raiseStamp'],
+): Transaction {
   return {
-    run: guarded((statement, values) => transaction.run(statement, values)),
-    value: guarded((statement, values) => transaction.value(statement, values)),
-    read: guarded((statement, values) => transaction.read(statement, values)),
-    rows: guarded((statement, values) => transaction.rows(statement, values)),
-    table: guarded((statement, values) => transaction.table(statement, values)),
-    raiseStamp: guard.raiseStamp,
+    run: (statement, values) => guard(() => transaction.run(statement, values)),
+    value: (statement, values) => guard(() => transaction.value(statement, values)),
+    read: (statement, values) => guard(() => transaction.read(statement, values)),
+    rows: (statement, values) => guard(() => transaction.rows(statement, values)),
+    table: (statement, values) => guard(() => transaction.table(statement, values)),
+    raiseStamp,
   };
 }
 

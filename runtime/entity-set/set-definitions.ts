@@ -9,6 +9,7 @@ import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { parseOrderBy } from '../query/order-by.js';
+import { stepText } from '../filter/path.js';
 
 /** The definition from which an entity set is recreated after its end (protocol P9.10). */
 export interface SetDefinition {
@@ -232,12 +233,7 @@ function replaced(text: string, replacements: readonly Replacement[]): string {
 
 /** A path in a parameter, which may contain names that no filter can. */
 function pathText({ steps }: AttributePath, names: readonly string[]): string {
-  return steps
-    .map(({ name, ordinal, element }, index) => {
-      const braces = ordinal === 1 ? '' : `{${ordinal}}`;
-      return `${names[index] ?? name}${braces}${element === undefined ? '' : `[${element}]`}`;
-    })
-    .join('.');
+  return steps.map((step, at) => stepText({ ...step, name: names[at] ?? step.name })).join('.');
 }
 
 function withParam(

@@ -136,6 +136,6 @@ function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-function hasWildcard(value: unknown): boolean {
+export function hasWildcard(value: unknown): boolean {
   return typeof value === 'string' && (value.includes('@') || value.endsWith('*'));
 }

@@ -39,19 +39,16 @@ export function isOrderBy(text: string, at: number): boolean {
   return isWord(text, at, 'order') && isWord(text, blanksEnd(text, at + 'order'.length), 'by');
 }
 
+const openings = /\(|not[ \t-\r]*\(/iy;
+
 /** Takes `(` or `NOT (`. The parenthesis distinguishes an attribute called `not`. */
 export function takeOpening(cursor: Cursor): 'group' | 'not' | undefined {
   skipBlanks(cursor);
-  const { text, at } = cursor;
-  if (text.charCodeAt(at) === 0x28) {
-    cursor.at = at + 1;
-    return 'group';
-  }
-  if (!isWord(text, at, 'not')) return undefined;
-  const open = blanksEnd(text, at + 'not'.length);
-  if (text.charCodeAt(open) !== 0x28) return undefined;
-  cursor.at = open + 1;
-  return 'not';
+  openings.lastIndex = cursor.at;
+  const opening = openings.exec(cursor.text)?.[0];
+  if (opening === undefined) return undefined;
+  cursor.at += opening.length;
+  return opening === '(' ? 'group' : 'not';
 }
 
 const signs = /\)|&&?|\|\|?/y;

@@ -67,6 +67,12 @@ export function pathFromParam(text: string, placeholder: PlaceholderValue): Attr
   return { steps, placeholder, start, end };
 }
 
+/** A step as it is written in a filter. */
+export function stepText({ name, ordinal, element }: Omit<PathStep, 'start' | 'end'>): string {
+  const text = ordinal === 1 ? name : `${name}{${ordinal}}`;
+  return element === undefined ? text : `${text}[${element}]`;
+}
+
 function parameterNameEnd(text: string, start: number): number {
   let at = start;
   while (at < text.length && !isPathMark(text.charCodeAt(at))) at += 1;

@@ -22,7 +22,7 @@ import {
   placeholderText,
 } from './params.js';
 import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
-import { pathFromParam } from './path.js';
+import { pathFromParam, stepText } from './path.js';
 import { ownText } from '../protocol/own-text.js';
 import { nameEnd } from '../protocol/names.js';
 
@@ -227,13 +227,8 @@ function comparison(node: ComparisonNode, open: ComparisonNode[]): string {
 
 function pathText({ steps, placeholder }: AttributePath): string {
   if (steps.length === 0 && placeholder !== undefined) return `:${placeholderText(placeholder)}`;
-  let text = '';
-  for (const step of steps) text = text === '' ? stepText(step) : `${text}.${stepText(step)}`;
-  return text;
-}
-
-function stepText({ name, ordinal, element }: PathStep): string {
-  let text = nameEnd(name, 0) === name.length ? name : JSON.stringify(name);
-  if (ordinal !== 1) text += `{${ordinal}}`;
-  return element === undefined ? text : `${text}[${element}]`;
+  const isWritable = ({ name }: PathStep): boolean => nameEnd(name, 0) === name.length;
+  return steps
+    .map((step) => stepText(isWritable(step) ? step : { ...step, name: JSON.stringify(step.name) }))
+    .join('.');
 }

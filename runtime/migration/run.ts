@@ -33,24 +33,22 @@ export function decide(what: string, row?: object): never {
 /** The migrations of a server by name, in order. */
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
   const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
+  const wordsOf = async (
+    database: MigratedDatabase,
+    options: MigrationOptions,
+    tell: (step: StepRun) => Promise<string | undefined>,
+  ): Promise<readonly string[]> => {
+    const all: string[] = [];
+    for (const each of await stepsNow(database, migrations)) {
+      const words = await tell(new StepRun(database, each, options));
+      if (words !== undefined) all.push(words);
+    }
+    return all;
+  };
   return {
     names: Object.keys(byName),
-    run: async (database, options) => {
-      const waiting: string[] = [];
-      for (const each of await stepsNow(database, migrations)) {
-        const words = await new StepRun(database, each, options).run();
-        if (words !== undefined) waiting.push(words);
-      }
-      return waiting;
-    },
-    plan: async (database, options) => {
-      const lines: string[] = [];
-      for (const each of await stepsNow(database, migrations)) {
-        const line = await new StepRun(database, each, options).plan();
-        if (line !== undefined) lines.push(line);
-      }
-      return lines;
-    },
+    run: (database, options) => wordsOf(database, options, (step) => step.run()),
+    plan: (database, options) => wordsOf(database, options, (step) => step.plan()),
     pending: async (database) => {
       const words: string[] = [];
       for (const each of stepsOf(migrations)) {

@@ -171,21 +171,11 @@ export class MigratedSchema implements MigratedDatabase {
   }
 }
 
-/** Numbers out of the range of JSON, and bytes, in PostgreSQL's text form. */
-function jsonValue(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  return isBufferJson(value) ? `\\x${Buffer.from(value.data).toString('hex')}` : value;
-}
-
-/** JSON.stringify calls toJSON of a Buffer first. */
-function isBufferJson(value: unknown): value is { readonly data: readonly number[] } {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    value.type === 'Buffer' &&
-    'data' in value
-  );
+/** Numbers out of the range of JSON, and bytes, in PostgreSQL's text form; `value` of a Buffer is its `toJSON`. */
+function jsonValue(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+  const given = this[name];
+  if (given instanceof Uint8Array) return `\\x${Buffer.from(given).toString('hex')}`;
+  return typeof value === 'bigint' ? value.toString() : value;
 }
 
 /** The type's number in PostgreSQL's catalog. */

@@ -14,7 +14,6 @@ import {
   refuse,
   schemaHash,
   SchemaPendingError,
-  type StoredEntry,
   usualMigration,
   versionHash,
   waitMilliseconds,
@@ -386,7 +385,7 @@ class SchemaStart {
     await this.client.query(statements.map((each) => `${each};`).join('\n'));
   }
 
-  async #journal(): Promise<readonly StoredEntry[]> {
+  async #journal(): Promise<readonly JournalEntry[]> {
     const { rows } =
       await this.client.query<Record<'hash' | 'time' | 'changes', string>>(journalQuery);
     return readJournal(rows);

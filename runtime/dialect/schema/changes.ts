@@ -52,6 +52,12 @@ function tableChanges(actual: TableShape, wanted: TableShape): readonly SchemaCh
   const table = wanted.name;
   const columns = new Map(actual.columns.map((column) => [column.name, column]));
   const known = new Set(wanted.columns.map(({ name }) => name));
+  const checks = (kind: 'addCheck' | 'dropCheck', list: readonly string[]): SchemaChange[] =>
+    list.map((check) => ({ kind, table, check }));
+  const keys = (
+    kind: 'addForeignKey' | 'dropForeignKey',
+    list: readonly ForeignKeyShape[],
+  ): SchemaChange[] => list.map((foreignKey) => ({ kind, table, foreignKey }));
   return [
     ...wanted.columns.flatMap((to): readonly SchemaChange[] => {
       const from = columns.get(to.name);
@@ -62,26 +68,10 @@ function tableChanges(actual: TableShape, wanted: TableShape): readonly SchemaCh
     ...actual.columns
       .filter(({ name }) => !known.has(name))
       .map((column): SchemaChange => ({ kind: 'unusedColumn', table, column })),
-    ...without(actual.checks, wanted.checks).map((check): SchemaChange => ({
-      kind: 'dropCheck',
-      table,
-      check,
-    })),
-    ...without(wanted.checks, actual.checks).map((check): SchemaChange => ({
-      kind: 'addCheck',
-      table,
-      check,
-    })),
-    ...withoutAlike(actual.foreignKeys, wanted.foreignKeys).map((foreignKey): SchemaChange => ({
-      kind: 'dropForeignKey',
-      table,
-      foreignKey,
-    })),
-    ...withoutAlike(wanted.foreignKeys, actual.foreignKeys).map((foreignKey): SchemaChange => ({
-      kind: 'addForeignKey',
-      table,
-      foreignKey,
-    })),
+    ...checks('dropCheck', without(actual.checks, wanted.checks)),
+    ...checks('addCheck', without(wanted.checks, actual.checks)),
+    ...keys('dropForeignKey', withoutAlike(actual.foreignKeys, wanted.foreignKeys)),
+    ...keys('addForeignKey', withoutAlike(wanted.foreignKeys, actual.foreignKeys)),
     ...indexChanges(table, actual.indexes, wanted.indexes),
   ];
 }

@@ -36,26 +36,23 @@ export interface JournalEntry {
   readonly hash: string;
   /** The time, in the format of the protocol's dates. */
   readonly time: string;
+  /** In words. */
+  readonly changes: readonly string[];
 }
 
 /** Reads the rows of the journal. */
 export function readJournal(
   rows: readonly Readonly<Record<'hash' | 'time' | 'changes', string>>[],
-): readonly StoredEntry[] {
+): readonly JournalEntry[] {
   return rows.map((row) => ({ ...row, changes: JSON.parse(row.changes) as readonly string[] }));
 }
 
 export const journalQuery = 'select "hash", "time", "changes" from "__schema" order by "position"';
 
-/** With the changes in words. */
-export interface StoredEntry extends JournalEntry {
-  readonly changes: readonly string[];
-}
-
 /** An unused part is reported once, however many rows it has later. */
 export function notTold(
   unused: readonly string[],
-  journal: readonly StoredEntry[],
+  journal: readonly JournalEntry[],
 ): readonly string[] {
   const withoutNumber = (words: string): string => words.replace(/ with \d+ /, ' ');
   const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
@@ -84,51 +81,32 @@ export function newerThan(
   return isKnown && newest?.hash !== hash ? newest : undefined;
 }
 
-function olderServerWords({ time }: JournalEntry): string {
-  return `This server is older: another one migrated the database to a newer model at ${time}.`;
-}
-
-/** @param column that new rows need and an older server does not know; in words */
-function neededWords(column: string): string {
-  return `An older server cannot add rows without a value that it does not know: ${column}.`;
-}
-
 /** Another server has to migrate the database first (`MIGRATE=check`). */
 export class SchemaPendingError extends Error {}
-
-function pendingWords(missing: readonly string[]): string {
-  const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
-  return `MIGRATE is check: the server waits until another one has migrated the database to this model${list}.`;
-}
 
 /** The end of a refusal in which every difference has a remedy. */
 export const advice =
   'Each difference is followed by its remedy. Copy the database before you change it by hand. Then start the server again.';
 
-const foreignAdvice =
-  'No server created this database, because its table "__datastore" is missing, so this server does not change it. Set DATABASE_URL to another database, or to a file that does not exist yet.';
-
-/** The end of the refusal of an older server. */
-function olderAdvice({ time }: JournalEntry): string {
-  return `A server of a newer model has changed the database at ${time}, and something that this older one needs is missing. Start the newer server again, or this one on an earlier copy of the database.`;
-}
-
-/** The end of the refusal of a server with `MIGRATE=off`. */
-const offAdvice = 'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';
-
-/**
- * Whether an older server can use the database of a newer one.
- * @param missing what it needs and the database lacks, in words
- * @returns remarks, whole sentences
- * @throws SchemaMismatchError if something is missing
- */
+/** Remarks of an older server that uses a newer database. @throws SchemaMismatchError if something is missing */
 export function requireUsable(
   missing: readonly string[],
   newer: JournalEntry,
   needed: readonly string[],
 ): readonly string[] {
-  if (missing.length > 0) throw mismatch(missing, olderAdvice(newer));
-  return [olderServerWords(newer), ...needed.map(neededWords)];
+  if (missing.length > 0) {
+    throw mismatch(
+      missing,
+      `A server of a newer model has changed the database at ${newer.time}, and something that this older one needs is missing. Start the newer server again, or this one on an earlier copy of the database.`,
+    );
+  }
+  return [
+    `This server is older: another one migrated the database to a newer model at ${newer.time}.`,
+    ...needed.map(
+      (column) =>
+        `An older server cannot add rows without a value that it does not know: ${column}.`,
+    ),
+  ];
 }
 
 /**
@@ -141,8 +119,16 @@ export function requireAsItIs(
   isInJournal: boolean,
 ): void {
   if (missing.length === 0 && (mode === 'off' || isInJournal)) return;
-  if (mode === 'check') throw new SchemaPendingError(pendingWords(missing));
-  throw mismatch(missing, offAdvice);
+  if (mode === 'off') {
+    throw mismatch(
+      missing,
+      'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.',
+    );
+  }
+  const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
+  throw new SchemaPendingError(
+    `MIGRATE is check: the server waits until another one has migrated the database to this model${list}.`,
+  );
 }
 
 function mismatch(missing: readonly string[], words: string): SchemaMismatchError {
@@ -179,7 +165,10 @@ export function foreignDatabase(
     const { name } = change.index;
     return [{ what: `${table}: index "${name}" is missing`, remedy: `${additions.index(name)};` }];
   });
-  return new SchemaMismatchError({ differences, advice: `${foreignAdvice}${hint}` });
+  return new SchemaMismatchError({
+    differences,
+    advice: `No server created this database, because its table "__datastore" is missing, so this server does not change it. Set DATABASE_URL to another database, or to a file that does not exist yet.${hint}`,
+  });
 }
 
 /** @throws SchemaMismatchError if a change is refused; nothing is changed then */

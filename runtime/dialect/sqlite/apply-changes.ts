@@ -14,8 +14,6 @@ export interface WantedDatabase {
   /** An empty database with the wanted schema. */
   readonly database: Database.Database;
   readonly shape: SchemaShape;
-  /** The statements that created it. */
-  readonly statements: readonly string[];
 }
 
 /** The changes to make. */

@@ -15,7 +15,7 @@ import { quoted } from '../table-definition.js';
 import { longestPauseMilliseconds } from './executor.js';
 import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
-import { readShape } from './shape.js';
+import { readShape, withSchema } from './shape.js';
 
 /** Another server may be converting or filling a large table. */
 const longestWaitMilliseconds = 600_000;
@@ -36,7 +36,7 @@ export class MigratedFile implements MigratedDatabase {
     private readonly trial: Trial | undefined,
   ) {
     let wanted: SchemaShape | undefined;
-    this.#wanted = () => (wanted ??= wantedShape(statements, fold));
+    this.#wanted = () => (wanted ??= withSchema(statements, fold, readShape));
     this.#database = new Database(file, { timeout: longestWaitMilliseconds });
     registerFunctions(this.#database, fold);
     this.#database.pragma('foreign_keys = ON');
@@ -163,17 +163,6 @@ export class MigratedFile implements MigratedDatabase {
 
 /** The lock of a transaction. */
 export const wholeDatabase = 'the whole database';
-
-function wantedShape(statements: readonly string[], fold: Fold): SchemaShape {
-  const wanted = new Database(':memory:');
-  try {
-    registerFunctions(wanted, fold);
-    for (const statement of statements) wanted.exec(statement);
-    return readShape(wanted);
-  } finally {
-    wanted.close();
-  }
-}
 
 const raisedStamp = '"__STAMP" = "__STAMP" + 1';
 

@@ -1,4 +1,5 @@
-import type { Database } from 'better-sqlite3';
+import Sqlite, { type Database } from 'better-sqlite3';
+import type { Fold } from '../../protocol/fold.js';
 import type {
   ColumnShape,
   ForeignKeyShape,
@@ -13,6 +14,7 @@ import {
   readTableDefinition,
   sqlTokens,
 } from '../table-definition.js';
+import { registerFunctions } from './functions.js';
 
 interface ColumnRow {
   readonly name: string;
@@ -43,6 +45,22 @@ const keywords = new Set(
 /** The tables of a database without SQLite's own, virtual tables, and the shadow tables of these. */
 export function readShape(database: Database): SchemaShape {
   return { tables: tableNames(database).map((name) => tableShape(database, name)) };
+}
+
+/** Passes a temporary database with a schema on. */
+export function withSchema<T>(
+  statements: readonly string[],
+  fold: Fold,
+  use: (database: Database) => T,
+): T {
+  const database = new Sqlite(':memory:');
+  try {
+    registerFunctions(database, fold);
+    for (const statement of statements) database.exec(statement);
+    return use(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** In order of creation. */
