@@ -2,7 +2,7 @@ import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { KeysReader } from '../entity-set/keys-reader.js';
+import { readKeys } from '../entity-set/keys-reader.js';
 import { planCount } from '../query/collection.js';
 import { planCompute, type Aggregate, checkAggregate } from '../query/compute.js';
 import type { AnswerOptions } from '../query/context.js';
@@ -27,7 +27,6 @@ import type { EntityObject } from './types.js';
  */
 export class SelectionReader implements SelectionReading {
   readonly #options: AnswerOptions;
-  readonly #keys: KeysReader;
 
   /** @param model as the sessions see it for whose calls this reads */
   constructor(
@@ -36,7 +35,6 @@ export class SelectionReader implements SelectionReading {
   ) {
     // A date without time is YYYY-MM-DD in code, whatever form clients get.
     this.#options = { ...model.options, dateOnlyFormat: 'iso' };
-    this.#keys = new KeysReader(model);
   }
 
   async count(node: SelectionNode): Promise<number> {
@@ -67,7 +65,7 @@ export class SelectionReader implements SelectionReading {
   keys(node: SelectionNode): Pending<KeyList> {
     return whenThere(
       whenThere(readableNode(node), (readable) =>
-        this.#keys.read(treeRequest(this.model, readable)),
+        readKeys(this.model, treeRequest(this.model, readable)),
       ),
       (keys) => {
         if (keys === undefined) throw new Error('A selection has keys, if none.');

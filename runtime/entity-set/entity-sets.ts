@@ -19,7 +19,7 @@ import {
   type SetRequester,
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
-import { KeysReader } from './keys-reader.js';
+import { readKeys } from './keys-reader.js';
 import {
   definitionJson,
   type SetDefinition,
@@ -39,21 +39,17 @@ export interface SetLimits {
 
 /** The life of entity sets (protocol P9.8 to P9.11). */
 export class EntitySets {
-  readonly #keys: KeysReader;
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
     private readonly store: EntitySetStore,
     private readonly definitions: SetDefinitions,
     private readonly limits: SetLimits,
-  ) {
-    this.#keys = new KeysReader(context);
-  }
+  ) {}
 
   /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
   keysOf(request: SelectionRequest): Pending<KeyList | undefined> {
-    return this.#keys.read(request);
+    return readKeys(this.context, request);
   }
 
   /**
@@ -162,7 +158,7 @@ export class EntitySets {
     const held = this.definitions.isHeldByAnother(id, namesOf(dataclass), requester.keeper);
     return whenThere(held, (isHeld) => {
       if (isHeld) throw missingSet(id);
-      const keys = this.#keys.read(request);
+      const keys = readKeys(this.context, request);
       const own = ownId(id, requester.owner);
       return whenThere(this.#recreated(dataclass, requester, id, request, keys, own), (set) => {
         if (set === undefined) throw missingSet(id);
@@ -183,7 +179,7 @@ export class EntitySets {
     try {
       request = this.#requestOf(dataclass, definition);
       if (request === undefined) return undefined;
-      keys = this.#keys.read(request);
+      keys = readKeys(this.context, request);
     } catch (error) {
       if (error instanceof RequestError) return undefined;
       throw error;

@@ -36,7 +36,7 @@ import {
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Parameters } from '../query/parameters.js';
 
-/** The part of {@link ReadingContext} that a {@link KeysReader} needs. */
+/** The part of {@link ReadingContext} that {@link readKeys} needs. */
 export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
@@ -44,17 +44,16 @@ export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 
   };
 }
 
-/** Reads the keys of all entities of a selection, in its order. */
-export class KeysReader {
-  constructor(private readonly context: KeysContext) {}
-
-  /** @returns `undefined` if the entity whose relation is read does not exist */
-  read(request: SelectionRequest): Pending<KeyList | undefined> {
-    return whenResolved(this.context, request, (resolved) => this.#read(resolved));
-  }
-
-  #read(request: SelectionRequest): Pending<KeyList | undefined> {
-    const { database, options, plans } = this.context;
+/**
+ * Reads the keys of all entities of a selection, in its order.
+ * @returns `undefined` if the entity whose relation is read does not exist
+ */
+export function readKeys(
+  context: KeysContext,
+  unresolved: SelectionRequest,
+): Pending<KeyList | undefined> {
+  const { database, options, plans } = context;
+  return whenResolved(context, unresolved, (request) => {
     const name = shapeName(['keys', request.orderBy]);
     const { plan, values } = planFor(plans.selections, request, name, {}, (selection) =>
       planKeys(database.dialect, options, selection, orderOf(request)),
@@ -67,7 +66,7 @@ export class KeysReader {
       // A database takes several times as long to sort a million numbers.
       return isSorted || !(keys instanceof NumberKeys) ? keys : keys.ascending();
     });
-  }
+  });
 }
 
 /** Returns the keys of a selection as bytes, for `parseKeys`. */
@@ -189,7 +188,7 @@ export function narrowed(
     const request = small
       ? membersRequest(context, dataclass, keys, parameters)
       : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
-    return whenThere(new KeysReader(context).read(request), (matched) => {
+    return whenThere(readKeys(context, request), (matched) => {
       // Only a relation of a missing entity has no keys.
       const found = matched as KeyList;
       if (request.orderBy === undefined) return and(keys, found);
