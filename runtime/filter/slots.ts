@@ -12,7 +12,7 @@ export interface FilterInput extends ComparisonInput {
   readonly items?: readonly FilterInput[];
 }
 
-/** `undefined` if the input is no value of the type. @throws RequestError 400 with 1280 for a list or an object */
+/** Makes the value to bind, `undefined` if the input is none of the type. @throws RequestError 400 with 1280 */
 export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: the input of each one, and its conversion. */

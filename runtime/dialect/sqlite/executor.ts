@@ -221,7 +221,7 @@ function isBegun(begin: Prepared): boolean {
 /** How long other processes may delay the checkpoint; closing the database takes them less time. */
 const checkpointMilliseconds = 250;
 
-/** SQLite moves the log into the database for the very last connection only; processes that close together have none. */
+/** Moves the log into the database file: SQLite does so for the very last connection, and processes that close together may have none. */
 function lastCheckpoint(writer: Database.Database): void {
   try {
     writer.pragma(`busy_timeout = ${checkpointMilliseconds}`);
