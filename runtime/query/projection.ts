@@ -3,7 +3,6 @@ import type { AttributeDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { type ListedPath, type ListKind, listError, parseAttributeList } from './attribute-list.js';
 import type { Parameters } from './parameters.js';
-import type { ReadingContext } from './reading-context.js';
 
 /** The attributes of an entity in an answer. */
 export interface Projection {
@@ -194,7 +193,7 @@ export function projectionOf(
   dataclass: Dataclass,
   pathList: string | undefined,
   { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
-  { limits }: Pick<ReadingContext, 'limits'>,
+  { limits }: { readonly limits: { readonly expandDepth: number } },
 ): Projection {
   const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
   if (tree === undefined) return wholeEntity(dataclass);
