@@ -190,6 +190,7 @@ function guardedTransaction(
   return {
     run: (statement, values) => guard(() => transaction.run(statement, values)),
     value: (statement, values) => guard(() => transaction.value(statement, values)),
+    aside: (statement, values) => guard(() => transaction.aside(statement, values)),
     read: (statement, values) => guard(() => transaction.read(statement, values)),
     rows: (statement, values) => guard(() => transaction.rows(statement, values)),
     table: (statement, values) => guard(() => transaction.table(statement, values)),
