@@ -138,6 +138,8 @@ export interface Dialect {
   readonly joinInOrder: Sql;
   /** A join may lose the order of an ordered subquery. */
   readonly losesOrder: boolean;
+  /** A query with an offset computes the columns of the rows that it skips, too. */
+  readonly computesSkippedRows: boolean;
   /** A bound integer that the driver may have sent as a real number. */
   integer(value: Sql): Sql;
   /**

@@ -149,6 +149,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   recursiveParts: 1,
   joinInOrder: sql`join`,
   losesOrder: true,
+  computesSkippedRows: true,
   integer: (value) => sql`cast(${value} as bigint)`,
   // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>

@@ -165,6 +165,7 @@ const written: Omit<Dialect, 'foldText'> = {
   // CROSS JOIN keeps SQLite from reordering the tables.
   joinInOrder: sql`cross join`,
   losesOrder: false,
+  computesSkippedRows: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,
   createPassedKeys: createKeyLists,
