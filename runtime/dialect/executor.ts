@@ -93,6 +93,13 @@ export class ConstraintError extends Error {
   }
 }
 
+/** Another session has locked the row that a change meets: see `DatabaseLockTable`. */
+export class LockedRowError extends Error {
+  constructor(cause: unknown) {
+    super('another session has locked the entity', { cause });
+  }
+}
+
 /** The database cannot serve this request now: it is locked, full, read-only or unreachable. */
 export class DatabaseUnavailableError extends Error {
   constructor(reason: string, cause: unknown) {

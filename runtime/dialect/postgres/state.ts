@@ -34,7 +34,7 @@ export class PostgresState implements StateDatabase {
 
   constructor(
     private readonly runSteps: RunSteps,
-    schema: string,
+    readonly schema: string,
   ) {
     this.#qualifier = `${quoted(schema)}.`;
   }
@@ -113,7 +113,11 @@ export async function prepareState(
     // Another server may have been faster.
     requireVersion((await versionOf(client, name)) ?? 0, wanted, place);
     await client.query(`create schema if not exists ${own}`);
-    for (const each of wanted.statements({ bytes: 'bytea', unlogged: 'unlogged' })) {
+    for (const each of wanted.statements({
+      bytes: 'bytea',
+      unlogged: 'unlogged',
+      hasFunctions: true,
+    })) {
       await client.query(each.replaceAll('drs_state.', `${own}.`));
     }
     await client.query(`create table if not exists ${own}.format (version integer not null)`);

@@ -21,6 +21,7 @@ export class SqliteState implements StateDatabase {
   readonly now = `(unixepoch('subsec') * 1000.0)`;
   /** Changes run one after the other. */
   readonly skipLocked = '';
+  readonly schema = undefined;
   readonly #prepared = new Map<string, PreparedStatement>();
   readonly #file: DatabaseFile;
   readonly #begin: Prepared;
@@ -54,9 +55,8 @@ export class SqliteState implements StateDatabase {
       made
         .transaction(() => {
           requireVersion(Number(made.pragma('user_version', { simple: true })), schema, path);
-          for (const each of schema.statements({ bytes: 'blob', unlogged: '' })) {
-            made.exec(unqualified(each));
-          }
+          const words = { bytes: 'blob', unlogged: '', hasFunctions: false };
+          for (const each of schema.statements(words)) made.exec(unqualified(each));
           made.pragma(`user_version = ${schema.version}`);
         })
         .immediate();
