@@ -182,4 +182,17 @@ export interface Dialect {
    * @param tables all of the model if left out
    */
   readonly tablesVersion?: (tables?: ReadonlySet<string>) => Sql;
+  /** Absent where several statements of a transaction cost no more than one. */
+  readonly direct?: DirectChanges;
+}
+
+/** How one statement changes rows, raises {@link Dialect.globalStamp} by their number, and answers with them. */
+export interface DirectChanges {
+  /** A bound JSON list of objects as rows of a table. */
+  rows(table: string, list: Sql): Sql;
+  /**
+   * @param change of rows of the table; returns their columns
+   * @param answer a query in which the name of the table stands for the changed rows
+   */
+  answer(change: BuiltQuery | Sql, table: string, answer: Sql): Sql;
 }

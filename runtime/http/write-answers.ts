@@ -1,4 +1,6 @@
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
+import type { BuiltQuery } from '../dialect/compile.js';
+import type { Sql } from '../dialect/dialect.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
@@ -7,7 +9,7 @@ import { entityStatuses, type Refusal } from '../entity/refusals.js';
 import type { SaveResult } from '../entity/surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
-import { planEntity, planSavedEntity } from '../query/entity.js';
+import { planDirectChange, planEntity, planSavedEntity } from '../query/entity.js';
 import { projectionOf } from '../query/projection-of.js';
 import type { Parameters } from '../query/parameters.js';
 import type { Projection } from '../query/projection.js';
@@ -45,7 +47,7 @@ export class WriteAnswers {
   readonly #fold: Fold;
 
   constructor(
-    context: ReadingContext,
+    private readonly context: ReadingContext,
     readonly dataclass: Dataclass,
     { attributes, expand }: AnsweredAttributes = {},
   ) {
@@ -89,6 +91,19 @@ export class WriteAnswers {
         hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden)),
       );
     });
+  }
+
+  /**
+   * Makes a change of entities the one statement of a request, which answers with all attributes, as {@link saved} does.
+   * @returns none if the answer needs more
+   */
+  planDirect(change: BuiltQuery | Sql): Statement | undefined {
+    if (!this.#isReadable || this.#hidden !== undefined) return undefined;
+    const { database, options } = this.context;
+    const { dataclass } = this;
+    const all = { attributes: undefined, expand: undefined };
+    const projection = projectionOf(dataclass, undefined, all, this.context);
+    return planDirectChange(database.dialect, options, dataclass, projection, change);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */

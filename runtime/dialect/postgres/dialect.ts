@@ -11,6 +11,7 @@ import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
+import { stampOfRows } from './global-stamp.js';
 import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
@@ -171,6 +172,13 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
   tablesVersion,
+  direct: {
+    rows: (table, list) =>
+      sql`json_populate_recordset(cast(null as ${sql.id(table)}), cast(${list} as json))`,
+    // Behind the clause, the name stands for the rows of the change, within the change for the table.
+    answer: (change, table, answer) =>
+      sql`with ${sql.id(table)} as (${change}), ${sql.raw(stampOfRows(quoted(table)))} ${answer}`,
+  },
 };
 
 /**
