@@ -149,6 +149,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   direction: (numbers) => `{${numbers.join()}}`,
   recursiveParts: 1,
   joinInOrder: sql`join`,
+  apart: sql` offset 0`,
   losesOrder: true,
   computesSkippedRows: true,
   integer: (value) => sql`cast(${value} as bigint)`,
