@@ -5,10 +5,10 @@ export const requireFree = 'require_free';
 
 /**
  * The tables of the state. Times are milliseconds of the database's clock. What a crash of the
- * database must not lose is in tables that PostgreSQL logs: sessions, what they store, and locks.
+ * database must not lose is in tables that PostgreSQL logs: sessions, what they and their singletons store, and locks.
  */
 export const stateSchema: StateSchema = {
-  version: 1,
+  version: 2,
   statements: ({ bytes, unlogged, hasFunctions }) => [
     `create table if not exists drs_state.session (
       id text primary key, token_hash text not null unique, user_name text not null, privileges text not null,
@@ -39,6 +39,10 @@ export const stateSchema: StateSchema = {
             end $body$`,
         ]
       : []),
+    `create table if not exists drs_state.singleton (
+      session text not null references drs_state.session (id) on delete cascade, name text not null,
+      holder text, until double precision not null, value text, primary key (session, name))`,
+    'create index if not exists singleton_holder on drs_state.singleton (holder)',
     `create ${unlogged} table if not exists drs_state.entityset (
       id text primary key, dataclass text not null,
       owner text references drs_state.session (id) on delete cascade,

@@ -22,7 +22,7 @@ import {
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
-import { begin, commit, notBegun, PostgresTransaction } from './transaction.js';
+import { beginWriting, commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
@@ -107,7 +107,8 @@ export class PostgresExecutor implements Executor {
 
   async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     const connection = await this.#take();
-    const transaction = new PostgresTransaction(connection, this.options);
+    const aside = (step: Step): Promise<Answer> => this.#aside(step);
+    const transaction = new PostgresTransaction(connection, this.options, aside);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -127,7 +128,7 @@ export class PostgresExecutor implements Executor {
     const connection = await this.#take();
     let failed: number | undefined;
     try {
-      return await connection.run([begin, step, commit], 1, (done) => (failed = done));
+      return await connection.run([beginWriting, step, commit], 1, (done) => (failed = done));
     } catch (error) {
       const reason = translateChangeError(error as Error, this.options);
       throw failed === 0 ? notBegun(reason) : reason;
@@ -139,6 +140,11 @@ export class PostgresExecutor implements Executor {
   /** Runs steps that need nothing of a transaction around them, without waiting in between. */
   async steps(steps: readonly Step[], main: number): Promise<Rows> {
     return this.#using(async (connection) => (await connection.run(steps, main)).rows);
+  }
+
+  /** Transactions leave one connection free, on which this waits for no other transaction. */
+  #aside(step: Step): Promise<Answer> {
+    return this.#using((connection) => connection.run([beginWriting, notFlushed, step, commit], 2));
   }
 
   #ask(step: Step): Promise<Answer> {
@@ -161,6 +167,9 @@ export class PostgresExecutor implements Executor {
     return new PostgresConnection(await this.connections.take(), this.#seen);
   }
 }
+
+/** The commit of the transaction that uses the result writes this one to the disk as well. */
+const notFlushed = plainStep('set local synchronous_commit = off');
 
 function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
