@@ -122,6 +122,8 @@ export interface Dialect {
   readonly apart: Sql;
   /** A join may lose the order of an ordered subquery. */
   readonly losesOrder: boolean;
+  /** A query with an offset computes the columns of the rows that it skips, too. */
+  readonly computesSkippedRows: boolean;
   /** A bound integer that the driver may have sent as a real number. */
   integer(value: Sql): Sql;
   /** Creates, if missing, a table of this connection: an integer `list` and a key of any type, unique as a pair. */
@@ -154,4 +156,17 @@ export interface Dialect {
    * `Executor.dataVersion` tells it.
    */
   readonly tablesVersion?: (tables?: ReadonlySet<string>) => Sql;
+  /** Absent where several statements of a transaction cost no more than one. */
+  readonly direct?: DirectChanges;
+}
+
+/** How one statement changes rows, raises {@link Dialect.globalStamp} by their number, and answers with them. */
+export interface DirectChanges {
+  /** A bound JSON list of objects as rows of a table. */
+  rows(table: string, list: Sql): Sql;
+  /**
+   * @param change of rows of the table; returns their columns
+   * @param answer a query in which the name of the table stands for the changed rows
+   */
+  answer(change: BuiltQuery | Sql, table: string, answer: Sql): Sql;
 }

@@ -23,6 +23,14 @@ export interface Executor {
   dataVersion(): number | undefined;
   /** Runs `work` in one transaction, which is committed, or rolled back if `work` throws. */
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
+  /**
+   * Runs one statement as a transaction of its own, in one round trip. It raises the counter of
+   * changes itself; see `DirectChanges`. Absent where a transaction makes no round trips, and inside of one.
+   * @returns its rows
+   * @throws ConstraintError when the database refuses the change
+   */
+  readonly change?:
+    ((statement: Statement, values: readonly SqlValue[]) => Promise<Rows>) | undefined;
   close(): Promise<void>;
 }
 

@@ -46,6 +46,13 @@ export class Constraints {
     };
   }
 
+  /** Whether the database itself checks the values as it stores them, without further statements. */
+  isOneStatement({ values, problems }: Decoded): boolean {
+    const { relations, sequences } = this;
+    const isKnown = relations.toRestricted.length === 0 && !relations.mustResolve(values);
+    return problems.length === 0 && isKnown && sequences.areNone;
+  }
+
   /** The database names only the first constraint that an entity would break. */
   async refusedByDatabase(
     transaction: Transaction,
@@ -91,6 +98,11 @@ class RelatedKeys {
     }
   }
 
+  /** Whether {@link resolve} reads anything. */
+  mustResolve(values: ReadonlyMap<string, StoredValue>): boolean {
+    return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null);
+  }
+
   /**
    * A text key may come in another case than it is stored in; the foreign key gets it as it is
    * stored. A hidden entity cannot be related to.
@@ -102,9 +114,7 @@ class RelatedKeys {
     values: Map<string, StoredValue>,
   ): Pending<readonly RelatedEntityDefinition[]> {
     // Most changes contain no relation, and continue at once.
-    return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null)
-      ? this.#resolveAll(transaction, values)
-      : none;
+    return this.mustResolve(values) ? this.#resolveAll(transaction, values) : none;
   }
 
   async #resolveAll(
@@ -207,6 +217,10 @@ class Sequences {
     this.#raise = dialect.compile(
       sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value" returning "value"`,
     );
+  }
+
+  get areNone(): boolean {
+    return this.#attributes.length === 0;
   }
 
   /** The attribute that {@link draw} would return; draws nothing. */

@@ -4,7 +4,7 @@ import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
-import type { Dialect } from '../dialect/dialect.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import { type Transaction, ConstraintError, LockedRowError } from '../dialect/executor.js';
 import { type Pending, whenThere, caught } from '../dialect/pending.js';
 import { Slot, type Statement, type SqlValue } from '../dialect/statement.js';
@@ -25,9 +25,9 @@ import {
 import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
 import type { EventedSaving, Surroundings, SaveOptions, SaveResult } from './surroundings.js';
-import { EntityUpdater } from './update.js';
+import { type BoundStatement, EntityUpdater, type PlanDirect } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { derivedColumns } from './derived-columns.js';
 
 /** A client's body, and which entity it names, or why it can name none. */
@@ -140,6 +140,46 @@ export class EntitySaver {
     const result = await this.storeLive(transaction, entity, options);
     if (!('problems' in result)) await entity.takeOver(result.key);
     return result;
+  }
+
+  /**
+   * The statement that changes one entity and needs no other one.
+   * @returns none if the change needs more, or is refused
+   */
+  directChange(
+    { body, address }: SentEntity,
+    options: SaveOptions,
+    plan: PlanDirect,
+  ): BoundStatement | undefined {
+    if ('problems' in address || !this.#isUnlocked) return undefined;
+    const { key, stamp } = address;
+    if (key === undefined || stamp === undefined) return undefined;
+    const decoded = decodeBody(this.dataclass, body, { key, fold: this.fold }).checked();
+    const { timestamp, session } = options;
+    return this.updater.direct(key, stamp, decoded, { timestamp, session }, plan);
+  }
+
+  /** The same for entities that are created together, and whose keys clients do not name. */
+  directCreation(
+    entities: readonly SentEntity[],
+    options: SaveOptions,
+    plan: PlanDirect,
+  ): DirectCreation | undefined {
+    const all: Decoded[] = [];
+    for (const { body, address } of entities) {
+      if ('problems' in address || address.key !== undefined || address.stamp !== undefined) {
+        return undefined;
+      }
+      const decoded = decodeBody(this.dataclass, body, undefined).checked();
+      if (!this.#constraints.isOneStatement(decoded)) return undefined;
+      all.push(decoded);
+    }
+    return this.#creator.direct(all, options.timestamp, plan);
+  }
+
+  /** Whether no session has locked an entity, or the statement of a change finds out. */
+  get #isUnlocked(): boolean {
+    return this.#locks === undefined || this.#locks.isEmpty || this.#locks.guard !== undefined;
   }
 
   /** Whether class code takes part in the save of some entity. */
@@ -333,12 +373,23 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
   return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);
 }
 
+/** A statement that creates entities, and its values. */
+export interface DirectCreation extends BoundStatement {
+  /**
+   * Whether one of the entities is related to a later one: created one after the other, it would be
+   * refused. A client can guess a key that is generated next.
+   * @param keys of the entities
+   */
+  readonly refersAhead: (keys: readonly SqlValue[]) => boolean;
+}
+
 /** Stores new entities of one dataclass. */
 class EntityCreator {
   readonly #insert: InsertPlan;
+  #direct: Statement | undefined;
 
   constructor(
-    dialect: Dialect,
+    private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
     private readonly constraints: Constraints,
   ) {
@@ -361,6 +412,33 @@ class EntityCreator {
           : refusals.sequenceEnded(ended),
       );
     });
+  }
+
+  /** The statement that creates entities without another one. */
+  direct(all: readonly Decoded[], timestamp: string, plan: PlanDirect): DirectCreation | undefined {
+    const { dialect, dataclass } = this;
+    const written = this.#insert.together(dialect);
+    if (written === undefined) return undefined;
+    const statement = (this.#direct ??= plan(written));
+    if (statement === undefined) return undefined;
+    const rows = all.map(({ values }) => this.#insert.row(values, timestamp));
+    const own = dataclass.attributes.filter(
+      (each): each is RelatedEntityDefinition =>
+        each.kind === 'relatedEntity' && each.target === dataclass.name,
+    );
+    return {
+      statement,
+      values: [JSON.stringify(rows)],
+      refersAhead: (keys) => {
+        const position = new Map(keys.map((key, index) => [String(key), index]));
+        return all.some(({ values }, index) =>
+          own.some(({ foreignKey }) => {
+            const related = values.get(foreignKey) ?? null;
+            return related !== null && (position.get(String(related)) ?? index) > index;
+          }),
+        );
+      },
+    };
   }
 
   /** Reports everything that {@link create} would find wrong, by reads only. */
@@ -431,7 +509,20 @@ interface InsertPlan {
   readonly statement: Statement;
   /** The values to bind for an entity that is created at `timestamp`. */
   readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
+  /**
+   * Stores the entities of a bound JSON list of {@link row}, and returns their columns. None if the
+   * database has no such statement, or JSON cannot hold each value.
+   */
+  readonly together: (dialect: Dialect) => Sql | undefined;
+  /** The same values by column. */
+  readonly row: (
+    entity: ReadonlyMap<string, StoredValue>,
+    timestamp: string,
+  ) => Readonly<Record<string, SqlValue>>;
 }
+
+/** JSON has no bytes, and no arrays in the form of a column. */
+const notInJson: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
 
 function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const stored = dataclass.attributes.filter(
@@ -452,16 +543,32 @@ function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
   });
   const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
+  const valuesOf: InsertPlan['values'] = (entity, timestamp) => [
+    ...stored.map((each) => entity.get(each.name) ?? null),
+    ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
+    1,
+    timestamp,
+  ];
   return {
     statement: dialect.compile(
       isDrawn && dialect.returnsKey ? insert.returning(keyAlone(key)) : insert,
     ),
-    values: (entity, timestamp) => [
-      ...stored.map((each) => entity.get(each.name) ?? null),
-      ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
-      1,
-      timestamp,
-    ],
+    values: valuesOf,
+    together: ({ direct }) => {
+      if (direct === undefined || stored.some(({ type }) => notInJson.has(type))) return undefined;
+      const table = sql.id(dataclass.table);
+      const given = columns.map((name) => {
+        const value = sql.id('__row', name);
+        const isDrawnKey = isDrawn && name === key.column;
+        return isDrawnKey ? dialect.insertedKey(value, dataclass.table, name) : value;
+      });
+      const rows = direct.rows(dataclass.table, sql`${new Slot(0)}`);
+      return sql`insert into ${table} (${sql.join(columns.map((name) => sql.id(name)))}) select ${sql.join(given)} from ${rows} as "__row" returning ${table}.*`;
+    },
+    row: (entity, timestamp) => {
+      const values = valuesOf(entity, timestamp);
+      return Object.fromEntries(columns.map((name, index) => [name, values[index] ?? null]));
+    },
   };
 }
 

@@ -1,17 +1,19 @@
 import type { LockGuard } from '../access/locks.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type SqlValue, type Statement, Slot } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { AnyTables } from '../protocol/queries.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Decoded } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
 import type { Constraints } from './constraints.js';
-import { sql, type SqlBool } from 'kysely';
+import { sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import { Aliases, column, From, selecting, type Source } from '../dataclass/source.js';
 import { type DerivedColumns, derivedColumns } from './derived-columns.js';
 
@@ -75,6 +77,23 @@ export class EntityUpdater {
   }
 
   /**
+   * The statement of a change that needs no other one.
+   * @param plan completes it
+   */
+  direct(
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    options: UpdateOptions,
+    plan: PlanDirect,
+  ): BoundStatement | undefined {
+    const { values, readOnly } = decoded;
+    if (values.size === 0 || !this.constraints.isOneStatement(decoded)) return undefined;
+    const change = { key: this.#comparable(key), stamp, ...options, values, readOnly };
+    return this.#statements.changing(change, plan);
+  }
+
+  /**
    * Reports everything that {@link update} would find wrong, by reads only.
    * @returns what would be stored, or why it would not
    */
@@ -100,7 +119,7 @@ export class EntityUpdater {
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { values, readOnly } = decoded;
     const change = { key: this.#comparable(key), stamp, ...options, values, readOnly };
-    const run = this.#statements.changing(change);
+    const run = this.#statements.changing(change) as BoundStatement;
     return caught(
       () =>
         whenThere(
@@ -255,8 +274,14 @@ interface StoredAttribute {
   readonly derived: DerivedColumns | undefined;
 }
 
+/**
+ * Makes a change of rows, which returns them, the whole statement of a request, if that is possible;
+ * the statement returns the JSON of each entity and its key.
+ */
+export type PlanDirect = (change: BuiltQuery | Sql) => Statement | undefined;
+
 /** A statement, and its values. */
-interface BoundStatement {
+export interface BoundStatement {
   readonly statement: Statement;
   readonly values: SqlValue[];
 }
@@ -299,14 +324,20 @@ class UpdateStatements {
    * The statement, and its values. It changes one entity or none: none if there is no such key and
    * stamp, if a read-only attribute has another value, or if all the values are stored already. A
    * change of a locked entity fails, if the database can see its lock.
+   * @param plan completes the statement; there may be none then
    */
-  changing({ key, stamp, timestamp, session, values: given, readOnly }: Change): BoundStatement {
+  changing(
+    { key, stamp, timestamp, session, values: given, readOnly }: Change,
+    plan?: PlanDirect,
+  ): BoundStatement | undefined {
     const isSave = timestamp !== undefined;
-    const kind = isSave ? 'update' : 'compute';
+    const kind = plan !== undefined ? 'direct' : isSave ? 'update' : 'compute';
     const name = `${kind} ${this.dataclass.name}\n${[...given.keys()].join()}\n${[...readOnly.keys()].join()}`;
     let statement = this.known.get(name);
     if (statement === undefined) {
-      statement = this.#write(this.#named(given), this.#named(readOnly), isSave);
+      const query = this.#write(this.#named(given), this.#named(readOnly), isSave);
+      statement = plan === undefined ? this.dialect.compile(query) : plan(query.returningAll());
+      if (statement === undefined) return undefined;
       this.known.set(name, statement);
     }
     const values: SqlValue[] = [key, stamp, timestamp ?? null];
@@ -328,7 +359,7 @@ class UpdateStatements {
     changed: readonly StoredAttribute[],
     kept: readonly StoredAttribute[],
     isSave: boolean,
-  ): Statement {
+  ): UpdateQueryBuilder<AnyTables, string, string, unknown> {
     const source = this.#source;
     let next = firstValueSlot;
     const changes: [string, Sql][] = [];
@@ -355,11 +386,11 @@ class UpdateStatements {
       Object.fromEntries(changes),
     );
     const changing = conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change);
-    if (!isSave || this.guard === undefined) return this.dialect.compile(changing);
+    if (!isSave || this.guard === undefined) return changing;
     const lock = next + kept.length;
     const { name } = this.dataclass;
     const required = this.guard.call(name, sql`${new Slot(lock)}`, sql`${new Slot(lock + 1)}`);
-    return this.dialect.compile(changing.returning(required.as('free')));
+    return changing.returning(required.as('__free'));
   }
 
   /** The statement that returns the stamp of the entity of a key, folded if it is a text. */

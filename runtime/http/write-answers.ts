@@ -1,6 +1,7 @@
 import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import type { Dialect } from '../dialect/dialect.js';
+import type { BuiltQuery } from '../dialect/compile.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
@@ -19,7 +20,7 @@ import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { lockStatus } from './lock-service.js';
-import { planEntity, planSavedEntity } from '../query/entity-reader.js';
+import { planDirectChange, planEntity, planSavedEntity } from '../query/entity-reader.js';
 
 /** Reads inside a transaction, or outside of one. */
 type EntityReading = Pick<Transaction, 'read'>;
@@ -48,7 +49,7 @@ export class WriteAnswers {
   readonly #dialect: Dialect;
 
   constructor(
-    context: ReadingContext,
+    private readonly context: ReadingContext,
     readonly dataclass: Dataclass,
     { attributes, expand }: AnsweredAttributes = {},
   ) {
@@ -90,6 +91,19 @@ export class WriteAnswers {
         hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden)),
       );
     });
+  }
+
+  /**
+   * Makes a change of entities the one statement of a request, which answers with all attributes, as {@link saved} does.
+   * @returns none if the answer needs more
+   */
+  planDirect(change: BuiltQuery | Sql): Statement | undefined {
+    if (!this.#isReadable || this.#hidden !== undefined) return undefined;
+    const { database, options } = this.context;
+    const { dataclass } = this;
+    const all = { attributes: undefined, expand: undefined };
+    const projection = projectionOf(dataclass, undefined, all, this.context);
+    return planDirectChange(database.dialect, options, dataclass, projection, change);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */

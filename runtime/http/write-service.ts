@@ -3,12 +3,21 @@ import type { LockTable } from '../access/locks.js';
 import { failureOf } from '../class/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
-import { type Executor, type Transaction, againAfterConflict } from '../dialect/executor.js';
+import {
+  againAfterConflict,
+  ConflictError,
+  ConstraintError,
+  type Executor,
+  LockedRowError,
+  type Transaction,
+  UnusableValueError,
+} from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import { EntitySaver, type SentEntity } from '../entity/save.js';
 import type { Lifecycle, SaveOptions, SaveResult } from '../entity/surroundings.js';
+import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { isDenialStatus, refuse, type RequestError, RestError } from '../protocol/errors.js';
@@ -86,10 +95,26 @@ class Undone extends Error {
   }
 }
 
+/** Ends a transaction whose entities have to be created one after the other. */
+class NotTogether extends Error {}
+
+/** Whether the database refused a change because of what it would store, or of what others store. */
+function isOfValues(error: unknown): boolean {
+  return (
+    error instanceof NotTogether ||
+    error instanceof ConstraintError ||
+    error instanceof LockedRowError ||
+    error instanceof UnusableValueError ||
+    error instanceof ConflictError
+  );
+}
+
 /** Answers `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.30). */
 export class WriteService {
   readonly #saver: EntitySaver;
   readonly #answers: WriteAnswers;
+  /** Whether one statement can answer a save, as far as is known. */
+  #isDirect = true;
 
   constructor(
     private readonly context: WriteContext,
@@ -244,6 +269,65 @@ export class WriteService {
   }
 
   #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
+    const isDirect = (mode === 'update' || mode === 'atomic') && !this.#runsCode(sent);
+    const direct = isDirect ? this.#storedDirectly(sent, caller) : undefined;
+    if (direct === undefined) return this.#storedInSteps(sent, mode, caller);
+    return direct.then(
+      (answer) => answer ?? this.#storedInSteps(sent, mode, caller),
+      (error: unknown) => {
+        if (!isOfValues(error)) throw error;
+        // Nothing is stored: further statements find the reasons.
+        return this.#storedInSteps(sent, mode, caller);
+      },
+    );
+  }
+
+  /**
+   * Saves an entity, or creates entities, by one statement that also returns the answer.
+   * @returns none if this body needs more; a promise of none if the entity was not changed
+   */
+  #storedDirectly(
+    { entities, isList, answers }: SentBody,
+    caller: WriteCaller,
+  ): Promise<StatusAndJson | undefined> | undefined {
+    const { context } = this;
+    const { executor, dialect } = context.database;
+    const [first] = entities;
+    if (dialect.direct === undefined || context.media !== undefined || first === undefined) {
+      return undefined;
+    }
+    // The statement is written once, for this answer.
+    if (answers !== this.#answers || !this.#isDirect) return undefined;
+    const isAlone = entities.length === 1;
+    const options = { timestamp: nowText(), isKept: true, isAlone, session: caller.session };
+    const plan: PlanDirect = (change) => {
+      const statement = answers.planDirect(change);
+      this.#isDirect = statement !== undefined;
+      return statement;
+    };
+    const answer = (members: readonly string[]): StatusAndJson => ({
+      status: 200,
+      json: isList ? `{"__ENTITIES":[${members.join(',')}]}` : String(members[0]),
+    });
+    const change = isAlone ? this.#saver.directChange(first, options, plan) : undefined;
+    if (change !== undefined) {
+      return executor
+        .change?.(change.statement, change.values)
+        .then(([row]) => (row === undefined ? undefined : answer([String(row[0])])));
+    }
+    const creation = this.#saver.directCreation(entities, options, plan);
+    if (creation === undefined) return undefined;
+    const { statement, values, refersAhead } = creation;
+    const create = async (transaction: Transaction): Promise<readonly string[]> => {
+      const rows = await transaction.rows(statement, values);
+      if (refersAhead(rows.map(([, key]) => key ?? null))) throw new NotTogether();
+      const length = new AnswerLength();
+      return rows.map(([json]) => length.add(String(json)));
+    };
+    return Promise.resolve(executor.write(create)).then(answer);
+  }
+
+  #storedInSteps(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
     const { executor } = this.context.database;
     const write = (): Pending<readonly Entry[]> => {
       const uploads = this.#uploadsFor(caller);

@@ -69,15 +69,17 @@ export const protocolForm: EntityForm = {
     ...relationUri(context, source, relation, ownerKey),
     '"}}',
   ],
-  // With the number of all of them (protocol P3.21).
+  // With the number of all of them (protocol P3.21): a page that is not full has all.
   page: (context, source, relation, ownerKey, rows) => {
+    const isAll = sql`count(*) < ${sql.lit(context.options.pageSize)}`;
+    const all = relatedCount(context, source, relation, ownerKey);
     const head = [
       '{"__ENTITYSET":"',
       ...relationUri(context, source, relation, ownerKey),
       '","__GlobalStamp":',
       context.dialect.globalStamp,
       ',"__COUNT":',
-      relatedCount(context, source, relation, ownerKey),
+      context.dialect.choose(isAll, sql`count(*)`, all),
       ',',
     ];
     const { json, from } = page(context, { head, rows, first: '0' });

@@ -17,12 +17,13 @@ import {
 } from './projection.js';
 import { sql, type SqlBool } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
-import { From, selecting, type Source } from '../dataclass/source.js';
-import type { Dialect } from '../dialect/dialect.js';
+import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
+import type { BuiltQuery } from '../dialect/compile.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
-import { type AnswerOptions, compileAnswer } from './context.js';
+import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
 import { entityText, protocolForm } from './entity-json.js';
 import { entityUri } from './value-json.js';
 
@@ -143,12 +144,40 @@ export function planSavedEntity(
 ): Statement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
+  const json = savedJson(context, from, projection);
+  const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+  return compileAnswer(context, selecting(from.complete(saved), json));
+}
+
+/**
+ * Writes the statement that changes entities and answers with each of them, as {@link planSavedEntity}
+ * does, and with its key.
+ * @param change returns the columns of the entities
+ * @returns none if the answer needs more than these entities and other dataclasses
+ */
+export function planDirectChange(
+  dialect: Dialect,
+  options: AnswerOptions,
+  dataclass: Dataclass,
+  projection: Projection,
+  change: BuiltQuery | Sql,
+): Statement | undefined {
+  const context = queryContext(dialect, options);
+  const from = new From(context.aliases, dataclass);
+  const json = savedJson(context, from, projection);
+  // The statement sees its table as it was before.
+  if (dialect.direct === undefined || from.joins(dataclass)) return undefined;
+  const answer = sql`select ${json}, ${keyColumn(from.root)} ${from.clause}`;
+  const statement = compileAnswer(context, dialect.direct.answer(change, dataclass.table, answer));
+  const isWhole = statement.restricted === undefined && statement.computed === undefined;
+  return isWhole ? statement : undefined;
+}
+
+function savedJson(context: QueryContext, from: From, projection: Projection): Sql {
   const head = [
-    `"__entityModel":${JSON.stringify(dataclass.name)},"__STATUS":{"success":true},"uri":"`,
+    `"__entityModel":${JSON.stringify(from.root.dataclass.name)},"__STATUS":{"success":true},"uri":"`,
     ...entityUri(context, from.root),
     '",',
   ];
-  const json = entityText(context, from, from.root, projection, protocolForm, head);
-  const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  return compileAnswer(context, selecting(from.complete(saved), json));
+  return entityText(context, from, from.root, projection, protocolForm, head);
 }

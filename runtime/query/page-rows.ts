@@ -62,11 +62,8 @@ export function pageRows(
   const { selection, order } = source;
   const { dataclass } = selection;
   if (!isOrdered(selection, order)) {
-    const from = new From(context.aliases, dataclass, 'table');
-    const page = pageOf(context, from, selection, order);
-    const before = from.joinCount;
-    const json = write(from, from.root);
-    if (from.joinCount === before) return page(sql`${json} as "json"`);
+    const rows = unjoinedRows(context, selection, write);
+    if (rows !== undefined) return rows;
   }
   // Sorting moves only keys, an index that covers the order serves a deep page without reading the
   // table, and joins of the answer are not made for skipped rows.
@@ -76,6 +73,26 @@ export function pageRows(
   const from = new From(context.aliases, dataclass, { rows: keys, dialect: context.dialect });
   const json = write(from, from.root);
   return sql`(select ${json} as "json" ${from.clause}${from.order})`;
+}
+
+/** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
+function unjoinedRows(
+  context: QueryContext,
+  selection: Selection,
+  write: WriteRow,
+): Sql | undefined {
+  const { dataclass } = selection;
+  const chosen = new From(context.aliases, dataclass, 'table');
+  const page = pageOf(context, chosen, selection, []);
+  // Around the page, there are no joins that its filter has made.
+  const isAround = context.dialect.computesSkippedRows;
+  const from = isAround ? new From(context.aliases, dataclass, 'table') : chosen;
+  const before = from.joinCount;
+  const json = write(from, from.root);
+  if (from.joinCount > before) return undefined;
+  if (!isAround) return page(sql`${json} as "json"`);
+  const table = sql.id(from.root.alias);
+  return sql`(select ${json} as "json" from ${page(sql`${table}.*`)} as ${table})`;
 }
 
 function rowsOfKeys(

@@ -12,6 +12,7 @@ import { compileWith, type KyselyParts } from '../compile.js';
 import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
+import { stampOfRows } from './global-stamp.js';
 import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
@@ -148,6 +149,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   joinInOrder: sql`join`,
   apart: sql` offset 0`,
   losesOrder: true,
+  computesSkippedRows: true,
   integer: (value) => sql`cast(${value} as bigint)`,
   // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>
@@ -165,6 +167,13 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
   tablesVersion,
+  direct: {
+    rows: (table, list) =>
+      sql`json_populate_recordset(cast(null as ${sql.id(table)}), cast(${list} as json))`,
+    // Behind the clause, the name stands for the rows of the change, within the change for the table.
+    answer: (change, table, answer) =>
+      sql`with ${sql.id(table)} as (${change}), ${sql.raw(stampOfRows(quoted(table)))} ${answer}`,
+  },
 };
 
 /** Nulls sort last when ascending. Columns without nulls have no NULLS clause, so that their index matches. */

@@ -21,8 +21,8 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
-import { type ErrorFacts, translateError } from './errors.js';
-import { beginWriting, commit, PostgresTransaction } from './transaction.js';
+import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
+import { beginWriting, commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
@@ -79,9 +79,13 @@ export class PostgresExecutor implements Executor {
     return undefined;
   }
 
-  async write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+    return this.#writing(() => this.#run(work));
+  }
+
+  async #writing<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw closedError();
-    const writing = Promise.resolve(this.#writers.run(() => this.#run(work)));
+    const writing = Promise.resolve(this.#writers.run(work));
     this.#writes.add(writing);
     try {
       return await writing;
@@ -89,6 +93,9 @@ export class PostgresExecutor implements Executor {
       this.#writes.delete(writing);
     }
   }
+
+  readonly change = async (statement: Statement, values: readonly SqlValue[]): Promise<Rows> =>
+    (await this.#writing(() => this.#changed(stepOf(statement, values)))).rows;
 
   async close(): Promise<void> {
     const grace = this.options.graceMilliseconds ?? defaultGraceMilliseconds;
@@ -114,6 +121,19 @@ export class PostgresExecutor implements Executor {
     } finally {
       this.#open.delete(connection);
       connection.release(isClean);
+    }
+  }
+
+  async #changed(step: Step): Promise<Answer> {
+    const connection = await this.#take();
+    let failed: number | undefined;
+    try {
+      return await connection.run([beginWriting, step, commit], 1, (done) => (failed = done));
+    } catch (error) {
+      const reason = translateChangeError(error as Error, this.options);
+      throw failed === 0 ? notBegun(reason) : reason;
+    } finally {
+      connection.release();
     }
   }
 
@@ -223,7 +243,7 @@ function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly 
   return columns.filter(([index, , , shown]) => index === node['Index Name'] && words.has(shown));
 }
 
-const begin = plainStep('begin read only');
+const beginReading = plainStep('begin read only');
 const rollback = plainStep('rollback');
 
 /** `read_only_sql_transaction` */
@@ -231,7 +251,7 @@ const changesSomething = '25006';
 
 /** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
 function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promise<Answer> {
-  return connection.run([begin, ...steps, rollback], steps.length);
+  return connection.run([beginReading, ...steps, rollback], steps.length);
 }
 
 /** Runs a statement of class code, which must not change anything, not even through a function. */

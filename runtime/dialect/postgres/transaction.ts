@@ -19,6 +19,7 @@ import {
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
+import { raiseStamp } from './global-stamp.js';
 
 /** What runs outside of a transaction only reads, see `connect.ts`: nothing is written where this fails. */
 export const beginWriting = plainStep('begin isolation level read committed read write');
@@ -28,21 +29,6 @@ const pass = plainStep('release savepoint "statement"');
 const goBack = plainStep('rollback to savepoint "statement"');
 export const commit = plainStep('commit');
 const rollback = plainStep('rollback');
-
-/**
- * The counter of changes is the sum of several rows, because a row stays locked until its transaction has ended. A
- * transaction takes a row that nobody has locked, or makes one: there are as many as transactions have ended at once.
- */
-function raisingStamp(changes: number): Step {
-  return {
-    text: `with "free" as (
-        select "name" from "__datastore" where "name" like 'globalStamp%' limit 1 for no key update skip locked)
-      insert into "__datastore" ("name", "value")
-        values (coalesce((select "name" from "free"), 'globalStamp ' || pg_current_xact_id()), $1)
-      on conflict ("name") do update set "value" = "__datastore"."value" + excluded."value"`,
-    values: [changes],
-  };
-}
 
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
@@ -106,7 +92,7 @@ export class PostgresTransaction implements Transaction {
       const isOpen = this.#state === 'open';
       this.#state = 'ended';
       if (!isOpen) return;
-      const before = this.#changes === 0 ? [] : [raisingStamp(this.#changes)];
+      const before = this.#changes === 0 ? [] : [{ text: raiseStamp, values: [this.#changes] }];
       const { command } = await this.#run(
         [...before, commit],
         before.length,
@@ -198,7 +184,7 @@ export class PostgresTransaction implements Transaction {
 }
 
 /** For example where the database is a standby: nothing has happened, and later it may be another one. */
-function notBegun(error: Error): Error {
+export function notBegun(error: Error): Error {
   if (error instanceof DatabaseUnavailableError) return error;
   return new DatabaseUnavailableError('the database begins no transaction', error);
 }

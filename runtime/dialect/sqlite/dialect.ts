@@ -167,6 +167,7 @@ const written: Omit<Dialect, 'foldText'> = {
   joinInOrder: sql`cross join`,
   apart: sql``,
   losesOrder: false,
+  computesSkippedRows: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,
   listedKey: (key) => key,
