@@ -18,6 +18,7 @@ export interface RoleView {
 
 export interface SeenDataclass {
   readonly dataclass: Dataclass;
+  /** `drop` deletes entities, unless an attribute with a value may not be dropped. */
   readonly actions: ReadonlySet<DataAction>;
   /** Those for which there is an action, in the order of the model. */
   readonly attributes: readonly SeenAttribute[];
@@ -89,7 +90,9 @@ function seenDataclass(
   holder: Holder,
 ): SeenDataclass | undefined {
   if (!dataclass.exposed) return undefined;
-  const allowed = new Set(actions.filter((each) => granted.dataclass(dataclass, holder, each)));
+  // An attribute that may not be dropped prevents the deletion of entities with a value there, and of no others.
+  const whole = { ...dataclass, attributes: [] };
+  const allowed = new Set(actions.filter((each) => granted.dataclass(whole, holder, each)));
   const called = (
     functions: readonly ClassFunction[],
     needsEntities: boolean,

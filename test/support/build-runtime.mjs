@@ -27,6 +27,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
+  openapi: ['openapi/'],
   http: ['http/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
@@ -86,10 +87,16 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
     if (strangers.length > 0) {
       throw new Error(`What all entries share needs ${strangers.map(fromRoot).join(', ')}.`);
     }
-    // Every server has `http`, but not its other imports besides `core`.
+    // Every server has `http`, but not its other imports besides `core` and `openapi`.
     const http = output.find(({ fileName }) => fileName === 'http.js');
-    const needed = http?.imports.filter((name) => name.endsWith('.js') && name !== 'core.js') ?? [];
-    if (needed.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
+    const always = ['core.js', 'openapi.js'];
+    const needed = http?.imports.filter((name) => name.endsWith('.js') && !always.includes(name));
+    if (needed?.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
+    // The generator runs it, without the packages of a server.
+    const openapi = output.find(({ fileName }) => fileName === 'openapi.js');
+    if (openapi?.imports.length > 0) {
+      throw new Error(`openapi.js needs ${openapi.imports.join(', ')}.`);
+    }
   }
 }
 
