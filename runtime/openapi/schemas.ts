@@ -91,20 +91,22 @@ const lockMembers: JsonObject = {
 
 export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
   Aggregates: {
-    description: 'What $compute answers: one member, named as the path in the address.',
-    type: 'object',
-    maxProperties: 1,
-    additionalProperties: {
-      type: 'object',
-      properties: {
-        count: integer,
-        sum: { type: ['number', 'null'] },
-        average: { type: ['number', 'null'] },
-        min: { type: ['number', 'string', 'boolean', 'null'] },
-        max: { type: ['number', 'string', 'boolean', 'null'] },
+    description:
+      'What $compute answers: one value, or with $all one member that is named as the path in the address.',
+    anyOf: [
+      { type: ['number', 'string', 'boolean', 'null'] },
+      {
+        type: 'object',
+        maxProperties: 1,
+        additionalProperties: object({
+          count: integer,
+          sum: { type: ['number', 'null'] },
+          average: { type: ['number', 'null'] },
+          min: { type: ['number', 'string', 'boolean', 'null'] },
+          max: { type: ['number', 'string', 'boolean', 'null'] },
+        }),
       },
-      additionalProperties: false,
-    },
+    ],
   },
   Deferred: {
     description: 'The address of what is not sent along.',
@@ -183,19 +185,16 @@ export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
     properties: { __ERROR: listOf(schemaRef('rest.Error')) },
     not: { required: ['__entityModel'] },
   },
-  Status: object(
-    {
-      success: boolean,
-      status: {
-        ...integer,
-        description:
-          '1 no permission, 2 stamp has changed, 3 locked, 4 other error, 5 no longer there, 7 and 8 refused values.',
-      },
-      statusText: text,
-      ...lockMembers,
+  Status: object({
+    success: boolean,
+    status: {
+      ...integer,
+      description:
+        '1 no permission, 2 stamp has changed, 3 locked, 4 other error, 5 no longer there, 7 and 8 refused values.',
     },
-    ['success'],
-  ),
+    statusText: text,
+    ...lockMembers,
+  }),
   Stored: {
     description: 'A saved entity that the session may not read.',
     ...object({
@@ -280,7 +279,12 @@ function entitySchema(
       : `An entity of ${name}, with the attributes that the request names.`,
     ...object({
       ...ownMembers,
-      ...(isDraft ? { __KEY: { type: ['string', 'null'] } } : {}),
+      ...(isDraft
+        ? {
+            __KEY: { type: ['string', 'null'] },
+            __TIMESTAMP: { type: ['string', 'null'], format: 'date-time' },
+          }
+        : {}),
       ...propertiesOf(read, (each) => readSchema(model, each, isDraft)),
     }),
   };
