@@ -159,16 +159,9 @@ function isWritable({ attributes }: DataclassDefinition, attribute: AttributeDef
     attributes.some(
       (each) => each.name === name && each.kind === 'storage' && each.readOnly === true,
     );
-  switch (attribute.kind) {
-    case 'storage':
-      return !isFixed(attribute.name);
-    case 'relatedEntity':
-      return !isFixed(attribute.foreignKey);
-    case 'computed':
-      return attribute.accessors.includes('set');
-    default:
-      return false;
-  }
+  if (attribute.kind === 'relatedEntity') return !isFixed(attribute.foreignKey);
+  if (attribute.kind === 'computed') return attribute.accessors.includes('set');
+  return attribute.kind === 'storage' && !isFixed(attribute.name);
 }
 
 function isReached(attribute: AttributeDefinition, { dataclasses }: ModelView): boolean {

@@ -198,14 +198,16 @@ const parameterTexts = {
 
 type ParameterName = keyof typeof parameterTexts | 'format' | 'top';
 
-function parametersOf({ reportFormat, maxPageSize }: DescribedModel): JsonObject {
+function parametersOf({
+  reportFormat,
+  maxPageSize,
+}: DescribedModel): Readonly<Record<string, JsonObject>> {
   const most = maxPageSize === null ? {} : { maximum: maxPageSize };
-  const described = Object.entries(parameterTexts).map(([name, [description, schema]]) => [
-    name,
-    { description, schema },
-  ]);
+  const described = Object.entries(parameterTexts).map(
+    ([name, [description, schema]]) => [name, { description, schema }] as const,
+  );
   return {
-    ...(Object.fromEntries(described) as JsonObject),
+    ...Object.fromEntries(described),
     format: {
       description: 'A report instead of entities.',
       schema: { type: 'string', enum: ['json', reportFormat] },

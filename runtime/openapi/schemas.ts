@@ -404,11 +404,12 @@ function dateSchema(dateOnly: 'iso' | 'bang' | undefined): JsonObject {
 
 function nullable(schema: JsonObject): JsonObject {
   const { type, enum: values } = schema;
-  if (typeof type !== 'string' && !Array.isArray(type)) return anyOf(nothing, schema);
+  const types = [type ?? []].flat();
+  if (types.length === 0) return anyOf(nothing, schema);
   return {
     ...schema,
-    type: [...[type].flat(), 'null'],
-    ...(Array.isArray(values) ? { enum: [...(values as readonly Json[]), null] } : {}),
+    type: [...types.filter((each) => each !== 'null'), 'null'],
+    ...(values === undefined ? {} : { enum: [values, null].flat() }),
   };
 }
 
@@ -541,19 +542,9 @@ function resultSchema(type: FunctionType, readable: Readable): JsonObject {
     if ('selection' in type) return {};
     return readable.has(type.entity) ? dataclassRef({ name: type.entity }, 'Draft') : {};
   }
-  switch (type) {
-    case 'any':
-    case 'message':
-    case 'image':
-    case 'blob':
-    case 'object':
-    case 'uuid':
-      return type === 'uuid' ? text : {};
-    case 'void':
-      return nothing;
-    case 'dateOnly':
-      return dateSchema('iso');
-    default:
-      return answered(type, undefined);
-  }
+  if (type === 'void') return nothing;
+  if (type === 'uuid') return text;
+  if (type === 'dateOnly') return dateSchema('iso');
+  const isAnything = type === 'any' || type === 'message' || type === 'object';
+  return isAnything || type === 'image' || type === 'blob' ? {} : answered(type, undefined);
 }
