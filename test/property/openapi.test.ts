@@ -180,7 +180,7 @@ describe('The OpenAPI document of a role', () => {
           await app.close();
         }
       }),
-      { numRuns: Number(process.env['PROPERTY_ROLES'] ?? 2) },
+      { numRuns: Number(process.env['PROPERTY_ROLES'] ?? 4) },
     );
   });
 });
