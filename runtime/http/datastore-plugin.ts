@@ -114,7 +114,7 @@ function openServices(app: FastifyInstance): Services {
 
 /** What all models of a server share, whatever their database. */
 function sharedParts(
-  { setup, stores }: FastifyInstance,
+  { setup, stores, definitions }: FastifyInstance,
   code: ServedClasses | undefined,
   media: ServedMedia | undefined,
 ): Omit<ModelParts, keyof CodeHooks | 'setDefinitions'> {
@@ -124,6 +124,7 @@ function sharedParts(
   return {
     settings,
     limits,
+    definitions,
     stores,
     media,
     reportError,
@@ -155,6 +156,7 @@ function wholeView(definitions: readonly DataclassDefinition[]): ModelView {
     dataclasses: linkDataclasses(definitions),
     catalog: definitions,
     lists: () => true,
+    calls: () => true,
     requireExecution: () => undefined,
   };
 }

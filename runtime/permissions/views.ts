@@ -65,6 +65,17 @@ export class View {
   }
 
   /**
+   * Whether a session can call a function.
+   * @param dataclass of the function, if it belongs to one
+   */
+  calls(definition: FunctionDefinition, dataclass?: string): boolean {
+    if (!this.#opens(definition.access)) return false;
+    if (dataclass === undefined || this.#readable.has(dataclass)) return true;
+    const owner = this.#definitions.find(({ name }) => name === dataclass);
+    return isCalledUnread(definition, owner?.access?.read);
+  }
+
+  /**
    * Refuses a call that the session has no privilege for.
    * @param shown the function as a client calls it, `Company.hire` for one
    * @throws RequestError 401 or 403 with 1561
