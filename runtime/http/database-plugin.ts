@@ -207,7 +207,7 @@ export async function migrate({ settings, ...options }: MigrateCommandOptions): 
     ...options,
     accentInsensitive: settings.accentInsensitive,
     queryTimeout: null,
-    environment: { ...process.env, MIGRATE: 'auto' },
+    environment: migrateEnvironment(process.env),
     withContracts: true,
     log,
   };
@@ -235,6 +235,13 @@ export async function migrate({ settings, ...options }: MigrateCommandOptions): 
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/** Changes of the schema need the database itself: a pooler may give each statement another session. */
+function migrateEnvironment(environment: Environment): Environment {
+  const direct = setting(environment, 'DATABASE_DIRECT_URL', '');
+  const url = direct === '' ? {} : { DATABASE_URL: direct };
+  return { ...environment, ...url, DATABASE_POOLER: '', MIGRATE: 'auto' };
 }
 
 async function planMigrations(opening: OpeningOptions): Promise<void> {
