@@ -77,7 +77,13 @@ export class Cluster {
     const { folder, databaseUrl, environment } = this.options;
     const launched = launch(program, {
       folder,
-      environment: { DATABASE_URL: databaseUrl, DATABASE_POOL: '4', ...environment },
+      environment: {
+        DATABASE_URL: databaseUrl,
+        DATABASE_POOL: '4',
+        // A busy machine is late by itself.
+        MAX_WAIT: '600000',
+        ...environment,
+      },
     });
     this.#all.push(launched);
     const member = { ...launched, origin: await launched.listening };
