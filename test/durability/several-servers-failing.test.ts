@@ -13,6 +13,9 @@ import { compiledProgram } from './support/program.js';
 import { kill } from './support/server-process.js';
 import { type Answer, Client, severalClasses, severalModel } from './support/several.js';
 
+/** How often a server is killed: `DURABILITY_KILLS=500` for many. */
+const kills = Number(process.env['DURABILITY_KILLS'] ?? 2);
+
 const model = { ...modelOf(severalModel), databases: ['postgres'] } as const;
 
 let program: string;
@@ -102,7 +105,7 @@ describePostgres('Three servers, of which one fails', () => {
       while (!isOver) await add(client, users[at] as string);
     });
     try {
-      for (let round = 1; round <= 4; round += 1) {
+      for (let round = 1; round <= kills; round += 1) {
         while (acknowledged < round * 5) await Promise.race([setTimeout(5), Promise.all(work)]);
         const member = cluster.member(0);
         await kill(member);

@@ -104,13 +104,15 @@ export function clientOptions(url: string): {
   readonly connectionString: string;
   readonly fallback_application_name: string;
   readonly keepAlive: true;
+  readonly keepAliveInitialDelayMillis: number;
   readonly connectionTimeoutMillis: number;
 } {
   return {
     connectionString: url,
     fallback_application_name: 'drs-gen',
-    // Detects connections that the network dropped silently.
+    // Detects connections that the network dropped silently, within half a minute.
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: longestWaitMilliseconds,
   };
 }

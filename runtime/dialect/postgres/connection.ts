@@ -2,7 +2,7 @@ import type { PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { type RunResult, type Table, TooComplexError, UnusableValueError } from '../executor.js';
 import type { TransactionMode } from './connect.js';
-import { endsConnection } from './errors.js';
+import { endsConnection, isOutdated } from './errors.js';
 import { readerOf, toWire } from './wire-values.js';
 
 /** One statement with its values. */
@@ -11,6 +11,8 @@ export interface Step {
   readonly values: readonly SqlValue[];
   /** Set for a text of several statements, without values; they have no answer. */
   readonly isScript?: true;
+  /** Set for a statement that is not to be prepared. */
+  readonly isUnprepared?: true;
 }
 
 export type Answer = QueryArrayResult<SqlValue[]>;
@@ -134,8 +136,16 @@ export class PostgresConnection {
   }
 
   /** Runs a statement that only reads, by itself. */
-  read(step: Step): Promise<Answer> {
-    if (this.beginning === undefined) return this.run([step], 0);
+  async read(step: Step): Promise<Answer> {
+    if (this.beginning === undefined) {
+      try {
+        return await this.run([step], 0);
+      } catch (error) {
+        // A server of a newer model may have changed the table since the statement was prepared.
+        if (!isOutdated(error)) throw error;
+        return this.run([{ ...step, isUnprepared: true }], 0);
+      }
+    }
     // If the transaction does not begin, the error counts, and not what was read.
     return this.run([script(this.beginning('read only')), step, commit], 1);
   }
@@ -169,7 +179,7 @@ export class PostgresConnection {
   }
 
   /** @throws TooComplexError, UnusableValueError for a statement that cannot be sent */
-  #queryOf({ text, values, isScript }: Step): ExtendedQuery | string {
+  #queryOf({ text, values, isScript, isUnprepared }: Step): ExtendedQuery | string {
     if (isScript === true) return text;
     if (values.length > mostValues) {
       throw new TooComplexError(`A statement takes ${mostValues} values at most.`, undefined);
@@ -181,7 +191,7 @@ export class PostgresConnection {
     // It waits for rows, or sends some, in a form of its own.
     if (isCopy.test(text))
       throw new Error('COPY is not possible here: it needs a client of its own.');
-    const name = this.#names?.of(text);
+    const name = isUnprepared === true ? undefined : this.#names?.of(text);
     return {
       text,
       values: values.map(toWire),
