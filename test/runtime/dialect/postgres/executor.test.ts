@@ -349,7 +349,7 @@ describePostgres('An executor of PostgreSQL', () => {
     try {
       expect(await readAll()).toEqual(Array.from({ length: 4 }, () => [[1], [2]]));
       const write = executor.write((transaction) => transaction.rows(read, []));
-      await write.catch((error: unknown) => {
+      await Promise.resolve(write).catch((error: unknown) => {
         expect(error).toBeInstanceOf(DatabaseUnavailableError);
       });
       expect(await readAll()).toEqual(Array.from({ length: 4 }, () => [[1], [2]]));
