@@ -339,7 +339,7 @@ describePostgres('An executor of PostgreSQL', () => {
   it('reads with a statement that was prepared before another server changed the table', async () => {
     const read = statement('select "a" from "t" order by "a"');
     const readAll = (): Promise<unknown> =>
-      Promise.all([1, 2, 3, 4].map(() => executor.rows(read, [])));
+      Promise.all([1, 2, 3, 4].map(async () => executor.rows(read, [])));
     await readAll();
     await readAll();
     const client = new Client({ connectionString: opened.url });
