@@ -88,6 +88,7 @@ export class Restrictions implements StatementRestrictions {
   readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
     run: this.#bound((...given) => transaction.run(...given)),
     value: this.#bound((...given) => transaction.value(...given)),
+    aside: this.#bound((...given) => transaction.aside(...given)),
     read: this.#bound((...given) => transaction.read(...given)),
     rows: this.#bound((...given) => transaction.rows(...given)),
     table: this.#bound((...given) => transaction.table(...given)),

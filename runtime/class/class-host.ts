@@ -12,6 +12,7 @@ import type { KeyList } from '../entity-set/key-list.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { Aggregate } from '../query/compute.js';
 import type { AfterCommit } from './after-commit.js';
+import type { ExclusiveWorks } from './exclusive.js';
 import type { EntityLayout } from './entity-layout.js';
 import type { SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
@@ -26,6 +27,7 @@ export interface ClassHost {
   readonly scopes: RequestScopes;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
+  readonly exclusive: ExclusiveWorks;
   /** Runs the events of entities, if there are some. */
   readonly lifecycle: Lifecycle | undefined;
   /**

@@ -8,6 +8,7 @@ import {
 import type { Session } from '../access/session.js';
 import type { WorkAfterCommit } from './after-commit.js';
 import type { ClassHost } from './class-host.js';
+import type { ExclusiveWork } from './exclusive.js';
 import type { Table } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 
@@ -56,6 +57,29 @@ export abstract class Datastore<Database = unknown> {
    */
   transaction<R>(work: () => Promise<R>): Promise<R> {
     return this.#host.write(() => work());
+  }
+
+  /**
+   * Runs work of which one at a time may run under a name, in all servers that use the database.
+   * Others wait for their turn; with `ifFree` they do not, and get `undefined`. The turn ends with
+   * the work, or when its process dies. `class-code.md#a-job-that-runs-once` says more.
+   * @throws Error inside a transaction, and inside a work of the same name
+   */
+  exclusive<R>(name: string, work: ExclusiveWork<R>): Promise<R>;
+  exclusive<R>(
+    name: string,
+    options: { readonly ifFree: boolean },
+    work: ExclusiveWork<R>,
+  ): Promise<R | undefined>;
+  async exclusive<R>(
+    name: string,
+    given: ExclusiveWork<R> | { readonly ifFree: boolean },
+    last?: ExclusiveWork<R>,
+  ): Promise<R | undefined> {
+    const work = typeof given === 'function' ? given : last;
+    if (work === undefined) throw new TypeError('ds.exclusive needs the work that it runs.');
+    const isWaiting = typeof given === 'function' || !given.ifFree;
+    return this.#host.exclusive.run(name, work, isWaiting);
   }
 
   /**

@@ -56,10 +56,15 @@ export class EntityWriting implements Writing {
   save(entity: EntityObject): Promise<void> {
     const { host } = this.code;
     const state = stateOf(entity);
-    const work = (scope: TransactionScope): Promise<void> => this.#save(scope, entity, state);
-    // Events and `restrict` are class code, which may save inside; without them a refused save
-    // leaves nothing that a savepoint had to undo.
-    return this.#runsCode ? host.write(work) : host.writeAlone(work);
+    return state.inTurn(host.scopes.current().transaction?.whole, (begun) => {
+      const work = (scope: TransactionScope): Promise<void> => {
+        begun(scope.whole);
+        return this.#save(scope, entity, state);
+      };
+      // Events and `restrict` are class code, which may save inside; without them a refused save
+      // leaves nothing that a savepoint had to undo.
+      return this.#runsCode ? host.write(work) : host.writeAlone(work);
+    });
   }
 
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
@@ -96,10 +101,11 @@ export class EntityWriting implements Writing {
     live?: LiveEntityObject,
   ): Promise<number> {
     const { host } = this.code;
-    try {
-      requirePermission(this.#dataclass, 'drop');
-      return await host.write((scope) =>
-        this.#deleter.delete(scope.transaction, choose, values, {
+    const state = live === undefined ? undefined : stateOf(live.object);
+    const dropping = (begun?: (whole: TransactionScope) => void): Promise<number> =>
+      host.write((scope) => {
+        begun?.(scope.whole);
+        return this.#deleter.delete(scope.transaction, choose, values, {
           writer: 'code',
           timestamp: nowText(),
           session: host.scopes.current().session.id,
@@ -109,8 +115,12 @@ export class EntityWriting implements Writing {
               if (isKept) void forgotten(host.locks.forget(dataclass.name, [key]));
             });
           },
-        }),
-      );
+        });
+      });
+    try {
+      requirePermission(this.#dataclass, 'drop');
+      if (state === undefined) return await dropping();
+      return await state.inTurn(host.scopes.current().transaction?.whole, dropping);
     } catch (error) {
       // Foreign keys that are checked at the end of the transaction fail there.
       const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;

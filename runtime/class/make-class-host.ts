@@ -3,6 +3,7 @@ import type { RequestScopes } from '../access/request-scope.js';
 import type { Reads, ScopeExecutor } from '../access/scope-executor.js';
 import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { StateDatabase } from '../dialect/state-database.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/surroundings.js';
 import { AfterCommit } from './after-commit.js';
@@ -20,6 +21,7 @@ import {
 } from './class-host.js';
 import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
+import { ExclusiveWorks } from './exclusive.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
 import { EntityWriting } from './entity-writing.js';
 import { SelectionReader } from './selection-reader.js';
@@ -44,6 +46,8 @@ interface ClassParts {
   readonly registry: ClassRegistry;
   readonly scopes: RequestScopes;
   readonly locks: LockTable;
+  /** None if this process is the only server. */
+  readonly state: StateDatabase | undefined;
   /** Logs errors of class code that runs after the answer. */
   readonly logFailure: (error: Error) => void;
 }
@@ -77,17 +81,19 @@ class Host<Data extends ClassData> implements ClassHost {
   readonly scopes: RequestScopes;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
+  readonly exclusive: ExclusiveWorks;
   readonly data: Data;
   readonly #codes = new Map<string, Code>();
   readonly #classes: ClassRegistry['dataclasses'];
 
   constructor(
-    { registry, scopes, locks, logFailure }: ClassParts,
+    { registry, scopes, locks, state, logFailure }: ClassParts,
     dataOf: (host: ClassHost) => Data,
   ) {
     this.scopes = scopes;
     this.locks = locks;
     this.afterCommit = new AfterCommit(scopes, logFailure);
+    this.exclusive = new ExclusiveWorks(scopes, state);
     this.#classes = registry.dataclasses;
     this.data = dataOf(this);
     const datastore = new registry.datastore(this);

@@ -253,8 +253,11 @@ export async function checkLocks(deletion: Deletion): Promise<void> {
   const { transaction, statements, locks, fold, options } = deletion;
   if (locks === undefined || locks.isEmpty) return;
   const foreign: LockedEntity[] = [];
+  const names = new Set(statements.touched.map(({ dataclass }) => dataclass.name));
+  const held = await locks.locksOf([...names], transaction);
   for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
-    for (const lock of await locks.locksOf(dataclass.name, transaction)) {
+    for (const lock of held) {
+      if (lock.dataclass !== dataclass.name) continue;
       const values = [comparable(dataclass, lock.key, fold)];
       const key = await transaction.value(find, values);
       if (typeof key !== 'string' && typeof key !== 'number') continue;

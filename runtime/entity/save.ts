@@ -5,7 +5,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
-import { type Transaction, ConstraintError } from '../dialect/executor.js';
+import { type Transaction, ConstraintError, LockedRowError } from '../dialect/executor.js';
 import { type Pending, whenThere, caught } from '../dialect/pending.js';
 import { Slot, type Statement, type SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -63,7 +63,8 @@ export class EntitySaver {
   ) {
     this.#constraints = new Constraints(dialect, dataclass);
     this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
-    this.#updater = new EntityUpdater(dialect, dataclass, this.#constraints, statements);
+    const updating = [this.#constraints, statements, locks?.guard] as const;
+    this.#updater = new EntityUpdater(dialect, dataclass, ...updating);
     this.#lock = planLock(dialect, dataclass);
     this.#fold = dialect.foldText;
     this.#locks = locks;
@@ -192,34 +193,56 @@ export class EntitySaver {
     if (key === undefined || stamp === undefined) {
       return this.#storeNew(transaction, key, decoded, options);
     }
-    const lock = whenThere(this.#hold(transaction, key, options), () =>
-      this.#lockOf(key, options, transaction),
+    if (this.#locks?.guard !== undefined && options.isKept && options.isOnlyRead !== true) {
+      return this.#changeGuarded(transaction, key, stamp, decoded, options);
+    }
+    return whenThere(
+      this.#refusedByLock(transaction, key, options),
+      (refusal) => refusal ?? this.#change(transaction, key, stamp, decoded, options),
     );
-    return whenThere(lock, (held) => {
-      if (held === undefined) return this.#change(transaction, key, stamp, decoded, options);
-      return whenThere(this.#updater.stampOf(transaction, key), (current) =>
-        current === undefined
-          ? this.#change(transaction, key, stamp, decoded, options)
-          : this.refusals.locked(key, held),
+  }
+
+  /** The statement of a change checks the lock; where nothing changes, a further one does. */
+  #changeGuarded(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    options: SaveOptions,
+  ): Pending<SaveResult> {
+    const changed = caught<SaveResult | undefined>(
+      () => this.#change(transaction, key, stamp, decoded, options),
+      (error) => {
+        if (error instanceof LockedRowError) return undefined;
+        throw error;
+      },
+    );
+    return whenThere(changed, (result) => {
+      const isChange =
+        result !== undefined && !('problems' in result) && result.outcome === 'changed';
+      if (isChange) return result;
+      return whenThere(
+        this.#refusedByLock(transaction, key, options),
+        // A lock may have ended meanwhile.
+        (refusal) =>
+          refusal ?? result ?? this.#changeGuarded(transaction, key, stamp, decoded, options),
       );
     });
   }
 
-  /**
-   * Locks the row of an entity before somebody asks for its lock, if another server may give the
-   * lock at any moment: see `DatabaseLockTable`.
-   */
-  #hold(
+  /** A lock may outlive its entity, which is unknown then. */
+  #refusedByLock(
     transaction: Transaction,
     key: string | number,
-    { isKept, isOnlyRead }: SaveOptions,
-  ): Pending<void> {
-    if (this.#locks?.isShared !== true || !isKept || isOnlyRead === true) return undefined;
-    return lockRow(this.#lock, transaction, this.#comparable(key));
-  }
-
-  #comparable(key: string | number): string | number {
-    return typeof key === 'string' && this.dataclass.key.type === 'string' ? this.#fold(key) : key;
+    options: SaveOptions,
+  ): Pending<Refusal | undefined> {
+    return whenThere(this.#lockOf(key, options, transaction), (lock) =>
+      lock === undefined
+        ? undefined
+        : whenThere(this.#updater.stampOf(transaction, key), (current) =>
+            current === undefined ? undefined : this.refusals.locked(key, lock),
+          ),
+    );
   }
 
   #change(
@@ -235,8 +258,9 @@ export class EntitySaver {
         'problems' in result ? result : { key, outcome: 'changed', values: result.values },
       );
     }
+    const { session } = options;
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const updated = this.#updater.update(transaction, key, stamp, decoded, timestamp);
+    const updated = this.#updater.update(transaction, key, stamp, decoded, { timestamp, session });
     return whenThere(updated, (result) =>
       'problems' in result
         ? result
@@ -286,17 +310,6 @@ export class EntitySaver {
   }
 }
 
-/** Locks a row; nothing happens in a database that locks no rows, where one transaction writes. */
-function lockRow(
-  lock: Statement | undefined,
-  transaction: Transaction,
-  key: string | number,
-): Pending<void> {
-  const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
-  if (lock === undefined || isImpossible) return undefined;
-  return whenThere(transaction.value(lock, [JSON.stringify([key])]), () => undefined);
-}
-
 /**
  * Waits for all that are changing an entity, before a client hears of its lock: see
  * `DatabaseLockTable`.
@@ -314,8 +327,12 @@ export class LockFence {
 
   /** @param transaction that nobody needs afterwards, or that of the code that locks the entity */
   pass(transaction: Transaction, key: string | number): Pending<void> {
-    const isText = typeof key === 'string' && this.#isText;
-    return lockRow(this.#lock, transaction, isText ? this.#fold(key) : key);
+    const isText = typeof key === 'string';
+    const isImpossible = isText && (!isWellFormed(key) || key.includes('\0'));
+    // Where one transaction writes at a time, it locks no rows.
+    if (this.#lock === undefined || isImpossible) return undefined;
+    const compared = isText && this.#isText ? this.#fold(key) : key;
+    return whenThere(transaction.value(this.#lock, [JSON.stringify([compared])]), () => undefined);
   }
 }
 

@@ -136,7 +136,7 @@ function sharedParts(
 
 /** Makes the objects of class code. */
 function openHost<Data extends ClassData>(
-  { setup, stores: { locks } }: FastifyInstance,
+  { setup, stores }: FastifyInstance,
   registry: ClassRegistry,
   scopes: RequestScopes,
   dataOf: (host: ClassHost) => Data,
@@ -144,7 +144,9 @@ function openHost<Data extends ClassData>(
   const logFailure = (err: Error): void => {
     setup.log.error({ err });
   };
-  const opened = createClassHost({ registry, scopes, locks, logFailure }, dataOf);
+  const state = stores.state?.database;
+  const parts = { registry, scopes, locks: stores.locks, state, logFailure };
+  const opened = createClassHost(parts, dataOf);
   setup.closeAtEnd(() => opened.host.afterCommit.end());
   return opened;
 }

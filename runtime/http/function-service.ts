@@ -58,7 +58,12 @@ export const functions = fastifyPlugin(
   { name: 'drs-functions', dependencies: ['drs-protocol'] },
 );
 
-function openFunctions({ services, sessions, definitions }: FastifyInstance): FunctionService {
+function openFunctions({
+  services,
+  sessions,
+  definitions,
+  stores,
+}: FastifyInstance): FunctionService {
   const { models, isLimited, classes } = services;
   if (classes === undefined) throw new Error('The classes of the model are not given.');
   const { host, registry } = classes;
@@ -68,6 +73,7 @@ function openFunctions({ services, sessions, definitions }: FastifyInstance): Fu
     // They belong to nobody, or to their session: the first caller makes no difference.
     asServer: (make) => scopes.asServer(make),
     inSession: (make) => scopes.with({ isServer: true }, make),
+    fields: stores.state?.singletons,
     onSessionEnd: (listener) => {
       sessions.sessions.onEnd(listener);
     },

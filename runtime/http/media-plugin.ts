@@ -30,6 +30,7 @@ import {
 } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { network } from '../access/quotas.js';
 import type { RequestSession } from '../access/request-session.js';
 import { setRequesterOf } from '../access/session.js';
@@ -105,6 +106,8 @@ interface RequestedBytes {
 
 /** How often an entity is read again that changes between two statements. */
 const mostTries = 3;
+/** How often an image is stored again whose entity others change. */
+const mostWrites = 20;
 
 /** Stored bytes must not run script in a browser in the name of this server. */
 const harmless = {
@@ -165,12 +168,14 @@ class MediaService implements DataclassMedia {
     save: (entity: Body) => Pending<Answer>,
   ): Promise<Answer> {
     if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < mostWrites; tries += 1) {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw this.#missing();
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
       const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
+      // Those that meet here come back at different times.
+      await sleep(Math.random() * 10 * tries);
     }
     throw changedAgain();
   }

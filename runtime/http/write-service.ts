@@ -499,6 +499,7 @@ function readsOnly(executor: Executor): Transaction {
   };
   return {
     run: refuse,
+    aside: refuse,
     raiseStamp: refuse,
     value: (statement, values) => executor.value(statement, values),
     read: (statement, values) => executor.read(statement, values),

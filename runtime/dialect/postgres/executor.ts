@@ -22,7 +22,7 @@ import {
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateError } from './errors.js';
-import { PostgresTransaction } from './transaction.js';
+import { commit, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
@@ -100,7 +100,8 @@ export class PostgresExecutor implements Executor {
 
   async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     const connection = await this.#take();
-    const transaction = new PostgresTransaction(connection, this.options);
+    const aside = (step: Step): Promise<Answer> => this.#aside(step);
+    const transaction = new PostgresTransaction(connection, this.options, aside);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -133,6 +134,13 @@ export class PostgresExecutor implements Executor {
     return (await this.#ask(step)).rows;
   }
 
+  /** Transactions leave one connection free, on which this waits for no other transaction. */
+  #aside(step: Step): Promise<Answer> {
+    return this.#using((connection) =>
+      connection.transaction('read write', [notFlushed, step, commit], 1),
+    );
+  }
+
   #ask(step: Step): Promise<Answer> {
     return this.#using((connection) => connection.read(step));
   }
@@ -157,6 +165,9 @@ export class PostgresExecutor implements Executor {
     );
   }
 }
+
+/** The commit of the transaction that uses the result writes this one to the disk as well. */
+const notFlushed = plainStep('set local synchronous_commit = off');
 
 function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
@@ -242,7 +253,6 @@ function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly 
   return columns.filter(({ index, shown }) => index === node['Index Name'] && words.has(shown));
 }
 
-const commit = plainStep('commit');
 const rollback = plainStep('rollback');
 
 /** `read_only_sql_transaction` */

@@ -6,7 +6,13 @@ import { migrateData, noteData, planData, type DataOptions } from '../schema/mig
 import { MigrationError } from '../schema/migration.js';
 import { usualMigration, migrateOptions } from '../schema/start.js';
 import { copySchema, requirePlainName, type SchemaCopy } from './copy.js';
-import { clientOptions, PostgresPool, type PoolOptions, prepareSession } from './connect.js';
+import {
+  clientOptions,
+  openClient,
+  PostgresPool,
+  type PoolOptions,
+  prepareSession,
+} from './connect.js';
 import { PostgresExecutor } from './executor.js';
 import { defaultLockWait } from './lock-wait.js';
 import { MigratedSchema } from './migrated-schema.js';
@@ -61,7 +67,7 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
         open: (wanted) =>
           withClient(startUrl, async (own, name) => {
             const place = await prepareState(own, name, wanted);
-            return new PostgresState(executor, place);
+            return new PostgresState(executor, place, () => openClient(startUrl));
           }),
       },
       uniqueId,
