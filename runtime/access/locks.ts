@@ -5,6 +5,7 @@ import type { SqlValue } from '../dialect/statement.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Origin, Session } from './session.js';
 import { ownText } from '../protocol/own-text.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /**
  * Who holds a lock: the ID of the session, and what other sessions are told about it (protocol
@@ -15,7 +16,6 @@ export interface LockHolder {
   readonly origin: Origin | undefined;
 }
 
-/** One locked entity. */
 export interface Lock extends LockHolder {
   /** A text is folded, as the database compares it. */
   readonly key: string | number;
@@ -134,11 +134,12 @@ export class MemoryLockTable implements LockTable {
     const compared = this.#compared(key);
     const own = typeof compared === 'string' ? ownText(compared) : compared;
     const lock: LockOfDataclass = { dataclass, key: own, session, origin };
-    inner(this.#byDataclass, dataclass, () => new Map<string | number, LockOfDataclass>()).set(
-      lock.key,
-      lock,
-    );
-    inner(this.#bySession, session, () => new Set<LockOfDataclass>()).add(lock);
+    getOrInsertComputed(
+      this.#byDataclass,
+      dataclass,
+      () => new Map<string | number, LockOfDataclass>(),
+    ).set(lock.key, lock);
+    getOrInsertComputed(this.#bySession, session, () => new Set<LockOfDataclass>()).add(lock);
     this.#size += 1;
     return true;
   }
@@ -183,7 +184,7 @@ export class MemoryLockTable implements LockTable {
     const moved = this.#bySession.get(from);
     if (moved === undefined) return;
     this.#bySession.delete(from);
-    const own = inner(this.#bySession, to, () => new Set<LockOfDataclass>());
+    const own = getOrInsertComputed(this.#bySession, to, () => new Set<LockOfDataclass>());
     for (const held of moved) {
       const lock = { ...held, session: to };
       this.#byDataclass.get(held.dataclass)?.set(held.key, lock);
@@ -213,12 +214,4 @@ export class MemoryLockTable implements LockTable {
 /** The session as the holder of a lock; a guest gets a session now. */
 export function holderOfSession(session: Session): LockHolder {
   return { session: session.keep(), origin: session.origin };
-}
-
-function inner<Outer, Inner>(map: Map<Outer, Inner>, key: Outer, make: () => Inner): Inner {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

@@ -2,7 +2,7 @@ import {
   Kysely,
   type CompiledQuery,
   type DatabaseConnection,
-  type Driver,
+  DummyDriver,
   type QueryResult,
 } from 'kysely';
 import type { Session } from '../access/session.js';
@@ -105,40 +105,20 @@ function datastoreKysely<Database>(host: ClassHost): Kysely<Database> {
   });
 }
 
-class HostDriver implements Driver {
+class HostDriver extends DummyDriver {
   readonly #connection: DatabaseConnection;
 
   constructor(host: ClassHost) {
+    super();
     this.#connection = new HostConnection(host);
   }
 
-  init(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  acquireConnection(): Promise<DatabaseConnection> {
+  override acquireConnection(): Promise<DatabaseConnection> {
     return Promise.resolve(this.#connection);
   }
 
-  beginTransaction(): Promise<void> {
+  override beginTransaction(): Promise<void> {
     return Promise.reject(noTransaction());
-  }
-
-  commitTransaction(): Promise<void> {
-    return Promise.reject(noTransaction());
-  }
-
-  rollbackTransaction(): Promise<void> {
-    return Promise.reject(noTransaction());
-  }
-
-  releaseConnection(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** The database is the server's. */
-  destroy(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

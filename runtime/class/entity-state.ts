@@ -5,9 +5,9 @@ import type { StoredValue } from '../protocol/values.js';
 import { AttributeError } from './failure.js';
 import type { DataclassCode } from './class-host.js';
 import type { Field } from './entity-layout.js';
-import { isGranted, requireReadableField } from './readable.js';
+import { isGranted, requireReadable } from './readable.js';
 import type { EntityObject } from './types.js';
-import { isSameStored, storedForm, typedValue } from './typed-value.js';
+import { isSameStored, storedForm, typedStored } from './typed-value.js';
 
 interface RelatedObject {
   /** A text may be written in another case than the entity's own key. */
@@ -86,21 +86,29 @@ export class EntityState {
    * @throws PermissionError if the calling code may not read it
    */
   get(field: Field): unknown {
-    requireReadableField(this, field);
+    this.requireReadable(field);
     const { type } = field.end;
-    if (type !== 'object' && type !== 'vector') return typedValue(field, this.stored(field));
+    if (type !== 'object' && type !== 'vector') return typedStored(field.end, this.stored(field));
     const known = this.#typed?.get(field.index);
     if (known !== undefined) return known;
-    const value = typedValue(field, this.stored(field));
+    const value = typedStored(field.end, this.stored(field));
     (this.#typed ??= new Map()).set(field.index, value);
     return value;
+  }
+
+  /**
+   * Code knows what it has set itself.
+   * @throws PermissionError if the calling code may not read the value
+   */
+  requireReadable(field: Field): void {
+    if (!this.isTouched(field)) requireReadable(this, field.attribute.name);
   }
 
   /**
    * A foreign key as the value of its relation, which has privileges of its own: check them before.
    */
   foreignKey(field: Field): unknown {
-    return typedValue(field, this.stored(field));
+    return typedStored(field.end, this.stored(field));
   }
 
   /**
@@ -269,7 +277,6 @@ export function findState(object: object): EntityState | undefined {
   return stateWithin(object);
 }
 
-/** The state of an entity object. */
 export function stateOf(entity: object): EntityState {
   const state = stateWithin(entity);
   if (state === undefined) throw new TypeError('This is no entity.');

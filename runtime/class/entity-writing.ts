@@ -1,4 +1,5 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { comparableKey } from '../dataclass/comparable.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
@@ -10,12 +11,7 @@ import { entityStatuses, Refusals } from '../entity/refusals.js';
 import { EntitySaver } from '../entity/save.js';
 import { RequestError, isDenialStatus } from '../protocol/errors.js';
 import { nowText } from '../protocol/dates.js';
-import {
-  type DataclassCode,
-  type Writing,
-  type VisibleModel,
-  visibleDataclass,
-} from './class-host.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
 import { SaveError, type SaveProblem } from './failure.js';
@@ -25,7 +21,7 @@ import type { EntityObject } from './types.js';
  * Stores and deletes the entities of one dataclass for class code, with the same code as for
  * clients.
  */
-export class EntityWriting implements Writing {
+export class EntityWriting {
   readonly #dataclass: Dataclass;
   readonly #saver: EntitySaver;
   readonly #deleter: EntityDeleter;
@@ -38,7 +34,7 @@ export class EntityWriting implements Writing {
     private readonly code: DataclassCode,
     private readonly model: VisibleModel,
   ) {
-    const dataclass = visibleDataclass(model, code.dataclass);
+    const dataclass = dataclassIn(model, code.dataclass.name);
     const { lifecycle, locks } = code.host;
     const { dialect } = model.database;
     const surroundings = { lifecycle, locks };
@@ -85,8 +81,7 @@ export class EntityWriting implements Writing {
     const { layout, dataclass } = this.code;
     const key = state.isNew ? null : state.read(layout.key);
     if (key === null) throw new SaveError(this.#refusals.notSaved('dropped'));
-    const isText = dataclass.key.type === 'string';
-    const value = isText ? this.model.database.dialect.foldText(String(key)) : key;
+    const value = comparableKey(dataclass, this.model.database.dialect, key);
     const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
     if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
   }

@@ -1,6 +1,6 @@
 import { sql, type AliasedExpression } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
@@ -44,40 +44,32 @@ export interface SentEntity {
  */
 export class EntitySaver {
   readonly #creator: EntityCreator;
-  readonly #updater: EntityUpdater;
+  readonly updater: EntityUpdater;
   readonly #constraints: Constraints;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
   /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;
-  readonly #fold: Fold;
+  readonly fold: Fold;
   /** Names of attributes with setters of class code. */
   readonly #settable: readonly string[];
 
   /** @param statements the cache of statements that change entities */
   constructor(
     dialect: Dialect,
-    private readonly dataclass: Dataclass,
+    readonly dataclass: Dataclass,
     statements: BoundedCache<Statement>,
     { lifecycle, locks }: Surroundings = {},
   ) {
     this.#constraints = new Constraints(dialect, dataclass);
     this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
     const updating = [this.#constraints, statements, locks?.guard] as const;
-    this.#updater = new EntityUpdater(dialect, dataclass, ...updating);
+    this.updater = new EntityUpdater(dialect, dataclass, ...updating);
     this.#lock = planLock(dialect, dataclass);
-    this.#fold = dialect.foldText;
+    this.fold = dialect.foldText;
     this.#locks = locks;
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
-    this.#evented = lifecycle?.saving({
-      dataclass,
-      fold: dialect.foldText,
-      refusals: this.refusals,
-      updater: this.#updater,
-      lockOf: (...given) => this.#lockOf(...given),
-      store: (...given) => this.#store(...given),
-      storeLive: (...given) => this.#storeLive(...given),
-    });
+    this.#evented = lifecycle?.saving(this);
   }
 
   get refusals(): Refusals {
@@ -107,7 +99,7 @@ export class EntitySaver {
       const { key } = address;
       if (typeof key !== 'string' || this.dataclass.key.type !== 'string') return [key];
       // The database's JSON cannot contain such a text, and neither can a key.
-      return isWellFormed(key) && !key.includes('\0') ? [this.#fold(key)] : [];
+      return isWellFormed(key) && !key.includes('\0') ? [this.fold(key)] : [];
     });
     if (keys.length < 2) return undefined;
     return whenThere(transaction.value(this.#lock, [JSON.stringify(keys)]), () => undefined);
@@ -128,9 +120,9 @@ export class EntitySaver {
       return evented.saveBody({ body, address }, options);
     const { key, stamp } = address;
     const existing =
-      key === undefined || stamp === undefined ? undefined : { key, fold: this.#fold };
+      key === undefined || stamp === undefined ? undefined : { key, fold: this.fold };
     const decoded = decodeBody(this.dataclass, body, existing).checked();
-    return this.#store(transaction, address, decoded, options);
+    return this.store(transaction, address, decoded, options);
   }
 
   /**
@@ -145,7 +137,7 @@ export class EntitySaver {
     const denial = this.#denial(entity.isNew ? 'create' : 'update');
     if (denial !== undefined) return denial;
     if (this.#evented?.hasEvents === true) return this.#evented.saveLive(entity, options);
-    const result = await this.#storeLive(transaction, entity, options);
+    const result = await this.storeLive(transaction, entity, options);
     if (!('problems' in result)) await entity.takeOver(result.key);
     return result;
   }
@@ -172,19 +164,20 @@ export class EntitySaver {
   }
 
   /** Stores what class code has set in its object. */
-  #storeLive(
+  storeLive(
     transaction: Transaction,
     entity: LiveEntity,
     options: SaveOptions,
   ): Pending<SaveResult> {
     const { isNew, key, stamp, granted } = entity;
     const address = isNew ? { key: undefined, stamp: undefined } : { key, stamp };
-    const existing = isNew || key === undefined ? undefined : { key, fold: this.#fold };
+    const existing = isNew || key === undefined ? undefined : { key, fold: this.fold };
     const decoded = decodeStored(this.dataclass, entity.changes(), existing, granted).checked();
-    return this.#store(transaction, address, decoded, options);
+    return this.store(transaction, address, decoded, options);
   }
 
-  #store(
+  /** Stores what a client sent, or reports everything that is wrong with it. */
+  store(
     transaction: Transaction,
     { key, stamp }: Address,
     decoded: Decoded,
@@ -236,10 +229,10 @@ export class EntitySaver {
     key: string | number,
     options: SaveOptions,
   ): Pending<Refusal | undefined> {
-    return whenThere(this.#lockOf(key, options, transaction), (lock) =>
+    return whenThere(this.lockOf(key, options, transaction), (lock) =>
       lock === undefined
         ? undefined
-        : whenThere(this.#updater.stampOf(transaction, key), (current) =>
+        : whenThere(this.updater.stampOf(transaction, key), (current) =>
             current === undefined ? undefined : this.refusals.locked(key, lock),
           ),
     );
@@ -253,14 +246,14 @@ export class EntitySaver {
     options: SaveOptions,
   ): Pending<SaveResult> {
     if (options.isOnlyRead === true) {
-      const checked = this.#updater.check(transaction, key, stamp, decoded);
+      const checked = this.updater.check(transaction, key, stamp, decoded);
       return checked.then((result) =>
         'problems' in result ? result : { key, outcome: 'changed', values: result.values },
       );
     }
     const { session } = options;
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const updated = this.#updater.update(transaction, key, stamp, decoded, { timestamp, session });
+    const updated = this.updater.update(transaction, key, stamp, decoded, { timestamp, session });
     return whenThere(updated, (result) =>
       'problems' in result
         ? result
@@ -281,12 +274,12 @@ export class EntitySaver {
         : this.#creator.create(transaction, decoded, options.timestamp);
     if (key === undefined) return create();
     const refusal = (stamp: number): Pending<Refusal> =>
-      whenThere(this.#lockOf(key, options, transaction), (lock) =>
+      whenThere(this.lockOf(key, options, transaction), (lock) =>
         lock === undefined
           ? this.refusals.stampChanged(key, undefined, stamp)
           : this.refusals.locked(key, lock),
       );
-    const stampOf = (): Pending<number | undefined> => this.#updater.stampOf(transaction, key);
+    const stampOf = (): Pending<number | undefined> => this.updater.stampOf(transaction, key);
     return whenThere(stampOf(), (stamp) => {
       if (stamp !== undefined) return refusal(stamp);
       return whenThere(create(), (result) => {
@@ -300,7 +293,7 @@ export class EntitySaver {
   }
 
   /** The lock of another session. What is only computed needs no check. */
-  #lockOf(
+  lockOf(
     key: string | number,
     { isKept, session }: SaveOptions,
     transaction: Transaction,
@@ -313,27 +306,20 @@ export class EntitySaver {
 /**
  * Waits for all that are changing an entity, before a client hears of its lock: see
  * `DatabaseLockTable`.
+ * @param transaction that nobody needs afterwards, or that of the code that locks the entity
  */
-export class LockFence {
-  readonly #lock: Statement | undefined;
-  readonly #isText: boolean;
-  readonly #fold: Fold;
-
-  constructor(dialect: Dialect, dataclass: Dataclass) {
-    this.#lock = planLock(dialect, dataclass);
-    this.#isText = dataclass.key.type === 'string';
-    this.#fold = dialect.foldText;
-  }
-
-  /** @param transaction that nobody needs afterwards, or that of the code that locks the entity */
-  pass(transaction: Transaction, key: string | number): Pending<void> {
-    const isText = typeof key === 'string';
-    const isImpossible = isText && (!isWellFormed(key) || key.includes('\0'));
-    // Where one transaction writes at a time, it locks no rows.
-    if (this.#lock === undefined || isImpossible) return undefined;
-    const compared = isText && this.#isText ? this.#fold(key) : key;
-    return whenThere(transaction.value(this.#lock, [JSON.stringify([compared])]), () => undefined);
-  }
+export function waitForWriters(
+  transaction: Transaction,
+  dialect: Dialect,
+  dataclass: Dataclass,
+  key: string | number,
+): Pending<void> {
+  const lock = planLock(dialect, dataclass);
+  const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
+  // Where one transaction writes at a time, it locks no rows.
+  if (lock === undefined || isImpossible) return undefined;
+  const compared = comparableKey(dataclass, dialect, key);
+  return whenThere(transaction.value(lock, [JSON.stringify([compared])]), () => undefined);
 }
 
 function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {

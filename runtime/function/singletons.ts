@@ -3,6 +3,7 @@ import type { SingletonClass } from '../class/registry.js';
 import type { SingletonState } from '../class/dataclass.js';
 import type { SingletonFields, SingletonTurn } from '../state/database-singletons.js';
 import { jsonOf } from '../state/stored-values.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** Reports sessions that end, each by its ID. */
 export type OnSessionEnd = (listener: (session: string) => void) => void;
@@ -75,12 +76,7 @@ export class Singletons {
     work: (instance: object) => T | Promise<T>,
   ): Promise<T> {
     const { fields } = this.surroundings;
-    let instances = this.#ofSessions.get(session);
-    if (instances === undefined) {
-      instances = new Instances();
-      this.#ofSessions.set(session, instances);
-    }
-    const own = instances;
+    const own = getOrInsertComputed(this.#ofSessions, session, () => new Instances());
     if (fields === undefined) {
       return inTurn(own, name, () => work(this.#instance(own, name, found)));
     }
@@ -96,11 +92,7 @@ export class Singletons {
 
   /** Constructors are synchronous, so two first calls cannot both make one. */
   #instance({ made }: Instances, name: string, found: SingletonClass): object {
-    const known = made.get(name);
-    if (known !== undefined) return known;
-    const instance = this.#make(found);
-    made.set(name, instance);
-    return instance;
+    return getOrInsertComputed(made, name, () => this.#make(found));
   }
 
   #make({ singleton, scope }: SingletonClass): object {

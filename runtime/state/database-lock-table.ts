@@ -33,7 +33,7 @@ const batch = 500;
  * - A change locks the row of the entity first, and reads the lock then: by a function that it
  *   calls for the changed row ({@link guard}), or by a later statement of its transaction
  *   ({@link refusal}). On SQLite the transaction alone may write, so it may read the lock first.
- * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`LockFence`),
+ * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`waitForWriters`),
  *   before the client hears of it.
  *
  * So a change either began before and has ended when the client hears of its lock, or finds the
