@@ -374,3 +374,5 @@ async function entityArgument(state: EntityState, options: RequestOptions): Prom
 function optionsOf(signal: AbortSignal | undefined): RequestOptions {
   return signal === undefined ? {} : { signal };
 }
+
+export { RestError };

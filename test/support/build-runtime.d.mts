@@ -7,3 +7,5 @@ export function buildRuntime(
 ): Promise<void>;
 
 export function buildTypes(folder: string): Promise<void>;
+
+export function buildClient(folder: string): Promise<void>;
