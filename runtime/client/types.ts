@@ -185,7 +185,7 @@ export interface DataclassObject<T extends EntityTypes> {
   /** @returns `null` if there is none */
   get(key: T['key'], options?: RequestOptions): Promise<T['entity'] | null>;
   /** A new entity in memory, which `save()` stores. */
-  new (values?: T['values']): T['entity'];
+  readonly new: (values?: T['values']) => T['entity'];
 }
 
 /** Who uses the client. */

@@ -18,7 +18,7 @@ beforeAll(async () => {
   client = await staffClient();
 });
 
-describeDatabases('A typed client', ({ create }) => {
+describeDatabases('A typed client', ({ create, driver }) => {
   let app: FastifyInstance;
   let url: string;
   let drop: () => Promise<void>;
@@ -30,7 +30,7 @@ describeDatabases('A typed client', ({ create }) => {
   async function open(): Promise<void> {
     const database = await create();
     ({ drop } = database);
-    ({ app, url } = await staffServer({ databaseUrl: database.url }));
+    ({ app, url } = await staffServer({ databaseUrl: database.url }, { driver }));
     sent = [];
     ds = connect();
     expect(await ds.session.login('mia', 'example')).toBe(true);

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { LoginModule } from '../../runtime/access/login-module.js';
+import type { Model } from '../../generator/model/model.js';
 import type { AppOptions } from '../../runtime/http/create-server.js';
 import { writeClient } from '../support/built-client.js';
 import { modelOf, packageRoot, serverOf } from '../support/server.js';
@@ -25,6 +26,7 @@ export const staffModel = modelOf(readFileSync(join(example, 'model.yaml'), 'utf
 /** Starts the server of the example, without entities, on a port of its own. */
 export async function staffServer(
   options: AppOptions = {},
+  { driver = 'sqlite' }: { readonly driver?: Model['databases'][number] } = {},
 ): Promise<{ readonly app: FastifyInstance; readonly url: string }> {
   const folder = join(example, 'server/src/classes');
   const written = Object.fromEntries(
@@ -33,7 +35,11 @@ export async function staffServer(
       readFileSync(join(folder, name), 'utf8'),
     ]),
   );
-  const app = await serverOf(staffModel, { login, ...options }, written);
+  const app = await serverOf(
+    { ...staffModel, databases: [driver] },
+    { login, ...options },
+    written,
+  );
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   return { app, url: `http://127.0.0.1:${port}` };
