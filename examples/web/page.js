@@ -129,8 +129,11 @@ find('#login').addEventListener('submit', (/** @type {SubmitEvent} */ event) => 
   event.preventDefault();
   const { user, password } = find('#login');
   void attempt(async () => {
-    if (await ds.session.login(user.value, password.value)) await showList();
-    else find('#message').textContent = 'The name or the password is wrong.';
+    const isIn = await ds.session.login(user.value, password.value);
+    if (isIn && (await ds.session.userName()) !== null) return showList();
+    find('#message').textContent = isIn
+      ? 'This browser blocks the cookie of the server, because it belongs to another site.'
+      : 'The name or the password is wrong.';
   });
 });
 find('#logout').addEventListener('click', () =>

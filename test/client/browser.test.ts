@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { SignJWT } from 'jose';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeClient } from '../support/built-client.js';
 import { packageRoot } from '../support/server.js';
@@ -27,11 +28,14 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** What the functions that run in the page use of the page. */
-declare const globalThis: { location: { href: string } };
+declare global {
+  /** The module, in a page. */
+  var staffClient: StaffClient;
+}
 
 describe.skipIf(executablePath === undefined)('A typed client in a browser', () => {
-  let browser: Browser;
+  let browser: BrowserContext;
+  let profile: string;
   /** Serves the page of the example and its client. */
   let front: Server;
   let port: number;
@@ -56,7 +60,12 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
     });
     await new Promise<void>((resolve) => front.listen(0, resolve));
     ({ port } = front.address() as AddressInfo);
-    browser = await chromium.launch({
+    profile = mkdtempSync(join(tmpdir(), 'drs-browser-'));
+    mkdirSync(join(profile, 'Default'));
+    // By itself it blocks cookies of other sites.
+    const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
+    writeFileSync(join(profile, 'Default/Preferences'), JSON.stringify(preferences));
+    browser = await chromium.launchPersistentContext(profile, {
       ...(executablePath === undefined ? {} : { executablePath }),
       args: ['--no-sandbox'],
     });
@@ -66,6 +75,7 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
 
   afterAll(async () => {
     await browser.close();
+    rmSync(profile, { recursive: true, force: true });
     front.close();
   });
 
@@ -81,7 +91,8 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
       ds.Employee.new({ lastName: `Person ${String(at).padStart(2, '0')}`, employer: acme }),
     );
     await ds.atomic(people);
-    const page = await (await browser.newContext()).newPage();
+    await browser.clearCookies();
+    const page = await browser.newPage();
     page.setDefaultTimeout(120_000);
     await page.goto(`${origin}${path.replace('URL', encodeURIComponent(url))}`);
     return page;
@@ -139,19 +150,23 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
     ]);
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('button', { name: 'Log in' }).waitFor();
-    await page.context().close();
+    await page.close();
   });
 
   it('reads, writes, uploads and calls functions from another site with a token', async () => {
-    const page = await open('localhost', '/client/client.js');
+    const page = await open('localhost', '/?server=URL');
+    await page.addScriptTag({
+      type: 'module',
+      content: `import * as client from './client/client.js'; globalThis.staffClient = client;`,
+    });
+    await page.waitForFunction(() => 'staffClient' in globalThis);
     const token = await new SignJWT({ sub: 'mia' })
       .setProtectedHeader({ alg: 'HS256' })
       .setExpirationTime('1h')
       .sign(new TextEncoder().encode(secret));
     const done = await page.evaluate(
       async ([server, bearer]) => {
-        const address = new URL('/client/client.js', globalThis.location.href).href;
-        const { connect, RestError } = (await import(address)) as StaffClient;
+        const { connect, RestError } = globalThis.staffClient;
         const ds = connect(server, { token: bearer });
         const names: string[] = [];
         for await (const { lastName } of connect(server, { token: bearer, pageSize: 5 })
@@ -185,6 +200,6 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
       employer: 1,
       guest: null,
     });
-    await page.context().close();
+    await page.close();
   });
 });
