@@ -81,9 +81,9 @@ function requireFreeNames({ dataclasses, functions }: RoleView): void {
   ].find(([name, level]) => (clientMembers[level] as readonly string[]).includes(name));
   if (taken === undefined) return;
   const [name, level] = taken;
-  const owner = level === 'datastore' ? 'datastore' : 'selections';
+  const owners = level === 'datastore' ? 'the datastore has' : 'selections have';
   throw new ClientNameError(
-    `${name} is the name of a member that the ${owner} of every client has. Give it another name in the model, or do not expose it.`,
+    `${name} is the name of a member that ${owners} in every client. Give it another name in the model, or do not expose it.`,
   );
 }
 
