@@ -20,6 +20,24 @@ ${blocks.map(({ text }) => text).join('\n')}
 it('The code of the guide of clients compiles, and runs on the server of the example', async () => {
   expect(blocks.length).toBeGreaterThan(5);
   expect(blocks.every(({ words }) => words.join() === 'client')).toBe(true);
+  const folder = await writeClient(staffModel);
+  const file = join(folder, 'guide.ts');
+  writeFileSync(file, program);
+  const options: ts.CompilerOptions = {
+    strict: true,
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+    types: [],
+    noEmit: true,
+  };
+  const compiled = ts.createProgram([file], options);
+  const errors = compiled
+    .getSemanticDiagnostics(compiled.getSourceFile(file))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  expect(errors).toEqual([]);
+
   const { app, url } = await staffServer();
   try {
     const { connect } = await staffClient();
@@ -29,24 +47,6 @@ it('The code of the guide of clients compiles, and runs on the server of the exa
       readFileSync(join(packageRoot, 'examples/staff/data.json'), 'utf8'),
     ) as { Company: readonly Parameters<typeof mia.Company.new>[0][] };
     await mia.atomic(data.Company.map((values) => mia.Company.new(values)));
-
-    const folder = await writeClient(staffModel);
-    const file = join(folder, 'guide.ts');
-    writeFileSync(file, program);
-    const options: ts.CompilerOptions = {
-      strict: true,
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.ESNext,
-      moduleResolution: ts.ModuleResolutionKind.Bundler,
-      lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
-      types: [],
-      noEmit: true,
-    };
-    const compiled = ts.createProgram([file], options);
-    const errors = compiled
-      .getSemanticDiagnostics(compiled.getSourceFile(file))
-      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
-    expect(errors).toEqual([]);
 
     const code = ts.transpile(program.replace('https://api.example.com', url), {
       ...options,
