@@ -88,7 +88,9 @@ export class Connection {
   }
 
   #keepCookies({ headers }: Response): void {
-    for (const line of headers.getSetCookie()) {
+    // Older browsers do not have the method.
+    const lines = (headers as Partial<Headers>).getSetCookie?.call(headers) ?? [];
+    for (const line of lines) {
       const [pair = ''] = line.split(';');
       const at = pair.indexOf('=');
       const name = pair.slice(0, at).trim();

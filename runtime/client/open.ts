@@ -36,8 +36,7 @@ function datastoreOf(client: Client, signal: AbortSignal | undefined): object {
   const { model, connection } = client;
   const datastore: Datastore = {
     session: sessionOf(connection, signal),
-    atomic: (entities, given) =>
-      saveAtomically(entities, { ...optionsOf(signal), ...given } as AnySaveOptions),
+    atomic: (entities, given) => saveAtomically(entities, { ...optionsOf(signal), ...given }),
     with: ({ signal: other }) => datastoreOf(client, other) as never,
   };
   defineAll(datastore, client.members(signal));

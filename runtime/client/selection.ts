@@ -63,8 +63,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     const state = stateOf(this);
     const filter = { text, params: paramsOf(values) };
     if (state.filter === undefined) return this.#with({ ...state, filter });
-    const { order: _order, filter: _filter, ...rest } = state;
-    return this.#with({ ...rest, source: { kind: 'part', of: state }, filter });
+    return this.#with({ ...from(state, { kind: 'part', of: state }), filter });
   }
 
   orderBy(order: string): this {
@@ -202,8 +201,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     const sets = new TemporarySets(state, options);
     try {
       const id = await sets.create(state);
-      const { filter: _filter, order: _order, ...rest } = state;
-      return this.#with({ ...rest, source: { kind: 'set', id } });
+      return this.#with(from(state, { kind: 'set', id }));
     } finally {
       await sets.release();
     }
@@ -227,9 +225,17 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
         `A selection of ${left.dataclass.name} is combined with another one of it.`,
       );
     }
-    const { filter: _filter, order: _order, ...rest } = left;
-    return this.#with({ ...rest, source: { kind: 'combined', operator, left, right } });
+    return this.#with(from(left, { kind: 'combined', operator, left, right }));
   }
+}
+
+/** The same kind of selection of another source, without a filter and an order. */
+function from(
+  { dataclass, pageSize, paths, signal, make }: SelectionState,
+  source: Source,
+): SelectionState {
+  const selected = paths === undefined ? {} : { paths };
+  return { dataclass, pageSize, source, signal, make, ...selected };
 }
 
 /** The values of placeholders as `$params`: a list for `:1`, or an object for `:name`. */
@@ -495,8 +501,7 @@ async function* iterate(
     let page = await reader.page(0, state.pageSize);
     if (page.sent < page.count && !isSet(state)) {
       const id = await sets.idOf(state);
-      const { filter: _filter, order: _order, ...rest } = state;
-      const whole: SelectionState = { ...rest, source: { kind: 'set', id } };
+      const whole = from(state, { kind: 'set', id });
       reader = new Reader(whole, await sets.addressOf(whole), sets.signal);
       page = await reader.page(0, state.pageSize);
     }

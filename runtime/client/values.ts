@@ -6,9 +6,9 @@ export function decodeValue(type: ValueType, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (type) {
     case 'date':
-      return new Date(String(value));
+      return typeof value === 'string' ? new Date(value) : value;
     case 'day':
-      return isoDay(String(value));
+      return typeof value === 'string' ? isoDay(value) : value;
     case 'object':
       return frozen(value as JsonValue);
     case 'plain':
@@ -90,7 +90,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 export function asBlob(value: unknown): Blob | undefined {
   if (value instanceof Blob) return value;
   // A Blob copies the bytes, so the caller may use the array again.
-  if (value instanceof Uint8Array) return new Blob([value as Uint8Array<ArrayBuffer>]);
+  if (value instanceof Uint8Array) return new Blob([value]);
   return undefined;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type * as staff from '../../examples/web/client/client.js';
 import type { LoginModule } from '../../runtime/access/login-module.js';
 import type { Model } from '../../generator/model/model.js';
 import type { AppOptions } from '../../runtime/http/create-server.js';
@@ -46,7 +47,7 @@ export async function staffServer(
 }
 
 /** The module of a client, with the types that the repository holds. */
-export type StaffClient = typeof import('../../examples/web/client/client.js');
+export type StaffClient = typeof staff;
 
 /** Imports the client of the example as a program would. */
 export async function staffClient(role?: string): Promise<StaffClient> {
