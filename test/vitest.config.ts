@@ -2,8 +2,13 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-const together = ['runtime', 'model', 'check', 'source', 'output'].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
+/**
+ * These files have a process of their own: they choose the database by the environment, or tell
+ * from the delays of their process whether it is under load. The story has failed once in a shared
+ * process on a busy machine, for a reason that is not known.
+ */
+const apart = ['http/postgres', 'conformance/postgres', 'hostile/load', 'docs/story'].map(
+  (name) => `test/${name}.test.ts`,
 );
 
 export default defineConfig({
@@ -12,21 +17,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // These files are many and leave nothing behind in their process, so they share it and its
-        // loaded modules.
-        test: {
-          name: 'together',
-          include: together,
-          isolate: false,
-          sequence: { groupOrder: 1 },
-        },
+        test: { name: 'apart', include: apart, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
+        // These files leave nothing behind in their process, so they share it and its loaded
+        // modules.
         test: {
-          name: 'apart',
+          name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**', ...together],
+          exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**', ...apart],
+          isolate: false,
           sequence: { groupOrder: 2 },
         },
       },
@@ -34,8 +35,8 @@ export default defineConfig({
     setupFiles: ['test/support/typescript-children.ts'],
     globalSetup: ['test/support/built-runtime.ts', 'test/support/postgres/keeper.ts'],
     pool: 'forks',
-    // Many tests wait for child processes.
-    maxWorkers: availableParallelism(),
+    // Many tests wait for child processes, so there is work for one more than there are processors.
+    maxWorkers: availableParallelism() + 1,
     // Servers that tests write are compiled already.
     server: { deps: { external: [/\/\.tmp\//] } },
     reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],

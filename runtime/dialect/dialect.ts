@@ -136,6 +136,8 @@ export interface Dialect {
   readonly recursiveParts: number;
   /** Joins two tables and reads the left one first. */
   readonly joinInOrder: Sql;
+  /** Ends a subquery that is not to be turned into a join: planning very many joins takes minutes. */
+  readonly apart: Sql;
   /** A join may lose the order of an ordered subquery. */
   readonly losesOrder: boolean;
   /** A bound integer that the driver may have sent as a real number. */

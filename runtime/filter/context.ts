@@ -65,6 +65,9 @@ function balanced(conditions: readonly Sql[], operator: Sql): Sql {
   return sql`(${left}${operator}${right})`;
 }
 
+/** A database plans the joins of so many relations quickly. */
+const mostJoined = 8;
+
 /** Of one filter: each is a table, and the time to plan a statement grows with them. */
 const maxFollowed = 1000;
 
@@ -82,6 +85,11 @@ export class Followed {
       const problem = `the filter follows more than ${maxFollowed} relations and arrays up to here`;
       throw filterError(node.path.start, problem);
     }
+  }
+
+  /** Whether so many are followed that the database should not look for the best order of all of them. */
+  get isMany(): boolean {
+    return this.#count > mostJoined;
   }
 
   /** Adds the to-one relations that `follow` joins. */

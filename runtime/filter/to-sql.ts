@@ -213,6 +213,7 @@ function someRelated(
   const owner = follow(context, from, source, first, first.hops.slice(0, toMany));
   const relation = (first.hops[toMany] as Hop).relation as RelatedEntitiesDefinition;
   context.followed.add(1, first.node);
+  const apart = context.followed.isMany ? context.dialect.apart : sql``;
   const target = owner.dataclass.target(relation);
   const inner = new From(context.aliases, target);
   const foreignKey = target.foreignKey(owner.dataclass.inverse(relation));
@@ -221,6 +222,6 @@ function someRelated(
   const condition = all(comparisons(within, inner, inner.root, rest));
   const ownerKey = column(inner.root, foreignKey.column);
   return context.nesting > 0
-    ? sql`${keyColumn(owner)} in (select ${ownerKey} ${inner.clause} where ${condition})`
-    : sql`exists (select 1 ${inner.clause} where ${ownerKey} = ${keyColumn(owner)} and ${condition})`;
+    ? sql`${keyColumn(owner)} in (select ${ownerKey} ${inner.clause} where ${condition}${apart})`
+    : sql`exists (select 1 ${inner.clause} where ${ownerKey} = ${keyColumn(owner)} and ${condition}${apart})`;
 }

@@ -55,6 +55,9 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
 const rows = Object.values(tables).flat();
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
+afterAll(() => {
+  vi.useRealTimers();
+});
 
 function isRead(row: Row): boolean {
   return row.request.method !== 'POST';

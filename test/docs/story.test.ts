@@ -103,7 +103,11 @@ class Reader {
   }
 
   get #environment(): Readonly<Record<string, string>> {
-    return { DATABASE_URL: `sqlite:${join(this.project.home, 'data.sqlite')}` };
+    // A server on a busy machine may be late, and would refuse requests.
+    return {
+      DATABASE_URL: `sqlite:${join(this.project.home, 'data.sqlite')}`,
+      MAX_WAIT: '600000',
+    };
   }
 }
 

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { compiledProgram } from './support/program.js';
 import { kill, launch, type ServerProcess, start } from './support/server-process.js';
@@ -20,29 +20,48 @@ const png = Buffer.from(
 let program: string;
 let folder: string;
 let server: ServerProcess;
+let clients: readonly Client[] = [];
 let one: Client;
 let other: Client;
+let stop = (): Promise<unknown> => Promise.resolve();
 
 beforeAll(() => {
   program = compiledProgram(severalModel, severalClasses);
 });
 
-beforeEach(() => {
+function makeFolder(): void {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
   folder = mkdtempSync(join(packageRoot, '.tmp', 'processes-'));
-});
+}
 
-afterEach(async () => {
-  one.close();
-  other.close();
-  // Its processes end with the parent process.
-  await kill(server);
+/** Ends the server, if a test has begun one, and removes its folder. */
+async function end(): Promise<void> {
+  for (const client of clients) client.close();
+  await stop();
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-});
+}
+
+/** The tests of a `describe` begin servers of their own, each in a folder of its own. */
+function withOwnServers(): void {
+  beforeEach(makeFolder);
+  afterEach(end);
+}
 
 async function begin(environment: Readonly<Record<string, string>> = {}): Promise<void> {
-  server = await start(program, { folder, environment: { PROCESSES: '2', ...environment } });
-  const [first, second] = await clientsOf(server.origin, 2);
+  const started = await start(program, {
+    folder,
+    environment: { PROCESSES: '2', ...environment },
+  });
+  server = started;
+  // Its processes end with the parent process.
+  stop = () => kill(started);
+  await connect();
+}
+
+/** A client of each process, without a cookie. */
+async function connect(): Promise<void> {
+  clients = await clientsOf(server.origin, 2);
+  const [first, second] = clients;
   if (first === undefined || second === undefined) throw new Error('There are not two processes.');
   one = first;
   other = second;
@@ -93,14 +112,23 @@ const currentUser = async (client: Client): Promise<unknown> =>
   (resultOf(await client.get('/$directory/currentUser')) as { userName: string } | null)?.userName;
 
 describe('Two processes', () => {
-  it('print their address once, when both of them listen', async () => {
+  beforeAll(async () => {
+    makeFolder();
     await begin();
+    await createItems(50);
+  });
+  // Each test has sessions of its own. Only one of them changes an item.
+  beforeEach(async () => {
+    for (const client of clients) client.close();
+    await connect();
+  });
+  afterAll(end);
+
+  it('print their address once, when both of them listen', async () => {
     expect(new Set([await one.process(), await other.process()]).size).toBe(2);
   });
 
   it('page, combine and release entity sets that either has created', async () => {
-    await begin();
-    await createItems(50);
     const low = await setOf(one, 'ID <= 30');
     const high = await setOf(other, 'ID > 20');
     expect(countOf(await other.get(`/Item/$entityset/${low}?$skip=10`))).toBe(30);
@@ -113,8 +141,6 @@ describe('Two processes', () => {
   });
 
   it('keep the ID of a stored definition for its owner, in whichever process another session names it', async () => {
-    await begin();
-    await createItems(4);
     await logIn(one);
     const make = '/Item?$filter="ID=1"&$method=entityset&$savedfilter=true';
     const made = (await one.get(make)).json as { readonly __ENTITYSET: string };
@@ -129,7 +155,6 @@ describe('Two processes', () => {
   });
 
   it('know a user who has logged in at either, until the user logs out at one of them', async () => {
-    await begin();
     await logIn(one);
     share();
     expect([await currentUser(one), await currentUser(other)]).toEqual(['mia', 'mia']);
@@ -144,7 +169,6 @@ describe('Two processes', () => {
   });
 
   it('accept only the newest cookie of a session', async () => {
-    await begin();
     await logIn(one);
     share();
     const old = one.cookie;
@@ -156,7 +180,6 @@ describe('Two processes', () => {
   });
 
   it('keep what class code stores for a session, including changes inside a stored object', async () => {
-    await begin();
     await one.post('/$catalog/remember', ['list', 'a']);
     share();
     await other.post('/$catalog/remember', ['list', 'b']);
@@ -171,8 +194,6 @@ describe('Two processes', () => {
   });
 
   it('refuse what a session has locked by the other process', async () => {
-    await begin();
-    await createItems(1);
     await logIn(one, 'mia');
     await logIn(other, 'bob');
     expect((await one.get('/Item(1)?$lock=true')).json).toMatchObject({ result: true });
@@ -183,6 +204,10 @@ describe('Two processes', () => {
     await one.get('/$directory/logout');
     expect((await other.post('/Item?$method=update', change)).text).toContain('"name":"changed"');
   });
+});
+
+describe('Two processes with limits', () => {
+  withOwnServers();
 
   it('accept uploads that either has received, and count their space together', async () => {
     await begin({ UPLOAD_SPACE: '8192' });
@@ -253,6 +278,8 @@ describe('Two processes', () => {
 });
 
 describe('A process that dies', () => {
+  withOwnServers();
+
   it('is restarted, and its clients lose nothing', async () => {
     await begin();
     await createItems(20);
@@ -316,6 +343,8 @@ describe('A process that dies', () => {
 });
 
 describe('a server that starts again', () => {
+  withOwnServers();
+
   it('knows who was in, also if all of it was killed', async () => {
     await begin();
     await createItems(10);
@@ -339,6 +368,8 @@ describe('a server that starts again', () => {
 });
 
 describe('The end of a server with several processes', () => {
+  withOwnServers();
+
   it('comes after SIGTERM when all requests are answered, and leaves nothing behind', async () => {
     await begin();
     await createItems(1);
@@ -361,7 +392,6 @@ describe('The end of a server with several processes', () => {
   });
 
   it('comes at once for processes that are starting', async () => {
-    await begin();
     const path = join(folder, 'locked.sqlite');
     const database = new Database(path);
     database.pragma('journal_mode = WAL');
@@ -408,9 +438,7 @@ describe('The end of a server with several processes', () => {
 });
 
 describe('A start that fails', () => {
-  beforeEach(async () => {
-    await begin();
-  });
+  withOwnServers();
 
   it.each([
     ['a number of processes that is none', { PROCESSES: 'many' }, 'PROCESSES is "many"'],

@@ -8,6 +8,9 @@ import { isOnPostgres, serverOf } from '../support/server.js';
 import { type Case, readCases, writeCases } from './cases.js';
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
+afterAll(() => {
+  vi.useRealTimers();
+});
 
 /** Statements since the last request began. */
 const statements: string[] = [];

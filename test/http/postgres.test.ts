@@ -17,6 +17,7 @@ describePostgres('on PostgreSQL', async () => {
   await import('../runtime/filter/placeholders.test.js');
   await import('../runtime/filter/semantics-lists.test.js');
   await import('../runtime/filter/semantics-objects.test.js');
+  await import('../runtime/filter/semantics-related.test.js');
   await import('../runtime/filter/semantics-texts.test.js');
   await import('../runtime/query/distinct.test.js');
   await import('../runtime/query/order-objects.test.js');

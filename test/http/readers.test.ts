@@ -8,6 +8,9 @@ import { writeServer } from '../support/server.js';
 import { readCases } from './cases.js';
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
+afterAll(() => {
+  vi.useRealTimers();
+});
 
 interface Filled {
   readonly app: FastifyInstance;

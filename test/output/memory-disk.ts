@@ -17,16 +17,25 @@ export interface MemoryDisk extends Disk {
   emptyFolders(folder: string): readonly string[];
   /** One line for each change since the start. */
   readonly changes: string[];
+  /** Another disk with the same files. */
+  copy(): MemoryDisk;
 }
 
+type Nodes = Map<string, { readonly path: string; readonly node: Node }>;
+
 /** A disk in memory, which can ignore case like macOS and Windows. */
-export function memoryDisk(options: { ignoresCase?: boolean } = {}): MemoryDisk {
-  const nodes = new Map<string, { path: string; node: Node }>();
+export function memoryDisk(
+  options: { ignoresCase?: boolean } = {},
+  nodes: Nodes = new Map(),
+): MemoryDisk {
   const changes: string[] = [];
   const keyOf = (path: string) => (options.ignoresCase === true ? path.toLowerCase() : path);
 
+  let hasLinks = [...nodes.values()].some(({ node }) => node.kind === 'link');
+
   /** Follows the links of the folders above. */
   function place(path: string): string {
+    if (!hasLinks) return path;
     const above = dirname(path);
     if (above === path) return path;
     const folder = place(above);
@@ -35,10 +44,15 @@ export function memoryDisk(options: { ignoresCase?: boolean } = {}): MemoryDisk 
   }
 
   const find = (path: string) => nodes.get(keyOf(place(path)));
-  const set = (path: string, node: Node) =>
-    nodes.set(keyOf(place(path)), { path: place(path), node });
-  const inside = (folder: string) =>
-    [...nodes.values()].filter(({ path }) => keyOf(path).startsWith(`${keyOf(folder)}/`));
+  const set = (path: string, node: Node) => {
+    const real = place(path);
+    nodes.set(keyOf(real), { path: real, node });
+    hasLinks ||= node.kind === 'link';
+  };
+  const inside = (folder: string) => {
+    const start = `${keyOf(folder)}/`;
+    return [...nodes].flatMap(([key, entry]) => (key.startsWith(start) ? [entry] : []));
+  };
 
   function need(path: string, kind: DiskKind): Node {
     const found = find(path)?.node;
@@ -64,6 +78,7 @@ export function memoryDisk(options: { ignoresCase?: boolean } = {}): MemoryDisk 
   return {
     changes,
     folder,
+    copy: () => memoryDisk(options, new Map(nodes)),
     put: (path, text) => {
       folder(dirname(path));
       set(path, { kind: 'file', text });

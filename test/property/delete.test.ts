@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { modelOf, serverOf, writeServer } from '../support/server.js';
 import { deletion } from './deletion/evaluate.js';
 import {
@@ -22,6 +22,9 @@ const models = Number(process.env['PROPERTY_MODELS'] ?? 7);
 const graphsPerModel = 20;
 
 vi.useFakeTimers({ toFake: ['Date'] });
+afterAll(() => {
+  vi.useRealTimers();
+});
 
 describe('A deletion, compared with an evaluation in memory,', () => {
   it(

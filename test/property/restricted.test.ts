@@ -158,9 +158,12 @@ function drawn(store: Store, random: Random, seed: number): Restrictions {
   const restrictions = new Map();
   for (const dataclass of store.model.dataclasses) {
     if (!dataclass.exposed || random.chance(30)) continue;
-    const held = filters(store, dataclass).filter((filter) =>
-      canHold(store.model, JSON.stringify(filterText(filter, 'list'))),
-    );
+    const held = filters(store, dataclass).filter((filter) => {
+      const { text, params } = filterText(filter, 'list');
+      // Unlike in a request, `@` in a value of `restrict` is no wildcard.
+      const isSame = !store.model.protocol.wildcard || !/[@*]/.test(JSON.stringify(params));
+      return isSame && canHold(store.model, JSON.stringify({ text, params }));
+    });
     const [filter] = fc.sample(held, { seed, numRuns: 1 });
     restrictions.set(dataclass.name, filter);
   }

@@ -15,6 +15,9 @@ const sequences = Number(process.env['PROPERTY_MODELS'] ?? 15);
 const requestsPerSequence = 60;
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-01-01T00:00:00.000Z') });
+afterAll(() => {
+  vi.useRealTimers();
+});
 
 let folder: string;
 let app: FastifyInstance;

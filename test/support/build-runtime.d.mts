@@ -9,3 +9,5 @@ export function buildRuntime(
 export function buildTypes(folder: string): Promise<void>;
 
 export function buildClient(folder: string): Promise<void>;
+
+export function sourcesHash(): string;

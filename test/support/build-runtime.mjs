@@ -1,7 +1,16 @@
 // Compiles the runtime to the files of a server: a readable module with types and a source map for
 // each public entry, and `core`, which they share. Names say what is in a file, so that an upgrade
 // is a small diff.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -93,8 +102,42 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
   }
 }
 
-/** @param folder gets the types of the public entries */
+/**
+ * Compiles the types once for the same sources, because this takes longer than most tests.
+ * @param folder gets the types of the public entries
+ */
 export async function buildTypes(folder) {
+  const kept = join(root, '.tmp/runtime-types', sourcesHash());
+  if (!existsSync(kept)) {
+    const staging = `${kept}-${process.pid}`;
+    await writeTypes(staging);
+    try {
+      renameSync(staging, kept);
+    } catch (error) {
+      // Another process was faster.
+      rmSync(staging, { recursive: true });
+      if (!existsSync(kept)) throw error;
+    }
+  }
+  cpSync(kept, folder, { recursive: true });
+}
+
+/** A hash of all that the compiled runtime depends on. */
+export function sourcesHash() {
+  const packages = join(root, 'package-lock.json');
+  const sources = readdirSync(runtime, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  const hash = createHash('sha256');
+  for (const file of [fileURLToPath(import.meta.url), tsconfig, packages, ...sources]) {
+    // The package that a test packs has no lock file.
+    if (existsSync(file)) hash.update(fromRoot(file)).update('\0').update(readFileSync(file));
+  }
+  return hash.digest('hex').slice(0, 24);
+}
+
+async function writeTypes(folder) {
   const rolled = await rollup({
     input: publicEntries('types'),
     external: isPackage,

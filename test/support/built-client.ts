@@ -1,23 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emitClient } from '../../generator/emit/emit-client.js';
 import type { Model } from '../../generator/model/model.js';
-import { buildClient } from './build-runtime.mjs';
+import { buildClient, sourcesHash } from './build-runtime.mjs';
 import { madeOnce, madeOnceLater } from './made-once.js';
 import { packageRoot } from './server.js';
 
-const sources = join(packageRoot, 'runtime/client');
-
 /** The folder of the runtime of clients, compiled from the present sources. */
 export function builtClient(): Promise<string> {
-  const hash = createHash('sha256');
-  const builder = join(packageRoot, 'test/support/build-runtime.mjs');
-  for (const file of [builder, ...readdirSync(sources).map((name) => join(sources, name))]) {
-    hash.update(readFileSync(file));
-  }
-  const name = hash.digest('hex').slice(0, 24);
-  return madeOnceLater(join(packageRoot, '.tmp/compiled-clients', name), buildClient);
+  return madeOnceLater(join(packageRoot, '.tmp/compiled-clients', sourcesHash()), buildClient);
 }
 
 /**

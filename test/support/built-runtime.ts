@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildRuntime, buildTypes } from './build-runtime.mjs';
+import { buildRuntime, buildTypes, sourcesHash } from './build-runtime.mjs';
 import { madeOnceLater } from './made-once.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,18 +41,12 @@ export function typedRuntime(): Promise<string> {
  * @param changed by their paths in `runtime/`
  */
 export function runtimeOf(changed: Readonly<Record<string, string>>): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify(changed));
-  const builder = [join(root, 'test/support/build-runtime.mjs'), join(root, added.inside)];
-  for (const file of [...builder, ...sources()]) hash.update(file).update(readFileSync(file));
-  const name = hash.digest('hex').slice(0, 24);
+  const hash = createHash('sha256').update(JSON.stringify(changed)).update(sourcesHash());
+  const name = hash
+    .update(readFileSync(join(root, added.inside)))
+    .digest('hex')
+    .slice(0, 24);
   return madeOnceLater(join(root, '.tmp/compiled-runtimes', name), (folder) =>
     buildRuntime(folder, { changed, added }),
   );
-}
-
-function sources(): readonly string[] {
-  return readdirSync(join(root, 'runtime'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
 }

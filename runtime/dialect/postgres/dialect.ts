@@ -148,6 +148,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   direction: (numbers) => `{${numbers.join()}}`,
   recursiveParts: 1,
   joinInOrder: sql`join`,
+  apart: sql` offset 0`,
   losesOrder: true,
   integer: (value) => sql`cast(${value} as bigint)`,
   // Rows end with their transaction: autovacuum never cleans temporary tables.

@@ -164,6 +164,7 @@ const written: Omit<Dialect, 'foldText'> = {
   recursiveParts: 200,
   // CROSS JOIN keeps SQLite from reordering the tables.
   joinInOrder: sql`cross join`,
+  apart: sql``,
   losesOrder: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,

@@ -13,8 +13,11 @@ const surelySlowMilliseconds = 100;
 /** The cost of sending a byte of a result between processes. */
 const millisecondsPerByte = 5e-6;
 
-/** How long a slow read stays offloaded, and how long the size of a table is cached. */
+/** How long a slow read stays offloaded at most, and how long the size of a table is cached. */
 const memoryMilliseconds = 60_000;
+
+/** After so many short runs in a row a read that was slow is not offloaded any more. */
+const shortRunsThatProve = 20;
 
 /** Scanning more rows takes longer than a read may. */
 const largeRows = 20_000;
@@ -28,7 +31,7 @@ const longMilliseconds = 1_000;
 /**
  * Decides which reads are offloaded to another process so that they do not block the server: those that scan a
  * table of more than 20,000 rows; those that loop over a part of such a table, until a run took less than 10 ms;
- * and, for a minute, every read whose last runs took longer than that. With a statement timeout, the second group
+ * and every read of which two runs took longer than that, for a minute or until 20 in a row did not. With a statement timeout, the second group
  * stays offloaded. A page of all entities in the order of an index ends at its last row, so it runs here however
  * large the table is.
  */
@@ -91,7 +94,8 @@ export class Placement {
   #reach: Reach = 'nothing';
   #reachKnownAt = -Infinity;
   #last: number | undefined;
-  #wasSlow = false;
+  /** The number of runs since the last slow one. */
+  #shortRuns = 1;
   #slowAt = -Infinity;
 
   constructor(private readonly reachAt: (now: number) => Reach) {}
@@ -112,7 +116,7 @@ export class Placement {
    * machine, and reading it costs as much as a short statement.
    */
   get isInDoubt(): boolean {
-    return this.#wasSlow;
+    return this.#shortRuns === 0;
   }
 
   /** Whether its last run, in any process, was short. */
@@ -127,8 +131,9 @@ export class Placement {
    */
   ran(milliseconds: number, bytes: number, now: number): void {
     const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
-    if (isSlow && (this.#wasSlow || milliseconds > surelySlowMilliseconds)) this.#slowAt = now;
-    this.#wasSlow = isSlow;
+    if (isSlow && (this.isInDoubt || milliseconds > surelySlowMilliseconds)) this.#slowAt = now;
+    this.#shortRuns = isSlow ? 0 : this.#shortRuns + 1;
+    if (this.#shortRuns >= shortRunsThatProve) this.#slowAt = -Infinity;
     this.#last = milliseconds;
   }
 

@@ -123,6 +123,16 @@ describe('A read of a small table', () => {
     expect(placement.isElsewhere(minute)).toBe(false);
   });
 
+  it('is tried in the server again after 20 short runs in a row', () => {
+    const placement = small();
+    placement.ran(30, 10, 0);
+    placement.ran(30, 10, 0);
+    for (let run = 0; run < 19; run += 1) placement.ran(1, 10, 0);
+    expect(placement.isElsewhere(0)).toBe(true);
+    placement.ran(1, 10, 0);
+    expect(placement.isElsewhere(0)).toBe(false);
+  });
+
   it('may take longer if the answer is large', () => {
     const placement = small();
     for (let run = 0; run < 3; run += 1) placement.ran(40, 8_000_000, 0);
