@@ -115,7 +115,8 @@ var Connection = class {
 		return response;
 	}
 	#keepCookies({ headers }) {
-		for (const line of headers.getSetCookie()) {
+		const lines = headers.getSetCookie?.call(headers) ?? [];
+		for (const line of lines) {
 			const [pair = ""] = line.split(";");
 			const at = pair.indexOf("=");
 			const name = pair.slice(0, at).trim();
@@ -148,8 +149,8 @@ function unexpected({ path }, expected) {
 function decodeValue(type, value) {
 	if (value === null || value === void 0) return null;
 	switch (type) {
-		case "date": return new Date(String(value));
-		case "day": return isoDay(String(value));
+		case "date": return typeof value === "string" ? new Date(value) : value;
+		case "day": return typeof value === "string" ? isoDay(value) : value;
 		case "object": return frozen(value);
 		case "plain":
 		case "image":
@@ -658,13 +659,11 @@ var SelectionObject = class SelectionObject {
 			...state,
 			filter
 		});
-		const { order: _order, filter: _filter, ...rest } = state;
 		return this.#with({
-			...rest,
-			source: {
+			...from(state, {
 				kind: "part",
 				of: state
-			},
+			}),
 			filter
 		});
 	}
@@ -807,14 +806,10 @@ var SelectionObject = class SelectionObject {
 		const sets = new TemporarySets(state, options);
 		try {
 			const id = await sets.create(state);
-			const { filter: _filter, order: _order, ...rest } = state;
-			return this.#with({
-				...rest,
-				source: {
-					kind: "set",
-					id
-				}
-			});
+			return this.#with(from(state, {
+				kind: "set",
+				id
+			}));
 		} finally {
 			await sets.release();
 		}
@@ -831,18 +826,25 @@ var SelectionObject = class SelectionObject {
 		const left = stateOf(this);
 		const right = findSelection(other);
 		if (right?.dataclass.name !== left.dataclass.name) throw new TypeError(`A selection of ${left.dataclass.name} is combined with another one of it.`);
-		const { filter: _filter, order: _order, ...rest } = left;
-		return this.#with({
-			...rest,
-			source: {
-				kind: "combined",
-				operator,
-				left,
-				right
-			}
-		});
+		return this.#with(from(left, {
+			kind: "combined",
+			operator,
+			left,
+			right
+		}));
 	}
 };
+/** The same kind of selection of another source, without a filter and an order. */
+function from({ dataclass, pageSize, paths, signal, make }, source) {
+	return {
+		dataclass,
+		pageSize,
+		source,
+		signal,
+		make,
+		...paths === void 0 ? {} : { paths }
+	};
+}
 /** The values of placeholders as `$params`: a list for `:1`, or an object for `:name`. */
 function paramsOf(values) {
 	if (values.length === 0) return void 0;
@@ -1040,15 +1042,10 @@ async function* iterate(state, options) {
 		let reader = new Reader(state, await sets.addressOf(state), sets.signal);
 		let page = await reader.page(0, state.pageSize);
 		if (page.sent < page.count && !isSet(state)) {
-			const id = await sets.idOf(state);
-			const { filter: _filter, order: _order, ...rest } = state;
-			const whole = {
-				...rest,
-				source: {
-					kind: "set",
-					id
-				}
-			};
+			const whole = from(state, {
+				kind: "set",
+				id: await sets.idOf(state)
+			});
 			reader = new Reader(whole, await sets.addressOf(whole), sets.signal);
 			page = await reader.page(0, state.pageSize);
 		}
