@@ -58,7 +58,7 @@ it('The code of the guide of clients compiles, and runs on the server of the exa
     const { guide } = (await import(pathToFileURL(module).href)) as {
       guide: (console: { log: (...values: readonly unknown[]) => void }) => Promise<void>;
     };
-    const printed: unknown[][] = [];
+    const printed: (readonly unknown[])[] = [];
     await guide({ log: (...values) => printed.push(values) });
     expect(printed[0]).toEqual(['mia', true]);
     expect(printed.at(-1)?.slice(0, 2)).toEqual([422, 'email']);

@@ -177,6 +177,11 @@ describe('The types of a client', () => {
     expect(errorsIn([file], node)).toEqual([]);
   });
 
+  it('fit the script of the web page', () => {
+    const script = join(packageRoot, 'examples/web/page.js');
+    expect(errorsIn([script], { ...browser, allowJs: true, checkJs: true })).toEqual([]);
+  });
+
   it('hold only what a role may see', async () => {
     // Below what is the same for every model.
     const own = async (role: string): Promise<string> => {
