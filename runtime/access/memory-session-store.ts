@@ -15,7 +15,6 @@ import {
 import { MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** A session in the store. */
 interface HeldSession extends StoredSession, Expiring {}
 
 type StoredSession = {

@@ -11,12 +11,8 @@ import { planDistinct } from '../query/distinct.js';
 import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
 import { planFor, shapeName } from '../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
-import {
-  type DataclassCode,
-  type SelectionReading,
-  type VisibleModel,
-  visibleDataclass,
-} from './class-host.js';
+import { dataclassIn } from '../dataclass/dataclasses.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 import { readableNode, resolvedTree } from './readable.js';
@@ -26,7 +22,7 @@ import type { EntityObject } from './types.js';
  * Reads selections of class code of one dataclass: one statement for each read, written once for
  * all selections of one shape.
  */
-export class SelectionReader implements SelectionReading {
+export class SelectionReader {
   readonly #options: AnswerOptions;
   readonly #keys: KeysReader;
 
@@ -130,7 +126,7 @@ export class SelectionReader implements SelectionReading {
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {
-    return valuePath(visibleDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
+    return valuePath(dataclassIn(this.model, this.code.dataclass.name), path, aggregation, 'all');
   }
 
   /** A JSON value as class code reads it. */
@@ -146,7 +142,7 @@ export class SelectionReader implements SelectionReading {
     const context = queryContext(this.#dialect, this.#options);
     const filterSlots = new FilterSlots(firstFilterSlot);
     const rows = tree.rows(context, selection, filterSlots, (from) =>
-      this.code.entities.columns(from),
+      this.code.layout.columns(from),
     );
     return { statement: this.#dialect.compile(rows), filterSlots, mostRelated: 0 };
   }

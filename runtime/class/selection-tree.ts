@@ -1,4 +1,4 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../dataclass/permissions.js';
 import type { BuiltQuery } from '../dialect/compile.js';
@@ -9,7 +9,8 @@ import type { FilterInput, FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
-import { type VisibleModel, visibleDataclass } from './class-host.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
+import type { VisibleModel } from './class-host.js';
 import {
   type SelectionFilterNode,
   isOrderedNode,
@@ -91,14 +92,11 @@ let marked = 0;
  * differ.
  */
 function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
-  if (visibleDataclass(model, dataclass) === dataclass) return '';
-  let mark = marks.get(model);
-  if (mark === undefined) {
+  if (dataclassIn(model, dataclass.name) === dataclass) return '';
+  return getOrInsertComputed(marks, model, () => {
     marked += 1;
-    mark = `${marked}:`;
-    marks.set(model, mark);
-  }
-  return mark;
+    return `${marked}:`;
+  });
 }
 
 /**
@@ -108,9 +106,9 @@ function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
 function requireReadable(model: VisibleModel, root: SelectionNode): void {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    requireReadInCode(visibleDataclass(model, node.dataclass));
+    requireReadInCode(dataclassIn(model, node.dataclass.name));
     if (node.kind === 'related') {
-      requireAttributeInCode(visibleDataclass(model, node.of.dataclass), node.relation.name);
+      requireAttributeInCode(dataclassIn(model, node.of.dataclass.name), node.relation.name);
     }
     if ('of' in node) waiting.push(node.of);
     if ('left' in node) waiting.push(node.left, node.right);
@@ -129,7 +127,7 @@ export interface TreeRequest extends SelectionRequest {
 export function treeRequest(
   model: VisibleModel,
   node: SelectionNode,
-  dataclass: Dataclass = visibleDataclass(model, node.dataclass),
+  dataclass: Dataclass = dataclassIn(model, node.dataclass.name),
 ): TreeRequest {
   const tree = new NodeTree(model, node);
   const base = { kind: 'tree', tree } as const;

@@ -147,10 +147,6 @@ export interface Dialect {
    * `list` and a primary key of any type in `key`; the pair is unique.
    */
   createKeyLists(table: Sql): Sql;
-  /** As `createKeyLists`, for a table whose keys are read in the order of {@link Dialect.passedKey}. */
-  createPassedKeys(table: Sql): Sql;
-  /** The expression that orders the keys of such a table, and that a key of this type is compared with. */
-  passedKey(type: ValueType): Sql;
   /** A key in the form of such a table. */
   listedKey(key: Sql): Sql;
   /** A key of such a table in the form of its own table. */

@@ -75,6 +75,12 @@ export interface Transaction {
   /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
+   * The first column of the first row, of a statement that is kept even if the transaction is rolled
+   * back: where transactions run at the same time, it is one of its own, so that others do not wait
+   * for what it locks.
+   */
+  aside(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  /**
    * Adds to the datastore's counter of changes (protocol P4.3). The last statement of the transaction does it, so
    * that transactions do not wait for each other.
    */
@@ -90,6 +96,13 @@ export class ConstraintError extends Error {
     cause: unknown,
   ) {
     super(`${kind} constraint failed`, { cause });
+  }
+}
+
+/** Another session has locked the row that a change meets: see `DatabaseLockTable`. */
+export class LockedRowError extends Error {
+  constructor(cause: unknown) {
+    super('another session has locked the entity', { cause });
   }
 }
 

@@ -217,6 +217,7 @@ function guardedTransaction(transaction: Transaction, guard: StatementGuard): Tr
   return {
     run: guarded((statement, values) => transaction.run(statement, values)),
     value: guarded((statement, values) => transaction.value(statement, values)),
+    aside: guarded((statement, values) => transaction.aside(statement, values)),
     read: guarded((statement, values) => transaction.read(statement, values)),
     rows: guarded((statement, values) => transaction.rows(statement, values)),
     table: guarded((statement, values) => transaction.table(statement, values)),

@@ -178,7 +178,8 @@ function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
 
 /**
  * Numbers the attributes of one dataclass that are `generated: sequence` and no key; the table
- * draws those of the key.
+ * draws those of the key. Where transactions run at the same time, numbers are drawn beside them,
+ * so that a number is lost if its transaction is rolled back, as one of a key is.
  */
 class Sequences {
   readonly #attributes: readonly StorageDefinition[];
@@ -204,7 +205,7 @@ class Sequences {
       sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = ${value} + 1 where ${value} < ${last} returning "value"`,
     );
     this.#raise = dialect.compile(
-      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value"`,
+      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value" returning "value"`,
     );
   }
 
@@ -242,7 +243,7 @@ class Sequences {
   ): Promise<StorageDefinition | undefined> {
     for (const attribute of this.#attributes) {
       if (values.get(attribute.name) !== null) continue;
-      const drawn = await transaction.value(this.#draw, [this.#nameOf(attribute)]);
+      const drawn = await transaction.aside(this.#draw, [this.#nameOf(attribute)]);
       if (drawn === undefined) return attribute;
       values.set(attribute.name, Number(drawn));
     }
@@ -264,7 +265,7 @@ class Sequences {
     for (const attribute of this.#attributes) {
       const value = given.get(attribute.name);
       if (typeof value !== 'number' || value < 1) continue;
-      await transaction.run(this.#raise, [this.#nameOf(attribute), value]);
+      await transaction.aside(this.#raise, [this.#nameOf(attribute), value]);
     }
   }
 

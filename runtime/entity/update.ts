@@ -1,3 +1,4 @@
+import type { LockGuard } from '../access/locks.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
@@ -27,8 +28,9 @@ export class EntityUpdater {
     private readonly dataclass: Dataclass,
     private readonly constraints: Constraints,
     known: BoundedCache<Statement>,
+    guard: LockGuard | undefined,
   ) {
-    this.#statements = new UpdateStatements(dialect, dataclass, known);
+    this.#statements = new UpdateStatements(dialect, dataclass, known, guard);
     this.#stamp = this.#statements.stamp;
     this.#lockedStamp = this.#statements.lockedStamp;
   }
@@ -50,15 +52,15 @@ export class EntityUpdater {
   /**
    * Changes one entity, or reports everything that is wrong with it; the transaction continues
    * either way. A stale stamp is reported before anything else.
-   * @param timestamp `undefined` lets the entity keep its stamp and its timestamp
    * @returns whether anything changed, or why it did not
+   * @throws LockedRowError if the database itself refuses the change of a locked entity
    */
   update(
     transaction: Transaction,
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    timestamp: string | undefined,
+    options: UpdateOptions,
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { relations } = this.constraints;
     const { values, problems } = decoded;
@@ -66,7 +68,7 @@ export class EntityUpdater {
       whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
         const isRight = problems.length === 0 && unknown === 0;
         return isRight && values.size > 0
-          ? this.#change(transaction, key, stamp, decoded, timestamp)
+          ? this.#change(transaction, key, stamp, decoded, options)
           : this.#unchanged(transaction, key, stamp, decoded, isRight);
       }),
     );
@@ -94,10 +96,10 @@ export class EntityUpdater {
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    timestamp: string | undefined,
+    options: UpdateOptions,
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { values, readOnly } = decoded;
-    const change = { key: this.#comparable(key), stamp, timestamp, values, readOnly };
+    const change = { key: this.#comparable(key), stamp, ...options, values, readOnly };
     const run = this.#statements.changing(change);
     return caught(
       () =>
@@ -231,13 +233,18 @@ export class EntityUpdater {
   }
 }
 
+interface UpdateOptions {
+  /** `undefined` lets the entity keep its stamp and its timestamp. */
+  readonly timestamp: string | undefined;
+  /** ID of the session whose own locks do not count. */
+  readonly session: string | undefined;
+}
+
 /** The values of a change of one entity. */
-interface Change {
+interface Change extends UpdateOptions {
   /** Folded if it is a text. */
   readonly key: string | number;
   readonly stamp: number;
-  /** `undefined` lets the entity keep its stamp and its timestamp. */
-  readonly timestamp: string | undefined;
   readonly values: ReadonlyMap<string, StoredValue>;
   /** Values for read-only attributes, which must be the stored ones. */
   readonly readOnly: ReadonlyMap<string, StoredValue>;
@@ -275,6 +282,7 @@ class UpdateStatements {
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
     private readonly known: BoundedCache<Statement>,
+    private readonly guard: LockGuard | undefined,
   ) {
     this.#attributes = new Map(
       dataclass.attributes
@@ -289,9 +297,10 @@ class UpdateStatements {
 
   /**
    * The statement, and its values. It changes one entity or none: none if there is no such key and
-   * stamp, if a read-only attribute has another value, or if all the values are stored already.
+   * stamp, if a read-only attribute has another value, or if all the values are stored already. A
+   * change of a locked entity fails, if the database can see its lock.
    */
-  changing({ key, stamp, timestamp, values: given, readOnly }: Change): BoundStatement {
+  changing({ key, stamp, timestamp, session, values: given, readOnly }: Change): BoundStatement {
     const isSave = timestamp !== undefined;
     const kind = isSave ? 'update' : 'compute';
     const name = `${kind} ${this.dataclass.name}\n${[...given.keys()].join()}\n${[...readOnly.keys()].join()}`;
@@ -307,6 +316,7 @@ class UpdateStatements {
       if (derived !== undefined) values.push(...derived.derive(value));
     }
     values.push(...readOnly.values());
+    if (isSave && this.guard !== undefined) values.push(...this.guard.values(key, session));
     return { statement, values };
   }
 
@@ -344,9 +354,12 @@ class UpdateStatements {
       sql`${stampSlot}`,
       Object.fromEntries(changes),
     );
-    return this.dialect.compile(
-      conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change),
-    );
+    const changing = conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change);
+    if (!isSave || this.guard === undefined) return this.dialect.compile(changing);
+    const lock = next + kept.length;
+    const { name } = this.dataclass;
+    const required = this.guard.call(name, sql`${new Slot(lock)}`, sql`${new Slot(lock + 1)}`);
+    return this.dialect.compile(changing.returning(required.as('free')));
   }
 
   /** The statement that returns the stamp of the entity of a key, folded if it is a text. */

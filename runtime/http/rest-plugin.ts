@@ -90,7 +90,9 @@ function registerInfo(
     const session = await sessions.of(request, reply);
     const seesAll = session.hasPrivilege(administration);
     const sets = await setsOf(session, store, seesAll);
-    const records = await (seesAll ? sessions.sessions.list() : [session.record ?? []].flat());
+    const records = await (seesAll
+      ? sessions.sessions.store.list()
+      : [session.record ?? []].flat());
     const info = {
       cacheSize: entitySetMemory,
       usedCache: sets.reduce((sum, { keys }) => sum + keys.byteLength, 0),

@@ -33,7 +33,6 @@ export interface ModelParts
   readonly functions: ServerFunctions;
 }
 
-/** The model as each session sees it. */
 export interface ServedModels {
   /** As the server's own code sees it. */
   readonly whole: ServedModel;
@@ -93,7 +92,6 @@ class ServedModel {
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }
 
-  /** The services of a dataclass. */
   of(dataclass: string): DataclassServices {
     let services = this.#services.get(dataclass);
     if (services === undefined) {

@@ -2,8 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
-import { environmentOfOne } from './one-of-several.js';
-import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
+import { environmentOfOne, type ListeningMessage, stopMessage } from './one-of-several.js';
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 

@@ -1,4 +1,4 @@
-import { type ClientBase, Pool, type PoolClient } from 'pg';
+import { Client, type ClientBase, Pool, type PoolClient } from 'pg';
 import { DatabaseUnavailableError } from '../executor.js';
 
 export interface PoolOptions {
@@ -85,6 +85,21 @@ export function clientOptions(url: string): {
     keepAlive: true,
     connectionTimeoutMillis: longestWaitMilliseconds,
   };
+}
+
+/**
+ * Opens a connection that is not of the pool.
+ * @throws DatabaseUnavailableError
+ */
+export async function openClient(url: string): Promise<Client> {
+  const client = new Client(clientOptions(url));
+  client.on('error', nothing);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw unreachable(error);
+  }
 }
 
 /** The connection pool of a server. It opens connections on demand and replaces broken ones. */

@@ -154,10 +154,6 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, primary key ("list", "key")) on commit delete rows`,
-  // Keys of all types are stored as text; integers also as numbers, so that the index has their order.
-  createPassedKeys: (table) =>
-    sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, "number" bigint generated always as (case when "key" ~ '^-?[0-9]{1,16}$' then cast("key" as bigint) end) stored, primary key ("list", "key"), unique ("list", "number", "key")) on commit delete rows`,
-  passedKey: (type) => (type === 'integer' ? sql`"number"` : sql`"key"`),
   listedKey: (key) => sql`cast(${key} as text)`,
   unlistedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   soughtKey: (key) => sql`cast(${key} as text)`,

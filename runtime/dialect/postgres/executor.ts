@@ -22,7 +22,7 @@ import {
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateError } from './errors.js';
-import { PostgresTransaction } from './transaction.js';
+import { beginWriting, commit, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
@@ -100,7 +100,8 @@ export class PostgresExecutor implements Executor {
 
   async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     const connection = await this.#take();
-    const transaction = new PostgresTransaction(connection, this.options);
+    const aside = (step: Step): Promise<Answer> => this.#aside(step);
+    const transaction = new PostgresTransaction(connection, this.options, aside);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -119,6 +120,11 @@ export class PostgresExecutor implements Executor {
   /** Runs steps that need nothing of a transaction around them, without waiting in between. */
   async steps(steps: readonly Step[], main: number): Promise<Rows> {
     return this.#using(async (connection) => (await connection.run(steps, main)).rows);
+  }
+
+  /** Transactions leave one connection free, on which this waits for no other transaction. */
+  #aside(step: Step): Promise<Answer> {
+    return this.#using((connection) => connection.run([beginWriting, notFlushed, step, commit], 2));
   }
 
   #ask(step: Step): Promise<Answer> {
@@ -141,6 +147,9 @@ export class PostgresExecutor implements Executor {
     return new PostgresConnection(await this.connections.take(), this.#seen);
   }
 }
+
+/** The commit of the transaction that uses the result writes this one to the disk as well. */
+const notFlushed = plainStep('set local synchronous_commit = off');
 
 function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);

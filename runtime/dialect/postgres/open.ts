@@ -6,7 +6,13 @@ import { migrateData, noteData, planData, type DataOptions } from '../schema/mig
 import { MigrationError } from '../schema/migration.js';
 import { usualMigration, migrateOptions } from '../schema/start.js';
 import { copySchema, requirePlainName, type SchemaCopy } from './copy.js';
-import { clientOptions, PostgresPool, type PoolOptions, prepareSession } from './connect.js';
+import {
+  clientOptions,
+  openClient,
+  PostgresPool,
+  type PoolOptions,
+  prepareSession,
+} from './connect.js';
 import { PostgresExecutor } from './executor.js';
 import { defaultLockWait } from './lock-wait.js';
 import { MigratedSchema } from './migrated-schema.js';
@@ -14,7 +20,7 @@ import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schem
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
 import type { StateAccess } from '../state-database.js';
-import { PostgresState, prepareState } from './state.js';
+import { PostgresState, prepareState, type RunSteps } from './state.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
@@ -59,7 +65,8 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
         open: (wanted) =>
           withClient(options.url, async (own, name) => {
             const place = await prepareState(own, name, wanted);
-            return new PostgresState((steps, main) => executor.steps(steps, main), place);
+            const steps: RunSteps = (given, main) => executor.steps(given, main);
+            return new PostgresState(steps, place, () => openClient(options.url));
           }),
       },
       uniqueId,

@@ -21,11 +21,12 @@ import {
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
 
 /** What runs outside of a transaction only reads, see `connect.ts`: nothing is written where this fails. */
-const begin = plainStep('begin isolation level read committed read write');
+export const beginWriting = plainStep('begin isolation level read committed read write');
+const begin = beginWriting;
 const guard = plainStep('savepoint "statement"');
 const pass = plainStep('release savepoint "statement"');
 const goBack = plainStep('rollback to savepoint "statement"');
-const commit = plainStep('commit');
+export const commit = plainStep('commit');
 const rollback = plainStep('rollback');
 
 /**
@@ -46,6 +47,9 @@ function raisingStamp(changes: number): Step {
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 
+/** Runs a statement as a transaction of its own, on another connection. */
+export type RunAside = (step: Step) => Promise<Answer>;
+
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
 /**
@@ -62,7 +66,13 @@ export class PostgresTransaction implements Transaction {
   constructor(
     private readonly connection: PostgresConnection,
     private readonly facts: ErrorFacts,
+    private readonly runAside: RunAside,
   ) {}
+
+  async aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
+    if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
+    return firstValue(await this.runAside(stepOf(statement, values)));
+  }
 
   raiseStamp(changes: number): void {
     this.#changes += changes;

@@ -168,8 +168,6 @@ const written: Omit<Dialect, 'foldText'> = {
   losesOrder: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,
-  createPassedKeys: createKeyLists,
-  passedKey: () => sql`"key"`,
   listedKey: (key) => key,
   unlistedKey: (key) => key,
   // The unary plus removes the column's type affinity from comparisons.

@@ -79,6 +79,11 @@ export class SqliteTransaction implements Transaction {
     });
   }
 
+  /** Nobody else writes before the transaction has ended. */
+  aside(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
+    return this.value(statement, values);
+  }
+
   value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
     return this.#attempt(() => {
       // `all`, not `get`: a changing statement that returns rows must run to its end.
