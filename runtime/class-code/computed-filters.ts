@@ -11,9 +11,9 @@ import {
   type FilterParser,
   inputPositions,
   type PreparedFilter,
+  shapeOf,
 } from '../filter/prepared-filter.js';
 import { incomparable } from '../filter/resolve.js';
-import { Similarities } from '../filter/similarities.js';
 import { type FilterInput, FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import { refuse } from '../protocol/errors.js';
@@ -23,7 +23,7 @@ import type { ComputedDefinition } from '../protocol/definition.js';
 import { checkComparator } from '../filter/condition.js';
 import { isList } from '../filter/params.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
-import { shapeOf } from '../filter/print.js';
+import { Similarities } from '../filter/context.js';
 
 /** The accessors called for one filter. */
 interface CallCount {

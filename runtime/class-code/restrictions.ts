@@ -17,7 +17,7 @@ import {
   type SqlValue,
   type Statement,
 } from '../dialect/statement.js';
-import { always } from '../filter/context.js';
+import { always, Similarities } from '../filter/context.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { FilterParams } from '../filter/params.js';
 import {
@@ -26,7 +26,6 @@ import {
   inputPositions,
   type PreparedFilter,
 } from '../filter/prepared-filter.js';
-import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';

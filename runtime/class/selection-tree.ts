@@ -5,7 +5,7 @@ import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
-import type { FilterInput, FilterSlots } from '../filter/slots.js';
+import type { FilterInput } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
@@ -42,35 +42,19 @@ export class NodeTree implements SelectionTree {
     this.isOrdered = isOrderedNode(root);
   }
 
-  condition(
-    context: QueryContext,
-    from: From,
-    selection: Selection,
-    slots: FilterSlots,
-  ): Sql | undefined {
-    return this.#writer(context, selection, slots).condition(from, this.root, 0);
+  condition(context: QueryContext, from: From, selection: Selection): Sql | undefined {
+    return this.#writer(context, selection).condition(from, this.root, 0);
   }
 
-  order(
-    context: QueryContext,
-    from: From,
-    selection: Selection,
-    slots: FilterSlots,
-  ): readonly OrderTerm[] {
-    return this.#writer(context, selection, slots).order(from, this.root);
+  order(context: QueryContext, from: From, selection: Selection): readonly OrderTerm[] {
+    return this.#writer(context, selection).order(from, this.root);
   }
 
   /**
    * A query for columns of the entities, in order; if `isReversed`, the last entity comes first.
    */
-  rows(
-    context: QueryContext,
-    selection: Selection,
-    slots: FilterSlots,
-    columns: WriteColumns,
-  ): Sql | BuiltQuery {
-    const writer = this.#writer(context, selection, slots);
-    return writer.rows(selection.dataclass, this.root, columns);
+  rows(context: QueryContext, selection: Selection, columns: WriteColumns): Sql | BuiltQuery {
+    return this.#writer(context, selection).rows(selection.dataclass, this.root, columns);
   }
 
   /** Whether {@link NodeTree.rows} returns the last entity first. */
@@ -78,9 +62,9 @@ export class NodeTree implements SelectionTree {
     return this.root.kind === 'slice' && this.root.fromEnd;
   }
 
-  #writer(context: QueryContext, selection: Selection, slots: FilterSlots): SelectionWriter {
+  #writer(context: QueryContext, selection: Selection): SelectionWriter {
     requireReadable(this.model, this.root);
-    return new SelectionWriter(context, this.model, this.#positions, selection, slots);
+    return new SelectionWriter(context, this.model, this.#positions, selection);
   }
 }
 

@@ -6,10 +6,8 @@ import type { BuiltQuery } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import { all, always, any, never, not } from '../filter/context.js';
+import { all, always, any, never, not, Similarities } from '../filter/context.js';
 import { inputPositions } from '../filter/prepared-filter.js';
-import { Similarities } from '../filter/similarities.js';
-import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
@@ -51,7 +49,6 @@ export class SelectionWriter {
     readonly model: VisibleModel,
     private readonly positions: ReadonlyMap<SelectionNode, number>,
     private readonly selection: Selection,
-    private readonly slots: FilterSlots,
   ) {}
 
   /**
@@ -123,13 +120,13 @@ export class SelectionWriter {
   /** A value of a node itself. */
   value(node: SelectionNode, offset: number): Sql {
     const input = this.#position(node) + offset;
-    return sql`${this.slots.take(input, 'tree', ({ value }) => value as SqlValue)}`;
+    return sql`${this.context.slots.take(input, 'tree', ({ value }) => value as SqlValue)}`;
   }
 
   /** The same writer, whose filters record the vectors that they compare. */
   within(similarities: Similarities): SelectionWriter {
     const context = { ...this.context, similarities };
-    return new SelectionWriter(context, this.model, this.positions, this.selection, this.slots);
+    return new SelectionWriter(context, this.model, this.positions, this.selection);
   }
 
   /** The condition that a node itself adds, and the node to which it adds it. */
@@ -180,7 +177,7 @@ export class SelectionWriter {
   }
 
   #filter(from: From, node: SelectionFilterNode, nesting: number): Sql {
-    const { dialect, aliases, similarities } = this.context;
+    const { dialect, aliases, similarities, slots } = this.context;
     const { nulls, patterns, mismatched } = this.selection;
     const first = this.#position(node);
     const { filter } = node.filter;
@@ -189,7 +186,7 @@ export class SelectionWriter {
       dialect,
       aliases,
       similarities,
-      slots: this.slots,
+      slots,
       names: node.names,
       inputs,
       nulls: new Set(nulls),

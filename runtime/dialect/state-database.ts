@@ -44,10 +44,7 @@ export interface StateDatabase {
    * @throws DatabaseUnavailableError while the database is away; ConstraintError
    */
   run(...statements: readonly StateStatement[]): Pending<Rows>;
-  /**
-   * Reads within a transaction of the application's own database, so that it needs no connection of
-   * its own; where the state is another database, beside it.
-   */
+  /** Reads within a transaction of the application's database, where the state is part of it. */
   readWithin(transaction: Transaction, statement: StateStatement): Pending<Rows>;
   /**
    * Takes a name for this process; those who wait for it get it when it is released, or the process

@@ -7,10 +7,9 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { always } from '../filter/context.js';
-import { FilterSlots } from '../filter/slots.js';
 import { denied } from '../protocol/errors.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
+import { queryContext, selectionCondition } from '../query/selection.js';
 import { planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import {
   DeletionRefused,
@@ -150,15 +149,14 @@ export function chosenToDelete(
     {},
     (selection) => {
       const context = queryContext(database.dialect, options);
-      const filterSlots = new FilterSlots(firstFilterSlot);
       const from = new From(context.aliases, selection.dataclass);
-      const condition = selectionCondition(context, from, selection, filterSlots);
+      const condition = selectionCondition(context, from, selection);
       // Class code may delete all entities; a client never does so by accident (protocol P8.5).
       if (condition === undefined && selection.base.kind !== 'tree') {
         throw new Error('A deletion without a condition.');
       }
       const statement = chooseEntities(database.dialect, from, condition ?? always);
-      return { statement, filterSlots, mostRelated: 0 };
+      return { statement, filterSlots: context.slots, mostRelated: 0 };
     },
   );
   return { statement: plan.statement, values };

@@ -5,7 +5,6 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { EntityReader } from '../query/entity-reader.js';
 import type { Parameters } from '../query/parameters.js';
-import { projectionOf } from '../query/projection-of.js';
 import { preparePageOfKeys, collectionForm } from '../query/read-page.js';
 import { ResultError } from './result.js';
 import { computedOf } from '../class-code/computed-values.js';
@@ -14,7 +13,7 @@ import type { AttributeDefinition, RelatedEntityDefinition } from '../protocol/d
 import type { StoredValue } from '../protocol/values.js';
 import { uriKey } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
-import type { Projection } from '../query/projection.js';
+import { type Projection, projectionOf } from '../query/projection.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { plainValue } from './plain-value.js';
 

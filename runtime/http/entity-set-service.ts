@@ -4,7 +4,6 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
 import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js';
-import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
@@ -15,13 +14,14 @@ import {
   preparePageOfKeys,
   type ReadPreparedPage,
   collectionForm,
+  arrayForm,
 } from '../query/read-page.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { type ReadingContext, pageTop } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import { arrayForm } from '../query/array-form.js';
 import { reportForm } from '../report/report.js';
+import { membersRequest, narrowed } from '../entity-set/keys-reader.js';
 
 /** What a request for entity sets says, and whose it is. */
 interface SetRequest {

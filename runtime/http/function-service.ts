@@ -35,14 +35,12 @@ import { decodeArguments } from '../function/arguments.js';
 import { ResultError, resultOf } from '../function/result.js';
 import { Singletons } from '../function/singletons.js';
 import { always } from '../filter/context.js';
-import { FilterSlots } from '../filter/slots.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
-import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
+import { queryContext, selectionCondition, planOf } from '../query/selection.js';
 import { missingSet } from '../entity-set/entity-sets.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { narrowed } from '../entity-set/narrow.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import {
   orderOf,
@@ -54,7 +52,8 @@ import {
 import type { ServiceContext } from './service-context.js';
 import { argumentMakers, functionAnswer, selectionOf } from './function-values.js';
 import { pageTop } from '../query/reading-context.js';
-import { projectionOf } from '../query/projection-of.js';
+import { projectionOf } from '../query/projection.js';
+import { narrowed } from '../entity-set/keys-reader.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -432,14 +431,10 @@ function checkRequest(context: ServiceContext, request: SelectionRequest): void 
   const name = shapeName(['input', request.orderBy]);
   planFor(plans.selections, request, name, {}, (selection) => {
     const writing = queryContext(database.dialect, options);
-    const filterSlots = new FilterSlots(firstFilterSlot);
     const from = new From(writing.aliases, selection.dataclass);
-    const condition = selectionCondition(writing, from, selection, filterSlots) ?? always;
+    const condition = selectionCondition(writing, from, selection) ?? always;
     const order = orderSql(writing, from, orderOf(request));
-    const statement = database.dialect.compile(
-      sql`select 1 ${from.clause} where ${condition} order by ${order}`,
-    );
-    return { statement, filterSlots, mostRelated: 0 };
+    return planOf(writing, sql`select 1 ${from.clause} where ${condition} order by ${order}`);
   });
 }
 

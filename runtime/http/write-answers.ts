@@ -8,15 +8,18 @@ import type { Body } from '../entity/decode.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
 import type { SaveResult } from '../entity/surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
-import { planEntity, planSavedEntity } from '../query/entity.js';
-import { projectionOf } from '../query/projection-of.js';
 import type { Parameters } from '../query/parameters.js';
-import type { Projection } from '../query/projection.js';
-import { mostRelated, refuseTooManyRelated } from '../query/related-count.js';
+import {
+  type Projection,
+  mostRelated,
+  refuseTooManyRelated,
+  projectionOf,
+} from '../query/projection.js';
 import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { lockStatus } from './lock-service.js';
+import { planEntity, planSavedEntity } from '../query/entity-reader.js';
 
 /** Reads inside a transaction, or outside of one. */
 type EntityReading = Pick<Transaction, 'read'>;

@@ -23,10 +23,7 @@ const idleMilliseconds = 60_000;
 /** How long a statement waits for rows that another transaction has locked. */
 const lockMilliseconds = 30_000;
 
-/**
- * How long the database keeps an open transaction that is idle, so that a hanging process does not hold locks
- * forever. The server itself stops idle class code earlier.
- */
+/** Keeps a hanging process from holding locks forever. The server itself stops idle class code earlier. */
 const idleInTransactionMilliseconds = 120_000;
 
 /**
@@ -53,10 +50,7 @@ function sessionSettings(schema: string, queryTimeout: number | null): [string, 
   ];
 }
 
-/**
- * Applies the settings to a session in one statement.
- * @param isReadOnly whether what runs outside of a transaction only reads
- */
+/** Applies the settings in one statement; with `isReadOnly`, only transactions can write. */
 export async function prepareSession(
   client: ClientBase,
   schema: string,

@@ -15,10 +15,7 @@ export type Answer = QueryArrayResult<SqlValue[]>;
 /** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
 const mostSeen = 4_096;
 
-/**
- * Remembers texts over all connections. Only a text that runs a second time is prepared, because clients can send
- * filters of ever new shapes.
- */
+/** Texts that ran on any connection. Only a text that runs again is prepared: clients send filters of ever new shapes. */
 export class SeenTexts {
   #young = new Set<string>();
   #old = new Set<string>();

@@ -163,14 +163,8 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** A column of an index. */
-interface IndexColumn {
-  readonly index: string;
-  readonly isPrimary: boolean;
-  readonly name: string;
-  /** The name as conditions print it, quoted if necessary. */
-  readonly shown: string;
-}
+/** A column of an index; `shown` is the name as conditions print it, quoted if necessary. */
+type IndexColumn = readonly [index: string, isPrimary: number, name: string, shown: string];
 
 const indexColumns = `select i.relname, x.indisprimary, a.attname, quote_ident(a.attname)
 from pg_index x
@@ -195,13 +189,7 @@ async function explained(
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
   const found = await connection.run([{ text: indexColumns, values: [indexes] }], 0);
-  const columns = found.rows.map(([index, isPrimary, name, shown]) => ({
-    index: String(index),
-    isPrimary: isPrimary === 1,
-    name: String(name),
-    shown: String(shown),
-  }));
-  return tableSearches(root, columns);
+  return tableSearches(root, found.rows as unknown as readonly IndexColumn[]);
 }
 
 /** The tables of a plan. A bitmap scan has its indexes in child nodes. */
@@ -213,8 +201,8 @@ function tableSearches(root: PlanNode, columns: readonly IndexColumn[]): TableSe
     const used = indexed.flatMap((each) => usedColumns(each, columns));
     return {
       alias,
-      columns: used.map(({ name }) => name),
-      byKey: used.some(({ isPrimary }) => isPrimary),
+      columns: used.map(([, , name]) => name),
+      byKey: used.some(([, isPrimary]) => isPrimary === 1),
     };
   });
 }
@@ -232,7 +220,7 @@ function bitmapsOf(node: PlanNode): readonly PlanNode[] {
 function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly IndexColumn[] {
   const condition = (node['Index Cond'] ?? '').replaceAll(/'(?:[^']|'')*'/g, "''");
   const words = new Set(condition.match(/(?:"(?:[^"]|"")*"|[\p{L}\p{N}_$.])+/gu) ?? []);
-  return columns.filter(({ index, shown }) => index === node['Index Name'] && words.has(shown));
+  return columns.filter(([index, , , shown]) => index === node['Index Name'] && words.has(shown));
 }
 
 const begin = plainStep('begin read only');
@@ -246,10 +234,7 @@ function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promi
   return connection.run([begin, ...steps, rollback], steps.length);
 }
 
-/**
- * Runs a statement that the runtime did not write. It must not change anything, not even through a function.
- * @throws Error for a statement that may change something
- */
+/** Runs a statement of class code, which must not change anything, not even through a function. */
 async function readTable(connection: PostgresConnection, step: Step): Promise<Answer> {
   try {
     const answer = await readOnly(connection, [step]);

@@ -16,10 +16,7 @@ import {
 import { Slot } from '../statement.js';
 import type { Step } from './connection.js';
 
-/**
- * Runs steps on a connection of the pool without waiting in between, and returns the rows of one of
- * them.
- */
+/** Runs steps on a connection of the pool without waiting in between, and returns the rows of one of them. */
 export type RunSteps = (steps: readonly Step[], main: number) => Promise<Rows>;
 
 /** Opens a connection that is not of the pool. */

@@ -99,10 +99,7 @@ export class PostgresTransaction implements Transaction {
     return tableOf(await this.#ask(statement, values));
   }
 
-  /**
-   * Commits when all requested statements have ended.
-   * @throws ConstraintError for a deferred constraint, DatabaseUnavailableError if the connection is lost
-   */
+  /** @throws ConstraintError for a deferred constraint, DatabaseUnavailableError if the connection is lost */
   commit(): Promise<void> {
     return this.#next(async () => {
       if (this.#state === 'lost') throw lostError();
@@ -123,10 +120,7 @@ export class PostgresTransaction implements Transaction {
     });
   }
 
-  /**
-   * Rolls back and refuses further statements.
-   * @returns whether others can use the connection
-   */
+  /** Rolls back and refuses further statements; returns whether others can use the connection. */
   rollback(): Promise<boolean> {
     return this.#next(async () => {
       const state = this.#state;

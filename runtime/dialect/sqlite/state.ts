@@ -45,10 +45,7 @@ export class SqliteState implements StateDatabase {
     this.#commit = database.prepare('commit');
   }
 
-  /**
-   * Opens the state, or creates it.
-   * @throws Error that names the path
-   */
+  /** Opens or creates the state; errors name the path. */
   static open(path: string, schema: StateSchema): SqliteState {
     let database: Database.Database | undefined;
     try {

@@ -137,7 +137,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
       null,
       one,
     ]);
-    expect(await bind(Buffer.from('x'))).toEqual(isOnPostgres ? '\\x78' : Buffer.from('x'));
+    expect(await bind(Buffer.from('x'))).toEqual(isOnPostgres ? 'x' : Buffer.from('x'));
     for (const value of [undefined, {}, [1], new Date(NaN), Symbol('x')]) {
       await expect(bind(value)).rejects.toThrow('cannot be bound');
     }

@@ -14,19 +14,26 @@ dataclasses:
     functions:
       dataclass:
         meet: { exposed: true, returns: integer }
+        waits: { exposed: true, returns: boolean }
 `;
 
 const ticket = `
 import { setTimeout } from 'node:timers/promises';
 import { TicketBase } from '../generated/api.js';
 
+let isWaiting = false;
+
 export class Ticket extends TicketBase {
+  waits(): boolean {
+    return isWaiting;
+  }
   /** Creates an entity, and ends when another transaction has created two. */
   async meet(): Promise<number> {
     return this.ds.transaction(async () => {
       await this.new({ number: 5 }).save();
       const own = this.new();
       await own.save();
+      isWaiting = true;
       while ((await this.all().count()) < 4) await setTimeout(5);
       return own.number ?? 0;
     });
@@ -46,6 +53,8 @@ describePostgres('A sequence of an attribute that is no key', () => {
       const post = (path: string, payload: string): Promise<Response> =>
         app.inject({ method: 'POST', url: `/rest/Ticket${path}`, payload });
       const meeting = post('/meet', '[]');
+      const waits = async (): Promise<unknown> => (await post('/waits', '[]')).json();
+      await expect.poll(waits, { timeout: 30_000 }).toEqual({ result: true });
       const made = (await post('?$method=update', '[{},{}]')).json<{
         __ENTITIES: { number: number }[];
       }>().__ENTITIES;
