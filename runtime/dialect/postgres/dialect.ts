@@ -168,8 +168,9 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   checkForeignKeys: sql`set constraints all immediate`,
   tablesVersion,
   direct: {
+    // A cast to the table would mean a type of PostgreSQL where the table is called as one is.
     rows: (table, list) =>
-      sql`json_populate_recordset(cast(null as ${sql.id(table)}), cast(${list} as json))`,
+      sql`json_populate_recordset((select "__row" from ${sql.id(table)} as "__row" where false), cast(${list} as json))`,
     // Behind the clause, the name stands for the rows of the change, within the change for the table.
     answer: (change, table, answer) =>
       sql`with ${sql.id(table)} as (${change}), ${sql.raw(stampOfRows(quoted(table)))} ${answer}`,

@@ -27,6 +27,8 @@ dataclasses:
       bossID: integer
       bossName: { alias: boss.name }
   House:
+    # PostgreSQL has a type of that name.
+    table: point
     attributes:
       ID: { type: integer, key: true }
       name: string
@@ -59,7 +61,7 @@ describePostgres('a save by one statement on PostgreSQL', () => {
     await database.drop();
   });
   beforeEach(async () => {
-    await client.query('truncate "Person", "Namesake", "House" restart identity');
+    await client.query('truncate "Person", "Namesake", "point" restart identity');
     await save('House', [{ ID: 1, name: 'Elm' }]);
   });
 
