@@ -116,13 +116,25 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  /** Runs steps that need nothing of a transaction around them, without waiting in between. */
-  async steps(steps: readonly Step[], main: number): Promise<Rows> {
-    return this.#using(async (connection) => (await connection.run(steps, main)).rows);
+  /** Runs steps as one transaction, and returns the rows of the last one. */
+  async together(steps: readonly Step[]): Promise<Rows> {
+    return this.#using(async (connection) => {
+      const answer = await connection.transaction(
+        'read write',
+        [...steps, commit],
+        steps.length - 1,
+      );
+      return answer.rows;
+    });
+  }
+
+  /** Runs a step that only reads. */
+  async readStep(step: Step): Promise<Rows> {
+    return (await this.#ask(step)).rows;
   }
 
   #ask(step: Step): Promise<Answer> {
-    return this.#using((connection) => connection.run([step], 0));
+    return this.#using((connection) => connection.read(step));
   }
 
   async #using<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
@@ -138,7 +150,11 @@ export class PostgresExecutor implements Executor {
 
   async #take(): Promise<PostgresConnection> {
     if (this.#isClosed) throw closedError();
-    return new PostgresConnection(await this.connections.take(), this.#seen);
+    return new PostgresConnection(
+      await this.connections.take(),
+      this.#seen,
+      this.connections.beginning,
+    );
   }
 }
 
@@ -185,7 +201,7 @@ async function explained(
   ]);
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
-  const found = await connection.run([{ text: indexColumns, values: [indexes] }], 0);
+  const found = await connection.read({ text: indexColumns, values: [indexes] });
   const columns = found.rows.map(([index, isPrimary, name, shown]) => ({
     index: String(index),
     isPrimary: isPrimary === 1,
@@ -226,7 +242,7 @@ function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly 
   return columns.filter(({ index, shown }) => index === node['Index Name'] && words.has(shown));
 }
 
-const begin = plainStep('begin read only');
+const commit = plainStep('commit');
 const rollback = plainStep('rollback');
 
 /** `read_only_sql_transaction` */
@@ -234,7 +250,7 @@ const changesSomething = '25006';
 
 /** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
 function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promise<Answer> {
-  return connection.run([begin, ...steps, rollback], steps.length);
+  return connection.transaction('read only', [...steps, rollback], steps.length - 1);
 }
 
 /**

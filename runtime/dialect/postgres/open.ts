@@ -46,20 +46,22 @@ interface Facts {
  * @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model
  */
 export function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
-  return withClient(options.url, async (client, schema): Promise<Opened> => {
+  const startUrl = options.directUrl ?? options.url;
+  return withClient(startUrl, async (client, schema): Promise<Opened> => {
     const added = await prepareDatabase(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
     const uniqueColumns = await readUniqueColumns(client);
     const connections = new PostgresPool(options, schema);
     const executor = new PostgresExecutor(connections, { ...options, uniqueColumns });
+    await requireOwnSession(client, executor);
     return {
       executor,
       state: {
         isForMachines: true,
         open: (wanted) =>
-          withClient(options.url, async (own, name) => {
+          withClient(startUrl, async (own, name) => {
             const place = await prepareState(own, name, wanted);
-            return new PostgresState((steps, main) => executor.steps(steps, main), place);
+            return new PostgresState(executor, place);
           }),
       },
       uniqueId,
@@ -67,6 +69,28 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
       added,
     };
   });
+}
+
+/**
+ * Two connections with one session are those of a pooler that lends sessions for a transaction.
+ * @throws Error that says what to set
+ */
+async function requireOwnSession(client: Client, executor: PostgresExecutor): Promise<void> {
+  const text = 'select pg_backend_pid()';
+  const { rows } = await client.query<[number]>({ text, rowMode: 'array' });
+  try {
+    const other = await executor.value({ sql: text, bindings: [] }, []);
+    if (other !== rows[0]?.[0]) return;
+  } catch (error) {
+    await executor.close();
+    throw error;
+  }
+  await executor.close();
+  // Others use the same session.
+  await client.query('reset all');
+  throw new Error(
+    'a pooler lends its connections for one transaction each, as PgBouncer does with pool_mode=transaction. Set DATABASE_POOLER=transaction, and DATABASE_DIRECT_URL to the URL of PostgreSQL itself',
+  );
 }
 
 /** Describes what migrations would do to the data. */
@@ -289,12 +313,35 @@ export const postgresDriver: DatabaseDriver = {
       ...(data === undefined ? {} : { data }),
       ...(log === undefined ? {} : { log }),
     };
-    const options = { queryTimeout, size: poolSize(environment) };
+    const options = {
+      queryTimeout,
+      size: poolSize(environment),
+      directUrl: directUrlOf(environment),
+    };
     return openPostgres(url, schema, fold, options, start);
   },
   plan: planPostgres,
   copy: copyPostgres,
 };
+
+/**
+ * The URL of PostgreSQL itself where `DATABASE_POOLER` says that a pooler stands between.
+ * @throws Error that names the wrong variable
+ */
+function directUrlOf(environment: Environment): string | undefined {
+  const pooler = setting(environment, 'DATABASE_POOLER', '');
+  if (pooler === '') return undefined;
+  if (pooler !== 'transaction') {
+    throw new Error(
+      `DATABASE_POOLER is ${JSON.stringify(pooler)}; it must be transaction, or empty for a pooler that keeps sessions, or none.`,
+    );
+  }
+  const url = setting(environment, 'DATABASE_DIRECT_URL', '');
+  if (/^postgres(?:ql)?:/.test(url)) return url;
+  throw new Error(
+    'DATABASE_POOLER is transaction: DATABASE_DIRECT_URL must be the URL of PostgreSQL itself, postgres://<user>:<password>@<host>:<port>/<database>, which a start needs to change the schema.',
+  );
+}
 
 /**
  * Maximum number of connections, from `DATABASE_POOL`. Each one is a process of PostgreSQL, whose limit is 100 by

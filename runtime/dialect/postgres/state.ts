@@ -10,15 +10,13 @@ import {
 import { Slot } from '../statement.js';
 import type { Step } from './connection.js';
 
-/**
- * Runs steps on a connection of the pool without waiting in between, and returns the rows of one of
- * them.
- */
-export type RunSteps = (steps: readonly Step[], main: number) => Promise<Rows>;
+/** Runs steps on a connection of the pool. */
+export interface StepRunner {
+  readStep(step: Step): Promise<Rows>;
+  /** @returns the rows of the last step */
+  together(steps: readonly Step[]): Promise<Rows>;
+}
 
-/** What runs outside of a transaction only reads, see `connect.ts`. */
-const begin: Step = { text: 'begin isolation level read committed read write', values: [] };
-const commit: Step = { text: 'commit', values: [] };
 const isRead = /^\s*select\b/;
 
 /**
@@ -33,7 +31,7 @@ export class PostgresState implements StateDatabase {
   readonly #qualifier: string;
 
   constructor(
-    private readonly runSteps: RunSteps,
+    private readonly runner: StepRunner,
     schema: string,
   ) {
     this.#qualifier = `${quoted(schema)}.`;
@@ -42,16 +40,16 @@ export class PostgresState implements StateDatabase {
   async run(...statements: readonly StateStatement[]): Promise<Rows> {
     const steps = statements.map(([text, ...values]) => ({ text: this.#text(text), values }));
     const [first] = steps;
-    const asked =
+    const ask = (): Promise<Rows> =>
       steps.length === 1 && first !== undefined && isRead.test(first.text)
-        ? { steps: [first], main: 0 }
-        : { steps: [begin, ...steps, commit], main: steps.length };
+        ? this.runner.readStep(first)
+        : this.runner.together(steps);
     try {
-      return await this.runSteps(asked.steps, asked.main);
+      return await ask();
     } catch (error) {
       // A list of statements is complete in itself, so it can be repeated.
       if (!(error instanceof ConflictError)) throw error;
-      return await this.runSteps(asked.steps, asked.main);
+      return await ask();
     }
   }
 

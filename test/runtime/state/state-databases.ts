@@ -45,7 +45,7 @@ async function postgres(): Promise<SharedState> {
       uniqueColumns: new Map(),
     });
     opened.push(executor);
-    return new PostgresState((steps, main) => executor.steps(steps, main), schema);
+    return new PostgresState(executor, schema);
   };
   const drop = async (): Promise<void> => {
     for (const each of opened) await each.close();
