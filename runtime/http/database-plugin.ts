@@ -14,6 +14,7 @@ import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
+import { isStopping } from './stop.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -43,7 +44,7 @@ export const database = fastifyPlugin<DatabaseOptions>(
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);
     app.get('/health/ready', async (_request, reply) => {
-      if (await isReady()) return sendJson(reply, '{"ok":true}');
+      if (!isStopping() && (await isReady())) return sendJson(reply, '{"ok":true}');
       return sendJson(reply.code(503).header('retry-after', '1'), '{"ok":false}');
     });
   },

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
 import { environmentOfOne } from './one-of-several.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
-import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
+import { exitCodeOf, isSecondWish, longestMilliseconds, stopDelay, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 
 /**
@@ -32,7 +32,7 @@ export async function startProcesses(count: number): Promise<string | undefined>
   }
   // If all of them have died, their successors need the same port.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
-  return new ServerProcesses(count).start();
+  return new ServerProcesses(count, stopDelay(process.env)).start();
 }
 
 function freePort(): Promise<number> {
@@ -73,7 +73,11 @@ class ServerProcesses {
   #exitCode = 0;
   readonly #pauses = new Set<NodeJS.Timeout>();
 
-  constructor(private readonly count: number) {
+  /** @param delay see {@link stopDelay} */
+  constructor(
+    private readonly count: number,
+    private readonly delay: number,
+  ) {
     this.#stopOnSignal();
   }
 
@@ -177,7 +181,7 @@ class ServerProcesses {
     setTimeout(() => {
       this.#exitCode = 1;
       this.#killAll();
-    }, longestMilliseconds + restMilliseconds).unref();
+    }, this.delay + longestMilliseconds + restMilliseconds).unref();
   }
 
   #killAll(): void {
