@@ -22,6 +22,7 @@ import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
+import { isOn, logRequests, requestIds } from './request-log.js';
 import { type LoadLog, RequestGate, loadSettings, gatedServers } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
@@ -90,7 +91,13 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const level = logLevel(environment);
   // Requests below /rest use it as it is: a child logger for each of them would cost a tenth of a
   // small read.
+  const hasLog = isOn(environment, 'REQUEST_LOG');
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
+  if (hasLog && ownLog?.isLevelEnabled('info') === false) {
+    throw new Error(
+      `REQUEST_LOG is on, and LOG_LEVEL is ${level}, which leaves its lines out: set LOG_LEVEL to info.`,
+    );
+  }
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const reportError = errorReporter(ownLog);
   const answerError = errorHandler(reportError);
@@ -107,6 +114,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     return503OnClosing: false,
     // A large database may take long to open.
     pluginTimeout: 0,
+    genReqId: requestIds(hasLog),
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply: FastifyReply) => {
@@ -149,6 +157,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     gate.isClosing = true;
     done();
   });
+  if (hasLog) logRequests(app, log);
   app.register(gate.underPressure(load.maxWait));
   for (const address of ['/health', '/health/live']) {
     app.get(address, (_request, reply) => sendJson(reply, '{"ok":true}'));

@@ -13,7 +13,9 @@ import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
 import { sendJson } from './reply.js';
+import { followRequests } from './request-log.js';
 import type { Settings } from './settings.js';
+import { slowLimit, slowStatementsLogged } from './slow-statements.js';
 import { isStopping } from './stop.js';
 
 declare module 'fastify' {
@@ -40,7 +42,11 @@ export const database = fastifyPlugin<DatabaseOptions>(
     setup.closeAtEnd(() => opened.executor.close());
     if (opened.isOfOneProcess !== true) setup.closeAtEnd(announceServer(opened));
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
-    app.decorate('database', opened);
+    const limit = slowLimit(setup.environment);
+    if (limit !== undefined) followRequests(app);
+    const executor =
+      limit === undefined ? opened.executor : slowStatementsLogged(opened, limit, setup.log);
+    app.decorate('database', { ...opened, executor });
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);
     app.get('/health/ready', async (_request, reply) => {

@@ -178,10 +178,13 @@ class ServerProcesses {
       return;
     }
     for (const [worker, listened] of this.#running) stop(worker, listened);
-    setTimeout(() => {
-      this.#exitCode = 1;
-      this.#killAll();
-    }, this.delay + longestMilliseconds + restMilliseconds).unref();
+    setTimeout(
+      () => {
+        this.#exitCode = 1;
+        this.#killAll();
+      },
+      this.delay + longestMilliseconds + restMilliseconds,
+    ).unref();
   }
 
   #killAll(): void {

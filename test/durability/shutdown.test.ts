@@ -146,7 +146,10 @@ describe('SIGTERM', () => {
     async (environment) => {
       await kill(server);
       // The second signal ends the delay.
-      server = await start(program, { folder, environment: { ...environment, STOP_DELAY: '3600' } });
+      server = await start(program, {
+        folder,
+        environment: { ...environment, STOP_DELAY: '3600' },
+      });
       const statusOf = async (path: string): Promise<number> =>
         (await fetch(`${server.origin}${path}`, { headers: { connection: 'close' } })).status;
       expect(await statusOf('/health/ready')).toBe(200);
