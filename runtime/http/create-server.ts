@@ -17,6 +17,7 @@ import {
   errorReporter,
   type ErrorReporter,
 } from './errors.js';
+import { metrics, metricsPort } from './metrics.js';
 import { http } from './node-http.js';
 import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
@@ -31,7 +32,7 @@ import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
 import type { LoginModule } from '../access/login-module.js';
-import type { StatementObserver } from '../dialect/database.js';
+import type { StatementObserver, StatementWrapper } from '../dialect/database.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -57,6 +58,9 @@ export interface ServerSetup {
    * Closes what a plugin has opened, after all hooks of `onClose`: the last opened is closed first.
    */
   closeAtEnd(close: () => unknown): void;
+  /** Call it before the database is opened: its statements are run by the wrapper. */
+  wrapStatements(wrap: StatementWrapper): void;
+  readonly statementWrappers: readonly StatementWrapper[];
 }
 
 /** What a server writes about itself. */
@@ -92,6 +96,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   // Requests below /rest use it as it is: a child logger for each of them would cost a tenth of a
   // small read.
   const hasLog = isOn(environment, 'REQUEST_LOG');
+  const portOfMetrics = metricsPort(environment);
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   if (hasLog && ownLog?.isLevelEnabled('info') === false) {
     throw new Error(
@@ -129,6 +134,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   });
   const log = ownLog ?? app.log;
   const opened: (() => unknown)[] = [];
+  const statementWrappers: StatementWrapper[] = [];
   unready.add(app);
   app.addHook('onReady', (done) => {
     unready.delete(app);
@@ -151,6 +157,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     answerError,
     processes: processesOfServer(),
     closeAtEnd: (close) => opened.push(close),
+    wrapStatements: (wrap) => statementWrappers.push(wrap),
+    statementWrappers,
   };
   app.decorate('setup', setup);
   app.addHook('preClose', (done) => {
@@ -158,6 +166,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     done();
   });
   if (hasLog) logRequests(app, log);
+  if (portOfMetrics !== undefined) app.register(metrics, { port: portOfMetrics });
   app.register(gate.underPressure(load.maxWait));
   for (const address of ['/health', '/health/live']) {
     app.get(address, (_request, reply) => sendJson(reply, '{"ok":true}'));

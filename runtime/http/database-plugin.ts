@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
 import { sql } from 'kysely';
-import { type Database, observedExecutor } from '../dialect/database.js';
+import { type Database, observedExecutor, wrappedExecutor } from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
@@ -44,8 +44,10 @@ export const database = fastifyPlugin<DatabaseOptions>(
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     const limit = slowLimit(setup.environment);
     if (limit !== undefined) followRequests(app);
-    const executor =
-      limit === undefined ? opened.executor : slowStatementsLogged(opened, limit, setup.log);
+    const executor = setup.statementWrappers.reduce(
+      wrappedExecutor,
+      limit === undefined ? opened.executor : slowStatementsLogged(opened, limit, setup.log),
+    );
     app.decorate('database', { ...opened, executor });
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
+import { metricsPort, serveMetricsOfProcesses } from './metrics.js';
 import { environmentOfOne } from './one-of-several.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopDelay, stopSignals } from './stop.js';
@@ -32,7 +33,10 @@ export async function startProcesses(count: number): Promise<string | undefined>
   }
   // If all of them have died, their successors need the same port.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
-  return new ServerProcesses(count, stopDelay(process.env)).start();
+  const delay = stopDelay(process.env);
+  const portOfMetrics = metricsPort(process.env);
+  if (portOfMetrics !== undefined) await serveMetricsOfProcesses(portOfMetrics, process.env);
+  return new ServerProcesses(count, delay).start();
 }
 
 function freePort(): Promise<number> {
@@ -111,7 +115,10 @@ class ServerProcesses {
     closeUnreceived(worker.process);
     this.#running.set(worker, undefined);
     return new Promise((resolve, reject) => {
-      worker.on('message', ({ url }: ListeningMessage) => {
+      worker.on('message', (message: ListeningMessage | object) => {
+        // Answers with metrics.
+        if (!('url' in message)) return;
+        const { url } = message;
         this.#running.set(worker, performance.now());
         // It may have got the signal before it could handle it.
         if (this.#isStopping) worker.send(stopMessage);

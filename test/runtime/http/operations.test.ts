@@ -1,6 +1,9 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { Writable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { compiledProgram } from '../../durability/support/program.js';
+import { Scratch } from '../../durability/support/scratch.js';
 import { Client } from '../../support/cookies.js';
 import { describeDatabases } from '../../support/databases.js';
 import type { TestDatabase } from '../../support/postgres.js';
@@ -179,6 +182,7 @@ describe('A server', () => {
       { SLOW_QUERY_MS: 'fast' },
       'SLOW_QUERY_MS is "fast"; it must be a whole number of milliseconds.',
     ],
+    [{ METRICS_PORT: '0' }, 'METRICS_PORT is "0"; it must be a whole number from 1 to 65535.'],
   ])('does not start with %o', async (environment, message) => {
     const begun = async (): Promise<void> => {
       const app = await serverOf(model, { environment });
@@ -264,3 +268,137 @@ describeDatabases('SLOW_QUERY_MS', ({ driver, create }) => {
     expect(JSON.stringify(lines)).not.toContain('hidden');
   });
 });
+
+describe('METRICS_PORT', () => {
+  it('is where the durations of requests and statements are, by dataclass and kind', async () => {
+    const port = String(await freePort());
+    const app = await serverOf(model, { environment: { METRICS_PORT: port } });
+    const metrics = (): Promise<Response> => fetch(`http://127.0.0.1:${port}/metrics`);
+    await app.ready();
+    try {
+      await app.inject({ method: 'POST', url: update, payload: { name: 'x' } });
+      for (const path of [
+        'Person',
+        'Person(1)',
+        'Person?$filter=ID>0',
+        'Person?$top=1',
+        'N1',
+        'N2',
+      ]) {
+        await app.inject(`/rest/${path}`);
+      }
+      await app.inject({ url: '/rest/Person', method: 'PUT' });
+      const answer = await metrics();
+      expect(answer.headers.get('content-type')).toContain('version=0.0.4');
+      const lines = (await answer.text()).split('\n');
+      const counts = lines.filter((line) => line.startsWith('drs_request_duration_seconds_count'));
+      const name = 'drs_request_duration_seconds_count';
+      expect(counts.toSorted()).toEqual([
+        `${name}{dataclass="",kind="unknown",status="404"} 2`,
+        `${name}{dataclass="",kind="unknown",status="405"} 1`,
+        `${name}{dataclass="Person",kind="entity",status="200"} 1`,
+        `${name}{dataclass="Person",kind="read",status="200"} 3`,
+        `${name}{dataclass="Person",kind="save",status="200"} 1`,
+      ]);
+      const statements = lines.find((line) =>
+        line.startsWith('drs_statement_duration_seconds_count'),
+      );
+      expect(Number(statements?.split(' ')[1])).toBeGreaterThanOrEqual(5);
+      expect(lines.some((line) => line.startsWith('process_resident_memory_bytes'))).toBe(true);
+      expect((await fetch(`http://127.0.0.1:${port}/rest/Person`)).status).toBe(404);
+      expect((await app.inject('/metrics')).statusCode).toBe(404);
+    } finally {
+      await app.close();
+    }
+    await expect(metrics()).rejects.toThrow();
+  });
+
+  it('of a server of several processes has the sums of all of them', async () => {
+    const scratch = new Scratch(compiledProgram(modelOf(model)));
+    const port = String(await freePort());
+    try {
+      const server = await scratch.start({ environment: { METRICS_PORT: port, PROCESSES: '2' } });
+      // Each connection goes to the next process.
+      const headers = { connection: 'close' };
+      for (let count = 0; count < 4; count += 1) {
+        await fetch(`${server.origin}/rest/Person`, { headers });
+      }
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect(text).toContain(
+        'drs_request_duration_seconds_count{dataclass="Person",kind="read",status="200"} 4\n',
+      );
+      server.child.kill('SIGTERM');
+      expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+    } finally {
+      await scratch.remove();
+    }
+  });
+});
+
+describeDatabases('nbRequestsPerMinPerGuestAddress', ({ driver, create }) => {
+  let database: TestDatabase;
+  let app: FastifyInstance;
+
+  beforeAll(async () => {
+    database = await create();
+    const environment = {
+      STATE: driver === 'sqlite' ? 'memory' : 'database',
+      TRUST_PROXY: '10.0.0.0/8',
+      QUOTAS: '{"nbRequestsPerMinPerGuestAddress":3}',
+    };
+    app = await rolesServerOf(
+      { ...modelOf(model + roles), databases: [driver] },
+      { databaseUrl: database.url, environment },
+    );
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+  });
+
+  /** Statuses of requests of guests that a proxy passes on. */
+  async function statuses(count: number, address: string, proxy = '10.0.0.1'): Promise<number[]> {
+    const found = [];
+    for (let done = 0; done < count; done += 1) {
+      const headers = { 'x-forwarded-for': address };
+      const answer = await app.inject({ url: '/rest/$catalog', headers, remoteAddress: proxy });
+      found.push(answer.statusCode);
+    }
+    return found;
+  }
+
+  it('limits the guests with one address, and no others', async () => {
+    expect(await statuses(4, '192.0.2.1')).toEqual([200, 200, 200, 429]);
+    expect(await statuses(2, '192.0.2.2')).toEqual([200, 200]);
+  });
+
+  it('counts the addresses of one network of IPv6 together', async () => {
+    expect(await statuses(2, '2001:db8::1')).toEqual([200, 200]);
+    expect(await statuses(2, '2001:db8::ffff')).toEqual([200, 429]);
+    expect(await statuses(1, '2001:db8:0:1::1')).toEqual([200]);
+  });
+
+  it('believes no address that an unknown proxy passes on', async () => {
+    expect(await statuses(3, '192.0.2.3', '203.0.113.1')).toEqual([200, 200, 200]);
+    expect(await statuses(1, '192.0.2.4', '203.0.113.1')).toEqual([429]);
+  });
+
+  it('does not limit users', async () => {
+    const client = await loggedIn(app, { privileges: ['read'] });
+    for (let done = 0; done < 6; done += 1) {
+      expect((await client.get('/rest/Person')).statusCode).toBe(200);
+    }
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
