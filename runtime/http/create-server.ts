@@ -28,6 +28,7 @@ import { type LoadLog, RequestGate, loadSettings, gatedServers } from './request
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
 import { isSendHooked } from './spent-bytes.js';
+import { tracing } from './tracing.js';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
@@ -97,6 +98,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   // small read.
   const hasLog = isOn(environment, 'REQUEST_LOG');
   const portOfMetrics = metricsPort(environment);
+  const isTraced = isOn(environment, 'TRACING');
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   if (hasLog && ownLog?.isLevelEnabled('info') === false) {
     throw new Error(
@@ -166,6 +168,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     done();
   });
   if (hasLog) logRequests(app, log);
+  if (isTraced) app.register(tracing);
   if (portOfMetrics !== undefined) app.register(metrics, { port: portOfMetrics });
   app.register(gate.underPressure(load.maxWait));
   for (const address of ['/health', '/health/live']) {

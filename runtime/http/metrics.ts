@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { whenEnded } from '../dialect/database.js';
 import { type Environment, setting } from '../protocol/environment.js';

@@ -1,5 +1,12 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { Writable } from 'node:stream';
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiledProgram } from '../../durability/support/program.js';
@@ -332,6 +339,102 @@ describe('METRICS_PORT', () => {
     } finally {
       await scratch.remove();
     }
+  });
+});
+
+describeDatabases('TRACING=on', ({ driver, create }) => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  });
+  let database: TestDatabase;
+  let app: FastifyInstance;
+
+  beforeAll(async () => {
+    provider.register();
+    database = await create();
+    app = await serverOf(
+      { ...modelOf(model), databases: [driver] },
+      { databaseUrl: database.url, environment: { TRACING: 'on' } },
+    );
+    app.get('/own', async (request) => {
+      await (
+        request.ds as { Person: { all(): { count(): Promise<number> } } }
+      ).Person.all().count();
+      return {};
+    });
+    app.get('/fails', () => {
+      throw new Error('broken');
+    });
+    await app.ready();
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+    await provider.shutdown();
+    trace.disable();
+    context.disable();
+    propagation.disable();
+  });
+  beforeEach(() => {
+    exporter.reset();
+  });
+
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const parentId = 'b7ad6b7169203331';
+  const headers = { traceparent: `00-${traceId}-${parentId}-01` };
+  const isRequest = ({ kind }: ReadableSpan): boolean => kind === SpanKind.SERVER;
+
+  /** The span of the request, and those of its statements. */
+  async function spans(): Promise<readonly [ReadableSpan, ...ReadableSpan[]]> {
+    await expect.poll(() => exporter.getFinishedSpans().filter(isRequest)).toHaveLength(1);
+    const all = exporter.getFinishedSpans();
+    return [all.find(isRequest) as ReadableSpan, ...all.filter((each) => !isRequest(each))];
+  }
+
+  it.each([
+    ['a read', { url: '/rest/Person' }, 'GET /rest/Person', 'read'],
+    ['an entity', { url: '/rest/Person(1)' }, 'GET /rest/Person(:key', 'entity'],
+    [
+      'a change',
+      { method: 'POST', url: update, payload: { name: 'hidden' } },
+      'POST /rest/Person',
+      'save',
+    ],
+    ['an own route', { url: '/own' }, 'GET /own', 'own'],
+  ] as const)(
+    'makes a span for %s, and spans of its statements within',
+    async (_, given, name, kind) => {
+      const { statusCode } = await app.inject({ ...given, headers });
+      const [request, ...statements] = await spans();
+      expect(request.name).toBe(name);
+      expect(request.spanContext().traceId).toBe(traceId);
+      expect(request.parentSpanContext?.spanId).toBe(parentId);
+      expect(request.attributes).toMatchObject({
+        'http.response.status_code': statusCode,
+        'drs.kind': kind,
+      });
+      expect(statements).not.toHaveLength(0);
+      for (const each of statements) {
+        expect(each.attributes['db.query.text']).toContain('Person');
+        expect(each.spanContext().traceId).toBe(traceId);
+        expect(each.parentSpanContext?.spanId).toBe(request.spanContext().spanId);
+        expect(each.ended).toBe(true);
+        expect(JSON.stringify(each.attributes)).not.toContain('hidden');
+      }
+    },
+  );
+
+  it('fails the span of a request that the server could not answer', async () => {
+    await app.inject('/fails');
+    const [request] = await spans();
+    expect(request.status.code).toBe(SpanStatusCode.ERROR);
+  });
+
+  it('makes no span for /health', async () => {
+    await app.inject('/health');
+    await app.inject('/rest/Person(1)');
+    expect((await spans())[0].name).toBe('GET /rest/Person(:key');
   });
 });
 
