@@ -60,6 +60,7 @@ export const datastoreMembers: ReadonlySet<string> = new Set([
   ...everyClass,
   'transaction',
   'afterCommit',
+  'exclusive',
   'kysely',
 ]);
 

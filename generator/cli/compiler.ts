@@ -1,6 +1,7 @@
 import type { CheckedModel, ModelInput } from '../check/check-model.js';
 import type { EmitInput } from '../emit/emit-server.js';
 import type { EmittedFile } from '../emit/file.js';
+import type { OpenApiInput } from '../emit/openapi.js';
 import type { MigrationInput, MigrationReview } from '../migration/migrations.js';
 import type { Comparison } from '../evolution/change.js';
 import type { Model } from '../model/model.js';
@@ -35,6 +36,8 @@ export interface Compiler {
   findClasses(input: FindInput): Promise<FoundClasses>;
   /** Reviews the users' classes; returns at once if there are none. */
   reviewClasses(input: ReviewInput): Promise<StubPlan>;
+  /** Describes the server of a model. */
+  openApi(model: Model, input: OpenApiInput): Promise<object>;
   /** The JSON Schema of model files, as text. */
   schema(): Promise<string>;
 }
@@ -60,6 +63,7 @@ export const lazyCompiler: Compiler = {
     (await import('../evolution/compare.js')).compareModels(older, newer),
   findClasses: async (input) => (await import('../stubs/review-classes.js')).findClasses(input),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
+  openApi: async (model, input) => (await import('../emit/openapi.js')).openApi(model, input),
   schema: async () => {
     const { modelSchema } = await import('../source/model.schema.js');
     return `${JSON.stringify(modelSchema, null, 2)}\n`;

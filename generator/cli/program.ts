@@ -5,6 +5,7 @@ import type { CheckOptions } from './commands/check.js';
 import type { DiffOptions } from './commands/diff.js';
 import type { ImportCommandOptions } from './commands/import.js';
 import type { InspectOptions } from './commands/inspect.js';
+import type { OpenApiOptions } from './commands/openapi.js';
 import { UsageError } from './failure.js';
 import type { Session } from './session.js';
 
@@ -116,6 +117,15 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(
         await generate(session, model, { ...options, migration: { name: checkedName(name) } }),
       );
+    });
+
+  verb(session, program, 'openapi')
+    .description('print the OpenAPI document of the server of a model')
+    .argument('<model>', 'model file')
+    .option('--role <name>', 'only what this role of the model, or guest, may use')
+    .option('--json', 'print JSON instead of YAML')
+    .action(async (model: string, options: OpenApiOptions) => {
+      finish(await (await import('./commands/openapi.js')).openapi(session, model, options));
     });
 
   verb(session, program, 'schema')

@@ -65,6 +65,8 @@ const needed: Readonly<Record<string, (model: Model, migrations: readonly string
   functions: hasExposedFunctions,
   media: hasMedia,
   migrations: (_model, migrations) => migrations.length > 0,
+  // The generator runs it; servers have the same code in `http`.
+  openapi: () => false,
   permissions: limitsSessions,
   postgres: ({ databases }) => databases.includes('postgres'),
   'reader-process': ({ databases }) => databases.includes('sqlite'),

@@ -8,6 +8,7 @@ import {
   MemoryStorage,
 } from './session.js';
 import { quotaNames } from './quotas.js';
+import { newUuid } from '../protocol/uuid.js';
 
 /** The privileges of a guest: none besides `guest`, which everyone holds. */
 export const noPrivileges: PrivilegeSet = new Set<string>();
@@ -75,8 +76,16 @@ class EveryPrivilege extends Set<string> {
   }
 }
 
+const systemId = 'system ';
+
+/** Whether the ID of a session is that of the server itself. */
+export function isSystemId(id: string): boolean {
+  return id.startsWith(systemId);
+}
+
 /** The server itself, for code that runs outside of any request: it holds every privilege, and its session never ends. */
 export function systemSession(): Session {
+  const id = `${systemId}${newUuid()}`;
   const privileges: PrivilegeSet = new EveryPrivilege();
   const storage = new MemoryStorage();
   const fixed = (): never => {
@@ -89,7 +98,7 @@ export function systemSession(): Session {
     ...Object.fromEntries(quotaNames.map((n) => [n, undefined])),
   };
   return {
-    id: 'system',
+    id,
     userName: 'system',
     isGuest: false,
     privileges,
@@ -102,6 +111,6 @@ export function systemSession(): Session {
     clearPrivileges: fixed,
     login: fixed,
     promote: async (_privileges, work) => work(),
-    keep: () => 'system',
+    keep: () => id,
   };
 }

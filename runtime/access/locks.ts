@@ -1,8 +1,11 @@
+import type { Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
+import type { SqlValue } from '../dialect/statement.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Origin, Session } from './session.js';
 import { ownText } from '../protocol/own-text.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /**
  * Who holds a lock: the ID of the session, and what other sessions are told about it (protocol
@@ -13,10 +16,27 @@ export interface LockHolder {
   readonly origin: Origin | undefined;
 }
 
-/** One locked entity. */
 export interface Lock extends LockHolder {
   /** A text is folded, as the database compares it. */
   readonly key: string | number;
+}
+
+/** Lets the database refuse the change of an entity that another session has locked. */
+export interface LockGuard {
+  /**
+   * Calls a function for the row that a statement has changed, which fails with LockedRowError.
+   * @param key placeholders of what {@link values} returns
+   */
+  readonly call: (dataclass: string, key: Sql, session: Sql) => Sql;
+  readonly values: (
+    key: string | number,
+    session: string | undefined,
+  ) => readonly [key: SqlValue, session: SqlValue];
+}
+
+/** A lock of one of several dataclasses. */
+export interface LockOfDataclass extends Lock {
+  readonly dataclass: string;
 }
 
 /**
@@ -35,6 +55,8 @@ export interface LockTable {
   readonly isShared: boolean;
   /** Whether nothing is locked for sure. */
   readonly isEmpty: boolean;
+  /** None if a change reads the lock before: see {@link refusal}. */
+  readonly guard: LockGuard | undefined;
   /**
    * @returns `true` if the holder has the lock now, or had it; else its holder
    * @throws TooManyLocksError if the session holds as many as it may
@@ -62,8 +84,11 @@ export interface LockTable {
     session: string | undefined,
     transaction?: Transaction,
   ): Pending<Lock | undefined>;
-  /** All locks of a dataclass, for deletions whose keys stay in the database. */
-  locksOf(dataclass: string, transaction?: Transaction): Pending<readonly Lock[]>;
+  /** All locks of some dataclasses, for deletions whose keys stay in the database. */
+  locksOf(
+    dataclasses: readonly string[],
+    transaction?: Transaction,
+  ): Pending<readonly LockOfDataclass[]>;
   /** Ends the locks of entities that no longer exist; call it when their deletion is stored. */
   forget(dataclass: string, keys: readonly (string | number)[]): Pending<void>;
 }
@@ -75,15 +100,12 @@ export class TooManyLocksError extends Error {
   }
 }
 
-interface HeldLock extends Lock {
-  readonly dataclass: string;
-}
-
 /** Locks in the memory of this process. */
 export class MemoryLockTable implements LockTable {
   readonly isShared = false;
-  readonly #byDataclass = new Map<string, Map<string | number, HeldLock>>();
-  readonly #bySession = new Map<string, Set<HeldLock>>();
+  readonly guard = undefined;
+  readonly #byDataclass = new Map<string, Map<string | number, LockOfDataclass>>();
+  readonly #bySession = new Map<string, Set<LockOfDataclass>>();
   #size = 0;
 
   /**
@@ -111,12 +133,13 @@ export class MemoryLockTable implements LockTable {
     if (others !== undefined && others.size >= this.most) throw new TooManyLocksError(this.most);
     const compared = this.#compared(key);
     const own = typeof compared === 'string' ? ownText(compared) : compared;
-    const lock: HeldLock = { dataclass, key: own, session, origin };
-    inner(this.#byDataclass, dataclass, () => new Map<string | number, HeldLock>()).set(
-      lock.key,
-      lock,
-    );
-    inner(this.#bySession, session, () => new Set<HeldLock>()).add(lock);
+    const lock: LockOfDataclass = { dataclass, key: own, session, origin };
+    getOrInsertComputed(
+      this.#byDataclass,
+      dataclass,
+      () => new Map<string | number, LockOfDataclass>(),
+    ).set(lock.key, lock);
+    getOrInsertComputed(this.#bySession, session, () => new Set<LockOfDataclass>()).add(lock);
     this.#size += 1;
     return true;
   }
@@ -139,8 +162,8 @@ export class MemoryLockTable implements LockTable {
     return held?.session === session ? undefined : held;
   }
 
-  locksOf(dataclass: string): readonly Lock[] {
-    return [...(this.#byDataclass.get(dataclass)?.values() ?? [])];
+  locksOf(dataclasses: readonly string[]): readonly LockOfDataclass[] {
+    return dataclasses.flatMap((each) => [...(this.#byDataclass.get(each)?.values() ?? [])]);
   }
 
   forget(dataclass: string, keys: Iterable<string | number>): void {
@@ -161,7 +184,7 @@ export class MemoryLockTable implements LockTable {
     const moved = this.#bySession.get(from);
     if (moved === undefined) return;
     this.#bySession.delete(from);
-    const own = inner(this.#bySession, to, () => new Set<HeldLock>());
+    const own = getOrInsertComputed(this.#bySession, to, () => new Set<LockOfDataclass>());
     for (const held of moved) {
       const lock = { ...held, session: to };
       this.#byDataclass.get(held.dataclass)?.set(held.key, lock);
@@ -169,11 +192,11 @@ export class MemoryLockTable implements LockTable {
     }
   }
 
-  #find(dataclass: string, key: string | number): HeldLock | undefined {
+  #find(dataclass: string, key: string | number): LockOfDataclass | undefined {
     return this.#byDataclass.get(dataclass)?.get(this.#compared(key));
   }
 
-  #remove(held: HeldLock): void {
+  #remove(held: LockOfDataclass): void {
     const ofDataclass = this.#byDataclass.get(held.dataclass);
     if (ofDataclass?.delete(held.key) !== true) return;
     this.#size -= 1;
@@ -191,12 +214,4 @@ export class MemoryLockTable implements LockTable {
 /** The session as the holder of a lock; a guest gets a session now. */
 export function holderOfSession(session: Session): LockHolder {
   return { session: session.keep(), origin: session.origin };
-}
-
-function inner<Outer, Inner>(map: Map<Outer, Inner>, key: Outer, make: () => Inner): Inner {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

@@ -1,6 +1,5 @@
 import type { Grant } from './session.js';
 
-/** A grant of a login that succeeded. */
 export interface Login extends Grant {
   readonly userName: string;
 }
@@ -8,7 +7,6 @@ export interface Login extends Grant {
 /** Members of a verified bearer token, unchanged. */
 export type TokenClaims = Readonly<Record<string, unknown>>;
 
-/** Tries logins. */
 export interface LoginAttempts {
   /**
    * @param address of the client

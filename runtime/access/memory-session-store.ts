@@ -1,5 +1,4 @@
 import type { Clock } from '../entity-set/clock.js';
-import { ExpiryBuckets, type Expiring } from '../entity-set/expiry-buckets.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
 import { hasRates, RateWindows, network } from './quotas.js';
@@ -16,9 +15,7 @@ import { MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** A session in the store. */
-interface HeldSession extends StoredSession, Expiring {}
-
-type StoredSession = {
+type HeldSession = {
   -readonly [Name in keyof SessionRecord]: SessionRecord[Name];
 } & {
   readonly storage: MemoryStorage;
@@ -32,7 +29,6 @@ type StoredSession = {
 export class MemorySessionStore implements SessionStore {
   readonly isShared = false;
   readonly #byToken = new Map<string, HeldSession>();
-  readonly #byExpiry = new ExpiryBuckets<HeldSession>();
   readonly #guestPlaces = new GuestPlaces();
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #movers: ((from: string, to: string) => void)[] = [];
@@ -67,11 +63,9 @@ export class MemorySessionStore implements SessionStore {
       expires: 0,
       hasEnded: false,
       wasReplaced: false,
-      bucket: 0,
     };
     this.#refresh(held);
     this.#byToken.set(held.token, held);
-    this.#byExpiry.add(held);
     this.#count(held);
     this.#tickLater();
     return held;
@@ -108,7 +102,6 @@ export class MemorySessionStore implements SessionStore {
     if (held === undefined) return;
     held.idleTimeout = seconds;
     this.#refresh(held);
-    this.#byExpiry.hasten(held);
   }
 
   remove({ token }: SessionRecord): void {
@@ -162,7 +155,6 @@ export class MemorySessionStore implements SessionStore {
 
   #end(held: HeldSession): void {
     this.#byToken.delete(held.token);
-    this.#byExpiry.remove(held);
     this.#uncount(held);
     held.hasEnded = true;
     for (const listener of this.#listeners) listener(held.id);
@@ -184,7 +176,8 @@ export class MemorySessionStore implements SessionStore {
     if (this.#cancelTick !== undefined || this.#byToken.size === 0 || this.#isClosed) return;
     this.#cancelTick = this.clock.after(1000, () => {
       this.#cancelTick = undefined;
-      for (const held of this.#byExpiry.expired(this.clock.now())) this.#end(held);
+      const now = this.clock.now();
+      for (const held of this.#byToken.values()) if (held.expires <= now) this.#end(held);
       this.#tickLater();
     });
   }

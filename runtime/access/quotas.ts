@@ -70,7 +70,6 @@ export interface Rates {
    * @returns seconds until the window of a quota ends that is used up; `undefined` if none is
    */
   admit(quotas: QuotaValues, now: number): Pending<number | undefined>;
-  /** Counts bytes for the quotas that are set. */
   count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Pending<void>;
   /** What is used up now, for the quotas that are set. */
   current(quotas: QuotaValues, now: number): Record<string, number>;

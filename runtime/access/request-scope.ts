@@ -20,6 +20,8 @@ export interface RequestScope {
   readonly rows?: VisibleRows | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
   readonly transaction?: TransactionScope | undefined;
+  /** Names of the works of `ds.exclusive` around this code. */
+  readonly exclusive?: ReadonlySet<string> | undefined;
   /** Set inside a save or a deletion whose events run. */
   readonly nesting?: Nesting | undefined;
 }

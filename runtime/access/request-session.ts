@@ -137,7 +137,7 @@ export class RequestSession implements Session {
     const { record } = this;
     const userName = granted.userName ?? user;
     if (record !== undefined && record.userName !== '' && record.userName !== userName) {
-      this.#sessions.end(record);
+      this.#sessions.store.remove(record);
     }
     this.#grant({ ...granted, userName });
     if (idleTimeout !== undefined && this.record !== undefined) {
@@ -150,7 +150,7 @@ export class RequestSession implements Session {
   logOut(): boolean {
     const { record } = this;
     if (record === undefined) return false;
-    this.#sessions.end(record);
+    this.#sessions.store.remove(record);
     this.#carrier.carry(undefined);
     return true;
   }
@@ -185,10 +185,10 @@ export class RequestSession implements Session {
   #flush(): Pending<void> {
     const earlier = this.#earlier.shift();
     if (earlier !== undefined) {
-      return whenThere(this.#sessions.flush(earlier, false), () => this.#flush());
+      return whenThere(this.#sessions.store.flush(earlier, false), () => this.#flush());
     }
     if (this.#found === undefined) return undefined;
-    return this.#sessions.flush(this.#found, this.#storage !== undefined);
+    return this.#sessions.store.flush(this.#found, this.#storage !== undefined);
   }
 
   #replaceBy(record: SessionRecord): SessionRecord {

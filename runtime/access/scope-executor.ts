@@ -101,6 +101,10 @@ export class ScopeExecutor implements Executor {
     return this.writeIn(async ({ transaction }) => work(transaction));
   }
 
+  get change(): Executor['change'] {
+    return this.scopes.current().transaction === undefined ? this.executor.change : undefined;
+  }
+
   /** The same for work whose code joins the transaction. */
   writeIn<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
     const joined = (transaction: TransactionScope): Promise<T> =>

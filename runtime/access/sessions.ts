@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { grantedPrivileges, isGuest, listOf, noPrivileges } from './grants.js';
@@ -49,7 +48,7 @@ export class Sessions {
    * @param scopes if code of the user runs
    */
   constructor(
-    private readonly store: SessionStore,
+    readonly store: SessionStore,
     readonly clock: Clock,
     private readonly limits: SessionLimits,
     private readonly table: PrivilegeTable,
@@ -63,30 +62,9 @@ export class Sessions {
     this.#room = { users, guests, guestsOfAddress: Math.max(20, Math.floor(guests / 100)) };
   }
 
-  /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
-  onEnd(listener: (id: string) => void): void {
-    this.store.onEnd(listener);
-  }
-
-  /**
-   * Called when a guest becomes a user, before the guest's session ends, with the IDs of both sessions: what belongs to the one
-   * belongs to the other from then on. It must not throw.
-   */
-  onMove(listener: (from: string, to: string) => void): void {
-    this.store.onMove(listener);
-  }
-
-  list(): Pending<readonly SessionRecord[]> {
-    return this.store.list();
-  }
-
-  find(token: string): Pending<SessionRecord | undefined> {
-    return this.store.find(token);
-  }
-
   /**
    * @throws RequestError 402 with 1823 if there is no room for it, 429 if a guest's address has too
-   * many; with several servers, {@link flush} throws it
+   * many; with several servers, `flush` of the store throws it
    */
   begin(beginning: Beginning = {}): SessionRecord {
     return this.store.begin(this.#newSession(beginning), this.#room);
@@ -130,7 +108,6 @@ export class Sessions {
     return record;
   }
 
-  /** Whether a grant grants nothing. */
   givesNothing(grant: Grant): boolean {
     return isGuest(grant.userName ?? '', grantedPrivileges(grant, this.table));
   }
@@ -141,19 +118,6 @@ export class Sessions {
 
   setIdleTimeout(record: SessionRecord, seconds: number | undefined): void {
     this.store.setIdleTimeout(record, this.#idleTimeout(seconds));
-  }
-
-  get areShared(): boolean {
-    return this.store.isShared;
-  }
-
-  /** See {@link SessionStore.flush}. */
-  flush(record: SessionRecord, hasStorage: boolean): Pending<void> {
-    return this.store.flush(record, hasStorage);
-  }
-
-  end(record: SessionRecord): void {
-    this.store.remove(record);
   }
 
   /** Whether a rate of some session is, or was, limited. */
@@ -192,10 +156,6 @@ export class Sessions {
       throw new Error(`Code is promoted by privileges of the model, and it has no "${name}".`);
     }
     return this.scopes.promoted([...this.table.resolve(names, [])], work, requester);
-  }
-
-  close(): Pending<void> {
-    return this.store.close();
   }
 
   #renew(record: SessionRecord, change: SessionChange, room?: SessionRoom): void {

@@ -86,6 +86,22 @@ export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R):
 }
 
 /**
+ * The same for work that is awaited.
+ * @param isOfClient whether an error is the client's all the same
+ */
+export async function checkedLater<T>(
+  { shown }: Said<unknown>,
+  work: () => Promise<T>,
+  isOfClient: (error: unknown) => boolean = () => false,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isOfClient(error) ? error : accessorFailure(shown, error);
+  }
+}
+
+/**
  * An accessor of a computed attribute failed; the cause is its error, which is logged and not sent.
  */
 class AccessorFailedError extends Error {

@@ -11,19 +11,19 @@ import {
   type FilterParser,
   inputPositions,
   type PreparedFilter,
+  shapeOf,
 } from '../filter/prepared-filter.js';
 import { incomparable } from '../filter/resolve.js';
-import { Similarities } from '../filter/similarities.js';
 import { type FilterInput, FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import { refuse } from '../protocol/errors.js';
-import { checked, type ComputedAccessors } from './computed-accessors.js';
+import { checked, checkedLater, type ComputedAccessors } from './computed-accessors.js';
 import { paramsOf } from '../class/selection-values.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import { checkComparator } from '../filter/condition.js';
 import { isList } from '../filter/params.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
-import { shapeOf } from '../filter/print.js';
+import { Similarities } from '../filter/context.js';
 
 /** The accessors called for one filter. */
 interface CallCount {
@@ -170,29 +170,15 @@ export class ComputedFilters {
       if (prepared.orderBy !== undefined) throw new Error('its filter must have no order by');
       return { filter: prepared, inputs: filterInputs(prepared, params) };
     });
-    const resolved = await this.#inside(said, calls, () =>
-      this.#resolved(owner, filter.filter, inputs, 'granted', depth + 1, calls),
+    const resolved = await checkedLater(
+      said,
+      () => this.#resolved(owner, filter.filter, inputs, 'granted', depth + 1, calls),
+      (error) => error === calls.refusal,
     );
     checked(said, () => {
       this.#tryOut(owner, together(filter, resolved));
     });
     return resolved;
-  }
-
-  /** An attribute without `query` in a filter of class code is a mistake of the class code. */
-  async #inside(
-    said: Awaited<ReturnType<ComputedAccessors['query']>>,
-    calls: CallCount,
-    work: () => Promise<ResolvedNode>,
-  ): Promise<ResolvedNode> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error === calls.refusal) throw error;
-      return checked(said, () => {
-        throw error;
-      });
-    }
   }
 
   #tryOut(dataclass: Dataclass, { filter, inputs }: ResolvedFilter): void {
@@ -354,7 +340,6 @@ function rebuilt(node: FilterNode, other: (comparison: ComparisonNode) => Filter
   }
 }
 
-/** The value at a position of a filter. */
 function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): Given {
   return {
     input: inputs[position] as FilterInput,

@@ -14,6 +14,7 @@ import { stateOf } from '../class/entity-state.js';
 import type { EntityObject } from '../class/types.js';
 import { storageOf } from '../protocol/values.js';
 import { storedForm } from '../class/typed-value.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** An entity whose computed values an answer contains. */
 interface Named {
@@ -121,13 +122,9 @@ class ComputedValues {
       if (!isSame && !isLast) return undefined;
       const known = new Map<string, string>();
       for (const [index, { number, place, key }] of marks.entries()) {
-        const name = `${number} ${key}`;
-        let json = known.get(name);
-        if (json === undefined) {
-          json = this.#json(place, named.get(place.dataclass)?.get(key)?.entity);
-          known.set(name, json);
-        }
-        pieces[index * 2 + 1] = json;
+        pieces[index * 2 + 1] = getOrInsertComputed(known, `${number} ${key}`, () =>
+          this.#json(place, named.get(place.dataclass)?.get(key)?.entity),
+        );
       }
       const filled = pieces.join('');
       return typeof answer === 'string' ? filled : Buffer.from(filled);
@@ -139,11 +136,7 @@ class ComputedValues {
     const key = text.slice(number.length + stamp.length + 2);
     const place = places[Number(number)];
     if (place === undefined) throw new Error('An answer contains an unknown mark.');
-    let entities = named.get(place.dataclass);
-    if (entities === undefined) {
-      entities = new Map();
-      named.set(place.dataclass, entities);
-    }
+    const entities = getOrInsertComputed(named, place.dataclass, (): NamedEntities => new Map());
     if (!entities.has(key)) {
       const { dataclass } = this.host.codeOf(place.dataclass);
       const written = JSON.parse(key) as string;

@@ -1,22 +1,30 @@
+import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { DeletionReach } from '../entity/delete-statements.js';
-import { DeletionRefused, refusedByDropEvent } from '../entity/delete-refusal.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import { cascade, checkLocks, countListed, type Deletion, removeListed } from '../entity/delete.js';
-import { EventedList, type EventedStatements, planEventedDeletion } from './evented-list.js';
+import { DeletionRefused, refusedByDropEvent } from '../entity/delete-refusal.js';
+import {
+  deletionList,
+  type DeletionReach,
+  type DeletionStatements,
+  listedKeys,
+  planDeletion,
+} from '../entity/delete-statements.js';
 import { EventFailure, type AfterDropEvent, type LiveEntity } from '../entity/lifecycle.js';
-import type { EventedDeletion, DeleteOptions } from '../entity/surroundings.js';
-import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 import { Pace } from '../entity/pace.js';
-import type { SqlValue } from '../dialect/statement.js';
+import type { EventedDeletion, DeleteOptions } from '../entity/surroundings.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
+import type { ClassLifecycle, DataclassEvents } from './events.js';
 
 /** How often the events of one deletion may add entities to it, beyond once for each dataclass and kind of event. */
 const mostAdditions = 100;
 
 /** Whether a deletion can reach an entity that has events for deletions. */
-export function hasDropEvents(lifecycle: ModelEvents, reach: DeletionReach): boolean {
+export function hasDropEvents(lifecycle: ClassLifecycle, reach: DeletionReach): boolean {
   return reach.dataclasses.some(({ name }) => wantsDrops(lifecycle.eventsOf(name)));
 }
 
@@ -27,8 +35,9 @@ function wantsDrops(events: DataclassEvents | undefined): events is DataclassEve
 
 /**
  * Deletes entities of which some have events (`class-code.md#events`): validateDrop of all, then
- * the check of locks and stamps, dropping of all, the deletion itself, afterDrop of all. It holds a
- * chunk of the entities in memory at a time. Everything happens in one savepoint.
+ * the check of locks and stamps, dropping of all, the deletion itself, afterDrop of all. In memory are
+ * the keys of those with events, some hundred entities, and the rows of those with afterDrop.
+ * Everything happens in one savepoint.
  */
 export class EventedDeleter implements EventedDeletion {
   readonly #plans = new Map<number, EventedStatements>();
@@ -36,7 +45,7 @@ export class EventedDeleter implements EventedDeletion {
   constructor(
     private readonly dialect: Dialect,
     private readonly reach: DeletionReach,
-    private readonly lifecycle: ModelEvents,
+    private readonly lifecycle: ClassLifecycle,
     private readonly locks: LockTable | undefined,
   ) {}
 
@@ -51,17 +60,23 @@ export class EventedDeleter implements EventedDeletion {
   async #delete(options: DeleteOptions, stale: DeletionRefused | undefined): Promise<void> {
     const { locks } = this;
     await this.lifecycle.within(async (transaction, depth) => {
-      const { deletion: statements, passes } = this.#planOf(depth);
+      const plan = this.#planOf(depth);
+      const statements = plan.deletion;
       const pace = new Pace();
-      const fold = this.dialect.foldText;
-      const deletion = { transaction, statements, pace, locks, fold, options, isPart: true };
-      const list = new EventedList(transaction, passes);
-      await list.adopt();
-      const entities = new DroppedEntities(list, this.#evented(), pace, options.live);
+      const { dialect } = this;
+      const deletion = { transaction, statements, pace, locks, dialect, options, isPart: true };
+      for (const statement of plan.adopt) await transaction.run(statement, []);
+      const [start] = this.reach.dataclasses as readonly [Dataclass];
+      const evented = this.#evented(plan);
+      const entities = new DroppedEntities(transaction, evented, pace, options.live, start);
+      const list = async (): Promise<void> => {
+        for (const statement of plan.list) await transaction.run(statement, []);
+        await cascade(deletion, await countListed(deletion));
+      };
       await this.#ask(deletion, list, entities, stale);
       await entities.keep();
       await this.#remove(deletion, entities);
-      await entities.tell('success');
+      await entities.afterDrop('success');
     });
   }
 
@@ -71,14 +86,13 @@ export class EventedDeleter implements EventedDeletion {
    */
   async #ask(
     deletion: Deletion,
-    list: EventedList,
+    list: () => Promise<void>,
     entities: DroppedEntities,
     stale: DeletionRefused | undefined,
   ): Promise<void> {
     const most = mostAdditions + 2 * this.reach.dataclasses.length;
     for (let round = 0; round < most; round += 1) {
-      await list.list();
-      await cascade(deletion, await countListed(deletion));
+      await list();
       if (await entities.ask('validateDrop')) continue;
       await checkLocks(deletion);
       if (stale !== undefined) throw stale;
@@ -96,56 +110,127 @@ export class EventedDeleter implements EventedDeletion {
         removeListed({ ...deletion, transaction }),
       );
     } catch (error) {
-      if (error instanceof DeletionRefused) await entities.tell('failed');
+      if (error instanceof DeletionRefused) await entities.afterDrop('failed');
       throw error;
     }
   }
 
-  #evented(): readonly EventedDataclass[] {
-    return this.reach.dataclasses.flatMap((dataclass, number) => {
-      const events = this.lifecycle.eventsOf(dataclass.name);
-      return wantsDrops(events) ? [{ number, dataclass, events }] : [];
+  #evented({ dataclasses }: EventedStatements): readonly EventedDataclass[] {
+    return dataclasses.flatMap((each) => {
+      const events = this.lifecycle.eventsOf(each.dataclass.name);
+      return wantsDrops(events) ? [{ ...each, events }] : [];
     });
   }
 
   #planOf(depth: number): EventedStatements {
-    const known = this.#plans.get(depth);
-    if (known !== undefined) return known;
-    const plan = planEventedDeletion(this.dialect, this.reach, depth);
-    this.#plans.set(depth, plan);
-    return plan;
+    return getOrInsertComputed(this.#plans, depth, () =>
+      planEventedDeletion(this.dialect, this.reach, depth),
+    );
   }
 }
 
-/** A dataclass with events for deletions. */
-interface EventedDataclass {
-  /** Its number on the list. */
-  readonly number: number;
+/**
+ * The statements of deletions at one depth: a nested deletion, which an event starts, has a list of
+ * its own.
+ */
+interface EventedStatements {
+  readonly deletion: DeletionStatements;
+  /** Takes over the entities that the request selected. */
+  readonly adopt: readonly Statement[];
+  /**
+   * Lists those of them that still exist. They are listed again whenever events have run, because an
+   * event may delete some of them, add others that depend on them, or make them depend on something
+   * else.
+   */
+  readonly list: readonly Statement[];
+  readonly dataclasses: readonly ListedDataclass[];
+}
+
+interface ListedDataclass {
   readonly dataclass: Dataclass;
+  /** Its entities on the list, by their keys. */
+  readonly keys: Statement;
+  /** The stamp of the entity of a key. */
+  readonly stamp: Statement;
+}
+
+/** The list of the entities that the request selected, below the numbers of {@link planDeletion}. */
+const roots = sql.lit(-1_000_000_000);
+
+function planEventedDeletion(
+  dialect: Dialect,
+  reach: DeletionReach,
+  depth: number,
+): EventedStatements {
+  const listed = sql.id(`__deletion_${depth}`);
+  const [start] = reach.dataclasses as readonly [Dataclass];
+  const startKey = sql.id('start', start.key.column);
+  const root = dialect.plainKey(sql.id('root', 'key'), valueTypeOf(start.key.type));
+  const deletion = planDeletion(dialect, reach, listed);
+  return {
+    deletion,
+    adopt: [
+      deletion.prepare,
+      ...[
+        sql`delete from ${listed}`,
+        sql`insert into ${listed} ("list", "key") select ${roots}, "key" from ${deletionList}`,
+        sql`delete from ${deletionList}`,
+      ].map((query) => dialect.compile(query)),
+    ],
+    list: [
+      sql`delete from ${listed} where "list" <> ${roots}`,
+      sql`insert into ${listed} ("list", "key") select 0, ${dialect.listedKey(startKey)} from ${listed} as "root" ${dialect.joinInOrder} ${sql.id(start.table)} as "start" on ${startKey} = ${root} where "root"."list" = ${roots}`,
+    ].map((query) => dialect.compile(query)),
+    dataclasses: reach.dataclasses.map((dataclass, number) => {
+      const { table, key } = dataclass;
+      const keys = listedKeys(dialect, listed, sql.lit(number), dataclass);
+      return {
+        dataclass,
+        keys: dialect.compile(sql`${keys} order by 1`),
+        stamp: dialect.compile(
+          sql`select "__STAMP" from ${sql.id(table)} where ${sql.id(key.column)} = ${new Slot(0)}`,
+        ),
+      };
+    }),
+  };
+}
+
+interface EventedDataclass extends ListedDataclass {
   readonly events: DataclassEvents;
 }
+
+/** How many entities are read at once. */
+const chunkSize = 500;
 
 /** How many entities keep one object through all of their events. */
 const mostHeld = 1000;
 
 type EntityKey = string | number;
 
+/** An entity whose afterDrop follows: its object, or a text from which it is made again. */
+interface Kept {
+  readonly events: DataclassEvents;
+  readonly dataClassName: string;
+  readonly entity: LiveEntity | string;
+}
+
 /** Runs the events of the entities of one deletion. */
 class DroppedEntities {
-  /** By the number of the dataclass. */
-  readonly #held = new Map<number, Map<EntityKey, LiveEntity>>();
+  readonly #held = new Map<Dataclass, Map<EntityKey, LiveEntity>>();
   #heldCount = 0;
-  /** The kept entities that were deleted. */
-  readonly #dropped: { readonly dataclass: EventedDataclass; readonly entity: LiveEntity }[] = [];
+  /** The keys for which an event ran, by the name of the event and of the dataclass. */
+  readonly #done = new Map<string, Set<EntityKey>>();
+  readonly #kept: Kept[] = [];
 
   /** @param live the object that class code deletes; of the list's first dataclass */
   constructor(
-    private readonly list: EventedList,
+    private readonly transaction: Transaction,
     private readonly dataclasses: readonly EventedDataclass[],
     private readonly pace: Pace,
     private readonly live: LiveEntity | undefined,
+    start: Dataclass,
   ) {
-    if (live?.key !== undefined) this.#hold(0, live.key, live);
+    if (live?.key !== undefined) this.#hold(start, live.key, live);
   }
 
   /**
@@ -157,8 +242,9 @@ class DroppedEntities {
   async ask(kind: 'validateDrop' | 'dropping'): Promise<boolean> {
     for (const dataclass of this.dataclasses) {
       if (!dataclass.events.has(kind)) continue;
-      if (!(await this.list.enlist(dataclass.number, kind))) continue;
-      await this.#each(dataclass, kind, async (entity) => {
+      const keys = await this.#undone(dataclass, kind);
+      if (keys.length === 0) continue;
+      await this.#each(dataclass, keys, async (entity) => {
         const event = { kind, dataClassName: dataclass.dataclass.name };
         const error = await dataclass.events.run(entity, event);
         if (error !== undefined) throw refusedByDropEvent(dataclass.dataclass, kind, error);
@@ -168,76 +254,75 @@ class DroppedEntities {
     return false;
   }
 
+  /** The listed keys for which an event did not run before this call. */
+  async #undone({ dataclass, keys }: EventedDataclass, kind: string): Promise<EntityKey[]> {
+    const done = getOrInsertComputed(
+      this.#done,
+      `${kind} ${dataclass.name}`,
+      () => new Set<EntityKey>(),
+    );
+    const undone: EntityKey[] = [];
+    for (const [key] of (await this.transaction.rows(keys, [])) as readonly [EntityKey][]) {
+      if (done.has(key)) continue;
+      done.add(key);
+      undone.push(key);
+    }
+    return undone;
+  }
+
   /** Keeps what `afterDrop` needs of the entities on the list. */
   async keep(): Promise<void> {
     for (const dataclass of this.dataclasses) {
-      const { events, number } = dataclass;
-      if (!events.has('afterDrop') || !(await this.list.enlist(number, 'kept'))) continue;
-      await this.#each(dataclass, 'kept', async (entity, key) => {
-        if (this.#held.get(number)?.get(key) === entity) this.#dropped.push({ dataclass, entity });
-        else await this.list.keepText(number, events.textOf(entity));
+      const { events } = dataclass;
+      if (!events.has('afterDrop')) continue;
+      const dataClassName = dataclass.dataclass.name;
+      const keys = await this.#undone(dataclass, 'afterDrop');
+      await this.#each(dataclass, keys, (entity, key) => {
+        const isHeld = this.#held.get(dataclass.dataclass)?.get(key) === entity;
+        const kept = isHeld ? entity : events.textOf(entity);
+        this.#kept.push({ events, dataClassName, entity: kept });
       });
     }
   }
 
   /** Runs `afterDrop` of the kept entities; its results have no effect. */
-  async tell(dropStatus: AfterDropEvent['dropStatus']): Promise<void> {
-    for (const { dataclass, entity } of this.#dropped) {
-      await this.#tell(dataclass, entity, dropStatus);
-    }
-    for (const dataclass of this.dataclasses) {
-      const { events, number } = dataclass;
-      if (!events.has('afterDrop')) continue;
-      for (;;) {
-        const texts = await this.list.takeTexts(number);
-        if (texts.length === 0) break;
-        for (const text of texts) await this.#tell(dataclass, events.revived(text), dropStatus);
-        await this.pace.keep();
-      }
+  async afterDrop(dropStatus: AfterDropEvent['dropStatus']): Promise<void> {
+    for (const { events, dataClassName, entity } of this.#kept) {
+      const dropped = typeof entity === 'string' ? events.revived(entity) : entity;
+      await events.run(dropped, { kind: 'afterDrop', dataClassName, dropStatus });
+      await this.pace.keep();
     }
   }
 
-  async #tell(
-    { events, dataclass }: EventedDataclass,
-    entity: LiveEntity,
-    dropStatus: AfterDropEvent['dropStatus'],
-  ): Promise<void> {
-    await events.run(entity, { kind: 'afterDrop', dataClassName: dataclass.name, dropStatus });
-  }
-
-  /** Goes through a pass; its events may delete or change entities that come later. */
+  /** Events of some entities may delete or change others that come later. */
   async #each(
     dataclass: EventedDataclass,
-    stage: 'validateDrop' | 'dropping' | 'kept',
-    work: (entity: LiveEntity, key: EntityKey) => Promise<void>,
+    keys: readonly EntityKey[],
+    work: (entity: LiveEntity, key: EntityKey) => Promise<void> | void,
   ): Promise<void> {
-    const { number } = dataclass;
-    for (;;) {
-      const keys = await this.list.next(number, stage);
-      const last = keys.at(-1);
-      if (last === undefined) return;
-      const loaded = await this.#load(dataclass, keys);
-      for (const key of keys as readonly EntityKey[]) {
+    for (let start = 0; start < keys.length; start += chunkSize) {
+      const chunk = keys.slice(start, start + chunkSize);
+      const loaded = await this.#load(dataclass, chunk);
+      for (const key of chunk) {
         const entity = await this.#current(dataclass, key, loaded);
         if (entity !== undefined) await work(entity, key);
       }
-      await this.list.advance(number, stage, last);
       await this.pace.keep();
     }
   }
 
   async #load(
-    { number, events }: EventedDataclass,
-    keys: readonly SqlValue[],
+    { dataclass, events }: EventedDataclass,
+    keys: readonly EntityKey[],
   ): Promise<ReadonlyMap<EntityKey, LiveEntity>> {
-    const held = this.#held.get(number);
-    const missing = (keys as readonly EntityKey[]).filter((key) => held?.has(key) !== true);
+    const held = this.#held.get(dataclass);
+    const missing = keys.filter((key) => held?.has(key) !== true);
     const loaded = new Map<EntityKey, LiveEntity>();
     if (missing.length === 0) return loaded;
     for (const entity of await events.load(missing)) {
       const { key } = entity;
       if (key === undefined) continue;
-      if (this.#heldCount < mostHeld) this.#hold(number, key, entity);
+      if (this.#heldCount < mostHeld) this.#hold(dataclass, key, entity);
       else loaded.set(key, entity);
     }
     return loaded;
@@ -245,26 +330,27 @@ class DroppedEntities {
 
   /** The entity as it is now. */
   async #current(
-    { number, events }: EventedDataclass,
+    { dataclass, events, stamp: stampOf }: EventedDataclass,
     key: EntityKey,
     loaded: ReadonlyMap<EntityKey, LiveEntity>,
   ): Promise<LiveEntity | undefined> {
-    const stamp = await this.list.stampOf(number, key);
+    const stamp = await this.transaction.value(stampOf, [key]);
     if (stamp === undefined) return undefined;
-    const held = this.#held.get(number)?.get(key);
-    const known = held ?? loaded.get(key);
+    const held = this.#held.get(dataclass);
+    const known = held?.get(key) ?? loaded.get(key);
     // Whether the object that class code deletes is up to date is checked after its events have
     // run.
-    if (known !== undefined && (known === this.live || known.stamp === stamp)) return known;
+    if (known !== undefined && (known === this.live || known.stamp === Number(stamp))) return known;
     const [entity] = await events.load([key]);
-    if (held !== undefined && entity !== undefined) this.#held.get(number)?.set(key, entity);
+    if (held?.has(key) === true && entity !== undefined) held.set(key, entity);
     return entity;
   }
 
-  #hold(number: number, key: EntityKey, entity: LiveEntity): void {
-    const held = this.#held.get(number);
-    if (held === undefined) this.#held.set(number, new Map([[key, entity]]));
-    else held.set(key, entity);
+  #hold(dataclass: Dataclass, key: EntityKey, entity: LiveEntity): void {
+    getOrInsertComputed(this.#held, dataclass, () => new Map<EntityKey, LiveEntity>()).set(
+      key,
+      entity,
+    );
     this.#heldCount += 1;
   }
 }

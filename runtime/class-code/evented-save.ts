@@ -4,14 +4,14 @@ import { isDenialStatus, PermissionError } from '../protocol/errors.js';
 import { decodeBody, type Decoded } from '../entity/decode.js';
 import { EventFailure, type LiveEntity } from '../entity/lifecycle.js';
 import type { Refusal } from '../entity/refusals.js';
+import type { EntitySaver } from '../entity/save.js';
 import type {
   AddressedBody,
   EventedSaving,
-  SaveParts,
   SaveOptions,
   SaveResult,
 } from '../entity/surroundings.js';
-import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
+import type { ClassLifecycle, DataclassEvents } from './events.js';
 
 function hasSaveEvents(events: DataclassEvents): boolean {
   return events.has('validateSave') || events.has('saving') || events.has('afterSave');
@@ -35,12 +35,12 @@ export class EventedSaver implements EventedSaving {
 
   /** @param events of the dataclass; without any, only its setters run */
   constructor(
-    private readonly lifecycle: ModelEvents,
+    private readonly lifecycle: ClassLifecycle,
     private readonly events: DataclassEvents,
-    private readonly parts: SaveParts,
+    private readonly saver: EntitySaver,
   ) {
     this.hasEvents = hasSaveEvents(events);
-    this.#dataclass = parts.dataclass;
+    this.#dataclass = saver.dataclass;
   }
 
   async saveBody(sent: AddressedBody, options: SaveOptions): Promise<SaveResult> {
@@ -53,7 +53,7 @@ export class EventedSaver implements EventedSaving {
       }, options.isAlone);
     } catch (error) {
       if (error instanceof RefusedSave) return error.refusal;
-      if (error instanceof EventFailure) return this.parts.refusals.byFailure(error, existing);
+      if (error instanceof EventFailure) return this.saver.refusals.byFailure(error, existing);
       throw error;
     }
   }
@@ -84,7 +84,7 @@ export class EventedSaver implements EventedSaving {
     const isSave = options.isValidation !== true && options.isKept;
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
-    const result = await this.parts.storeLive(transaction, entity, options);
+    const result = await this.saver.storeLive(transaction, entity, options);
     const isRefused = 'problems' in result;
     if (!isSave || (!isRefused && result.outcome === 'unchanged')) {
       if (isRefused) throw this.#refused(result, sent, isNew);
@@ -124,7 +124,7 @@ export class EventedSaver implements EventedSaving {
     { body, address }: AddressedBody,
     options: SaveOptions,
   ): Promise<LiveEntity> {
-    const { refusals, updater } = this.parts;
+    const { refusals, updater } = this.saver;
     const { events } = this;
     const { key, stamp } = address;
     const isShown =
@@ -136,11 +136,11 @@ export class EventedSaver implements EventedSaving {
       throw new RefusedSave(refusals.unknownKey(body['__KEY']));
     }
     const existing =
-      found === undefined || key === undefined ? undefined : { key, fold: this.parts.fold };
+      found === undefined || key === undefined ? undefined : { key, fold: this.saver.fold };
     const received = decodeBody(this.#dataclass, body, existing);
     if (await this.#isFaulty(transaction, key, existing !== undefined, received)) {
       // The save without events refuses it, and reports everything that is wrong.
-      const result = await this.parts.store(transaction, address, received.checked(), options);
+      const result = await this.saver.store(transaction, address, received.checked(), options);
       if ('problems' in result) throw new RefusedSave(result);
       throw new Error('A body that is wrong was stored.');
     }
@@ -162,7 +162,7 @@ export class EventedSaver implements EventedSaving {
     exists: boolean,
     received: Decoded,
   ): Promise<boolean> {
-    const { updater } = this.parts;
+    const { updater } = this.saver;
     if (key === undefined || !exists) return received.problems.length > 0;
     const kept = await updater.changedReadOnly(transaction, key, received);
     await updater.keepHidden(transaction, key, received);
@@ -179,8 +179,8 @@ export class EventedSaver implements EventedSaving {
   ): Promise<void> {
     const key = existingKey(entity);
     if (key === undefined) return;
-    const { refusals, updater, lockOf } = this.parts;
-    const lock = await lockOf(key, options, transaction);
+    const { refusals, updater } = this.saver;
+    const lock = await this.saver.lockOf(key, options, transaction);
     if (lock !== undefined) throw new RefusedSave(refusals.locked(key, lock));
     // What a client changes was just read, and the save itself compares the stamp again.
     const current = sent === undefined ? await updater.stampOf(transaction, key) : entity.stamp;
@@ -195,7 +195,7 @@ export class EventedSaver implements EventedSaving {
     old: LiveEntity['old'],
   ): Promise<void> {
     const { events } = this;
-    const { refusals } = this.parts;
+    const { refusals } = this.saver;
     if (!events.has(kind)) return;
     const { isNew, touched } = entity;
     const dataClassName = this.#dataclass.name;

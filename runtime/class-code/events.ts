@@ -9,17 +9,12 @@ import {
   EventFailure,
   type LiveEntity,
 } from '../entity/lifecycle.js';
-import type {
-  EventedDeletion,
-  EventedSaving,
-  Lifecycle,
-  SaveParts,
-} from '../entity/surroundings.js';
+import type { EventedDeletion, EventedSaving, Lifecycle } from '../entity/surroundings.js';
 import type { DeletionReach } from '../entity/delete-statements.js';
 import { isSettable } from '../entity/decode.js';
+import type { EntitySaver } from '../entity/save.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
 import type { ClassHost } from '../class/class-host.js';
-import { type DataclassEvents, type ModelEvents, eventError } from './dataclass-events.js';
 import { EventedDeleter, hasDropEvents } from './evented-delete.js';
 import { EventedSaver } from './evented-save.js';
 import { LiveEntityObject } from '../class/live-entity.js';
@@ -42,7 +37,7 @@ export function classEvents(
 }
 
 /** Runs events as methods of the users' entity classes (`class-code.md#events`). */
-class ClassLifecycle implements Lifecycle, ModelEvents {
+export class ClassLifecycle implements Lifecycle {
   readonly #events: ReadonlyMap<string, DataclassEvents>;
 
   constructor(
@@ -50,10 +45,11 @@ class ClassLifecycle implements Lifecycle, ModelEvents {
     declared: ReadonlyMap<string, ReadonlySet<EventName>>,
   ) {
     this.#events = new Map(
-      [...declared].map(([name, events]) => [name, new ClassEvents(host, name, events)]),
+      [...declared].map(([name, events]) => [name, new DataclassEvents(host, name, events)]),
     );
   }
 
+  /** `undefined` for a dataclass that declares none. */
   eventsOf(dataclass: string): DataclassEvents | undefined {
     return this.#events.get(dataclass);
   }
@@ -62,11 +58,11 @@ class ClassLifecycle implements Lifecycle, ModelEvents {
     return this.#events.has(dataclass);
   }
 
-  saving(parts: SaveParts): EventedSaving | undefined {
-    const { name, attributes } = parts.dataclass;
-    const events = this.eventsOf(name) ?? new ClassEvents(this.host, name, new Set());
-    const saver = new EventedSaver(this, events, parts);
-    return saver.hasEvents || attributes.some(isSettable) ? saver : undefined;
+  saving(saver: EntitySaver): EventedSaving | undefined {
+    const { name, attributes } = saver.dataclass;
+    const events = this.eventsOf(name) ?? new DataclassEvents(this.host, name, new Set());
+    const evented = new EventedSaver(this, events, saver);
+    return evented.hasEvents || attributes.some(isSettable) ? evented : undefined;
   }
 
   deletion(
@@ -77,6 +73,14 @@ class ClassLifecycle implements Lifecycle, ModelEvents {
     return hasDropEvents(this, reach) ? new EventedDeleter(dialect, reach, this, locks) : undefined;
   }
 
+  /**
+   * Runs work in a savepoint of the call's transaction, or in a new transaction if there is none.
+   * Class code that runs inside joins it. If the work throws, it is undone.
+   * @param work gets the number of nested saves and deletions with events, including its own
+   * @param isAlone whether the call's transaction, or its part, is for this work alone and is rolled
+   * back with it: then no savepoint is needed
+   * @throws EventFailure if events led to too many nested saves and deletions
+   */
   async within<T>(
     work: (transaction: Transaction, depth: number) => Promise<T>,
     isAlone = false,
@@ -107,8 +111,7 @@ function nestedIn(nesting: Nesting | undefined): Nesting {
   return { depth, tree };
 }
 
-/** The events of one dataclass. */
-class ClassEvents implements DataclassEvents {
+export class DataclassEvents {
   constructor(
     private readonly host: ClassHost,
     private readonly dataclass: string,
@@ -119,15 +122,19 @@ class ClassEvents implements DataclassEvents {
     return this.declared.has(event);
   }
 
+  /** Creates an entity as class code does. */
   create(): LiveEntity {
     return new LiveEntityObject(this.host.codeOf(this.dataclass).entities.create());
   }
 
+  /**
+   * Reads entities in the running transaction, in any order; leaves out those that do not exist.
+   * Events run on all that are saved or deleted, such as those that a cascade reaches.
+   */
   async load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]> {
     const { entities } = this.host.codeOf(this.dataclass);
     const { allRows } = entities;
     const [only] = keys;
-    // Events run on all entities that are saved or deleted, such as those that a cascade reaches.
     const found =
       keys.length === 1 && only !== undefined
         ? [await allRows.byKey(only)]
@@ -137,6 +144,7 @@ class ClassEvents implements DataclassEvents {
     );
   }
 
+  /** A text from which {@link revived} makes the entity after it was deleted. */
   textOf(entity: LiveEntity): string {
     return JSON.stringify(objectOf(entity).row());
   }
@@ -147,6 +155,11 @@ class ClassEvents implements DataclassEvents {
     return new LiveEntityObject(entities.fromRow(row));
   }
 
+  /**
+   * Runs one event of an entity.
+   * @returns the refusal, if there is one
+   * @throws EventFailure if class code throws
+   */
   async run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined> {
     const { object } = objectOf(entity);
     const shown = `${object.constructor.name}.${event.kind}`;
@@ -178,4 +191,40 @@ function frozen(event: EntityEvent): EntityEvent {
 function objectOf(entity: LiveEntity): LiveEntityObject {
   if (entity instanceof LiveEntityObject) return entity;
   throw new TypeError('Events run on entities of class code.');
+}
+
+/**
+ * The refusal that class code returned from an event; `undefined` for none.
+ * @param shown the event with its class
+ * @throws TypeError for any other result: a mistake of the class code, which must not let an entity
+ * pass
+ */
+function eventError(shown: string, answer: unknown): EventError | undefined {
+  if (answer === undefined || answer === null) return undefined;
+  const { errCode, message, attribute, seriousError, extraDescription } =
+    answer as Partial<EventError>;
+  if (!Number.isSafeInteger(errCode) || typeof message !== 'string') {
+    throw new TypeError(
+      `${shown} must return nothing, or { errCode, message } with a whole number and a text.`,
+    );
+  }
+  if (attribute !== undefined && typeof attribute !== 'string') {
+    throw new TypeError(`${shown}: attribute must be the name of an attribute.`);
+  }
+  return {
+    errCode: errCode as number,
+    message,
+    ...(attribute === undefined ? {} : { attribute }),
+    seriousError: seriousError === true,
+    ...(extraDescription === undefined
+      ? {}
+      : { extraDescription: asJson(shown, extraDescription) }),
+  };
+}
+
+/** The answer is written later, when errors are no longer possible. */
+function asJson(shown: string, description: object): Readonly<Record<string, unknown>> {
+  const json: unknown = JSON.parse(JSON.stringify(description));
+  if (typeof json === 'object' && json !== null) return json as Readonly<Record<string, unknown>>;
+  throw new TypeError(`${shown}: extraDescription must be an object.`);
 }

@@ -5,9 +5,13 @@ import type { ComputedRequests } from '../query/computed-requests.js';
 import { type OrderItem, maxOrderItems, parseOrderBy } from '../query/order-by.js';
 import { orderOf, requestName, type SelectionRequest } from '../query/selection-request.js';
 import type { ClassHost } from '../class/class-host.js';
-import { ComputedAccessors, checked, type Said } from './computed-accessors.js';
+import { ComputedAccessors, checked, checkedLater } from './computed-accessors.js';
 import { ComputedFilters, type ResolvedFilter } from './computed-filters.js';
-import type { SelectionFilterNode, OrderedNode, SelectionNode } from '../class/selection-node.js';
+import {
+  overParts,
+  type SelectionFilterNode,
+  type SelectionNode,
+} from '../class/selection-node.js';
 import { NodeTree, treeRequest } from '../class/selection-tree.js';
 import { From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
@@ -104,50 +108,26 @@ export class RequestResolver implements ComputedRequests {
     node: SelectionNode,
     known: Map<SelectionNode, SelectionNode>,
   ): Promise<SelectionNode> {
-    switch (node.kind) {
-      case 'all':
-      case 'entity':
-      case 'keys':
-      // It names nothing that class code computes.
-      case 'requested':
-        return node;
-      case 'filter':
-        return this.#filterNode(node, await this.#node(node.of, known));
-      case 'ordered':
-        return this.#orderedNode(node, await this.#node(node.of, known));
-      case 'related':
-      case 'slice': {
-        const of = await this.#node(node.of, known);
-        return of === node.of ? node : { ...node, of };
-      }
-      case 'and':
-      case 'or':
-      case 'minus': {
-        const left = await this.#node(node.left, known);
-        const right = await this.#node(node.right, known);
-        return left === node.left && right === node.right ? node : { ...node, left, right };
-      }
-    }
+    // It names nothing that class code computes.
+    if (node.kind === 'requested') return node;
+    const over = await overParts(node, (part) => this.#node(part, known));
+    if (over.kind === 'filter') return this.#filterNode(over);
+    if (over.kind !== 'ordered') return over;
+    const items = await this.#items(over.dataclass, over.items);
+    return items === undefined ? over : { ...over, items, text: orderName(items) };
   }
 
-  async #filterNode(node: SelectionFilterNode, of: SelectionNode): Promise<SelectionNode> {
+  async #filterNode(node: SelectionFilterNode): Promise<SelectionNode> {
     const { dataclass } = node;
     const resolved = await this.#filters.resolve(dataclass, node.filter, node.inputs, codeNames);
     const items = await this.#items(dataclass, node.items);
-    if (resolved === undefined && items === undefined)
-      return of === node.of ? node : { ...node, of };
+    if (resolved === undefined && items === undefined) return node;
     const { filter, inputs } = resolved ?? node;
     const orderBy =
       items === undefined || filter.orderBy === undefined
         ? filter.orderBy
         : { ...filter.orderBy, text: orderName(items) };
-    return { ...node, of, inputs, filter: { ...filter, orderBy }, items: items ?? node.items };
-  }
-
-  async #orderedNode(node: OrderedNode, of: SelectionNode): Promise<SelectionNode> {
-    const items = await this.#items(node.dataclass, node.items);
-    if (items !== undefined) return { ...node, of, items, text: orderName(items) };
-    return of === node.of ? node : { ...node, of };
+    return { ...node, inputs, filter: { ...filter, orderBy }, items: items ?? node.items };
   }
 
   async #items(
@@ -232,7 +212,7 @@ class ComputedOrders {
       }
       return parseOrderBy(text);
     });
-    const resolved = await this.#inside(said, () =>
+    const resolved = await checkedLater(said, () =>
       this.#resolved(owner, items, 'granted', depth + 1),
     );
     checked(said, () => this.#tryOut(owner, resolved));
@@ -242,16 +222,6 @@ class ComputedOrders {
       place,
       names: 'granted',
     }));
-  }
-
-  async #inside<T>(said: Said<string>, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      return checked(said, () => {
-        throw error;
-      });
-    }
   }
 
   /** An error in an order of class code is not the client's fault. */

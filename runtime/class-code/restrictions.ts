@@ -17,7 +17,7 @@ import {
   type SqlValue,
   type Statement,
 } from '../dialect/statement.js';
-import { always } from '../filter/context.js';
+import { always, Similarities } from '../filter/context.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { FilterParams } from '../filter/params.js';
 import {
@@ -26,9 +26,9 @@ import {
   inputPositions,
   type PreparedFilter,
 } from '../filter/prepared-filter.js';
-import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** The filter that `restrict` returned is wrong; the cause says why. */
 class RestrictionError extends Error {
@@ -88,6 +88,7 @@ export class Restrictions implements StatementRestrictions {
   readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
     run: this.#bound((...given) => transaction.run(...given)),
     value: this.#bound((...given) => transaction.value(...given)),
+    aside: this.#bound((...given) => transaction.aside(...given)),
     read: this.#bound((...given) => transaction.read(...given)),
     rows: this.#bound((...given) => transaction.rows(...given)),
     table: this.#bound((...given) => transaction.table(...given)),
@@ -146,12 +147,7 @@ export class Restrictions implements StatementRestrictions {
     restricted: RestrictedStatement,
     resolved: readonly ResolvedRestriction[],
   ): PreparedStatement {
-    let number = this.#numbers.get(statement);
-    if (number === undefined) {
-      this.#lastNumber += 1;
-      number = this.#lastNumber;
-      this.#numbers.set(statement, number);
-    }
+    const number = getOrInsertComputed(this.#numbers, statement, () => (this.#lastNumber += 1));
     const name = `${number} ${resolved.map(({ id }) => id).join()}`;
     const known = this.#prepared.get(name);
     if (known !== undefined) return known;

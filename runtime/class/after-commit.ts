@@ -32,7 +32,12 @@ export class AfterCommit {
   run(work: WorkAfterCommit): void {
     const current = this.scopes.current();
     const { transaction } = current;
-    const scope = { ...current, transaction: undefined, nesting: undefined };
+    const scope = {
+      ...current,
+      transaction: undefined,
+      nesting: undefined,
+      exclusive: undefined,
+    };
     // Its stack shows the code that registered the work.
     const failure = new Error('Work of ds.afterCommit failed');
     if (transaction === undefined) {

@@ -2,12 +2,13 @@ import {
   Kysely,
   type CompiledQuery,
   type DatabaseConnection,
-  type Driver,
+  DummyDriver,
   type QueryResult,
 } from 'kysely';
 import type { Session } from '../access/session.js';
 import type { WorkAfterCommit } from './after-commit.js';
 import type { ClassHost } from './class-host.js';
+import type { ExclusiveWork } from './exclusive.js';
 import type { Table } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 
@@ -59,6 +60,29 @@ export abstract class Datastore<Database = unknown> {
   }
 
   /**
+   * Runs work of which one at a time may run under a name, in all servers that use the database.
+   * Others wait for their turn; with `ifFree` they do not, and get `undefined`. The turn ends with
+   * the work, or when its process dies. `class-code.md#a-job-that-runs-once` says more.
+   * @throws Error inside a transaction, and inside a work of the same name
+   */
+  exclusive<R>(name: string, work: ExclusiveWork<R>): Promise<R>;
+  exclusive<R>(
+    name: string,
+    options: { readonly ifFree: boolean },
+    work: ExclusiveWork<R>,
+  ): Promise<R | undefined>;
+  async exclusive<R>(
+    name: string,
+    given: ExclusiveWork<R> | { readonly ifFree: boolean },
+    last?: ExclusiveWork<R>,
+  ): Promise<R | undefined> {
+    const work = typeof given === 'function' ? given : last;
+    if (work === undefined) throw new TypeError('ds.exclusive needs the work that it runs.');
+    const isWaiting = typeof given === 'function' || !given.ifFree;
+    return this.#host.exclusive.run(name, work, isWaiting);
+  }
+
+  /**
    * Runs work after the outermost transaction of this code is committed, and never if what the code
    * did is rolled back; outside of any transaction, at once. It runs after the answer, outside of
    * the transaction, with the session of this code. Works of one transaction run one after the
@@ -81,40 +105,20 @@ function datastoreKysely<Database>(host: ClassHost): Kysely<Database> {
   });
 }
 
-class HostDriver implements Driver {
+class HostDriver extends DummyDriver {
   readonly #connection: DatabaseConnection;
 
   constructor(host: ClassHost) {
+    super();
     this.#connection = new HostConnection(host);
   }
 
-  init(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  acquireConnection(): Promise<DatabaseConnection> {
+  override acquireConnection(): Promise<DatabaseConnection> {
     return Promise.resolve(this.#connection);
   }
 
-  beginTransaction(): Promise<void> {
+  override beginTransaction(): Promise<void> {
     return Promise.reject(noTransaction());
-  }
-
-  commitTransaction(): Promise<void> {
-    return Promise.reject(noTransaction());
-  }
-
-  rollbackTransaction(): Promise<void> {
-    return Promise.reject(noTransaction());
-  }
-
-  releaseConnection(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** The database is the server's. */
-  destroy(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

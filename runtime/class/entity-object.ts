@@ -1,6 +1,4 @@
-import type { AttributeDefinition } from '../protocol/definition.js';
 import { AttributeError } from './failure.js';
-import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
 import { setMedia } from './media-handle.js';
 import { isReadable, isReadableField } from './readable.js';
@@ -10,49 +8,26 @@ type PlainObject = Readonly<Record<string, unknown>>;
 
 /** The attributes of an entity as a plain object (see `Entity.toObject`). */
 export function plainObject(state: EntityState, entity: object): PlainObject {
-  const { dataclass } = state.code;
+  const { dataclass, layout } = state.code;
   const members: [string, unknown][] = [];
   for (const attribute of dataclass.attributes) {
-    const member = plainValue(state, entity, attribute);
-    if (member !== undefined) members.push([attribute.name, member.value]);
+    const { kind, name } = attribute;
+    if (kind === 'computed') {
+      if (isReadable(state, name)) members.push([name, (entity as PlainObject)[name]]);
+    } else if (kind === 'relatedEntity') {
+      if (!isReadable(state, name)) continue;
+      members.push([name, state.foreignKey(layout.field(dataclass.foreignKey(attribute).name))]);
+    } else if (kind !== 'relatedEntities') {
+      const field = layout.field(name);
+      if (!field.isMedia && isReadableField(state, field)) members.push([name, state.get(field)]);
+    }
   }
   return Object.fromEntries(members);
 }
 
-function plainValue(
-  state: EntityState,
-  entity: object,
-  attribute: AttributeDefinition,
-): { readonly value: unknown } | undefined {
-  const { layout, dataclass } = state.code;
-  switch (attribute.kind) {
-    case 'storage':
-    case 'calculated':
-    case 'alias': {
-      const field = layout.field(attribute.name);
-      return field.isMedia ? undefined : readValue(state, field);
-    }
-    case 'computed':
-      return isReadable(state, attribute.name)
-        ? { value: (entity as PlainObject)[attribute.name] }
-        : undefined;
-    case 'relatedEntity':
-      return isReadable(state, attribute.name)
-        ? { value: state.foreignKey(layout.field(dataclass.foreignKey(attribute).name)) }
-        : undefined;
-    case 'relatedEntities':
-      return undefined;
-  }
-}
-
-function readValue(state: EntityState, field: Field): { readonly value: unknown } | undefined {
-  return isReadableField(state, field) ? { value: state.get(field) } : undefined;
-}
-
 /** Sets attributes from an object (see `Entity.fromObject`). */
 export function givenValues(state: EntityState, entity: object, values: object): void {
-  for (const name of Object.keys(values)) {
-    const value = (values as PlainObject)[name];
+  for (const [name, value] of Object.entries(values as PlainObject)) {
     if (value !== undefined) give(state, entity, name, value);
   }
 }

@@ -1,12 +1,13 @@
 import type { SqlValue } from '../dialect/statement.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { AttributeError } from './failure.js';
 import type { DataclassCode } from './class-host.js';
 import type { Field } from './entity-layout.js';
-import { isGranted, requireReadableField } from './readable.js';
+import { isGranted, requireReadable } from './readable.js';
 import type { EntityObject } from './types.js';
-import { isSameStored, storedForm, typedValue } from './typed-value.js';
+import { isSameStored, storedForm, typedStored } from './typed-value.js';
 
 interface RelatedObject {
   /** A text may be written in another case than the entity's own key. */
@@ -15,6 +16,18 @@ interface RelatedObject {
 }
 
 const none: ReadonlySet<string> = new Set();
+
+/** Work that stores or deletes an entity object, or all such work of one transaction. */
+interface Turn {
+  /** None before it has begun. */
+  whole: TransactionScope | undefined;
+  /** Resolves when it is certain whether its changes are kept; never rejects. */
+  ended: Promise<unknown>;
+}
+
+function nothing(): void {
+  // The caller of each work handles its errors.
+}
 
 type FieldValues = ReadonlyMap<Field, StoredValue>;
 
@@ -29,6 +42,8 @@ export class EntityState {
   #granted: Set<string> | undefined;
   /** The changes of the last {@link sent}. */
   #sent: FieldValues | undefined;
+  /** In the order in which they were asked for, without those that have ended. */
+  #turns: Turn[] | undefined;
   /** Objects and vectors that code has got: frozen, so each is made once. */
   #typed: Map<number, unknown> | undefined;
   /** Related entities that were read or set, by their relation, and the keys that led to them. */
@@ -71,21 +86,29 @@ export class EntityState {
    * @throws PermissionError if the calling code may not read it
    */
   get(field: Field): unknown {
-    requireReadableField(this, field);
+    this.requireReadable(field);
     const { type } = field.end;
-    if (type !== 'object' && type !== 'vector') return typedValue(field, this.stored(field));
+    if (type !== 'object' && type !== 'vector') return typedStored(field.end, this.stored(field));
     const known = this.#typed?.get(field.index);
     if (known !== undefined) return known;
-    const value = typedValue(field, this.stored(field));
+    const value = typedStored(field.end, this.stored(field));
     (this.#typed ??= new Map()).set(field.index, value);
     return value;
+  }
+
+  /**
+   * Code knows what it has set itself.
+   * @throws PermissionError if the calling code may not read the value
+   */
+  requireReadable(field: Field): void {
+    if (!this.isTouched(field)) requireReadable(this, field.attribute.name);
   }
 
   /**
    * A foreign key as the value of its relation, which has privileges of its own: check them before.
    */
   foreignKey(field: Field): unknown {
-    return typedValue(field, this.stored(field));
+    return typedStored(field.end, this.stored(field));
   }
 
   /**
@@ -140,6 +163,44 @@ export class EntityState {
     const sent = new Map(this.#changes);
     this.#sent = sent;
     return new Map([...sent].map(([{ attribute }, value]) => [attribute.name, value]));
+  }
+
+  /**
+   * Runs work that stores or deletes the entity when the transactions of earlier work have ended:
+   * two that run at once would both create it, or one would find the stamp of the other. Parts of
+   * one transaction run one after the other anyway.
+   * @param whole the transaction of the calling code, if there is one
+   * @param work passes on the transaction in which it runs
+   */
+  async inTurn<T>(
+    whole: TransactionScope | undefined,
+    work: (begun: (whole: TransactionScope) => void) => Promise<T>,
+  ): Promise<T> {
+    const turns = (this.#turns ??= []);
+    const isPart = turns.some((each) => each.whole === whole) || whole?.isOpen === false;
+    if (whole !== undefined && isPart) return work(nothing);
+    const before = turns.at(-1);
+    const turn: Turn = { whole, ended: Promise.resolve() };
+    const begun = (by: TransactionScope): void => {
+      turn.whole = by;
+    };
+    turns.push(turn);
+    const run = async (): Promise<T> => {
+      if (before !== undefined) await before.ended;
+      return work(begun);
+    };
+    const done = run();
+    const ended =
+      whole === undefined
+        ? done.then(nothing, nothing)
+        : new Promise<unknown>((resolve) => {
+            whole.onOutcome(resolve);
+          });
+    turn.ended = ended.then(() => {
+      turns.splice(turns.indexOf(turn), 1);
+    });
+    // A failure that nobody awaits is reported: `done` itself is awaited here.
+    return await done;
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */
@@ -216,7 +277,6 @@ export function findState(object: object): EntityState | undefined {
   return stateWithin(object);
 }
 
-/** The state of an entity object. */
 export function stateOf(entity: object): EntityState {
   const state = stateWithin(entity);
   if (state === undefined) throw new TypeError('This is no entity.');

@@ -1,4 +1,5 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { comparableKey } from '../dataclass/comparable.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
@@ -10,12 +11,7 @@ import { entityStatuses, Refusals } from '../entity/refusals.js';
 import { EntitySaver } from '../entity/save.js';
 import { RequestError, isDenialStatus } from '../protocol/errors.js';
 import { nowText } from '../protocol/dates.js';
-import {
-  type DataclassCode,
-  type Writing,
-  type VisibleModel,
-  visibleDataclass,
-} from './class-host.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
 import { SaveError, type SaveProblem } from './failure.js';
@@ -25,7 +21,7 @@ import type { EntityObject } from './types.js';
  * Stores and deletes the entities of one dataclass for class code, with the same code as for
  * clients.
  */
-export class EntityWriting implements Writing {
+export class EntityWriting {
   readonly #dataclass: Dataclass;
   readonly #saver: EntitySaver;
   readonly #deleter: EntityDeleter;
@@ -38,7 +34,7 @@ export class EntityWriting implements Writing {
     private readonly code: DataclassCode,
     private readonly model: VisibleModel,
   ) {
-    const dataclass = visibleDataclass(model, code.dataclass);
+    const dataclass = dataclassIn(model, code.dataclass.name);
     const { lifecycle, locks } = code.host;
     const { dialect } = model.database;
     const surroundings = { lifecycle, locks };
@@ -56,10 +52,15 @@ export class EntityWriting implements Writing {
   save(entity: EntityObject): Promise<void> {
     const { host } = this.code;
     const state = stateOf(entity);
-    const work = (scope: TransactionScope): Promise<void> => this.#save(scope, entity, state);
-    // Events and `restrict` are class code, which may save inside; without them a refused save
-    // leaves nothing that a savepoint had to undo.
-    return this.#runsCode ? host.write(work) : host.writeAlone(work);
+    return state.inTurn(host.scopes.current().transaction?.whole, (begun) => {
+      const work = (scope: TransactionScope): Promise<void> => {
+        begun(scope.whole);
+        return this.#save(scope, entity, state);
+      };
+      // Events and `restrict` are class code, which may save inside; without them a refused save
+      // leaves nothing that a savepoint had to undo.
+      return this.#runsCode ? host.write(work) : host.writeAlone(work);
+    });
   }
 
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
@@ -80,8 +81,7 @@ export class EntityWriting implements Writing {
     const { layout, dataclass } = this.code;
     const key = state.isNew ? null : state.read(layout.key);
     if (key === null) throw new SaveError(this.#refusals.notSaved('dropped'));
-    const isText = dataclass.key.type === 'string';
-    const value = isText ? this.model.database.dialect.foldText(String(key)) : key;
+    const value = comparableKey(dataclass, this.model.database.dialect, key);
     const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
     if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
   }
@@ -96,10 +96,11 @@ export class EntityWriting implements Writing {
     live?: LiveEntityObject,
   ): Promise<number> {
     const { host } = this.code;
-    try {
-      requirePermission(this.#dataclass, 'drop');
-      return await host.write((scope) =>
-        this.#deleter.delete(scope.transaction, choose, values, {
+    const state = live === undefined ? undefined : stateOf(live.object);
+    const dropping = (begun?: (whole: TransactionScope) => void): Promise<number> =>
+      host.write((scope) => {
+        begun?.(scope.whole);
+        return this.#deleter.delete(scope.transaction, choose, values, {
           writer: 'code',
           timestamp: nowText(),
           session: host.scopes.current().session.id,
@@ -109,8 +110,12 @@ export class EntityWriting implements Writing {
               if (isKept) void forgotten(host.locks.forget(dataclass.name, [key]));
             });
           },
-        }),
-      );
+        });
+      });
+    try {
+      requirePermission(this.#dataclass, 'drop');
+      if (state === undefined) return await dropping();
+      return await state.inTurn(host.scopes.current().transaction?.whole, dropping);
     } catch (error) {
       // Foreign keys that are checked at the end of the transaction fail there.
       const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;

@@ -6,7 +6,7 @@ import type { EntityObject, EntityTypes } from './types.js';
 import { holderOfSession } from '../access/locks.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
 import { Refusals } from '../entity/refusals.js';
-import { LockFence } from '../entity/save.js';
+import { waitForWriters } from '../entity/save.js';
 import { type EntityState, EntityHolder, stateOf } from './entity-state.js';
 import { SaveError } from './failure.js';
 
@@ -78,8 +78,14 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * Reads the entity again; what was set and not saved is lost.
    * @throws SaveError if it no longer exists
    */
-  reload(): Promise<void> {
-    return reloadEntity(stateOf(this));
+  async reload(): Promise<void> {
+    const state = stateOf(this);
+    const { entities, dataclass } = state.code;
+    const key = keyAsRead(state);
+    if (key === null) throw new SaveError(new Refusals(dataclass).notSaved('reloaded'));
+    const row = await entities.readRow(key);
+    if (row === undefined) throw new SaveError(new Refusals(dataclass).unknownKey(key));
+    state.reload(row);
   }
 
   /**
@@ -88,13 +94,45 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @returns `false` if another session has locked it
    * @throws Error for an entity that is not saved
    */
-  lock(): Promise<boolean> {
-    return lockEntity(stateOf(this));
+  async lock(): Promise<boolean> {
+    const state = stateOf(this);
+    const { host, dataclass } = state.code;
+    const { locks } = host;
+    const key = storedKey(state, 'locked');
+    requireReadInCode(state.code.visible().dataclass);
+    const { transaction: scope, session } = host.scopes.current();
+    const holder = holderOfSession(session);
+    const { name } = dataclass;
+    const isHeld = (await locks.holderOf(name, key)) !== undefined;
+    if ((await locks.lock(name, key, holder)) !== true) return false;
+    if (isHeld) return true;
+    const release = async (): Promise<void> => {
+      await Promise.resolve(locks.unlock(name, key, holder.session)).catch(() => undefined);
+    };
+    // The entity may not exist after a rollback, and another one may get its key.
+    scope?.onOutcome((isKept) => {
+      if (!isKept) void release();
+    });
+    if (!locks.isShared) return true;
+    try {
+      const { dialect } = host.context.database;
+      await host.write(async ({ transaction }) =>
+        waitForWriters(transaction, dialect, dataclass, key),
+      );
+      return true;
+    } catch (error) {
+      await release();
+      throw error;
+    }
   }
 
   /** @returns `false` if another session has locked it */
-  unlock(): Promise<boolean> {
-    return unlockEntity(stateOf(this));
+  async unlock(): Promise<boolean> {
+    const state = stateOf(this);
+    const { host, dataclass } = state.code;
+    const key = storedKey(state, 'unlocked');
+    const { id } = host.scopes.current().session;
+    return (await host.locks.unlock(dataclass.name, key, id)) === true;
   }
 
   /**
@@ -123,52 +161,6 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
       .map((field) => [field.attribute.name, state.get(field)] as const);
     return `${this.constructor.name} ${inspect(Object.fromEntries(shown), options)}`;
   }
-}
-
-/** @throws SaveError if the entity no longer exists, or is not saved */
-async function reloadEntity(state: EntityState): Promise<void> {
-  const { code } = state;
-  const key = keyAsRead(state);
-  if (key === null) throw new SaveError(new Refusals(code.dataclass).notSaved('reloaded'));
-  const row = await code.entities.readRow(key);
-  if (row === undefined) throw new SaveError(new Refusals(code.dataclass).unknownKey(key));
-  state.reload(row);
-}
-
-async function lockEntity(state: EntityState): Promise<boolean> {
-  const { code } = state;
-  const { host, dataclass } = code;
-  const key = storedKey(state, 'locked');
-  requireReadInCode(code.visible().dataclass);
-  const { transaction: scope, session } = host.scopes.current();
-  const holder = holderOfSession(session);
-  const { name } = dataclass;
-  const isHeld = (await host.locks.holderOf(name, key)) !== undefined;
-  if ((await host.locks.lock(name, key, holder)) !== true) return false;
-  if (isHeld) return true;
-  const release = async (): Promise<void> => {
-    await Promise.resolve(host.locks.unlock(name, key, holder.session)).catch(() => undefined);
-  };
-  // The entity may not exist after a rollback, and another one may get its key.
-  scope?.onOutcome((isKept) => {
-    if (!isKept) void release();
-  });
-  if (!host.locks.isShared) return true;
-  try {
-    const fence = new LockFence(host.context.database.dialect, dataclass);
-    await host.write(async ({ transaction }) => fence.pass(transaction, key));
-    return true;
-  } catch (error) {
-    await release();
-    throw error;
-  }
-}
-
-async function unlockEntity(state: EntityState): Promise<boolean> {
-  const { host, dataclass } = state.code;
-  const key = storedKey(state, 'unlocked');
-  const { id } = host.scopes.current().session;
-  return (await host.locks.unlock(dataclass.name, key, id)) === true;
 }
 
 function storedKey(state: EntityState, done: string): string | number {

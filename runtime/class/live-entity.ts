@@ -3,7 +3,7 @@ import type { ComputedDefinition } from '../protocol/definition.js';
 import { type StoredValue, storageOf } from '../protocol/values.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { isReadableField } from './readable.js';
-import { typedValue, isSameStored, storedForm, typedStored } from './typed-value.js';
+import { isSameStored, storedForm, typedStored } from './typed-value.js';
 import type { EntityObject } from './types.js';
 
 /** An entity object of class code as the saver and the deleter see it. */
@@ -43,16 +43,41 @@ export class LiveEntityObject implements LiveEntity {
     return Object.fromEntries(
       fields
         .filter((field) => !field.isMedia && isReadableField(state, field))
-        .map((field) => [field.attribute.name, typedValue(field, state.read(field))]),
+        .map((field) => [field.attribute.name, typedStored(field.end, state.read(field))]),
     );
   }
 
+  /** A client that sends back what it read changes nothing. A getter that throws returns no value. */
   hasComputed(attribute: ComputedDefinition, value: StoredValue): boolean {
-    return hasComputed(this.object, this.#state, attribute, value);
+    const { code, isNew } = this.#state;
+    if (isNew) return false;
+    const definition = storageOf(attribute);
+    try {
+      const own: unknown = code.host.scopes.with({ isServer: true }, (): unknown =>
+        Reflect.get(this.object, attribute.name),
+      );
+      const stored = storedForm(code.dataclass.name, definition, own ?? null);
+      return isSameStored(definition, stored, value);
+    } catch {
+      return false;
+    }
   }
 
+  /**
+   * What the setter changes in its entity needs no privilege, because the attribute has one of its
+   * own (`class-code.md#computed-attributes`).
+   */
   assignComputed(attribute: ComputedDefinition, value: StoredValue): void {
-    assignComputed(this.object, this.#state, attribute, value);
+    const { object } = this;
+    const { name } = attribute;
+    const { scopes } = this.#state.code.host;
+    try {
+      const typed = typedStored(storageOf(attribute), value);
+      const isSet = scopes.with({ isServer: true }, () => Reflect.set(object, name, typed));
+      if (!isSet) throw new TypeError('it is no setter');
+    } catch (error) {
+      throw new EventFailure(`${object.constructor.name}.${name}`, error);
+    }
   }
 
   receive(values: ReadonlyMap<string, StoredValue>): void {
@@ -86,51 +111,5 @@ export class LiveEntityObject implements LiveEntity {
 
   keepState(): () => void {
     return this.#state.keepState();
-  }
-}
-
-/**
- * Whether the getter of a stored entity returns the value: a client that sends back what it read
- * changes nothing. A getter that throws returns no value.
- * @param value in stored form
- */
-function hasComputed(
-  object: EntityObject,
-  { code, isNew }: EntityState,
-  attribute: ComputedDefinition,
-  value: StoredValue,
-): boolean {
-  if (isNew) return false;
-  const definition = storageOf(attribute);
-  try {
-    const own: unknown = code.host.scopes.with({ isServer: true }, (): unknown =>
-      Reflect.get(object, attribute.name),
-    );
-    const stored = storedForm(code.dataclass.name, definition, own ?? null);
-    return isSameStored(definition, stored, value);
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Passes a value to a setter. What the setter changes in its entity needs no privilege, because the
- * attribute has one of its own (`class-code.md#computed-attributes`).
- * @param value in stored form
- * @throws EventFailure if the setter throws
- */
-function assignComputed(
-  object: EntityObject,
-  { code }: EntityState,
-  attribute: ComputedDefinition,
-  value: StoredValue,
-): void {
-  const { name } = attribute;
-  try {
-    const typed = typedStored(storageOf(attribute), value);
-    const isSet = code.host.scopes.with({ isServer: true }, () => Reflect.set(object, name, typed));
-    if (!isSet) throw new TypeError('it is no setter');
-  } catch (error) {
-    throw new EventFailure(`${object.constructor.name}.${name}`, error);
   }
 }

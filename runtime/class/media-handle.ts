@@ -1,12 +1,14 @@
 import { sql } from 'kysely';
+import { comparableKey } from '../dataclass/comparable.js';
 import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
-import { requireReadableField } from './readable.js';
 import type { Media } from './types.js';
 
 /** An image or BLOB of one entity object. */
@@ -20,8 +22,7 @@ export class MediaHandle implements Media {
   }
 
   get size(): number | null {
-    requireReadableField(this.#state, this.#field);
-    const value = this.#state.stored(this.#field);
+    const value = this.#stored();
     return value instanceof Uint8Array ? value.length : value === null ? null : Number(value);
   }
 
@@ -30,14 +31,18 @@ export class MediaHandle implements Media {
   }
 
   async read(): Promise<Uint8Array | null> {
-    requireReadableField(this.#state, this.#field);
-    const value = this.#state.stored(this.#field);
+    const value = this.#stored();
     if (value instanceof Uint8Array) return Buffer.from(value);
     return value === null ? null : this.#readBytes();
   }
 
   set(bytes: Uint8Array | null, type?: string): void {
     setMedia(this.#state, this.#field, bytes, type);
+  }
+
+  #stored(): StoredValue {
+    this.#state.requireReadable(this.#field);
+    return this.#state.stored(this.#field);
   }
 
   async #contentType(): Promise<string | null> {
@@ -51,9 +56,8 @@ export class MediaHandle implements Media {
   async #readBytes(): Promise<Uint8Array | null> {
     const state = this.#state;
     const { host, dataclass, layout } = state.code;
-    const { foldText } = host.context.database.dialect;
-    const key = state.read(layout.key);
-    const comparable = dataclass.key.type === 'string' ? foldText(String(key)) : key;
+    const key = state.read(layout.key) as string | number;
+    const comparable = comparableKey(dataclass, host.context.database.dialect, key);
     const [row] = await host.reading().rows(statementOf(state, this.#field), [comparable]);
     if (row === undefined) {
       const { name } = this.#field.attribute;
@@ -62,6 +66,39 @@ export class MediaHandle implements Media {
     const [bytes] = row;
     return bytes instanceof Uint8Array ? bytes : null;
   }
+}
+
+/** An image or BLOB that a client sent as an argument: an upload whose bytes are read. */
+export class GivenMedia implements Media {
+  readonly #bytes: Uint8Array;
+  readonly #isImage: boolean;
+
+  constructor(bytes: Uint8Array, isImage: boolean) {
+    this.#bytes = bytes;
+    this.#isImage = isImage;
+  }
+
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  get contentType(): Promise<string> {
+    return Promise.resolve(contentTypeOf(this.#isImage ? imageType(this.#bytes) : undefined));
+  }
+
+  read(): Promise<Uint8Array> {
+    return Promise.resolve(this.#bytes);
+  }
+
+  /** @throws TypeError always: it belongs to no entity */
+  set(): never {
+    throw new TypeError('An argument belongs to no entity: set its bytes in an attribute of one.');
+  }
+}
+
+/** Whether this is an image or BLOB of an entity, or one that a client sent. */
+export function isMedia(value: unknown): boolean {
+  return value instanceof MediaHandle || value instanceof GivenMedia;
 }
 
 /**
@@ -104,13 +141,11 @@ const statements = new WeakMap<Field, Statement>();
 
 /** The statement that reads the bytes; its value is the key of the entity. */
 function statementOf({ code }: EntityState, field: Field): Statement {
-  const known = statements.get(field);
-  if (known !== undefined) return known;
-  const { dialect } = code.host.context.database;
-  const from = new From(new Aliases(), code.dataclass, 'table');
-  const bytes = code.layout.column(from, field);
-  const byKey = code.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  const statement = dialect.compile(selecting(from.complete(byKey), bytes));
-  statements.set(field, statement);
-  return statement;
+  return getOrInsertComputed(statements, field, () => {
+    const { dialect } = code.host.context.database;
+    const from = new From(new Aliases(), code.dataclass, 'table');
+    const bytes = code.layout.column(from, field);
+    const byKey = code.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    return dialect.compile(selecting(from.complete(byKey), bytes));
+  });
 }

@@ -2,44 +2,34 @@ import { PromotedSession } from '../access/promoted-session.js';
 import { requireAttributeInCode } from '../dataclass/permissions.js';
 import { isKeptBack } from '../entity/denials.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { DataclassCode, VisibleModel } from './class-host.js';
+import type { VisibleModel } from './class-host.js';
+import type { EntityState } from './entity-state.js';
 import type { Field } from './entity-layout.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { whenResolved } from '../query/computed-requests.js';
-import { type RequestedNode, listed, type SelectionNode } from './selection-node.js';
+import { type RequestedNode, listed, overParts, type SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
-
-/** The part of an entity object's state (`EntityState`) that matters here. */
-interface HeldEntity {
-  readonly code: DataclassCode;
-  readonly isNew: boolean;
-  isTouched(field: Field): boolean;
-}
 
 /**
  * Whether the calling code may read an attribute of an entity. It knows what it has set itself.
  * @param name of any attribute
  */
-export function isReadable({ code, isNew }: HeldEntity, name: string): boolean {
+export function isReadable({ code, isNew }: EntityState, name: string): boolean {
   if (!code.host.isLimited || isNew) return true;
   return code.visible().dataclass.permissions?.notRead.has(name) !== true;
 }
 
 /** The same for the entity's current value. */
-export function isReadableField(state: HeldEntity, field: Field): boolean {
+export function isReadableField(state: EntityState, field: Field): boolean {
   return isReadable(state, field.attribute.name) || state.isTouched(field);
 }
 
-/** @throws PermissionError for a value that the calling code may not read */
-export function requireReadableField(state: HeldEntity, field: Field): void {
-  if (isReadableField(state, field)) return;
-  requireAttributeInCode(state.code.visible().dataclass, field.attribute.name);
-}
-
-/** @throws PermissionError for a relation that the calling code may not follow */
-export function requireReadableRelation(state: HeldEntity, name: string): void {
-  if (isReadable(state, name)) return;
-  requireAttributeInCode(state.code.visible().dataclass, name);
+/**
+ * @param name of an attribute that the calling code reads
+ * @throws PermissionError if it may not
+ */
+export function requireReadable(state: EntityState, name: string): void {
+  if (!isReadable(state, name)) requireAttributeInCode(state.code.visible().dataclass, name);
 }
 
 /**
@@ -47,7 +37,7 @@ export function requireReadableRelation(state: HeldEntity, name: string): void {
  * privileges: that of a client, whose event sets it.
  */
 export function isGranted(
-  { code, isNew }: HeldEntity,
+  { code, isNew }: EntityState,
   { attribute: { name } }: Field,
   value: StoredValue,
 ): boolean {
@@ -66,8 +56,8 @@ export function isGranted(
  */
 export function readableNode(node: SelectionNode): Pending<SelectionNode> {
   if (!node.isRequested) return node;
-  const foreign = requestedNodes(node).filter(({ requester }) => !requester.seesTheSame());
-  return foreign.length === 0 ? node : readForeign(node, foreign);
+  const isForeign = requestedNodes(node).some(({ requester }) => !requester.seesTheSame());
+  return isForeign ? readForeign(node) : node;
 }
 
 /** A selection as a request, after class code has resolved it. */
@@ -77,15 +67,20 @@ export function resolvedTree(model: VisibleModel, node: SelectionNode): Pending<
   );
 }
 
+/** @param known a node that is used twice stays one, so that its values are bound once */
 async function readForeign(
   node: SelectionNode,
-  foreign: readonly RequestedNode[],
+  known = new Map<SelectionNode, SelectionNode>(),
 ): Promise<SelectionNode> {
-  const lists = new Map<SelectionNode, SelectionNode>();
-  for (const each of foreign) {
-    if (!lists.has(each)) lists.set(each, listed(each.dataclass, await each.requester.keys()));
+  const done = known.get(node);
+  if (done !== undefined || !node.isRequested) return done ?? node;
+  let read: SelectionNode = node;
+  if (node.kind !== 'requested') read = await overParts(node, (part) => readForeign(part, known));
+  else if (!node.requester.seesTheSame()) {
+    read = listed(node.dataclass, await node.requester.keys());
   }
-  return replaced(node, lists);
+  known.set(node, read);
+  return read;
 }
 
 function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
@@ -98,21 +93,4 @@ function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
     else if ('left' in node) waiting.push(node.left, node.right);
   }
   return found;
-}
-
-/**
- * @param lists replacements of some nodes; a node that is used twice stays one, so that its values
- * are bound once
- */
-function replaced(node: SelectionNode, lists: Map<SelectionNode, SelectionNode>): SelectionNode {
-  const known = lists.get(node);
-  if (known !== undefined) return known;
-  if (!node.isRequested || node.kind === 'requested') return node;
-  let changed: SelectionNode = node;
-  if ('of' in node) changed = { ...node, of: replaced(node.of, lists) };
-  else if ('left' in node) {
-    changed = { ...node, left: replaced(node.left, lists), right: replaced(node.right, lists) };
-  }
-  lists.set(node, changed);
-  return changed;
 }

@@ -2,7 +2,7 @@ import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import { type EntityState, findState } from './entity-state.js';
-import { requireReadableRelation } from './readable.js';
+import { requireReadable } from './readable.js';
 import type { EntityObject, EntityTypes, RelatedEntity } from './types.js';
 
 /** A to-one relation of one entity object. */
@@ -17,7 +17,7 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
 
   get key(): T['key'] | null {
     const field = foreignKeyField(this.#state, this.#relation);
-    if (!this.#state.isTouched(field)) requireReadableRelation(this.#state, this.#relation.name);
+    if (!this.#state.isTouched(field)) requireReadable(this.#state, this.#relation.name);
     return this.#state.foreignKey(field) as T['key'] | null;
   }
 

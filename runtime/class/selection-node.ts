@@ -238,6 +238,21 @@ export function alternatives(node: SelectionNode): readonly SelectionNode[] {
   return parts;
 }
 
+/** The same node over other parts. */
+export async function overParts(
+  node: SelectionNode,
+  replace: (part: SelectionNode) => Promise<SelectionNode>,
+): Promise<SelectionNode> {
+  if ('of' in node) {
+    const of = await replace(node.of);
+    return of === node.of ? node : { ...node, of };
+  }
+  if (!('left' in node)) return node;
+  const left = await replace(node.left);
+  const right = await replace(node.right);
+  return left === node.left && right === node.right ? node : { ...node, left, right };
+}
+
 function over(
   dataclass: Dataclass,
   parts: readonly SelectionNode[],
@@ -246,19 +261,15 @@ function over(
 ): Node {
   const size = parts.reduce((sum, each) => sum + each.size, 1);
   const depth = Math.max(...parts.map((each) => each.depth)) + deeper;
-  if (size > maxSize) {
-    const problem = `A selection is made of at most ${maxSize} others`;
-    throw refuse(
-      'invalidQuery',
-      `${problem}: read keys() in between, and continue with fromKeys().`,
-    );
-  }
-  if (depth > deepest) {
-    const problem = `A selection follows at most ${maxDepth} relations and slices, one after the other`;
-    throw refuse(
-      'invalidQuery',
-      `${problem}: read keys() in between, and continue with fromKeys().`,
-    );
+  const problem =
+    size > maxSize
+      ? `is made of at most ${maxSize} others`
+      : depth > deepest
+        ? `follows at most ${maxDepth} relations and slices, one after the other`
+        : undefined;
+  if (problem !== undefined) {
+    const remedy = 'read keys() in between, and continue with fromKeys()';
+    throw refuse('invalidQuery', `A selection ${problem}: ${remedy}.`);
   }
   return { dataclass, size, depth, isRequested: parts.some((each) => each.isRequested) };
 }

@@ -2,21 +2,16 @@ import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { KeysReader } from '../entity-set/keys-reader.js';
-import { FilterSlots } from '../filter/slots.js';
-import { planCount, type SelectionPlan } from '../query/collection.js';
+import { readKeys } from '../entity-set/keys-reader.js';
+import { planCount } from '../query/collection.js';
 import { planCompute, type Aggregate, checkAggregate } from '../query/compute.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';
-import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
+import { queryContext, type Selection, type SelectionPlan, planOf } from '../query/selection.js';
 import { planFor, shapeName } from '../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
-import {
-  type DataclassCode,
-  type SelectionReading,
-  type VisibleModel,
-  visibleDataclass,
-} from './class-host.js';
+import { dataclassIn } from '../dataclass/dataclasses.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 import { readableNode, resolvedTree } from './readable.js';
@@ -26,9 +21,8 @@ import type { EntityObject } from './types.js';
  * Reads selections of class code of one dataclass: one statement for each read, written once for
  * all selections of one shape.
  */
-export class SelectionReader implements SelectionReading {
+export class SelectionReader {
   readonly #options: AnswerOptions;
-  readonly #keys: KeysReader;
 
   /** @param model as the sessions see it for whose calls this reads */
   constructor(
@@ -37,7 +31,6 @@ export class SelectionReader implements SelectionReading {
   ) {
     // A date without time is YYYY-MM-DD in code, whatever form clients get.
     this.#options = { ...model.options, dateOnlyFormat: 'iso' };
-    this.#keys = new KeysReader(model);
   }
 
   async count(node: SelectionNode): Promise<number> {
@@ -68,7 +61,7 @@ export class SelectionReader implements SelectionReading {
   keys(node: SelectionNode): Pending<KeyList> {
     return whenThere(
       whenThere(readableNode(node), (readable) =>
-        this.#keys.read(treeRequest(this.model, readable)),
+        readKeys(this.model, treeRequest(this.model, readable)),
       ),
       (keys) => {
         if (keys === undefined) throw new Error('A selection has keys, if none.');
@@ -130,7 +123,7 @@ export class SelectionReader implements SelectionReading {
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {
-    return valuePath(visibleDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
+    return valuePath(dataclassIn(this.model, this.code.dataclass.name), path, aggregation, 'all');
   }
 
   /** A JSON value as class code reads it. */
@@ -144,11 +137,8 @@ export class SelectionReader implements SelectionReading {
 
   #planRows({ tree }: TreeRequest, selection: Selection): SelectionPlan {
     const context = queryContext(this.#dialect, this.#options);
-    const filterSlots = new FilterSlots(firstFilterSlot);
-    const rows = tree.rows(context, selection, filterSlots, (from) =>
-      this.code.entities.columns(from),
-    );
-    return { statement: this.#dialect.compile(rows), filterSlots, mostRelated: 0 };
+    const rows = tree.rows(context, selection, (from) => this.code.layout.columns(from));
+    return planOf(context, rows);
   }
 
   #plan(

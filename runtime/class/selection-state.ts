@@ -1,4 +1,5 @@
-import type { DataclassCode, SelectionReading } from './class-host.js';
+import type { DataclassCode } from './class-host.js';
+import type { SelectionReader } from './selection-reader.js';
 import { type SelectionNode, type KeysNode, listed } from './selection-node.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { keysOf, type KeyType } from '../entity-set/key-list.js';
@@ -43,8 +44,7 @@ export function nodeOf({ content }: SelectionState): SelectionNode {
   return content instanceof HeldEntities ? content.node : content;
 }
 
-/** The reader of a selection for the calling code. */
-export function readerOf({ code }: SelectionState): SelectionReading {
+export function readerOf({ code }: SelectionState): SelectionReader {
   return code.visible().reader;
 }
 

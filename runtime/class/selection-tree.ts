@@ -1,15 +1,16 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../dataclass/permissions.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
-import type { FilterInput, FilterSlots } from '../filter/slots.js';
+import type { FilterInput } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
-import { type VisibleModel, visibleDataclass } from './class-host.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
+import type { VisibleModel } from './class-host.js';
 import {
   type SelectionFilterNode,
   isOrderedNode,
@@ -41,35 +42,19 @@ export class NodeTree implements SelectionTree {
     this.isOrdered = isOrderedNode(root);
   }
 
-  condition(
-    context: QueryContext,
-    from: From,
-    selection: Selection,
-    slots: FilterSlots,
-  ): Sql | undefined {
-    return this.#writer(context, selection, slots).condition(from, this.root, 0);
+  condition(context: QueryContext, from: From, selection: Selection): Sql | undefined {
+    return this.#writer(context, selection).condition(from, this.root, 0);
   }
 
-  order(
-    context: QueryContext,
-    from: From,
-    selection: Selection,
-    slots: FilterSlots,
-  ): readonly OrderTerm[] {
-    return this.#writer(context, selection, slots).order(from, this.root);
+  order(context: QueryContext, from: From, selection: Selection): readonly OrderTerm[] {
+    return this.#writer(context, selection).order(from, this.root);
   }
 
   /**
    * A query for columns of the entities, in order; if `isReversed`, the last entity comes first.
    */
-  rows(
-    context: QueryContext,
-    selection: Selection,
-    slots: FilterSlots,
-    columns: WriteColumns,
-  ): Sql | BuiltQuery {
-    const writer = this.#writer(context, selection, slots);
-    return writer.rows(selection.dataclass, this.root, columns);
+  rows(context: QueryContext, selection: Selection, columns: WriteColumns): Sql | BuiltQuery {
+    return this.#writer(context, selection).rows(selection.dataclass, this.root, columns);
   }
 
   /** Whether {@link NodeTree.rows} returns the last entity first. */
@@ -77,9 +62,9 @@ export class NodeTree implements SelectionTree {
     return this.root.kind === 'slice' && this.root.fromEnd;
   }
 
-  #writer(context: QueryContext, selection: Selection, slots: FilterSlots): SelectionWriter {
+  #writer(context: QueryContext, selection: Selection): SelectionWriter {
     requireReadable(this.model, this.root);
-    return new SelectionWriter(context, this.model, this.#positions, selection, slots);
+    return new SelectionWriter(context, this.model, this.#positions, selection);
   }
 }
 
@@ -91,14 +76,11 @@ let marked = 0;
  * differ.
  */
 function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
-  if (visibleDataclass(model, dataclass) === dataclass) return '';
-  let mark = marks.get(model);
-  if (mark === undefined) {
+  if (dataclassIn(model, dataclass.name) === dataclass) return '';
+  return getOrInsertComputed(marks, model, () => {
     marked += 1;
-    mark = `${marked}:`;
-    marks.set(model, mark);
-  }
-  return mark;
+    return `${marked}:`;
+  });
 }
 
 /**
@@ -108,9 +90,9 @@ function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
 function requireReadable(model: VisibleModel, root: SelectionNode): void {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    requireReadInCode(visibleDataclass(model, node.dataclass));
+    requireReadInCode(dataclassIn(model, node.dataclass.name));
     if (node.kind === 'related') {
-      requireAttributeInCode(visibleDataclass(model, node.of.dataclass), node.relation.name);
+      requireAttributeInCode(dataclassIn(model, node.of.dataclass.name), node.relation.name);
     }
     if ('of' in node) waiting.push(node.of);
     if ('left' in node) waiting.push(node.left, node.right);
@@ -129,7 +111,7 @@ export interface TreeRequest extends SelectionRequest {
 export function treeRequest(
   model: VisibleModel,
   node: SelectionNode,
-  dataclass: Dataclass = visibleDataclass(model, node.dataclass),
+  dataclass: Dataclass = dataclassIn(model, node.dataclass.name),
 ): TreeRequest {
   const tree = new NodeTree(model, node);
   const base = { kind: 'tree', tree } as const;

@@ -1,21 +1,19 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { From, keyColumn, selecting, type Source, column } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import { all, always, any, never, not } from '../filter/context.js';
+import { all, always, any, never, not, Similarities } from '../filter/context.js';
 import { inputPositions } from '../filter/prepared-filter.js';
-import { Similarities } from '../filter/similarities.js';
-import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
 import { orderList, keyOrder, orderTerms } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
-import { type VisibleModel, visibleDataclass } from './class-host.js';
+import type { VisibleModel } from './class-host.js';
 import {
   alternatives,
   type SelectionFilterNode,
@@ -40,7 +38,7 @@ interface Outermost {
  * Writes a tree of selections into one statement. A selection becomes a condition over the table of
  * its dataclass, with subqueries for relations and slices, so that no entity appears twice.
  */
-export class SelectionWriter implements NodeWriter {
+export class SelectionWriter {
   /**
    * @param model as the reading code sees it
    * @param positions of the first input of each node that has any
@@ -51,9 +49,12 @@ export class SelectionWriter implements NodeWriter {
     readonly model: VisibleModel,
     private readonly positions: ReadonlyMap<SelectionNode, number>,
     private readonly selection: Selection,
-    private readonly slots: FilterSlots,
   ) {}
 
+  /**
+   * The condition that an entity of `from` belongs to a selection; none if all do.
+   * @param nesting subqueries around it
+   */
   condition(from: From, node: SelectionNode, nesting: number): Sql | undefined {
     const parts: Sql[] = [];
     for (let at: SelectionNode | undefined = node; at !== undefined;) {
@@ -93,7 +94,11 @@ export class SelectionWriter implements NodeWriter {
     return orderOfNode(this, from, node);
   }
 
-  /** @param from a `table` */
+  /**
+   * A query for columns of the entities of a selection, which are those of `from`, in order.
+   * @param from a `table`
+   * @param hasLimit whether to write a limit for a selection that is no slice, too
+   */
   select(
     from: From,
     node: SelectionNode,
@@ -112,14 +117,16 @@ export class SelectionWriter implements NodeWriter {
     return hasLimit ? ordered.limit(sql.lit(Number.MAX_SAFE_INTEGER)) : ordered;
   }
 
+  /** A value of a node itself. */
   value(node: SelectionNode, offset: number): Sql {
     const input = this.#position(node) + offset;
-    return sql`${this.slots.take(input, 'tree', ({ value }) => value as SqlValue)}`;
+    return sql`${this.context.slots.take(input, 'tree', ({ value }) => value as SqlValue)}`;
   }
 
+  /** The same writer, whose filters record the vectors that they compare. */
   within(similarities: Similarities): SelectionWriter {
     const context = { ...this.context, similarities };
-    return new SelectionWriter(context, this.model, this.positions, this.selection, this.slots);
+    return new SelectionWriter(context, this.model, this.positions, this.selection);
   }
 
   /** The condition that a node itself adds, and the node to which it adds it. */
@@ -170,7 +177,7 @@ export class SelectionWriter implements NodeWriter {
   }
 
   #filter(from: From, node: SelectionFilterNode, nesting: number): Sql {
-    const { dialect, aliases, similarities } = this.context;
+    const { dialect, aliases, similarities, slots } = this.context;
     const { nulls, patterns, mismatched } = this.selection;
     const first = this.#position(node);
     const { filter } = node.filter;
@@ -179,7 +186,7 @@ export class SelectionWriter implements NodeWriter {
       dialect,
       aliases,
       similarities,
-      slots: this.slots,
+      slots,
       names: node.names,
       inputs,
       nulls: new Set(nulls),
@@ -200,43 +207,11 @@ function reversed(term: OrderTerm): OrderTerm {
   return { ...term, descending: !term.descending };
 }
 
-/** What the parts of a tree need to be written. */
-export interface NodeWriter {
-  readonly context: QueryContext;
-  /** As the reading code sees it. */
-  readonly model: VisibleModel;
-  /**
-   * The condition that an entity of `from` belongs to a selection; none if all do.
-   * @param nesting subqueries around it
-   */
-  condition(from: From, node: SelectionNode, nesting: number): Sql | undefined;
-  /**
-   * A query for columns of the entities of a selection, which are those of `from`, in order.
-   * @param from a `table`
-   * @param hasLimit whether to write a limit for a selection that is no slice, too
-   */
-  select(
-    from: From,
-    node: SelectionNode,
-    columns: Sql,
-    nesting: number,
-    hasLimit?: boolean,
-  ): EntityQuery;
-  /** A value of a node itself. */
-  value(node: SelectionNode, offset: number): Sql;
-  /** The same writer, whose filters record the vectors that they compare. */
-  within(similarities: Similarities): NodeWriter;
-}
-
-export function whereOf(condition: Sql | undefined): Sql {
-  return condition === undefined ? sql`` : sql` where ${condition}`;
-}
-
 /**
  * Similarities for an order whose filters may be elsewhere in the statement: they are written when
  * one is needed.
  */
-export class WrittenSimilarities extends Similarities {
+class WrittenSimilarities extends Similarities {
   #isWritten = false;
 
   /** @param write writes the filters, whose text is not used */
@@ -254,7 +229,11 @@ export class WrittenSimilarities extends Similarities {
 }
 
 /** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
-function orderOfNode(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
+function orderOfNode(
+  writer: SelectionWriter,
+  from: From,
+  node: SelectionNode,
+): readonly OrderTerm[] {
   const key = {
     value: keyOrder(writer.context, from.root),
     descending: false,
@@ -264,7 +243,7 @@ function orderOfNode(writer: NodeWriter, from: From, node: SelectionNode): reado
 }
 
 /** None if the order is that of keys. */
-function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
+function ownOrder(writer: SelectionWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
   switch (node.kind) {
     case 'all':
     case 'entity':
@@ -289,7 +268,7 @@ function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly
   }
 }
 
-function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly OrderTerm[] {
+function listOrder(writer: SelectionWriter, from: From, node: KeysNode): readonly OrderTerm[] {
   const { dialect } = writer.context;
   const { key } = from.root.dataclass;
   const type = valueTypeOf(key.type);
@@ -301,7 +280,7 @@ function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly Ord
 
 /** @param of what is ordered: its filters say which vectors are compared */
 function givenOrder(
-  writer: NodeWriter,
+  writer: SelectionWriter,
   from: From,
   of: SelectionNode,
   items: readonly OrderItem[],
@@ -318,7 +297,7 @@ function givenOrder(
  * it, and later ones make no difference.
  */
 function appendedOrder(
-  writer: NodeWriter,
+  writer: SelectionWriter,
   from: From,
   parts: readonly SelectionNode[],
 ): readonly OrderTerm[] {
@@ -345,7 +324,7 @@ function appendedOrder(
 
 /** The condition that an entity of `from` is related to at least one entity of a selection. */
 function relatedCondition(
-  writer: NodeWriter,
+  writer: SelectionWriter,
   from: From,
   { of, relation }: RelatedNode,
   nesting: number,
@@ -356,7 +335,7 @@ function relatedCondition(
 }
 
 function relatedByOne(
-  writer: NodeWriter,
+  writer: SelectionWriter,
   from: From,
   of: SelectionNode,
   relation: RelatedEntityDefinition,
@@ -371,7 +350,7 @@ function relatedByOne(
 }
 
 function relatedByMany(
-  writer: NodeWriter,
+  writer: SelectionWriter,
   from: From,
   of: SelectionNode,
   relation: RelatedEntitiesDefinition,
@@ -380,28 +359,29 @@ function relatedByMany(
   const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
   const foreignKey = column(from.root, name);
   // The schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
-  const isWhole = visibleDataclass(writer.model, of.dataclass).restriction === undefined;
+  const isWhole = dataclassIn(writer.model, of.dataclass.name).restriction === undefined;
   if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
   if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
   return sql`${foreignKey} in ${ownerKeys(writer, of, nesting + 1)}`;
 }
 
 /** In parentheses. */
-function ownerKeys(writer: NodeWriter, of: SelectionNode, nesting: number): Sql {
+function ownerKeys(writer: SelectionWriter, of: SelectionNode, nesting: number): Sql {
   if (of.kind === 'slice') {
     const sliced = ownersOf(writer, of, 'table');
     return sql`${writer.select(sliced, of, keyColumn(sliced.root), nesting)}`;
   }
   const owners = ownersOf(writer, of);
-  const where = whereOf(writer.condition(owners, of, nesting));
+  const condition = writer.condition(owners, of, nesting);
+  const where = condition === undefined ? sql`` : sql` where ${condition}`;
   return sql`(select ${keyColumn(owners.root)} ${owners.clause}${where})`;
 }
 
 /** The owners that the reading code may see. */
 function ownersOf(
-  { context, model }: NodeWriter,
+  { context, model }: SelectionWriter,
   { dataclass }: SelectionNode,
   root?: 'table',
 ): From {
-  return new From(context.aliases, visibleDataclass(model, dataclass), root);
+  return new From(context.aliases, dataclassIn(model, dataclass.name), root);
 }

@@ -20,22 +20,12 @@ import {
 import type { EntityTypes, EntityObject } from './types.js';
 import { except, type Key, type KeyList, keysOf, type KeyType } from '../entity-set/key-list.js';
 import { findState } from './entity-state.js';
-import { From } from '../dataclass/source.js';
-import { chooseEntities } from '../entity/delete.js';
-import { always } from '../filter/context.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from '../query/collection.js';
-import {
-  firstFilterSlot,
-  queryContext,
-  type Selection,
-  selectionCondition,
-} from '../query/selection.js';
-import { planFor } from '../query/selection-request.js';
+import { chosenToDelete } from '../entity/delete.js';
+import type { Aggregate } from '../query/compute.js';
 import { resolvedTree } from './readable.js';
 import { filterInputs } from '../filter/prepared-filter.js';
 import { parseOrderBy } from '../query/order-by.js';
-import type { DataclassCode, VisibleModel } from './class-host.js';
+import type { DataclassCode } from './class-host.js';
 import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
@@ -94,7 +84,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * @throws RequestError 400 for an order that cannot be read
    */
   orderBy(order: string): T['selection'] {
-    return this.#of(orderedBy(nodeOf(selectionOf(this)), order));
+    return this.#of(ordered(nodeOf(selectionOf(this)), order, parseOrderBy(order)));
   }
 
   /** Those that are in the other selection too, in the order of this one. */
@@ -123,18 +113,22 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return this.#of(sliced(nodeOf(selectionOf(this)), start, end));
   }
 
-  count(): Promise<number> {
-    return countOf(selectionOf(this));
+  async count(): Promise<number> {
+    const state = selectionOf(this);
+    const { content } = state;
+    return content instanceof HeldEntities
+      ? content.entities.length
+      : readerOf(state).count(content);
   }
 
   /** @returns `null` if there is none */
   first(): Promise<T['entity'] | null> {
-    return entityAt(selectionOf(this), 0);
+    return this.at(0);
   }
 
   /** @returns `null` if there is none */
   last(): Promise<T['entity'] | null> {
-    return entityAt(selectionOf(this), -1);
+    return this.at(-1);
   }
 
   /**
@@ -142,13 +136,25 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * @returns `null` if there is none
    * @throws RangeError for what is no whole number
    */
-  at(position: number): Promise<T['entity'] | null> {
-    return entityAt(selectionOf(this), position);
+  async at(position: number): Promise<T['entity'] | null> {
+    checkPosition(position);
+    const state = selectionOf(this);
+    const { content } = state;
+    if (content instanceof HeldEntities) return content.entities.at(position) ?? null;
+    const end = position === -1 ? undefined : position + 1;
+    const [entity] = await readerOf(state).entities(sliced(content, position, end));
+    return entity ?? null;
   }
 
   /** Whether an entity is stored and belongs to the selection; of `newSelection()`, whether it was added. */
-  contains(entity: T['entity']): Promise<boolean> {
-    return containsEntity(selectionOf(this), entity);
+  async contains(entity: T['entity']): Promise<boolean> {
+    const state = selectionOf(this);
+    const { content } = state;
+    const key = keyOf(state, entity);
+    if (key === null) return false;
+    if (content instanceof HeldEntities) return content.has(key);
+    const one = entityOf(content.dataclass, key);
+    return (await readerOf(state).count(combined('and', one, content))) > 0;
   }
 
   /**
@@ -156,26 +162,22 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * entity counts once.
    */
   async sum(path: NumberPath<T>): Promise<number> {
-    const state = selectionOf(this);
-    return Number(await readerOf(state).compute(nodeOf(state), path, 'sum'));
+    return Number(await this.#compute(path, 'sum'));
   }
 
   /** @returns `null` if there are no numbers */
   average(path: NumberPath<T>): Promise<number | null> {
-    const state = selectionOf(this);
-    return readerOf(state).compute(nodeOf(state), path, 'average') as Promise<number | null>;
+    return this.#compute(path, 'average') as Promise<number | null>;
   }
 
   /** The least value; texts are compared without regard to case. */
   min<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
-    const state = selectionOf(this);
-    return readerOf(state).compute(nodeOf(state), path, 'min') as Promise<ValueAt<T, P> | null>;
+    return this.#compute(path, 'min') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The greatest value; texts are compared without regard to case. */
   max<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
-    const state = selectionOf(this);
-    return readerOf(state).compute(nodeOf(state), path, 'max') as Promise<ValueAt<T, P> | null>;
+    return this.#compute(path, 'max') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The different values, ascending and without null; one of texts that differ only in case. */
@@ -185,8 +187,12 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /** Reads all entities at once. */
-  toArray(): Promise<T['entity'][]> {
-    return entitiesOf(selectionOf(this));
+  async toArray(): Promise<T['entity'][]> {
+    const state = selectionOf(this);
+    const { content } = state;
+    return content instanceof HeldEntities
+      ? [...content.entities]
+      : readerOf(state).entities(content);
   }
 
   /**
@@ -203,8 +209,12 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * @returns how many entities the selection had
    * @throws SaveError if one is refused
    */
-  drop(): Promise<number> {
-    return dropSelection(selectionOf(this));
+  async drop(): Promise<number> {
+    const state = selectionOf(this);
+    const { model, writing } = state.code.visible();
+    const request = await resolvedTree(model, nodeOf(state));
+    const { statement, values } = chosenToDelete(model, request);
+    return writing.dropChosen(statement, values);
   }
 
   /**
@@ -214,13 +224,29 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * another dataclass or without a key
    */
   add(entity: T['entity']): this {
-    addEntity(selectionOf(this), entity);
+    const state = selectionOf(this);
+    const { content } = state;
+    if (!(content instanceof HeldEntities)) {
+      throw new TypeError(
+        'Entities are added to a selection that newSelection() made; other selections are combined with or().',
+      );
+    }
+    const key = keyOf(state, entity);
+    if (key === null) {
+      throw new TypeError('An entity without a key cannot be added to a selection: save it first.');
+    }
+    content.add(key, entity as EntityObject);
     return this;
   }
 
   #combined(kind: 'and' | 'or' | 'minus', other: object): T['selection'] {
     const state = selectionOf(this);
     return this.#of(combined(kind, nodeOf(state), otherNode(state, other)));
+  }
+
+  #compute(path: string, aggregate: Aggregate): Promise<unknown> {
+    const state = selectionOf(this);
+    return readerOf(state).compute(nodeOf(state), path, aggregate);
   }
 
   #of(node: SelectionNode): T['selection'] {
@@ -230,34 +256,6 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
 
 /** Entities that `for await` reads with one statement. */
 const chunkSize = 500;
-
-async function entitiesOf(state: SelectionState): Promise<EntityObject[]> {
-  const { content } = state;
-  return content instanceof HeldEntities
-    ? [...content.entities]
-    : readerOf(state).entities(content);
-}
-
-async function countOf(state: SelectionState): Promise<number> {
-  const { content } = state;
-  return content instanceof HeldEntities ? content.entities.length : readerOf(state).count(content);
-}
-
-/** @throws RangeError for what is no whole number */
-async function entityAt(state: SelectionState, position: number): Promise<EntityObject | null> {
-  checkPosition(position);
-  const { content } = state;
-  if (content instanceof HeldEntities) return content.entities.at(position) ?? null;
-  const [entity] = await readerOf(state).entities(
-    sliced(content, position, position === -1 ? undefined : position + 1),
-  );
-  return entity ?? null;
-}
-
-/** @throws RangeError for what is no whole number */
-function checkPosition(position: number): void {
-  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
-}
 
 /**
  * Reads keys first if there are more entities than one statement reads, so that nothing stays open
@@ -271,10 +269,10 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
   }
   const first = await readerOf(state).entities(sliced(content, 0, chunkSize));
   // Changes made during the iteration must not affect which entities follow.
-  const isAll = first.length < chunkSize;
-  const rest = isAll
-    ? undefined
-    : except(await readerOf(state).keys(content), keysOfEntities(state, first));
+  const rest =
+    first.length < chunkSize
+      ? undefined
+      : except(await readerOf(state).keys(content), keysOfEntities(state, first));
   yield* first;
   if (rest === undefined) return;
   for (let start = 0; start < rest.length; start += chunkSize) {
@@ -283,29 +281,9 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
   }
 }
 
-/** @throws TypeError for an entity of another dataclass */
-async function containsEntity(state: SelectionState, entity: object): Promise<boolean> {
-  const key = keyOf(state, entity);
-  if (key === null) return false;
-  const { content } = state;
-  if (content instanceof HeldEntities) return content.has(key);
-  const one = entityOf(content.dataclass, key);
-  return (await readerOf(state).count(combined('and', one, content))) > 0;
-}
-
-/** @throws TypeError for a selection that is no list in memory, and for an entity that cannot be in it */
-function addEntity(state: SelectionState, entity: object): void {
-  const { content } = state;
-  if (!(content instanceof HeldEntities)) {
-    throw new TypeError(
-      'Entities are added to a selection that newSelection() made; other selections are combined with or().',
-    );
-  }
-  const key = keyOf(state, entity);
-  if (key === null) {
-    throw new TypeError('An entity without a key cannot be added to a selection: save it first.');
-  }
-  content.add(key, entity as EntityObject);
+/** @throws RangeError for what is no whole number */
+function checkPosition(position: number): void {
+  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
 }
 
 /**
@@ -330,29 +308,6 @@ function keysOfEntities({ code }: SelectionState, entities: readonly EntityObjec
 }
 
 /**
- * Deletes the entities of a selection; their keys never leave the database.
- * @returns their number
- * @throws SaveError, PermissionError
- */
-async function dropSelection(state: SelectionState): Promise<number> {
-  const { model, writing } = state.code.visible();
-  const request = await resolvedTree(model, nodeOf(state));
-  const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
-    planChoice(model, selection),
-  );
-  return writing.dropChosen(plan.statement, values);
-}
-
-function planChoice({ database, options }: VisibleModel, selection: Selection): SelectionPlan {
-  const context = queryContext(database.dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const from = new From(context.aliases, selection.dataclass);
-  const condition = selectionCondition(context, from, selection, filterSlots) ?? always;
-  const statement = chooseEntities(database.dialect, from, condition);
-  return { statement, filterSlots, mostRelated: 0 };
-}
-
-/**
  * The part of a selection that matches a filter.
  * @throws RequestError 400 for a filter that cannot be read, or lacks values
  */
@@ -371,9 +326,4 @@ export function queried(
       ? []
       : parseOrderBy(orderBy.text, { parameter: '$filter', start: orderBy.start });
   return filtered(node, filter, inputs, items);
-}
-
-/** @throws RequestError 400 with 1810 for an order that cannot be read */
-function orderedBy(node: SelectionNode, text: string): SelectionNode {
-  return ordered(node, text, parseOrderBy(text));
 }

@@ -9,11 +9,6 @@ import type { Field } from './entity-layout.js';
  * boolean, a frozen object or vector; anything else as it is stored. An expression's value of
  * another type than its own is null (protocol P4.15).
  */
-export function typedValue({ end }: Field, stored: SqlValue): unknown {
-  return typedStored(end, stored);
-}
-
-/** The same for a value that no row holds. */
 export function typedStored(
   end: Pick<Field['end'], 'type' | 'dateOnly'>,
   stored: SqlValue,

@@ -1,4 +1,5 @@
 import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Dataclass } from './dataclasses.js';
 import { type ColumnDefinition, followAll } from './attribute-path.js';
 import { column, type Source, type From } from './source.js';
 import type { JsonPlace } from '../dialect/json-access.js';
@@ -23,6 +24,15 @@ export function comparableColumn(
   return folded === undefined
     ? dialect.fold(column(source, attribute.column))
     : column(source, folded);
+}
+
+/** A key in the form of {@link comparableColumn}. */
+export function comparableKey(
+  { key: { type } }: Dataclass,
+  { foldText }: Pick<Dialect, 'foldText'>,
+  key: string | number,
+): string | number {
+  return type === 'string' ? foldText(String(key)) : key;
 }
 
 /** A column that is null if the attribute is, and that an index serves if there is one. */

@@ -30,7 +30,6 @@ export interface Dataclass {
   readonly permissions?: Permissions;
   /** None if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
-  /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
@@ -59,6 +58,16 @@ export function linkDataclasses(
     });
   }
   return dataclasses;
+}
+
+/** @throws Error for a name that is no dataclass of the model */
+export function dataclassIn(
+  { dataclasses }: { readonly dataclasses: ReadonlyMap<string, Dataclass> },
+  name: string,
+): Dataclass {
+  const dataclass = dataclasses.get(name);
+  if (dataclass === undefined) throw new Error(`The model has no dataclass ${name}.`);
+  return dataclass;
 }
 
 function link(

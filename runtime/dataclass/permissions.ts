@@ -20,7 +20,6 @@ export interface Permissions {
   readonly notCreated: ReadonlySet<string>;
   /** Attributes that can be set in a new entity and not be read, by name. */
   readonly onlyCreated: ReadonlyMap<string, AttributeDefinition>;
-  /** Attributes that may not be changed. */
   readonly notUpdated: ReadonlySet<string>;
   /** Attributes whose values may not be removed: by null, or with the entity. */
   readonly notDropped: ReadonlySet<string>;

@@ -91,6 +91,11 @@ export class From {
     return this.#joins.size;
   }
 
+  /** Whether it joins the table of a dataclass. */
+  joins({ table: name }: Dataclass): boolean {
+    return [...this.#joins.values()].some(({ source }) => source.dataclass.table === name);
+  }
+
   /** Whether it joins a table whose entities may be hidden. */
   get joinsRestricted(): boolean {
     return [...this.#joins.values()].some(

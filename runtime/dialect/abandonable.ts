@@ -3,10 +3,7 @@ export interface AbandonableWork {
   abandon(): void;
 }
 
-/**
- * The promise of a long read. A caller that no longer needs the result abandons the promise: the read behind it,
- * and every promise derived with `then`, is stopped where that is possible, and the promise rejects.
- */
+/** The promise of a long read: abandoning it stops the read behind it, and those derived with `then`; it rejects. */
 export class AbandonablePromise<T> extends Promise<T> implements AbandonableWork {
   /** The work behind the promise at the moment. */
   #source: AbandonableWork | undefined;

@@ -1,16 +1,10 @@
-/**
- * A map that drops its older generation when it is full, so that a lookup needs no bookkeeping. An entry that is
- * used moves to the younger generation. The limit is a weight, because clients decide how large an entry is.
- */
+/** A map that drops its older generation when it is full. Clients decide how large an entry is: entries have weights. */
 export class BoundedCache<V> {
   #young = new Map<string, V>();
   #old = new Map<string, V>();
   #weight = 0;
 
-  /**
-   * @param maxWeight of all entries together; an entry heavier than an eighth of it is not kept
-   * @param weigh weight of an entry without its key: bytes, roughly
-   */
+  /** @param weigh weight of an entry without its key: bytes, roughly; above an eighth of `maxWeight` it is not kept */
   constructor(
     private readonly maxWeight: number,
     private readonly weigh: (value: V) => number,

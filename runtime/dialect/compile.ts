@@ -16,10 +16,7 @@ export interface BuiltQuery {
   withPlugin(plugin: KyselyPlugin): BuiltQuery;
 }
 
-/**
- * Compiles a query into its SQL text and the list of values to bind.
- * @param writer writes the SQL of one database
- */
+/** Compiles a query into its SQL text and the values to bind. */
 export function compileWith(writer: AnyKysely, query: Sql | BuiltQuery): Statement {
   const { sql, parameters } = 'isRawBuilder' in query ? query.compile(writer) : query.compile();
   const bindings = parameters as Statement['bindings'];

@@ -79,6 +79,7 @@ export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Exe
         const observed: Transaction = {
           run: told((statement, values) => transaction.run(statement, values)),
           value: told((statement, values) => transaction.value(statement, values)),
+          aside: told((statement, values) => transaction.aside(statement, values)),
           read: told((statement, values) => transaction.read(statement, values)),
           rows: told((statement, values) => transaction.rows(statement, values)),
           table: told((statement, values) => transaction.table(statement, values)),

@@ -38,10 +38,7 @@ export interface OrderTerm {
   readonly isNeverNull?: boolean;
 }
 
-/**
- * What differs between databases when a statement is written. Each database builds the JSON of an answer itself, so
- * that a row reaches the socket without becoming a JavaScript object.
- */
+/** What differs between databases when a statement is written; each builds the JSON of an answer itself. */
 export interface Dialect {
   /** For SQL that class code writes with Kysely. */
   readonly kysely: KyselyParts;
@@ -65,10 +62,7 @@ export interface Dialect {
   choose(condition: Sql, then: Sql, otherwise: Sql): Sql;
   /** A bound value with its type, for places where the database cannot infer it. */
   bound(value: Sql, type: ValueType): Sql;
-  /**
-   * Compares a stored or computed value with a bound one; null if one of them is null.
-   * @param type of the stored value; an integer may be compared with any number
-   */
+  /** Compares with a bound value; null if one of them is null. An integer may be compared with any number. */
   compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
   /** A bound value in the form that the `=` of an emitted query compares. */
   compared(wanted: Sql, type: ValueType): Sql;
@@ -94,10 +88,7 @@ export interface Dialect {
   jsonRaw(value: Sql): Sql;
   /** As `jsonRaw`, and `null` for a value that is not a finite number. */
   jsonIfNumber(value: Sql): Sql;
-  /**
-   * As `jsonRaw` for a real number; a whole number is written without a fraction while it is exact, as a stored one
-   * is.
-   */
+  /** As `jsonRaw` for a real number; a whole one has no fraction while it is exact. */
   jsonReal(value: Sql): Sql;
   /** As `jsonRaw` for a text; `null` if the text is not JSON. */
   jsonIfJson(value: Sql): Sql;
@@ -108,24 +99,15 @@ export interface Dialect {
   uriText(value: Sql): Sql;
   /** A bound JSON list as a table: `key` is the position of an item, `value` the item. */
   each(list: Sql, type: ValueType): Sql;
-  /**
-   * Whether a bound JSON list contains a value.
-   * @param type of the value
-   */
+  /** Whether a bound JSON list contains a value of the type. */
   isIn(value: Sql, list: Sql, type: ValueType): Sql;
   /** Whether a text contains another one. */
   contains(text: Sql, piece: Sql): Sql;
   /** Whether a text contains another one as a word: see {@link file://../protocol/text-match.ts}. */
   hasWord(text: Sql, word: Sql): Sql;
-  /**
-   * Whether a text matches a pattern: see {@link file://../protocol/text-match.ts}.
-   * @param piece a literal piece of the pattern, searched first
-   */
+  /** Whether a text matches a pattern (`protocol/text-match.ts`); its literal `piece` is searched first. */
   matches(text: Sql, pattern: Sql, piece: Sql): Sql;
-  /**
-   * As `matches`, for at least one member of a bound JSON object: names are patterns, values are literal pieces of
-   * them.
-   */
+  /** As `matches`, for any member of a bound JSON object: names are patterns, values their literal pieces. */
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
   /**
@@ -145,17 +127,12 @@ export interface Dialect {
   readonly apart: Sql;
   /** A join may lose the order of an ordered subquery. */
   readonly losesOrder: boolean;
+  /** A query with an offset computes the columns of the rows that it skips, too. */
+  readonly computesSkippedRows: boolean;
   /** A bound integer that the driver may have sent as a real number. */
   integer(value: Sql): Sql;
-  /**
-   * Creates, if it does not exist, a table that only this connection sees. A row holds an integer in the column
-   * `list` and a primary key of any type in `key`; the pair is unique.
-   */
+  /** Creates, if missing, a table of this connection: an integer `list` and a key of any type, unique as a pair. */
   createKeyLists(table: Sql): Sql;
-  /** As `createKeyLists`, for a table whose keys are read in the order of {@link Dialect.passedKey}. */
-  createPassedKeys(table: Sql): Sql;
-  /** The expression that orders the keys of such a table, and that a key of this type is compared with. */
-  passedKey(type: ValueType): Sql;
   /** A key in the form of such a table. */
   listedKey(key: Sql): Sql;
   /** A key of such a table in the form of its own table. */
@@ -165,10 +142,8 @@ export interface Dialect {
   /** As {@link Dialect.unlistedKey}, for a comparison that uses an index of the other table. */
   plainKey(key: Sql, type: ValueType): Sql;
   /**
-   * A clause after a query that locks its rows until the transaction ends, in the order of their keys, so that two
-   * transactions that lock the same rows do not deadlock. Rows that other transactions deleted or changed so that
-   * they no longer match are skipped. Absent where transactions run one after the other.
-   * @param alias of the table whose rows are locked
+   * Locks the rows of a query in the order of their keys, which avoids deadlocks; skips rows that no longer match.
+   * Absent where transactions run one after the other.
    */
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
   /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
@@ -182,9 +157,21 @@ export interface Dialect {
   /** Checks foreign keys at each statement again. */
   readonly checkForeignKeys: Sql;
   /**
-   * A text that differs from every earlier one after a commit that changed rows of one of these tables, whoever made it.
-   * Absent if `Executor.dataVersion` returns such a number without asking the database.
-   * @param tables all of the model if left out
+   * Differs from every earlier text after a commit that changed one of these tables (all if left out). Absent if
+   * `Executor.dataVersion` tells it.
    */
   readonly tablesVersion?: (tables?: ReadonlySet<string>) => Sql;
+  /** Absent where several statements of a transaction cost no more than one. */
+  readonly direct?: DirectChanges;
+}
+
+/** How one statement changes rows, raises {@link Dialect.globalStamp} by their number, and answers with them. */
+export interface DirectChanges {
+  /** A bound JSON list of objects as rows of a table. */
+  rows(table: string, list: Sql): Sql;
+  /**
+   * @param change of rows of the table; returns their columns
+   * @param answer a query in which the name of the table stands for the changed rows
+   */
+  answer(change: BuiltQuery | Sql, table: string, answer: Sql): Sql;
 }

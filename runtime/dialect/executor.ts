@@ -15,20 +15,22 @@ export interface Executor {
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** All columns of all rows. */
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
-  /**
-   * All rows with the names of their columns.
-   * @throws Error for a statement that may change something
-   */
+  /** All rows with the names of their columns; throws for a statement that may change something. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /** The plan of a statement with these values: the tables that the database would read, in order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
-  /**
-   * A number that changes whenever reads may see other data than before, whichever process changed them; `undefined`
-   * if statements read the version themselves, with `Dialect.tablesVersion`.
-   */
+  /** Changes whenever reads may see other data; `undefined` if `Dialect.tablesVersion` tells the version. */
   dataVersion(): number | undefined;
   /** Runs `work` in one transaction, which is committed, or rolled back if `work` throws. */
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
+  /**
+   * Runs one statement as a transaction of its own, in one round trip. It raises the counter of
+   * changes itself; see `DirectChanges`. Absent where a transaction makes no round trips, and inside of one.
+   * @returns its rows
+   * @throws ConstraintError when the database refuses the change
+   */
+  readonly change?:
+    ((statement: Statement, values: readonly SqlValue[]) => Promise<Rows>) | undefined;
   close(): Promise<void>;
 }
 
@@ -61,10 +63,7 @@ export interface RunResult {
 }
 
 export interface Transaction {
-  /**
-   * @returns how many rows changed, and the key that the database generated for the last new one
-   * @throws ConstraintError when the database refuses the change; the transaction itself continues.
-   */
+  /** @throws ConstraintError when the database refuses the change; the transaction itself continues */
   run(statement: Statement, values: readonly SqlValue[]): Pending<RunResult>;
   /** The first column of the first row; `undefined` when there is no row. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
@@ -75,9 +74,12 @@ export interface Transaction {
   /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
-   * Adds to the datastore's counter of changes (protocol P4.3). The last statement of the transaction does it, so
-   * that transactions do not wait for each other.
+   * The first column of the first row, of a statement that is kept even if the transaction is rolled
+   * back: where transactions run at the same time, it is one of its own, so that others do not wait
+   * for what it locks.
    */
+  aside(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  /** Adds to the counter of changes (protocol P4.3), as the last statement, so that transactions do not wait. */
   raiseStamp(changes: number): void;
 }
 
@@ -93,6 +95,13 @@ export class ConstraintError extends Error {
   }
 }
 
+/** Another session has locked the row that a change meets: see `DatabaseLockTable`. */
+export class LockedRowError extends Error {
+  constructor(cause: unknown) {
+    super('another session has locked the entity', { cause });
+  }
+}
+
 /** The database cannot serve this request now: it is locked, full, read-only or unreachable. */
 export class DatabaseUnavailableError extends Error {
   constructor(reason: string, cause: unknown) {
@@ -100,10 +109,7 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/**
- * The database rolled back a transaction because of a conflict with others, such as a deadlock. The transaction can
- * be retried.
- */
+/** The database rolled a transaction back because of others, for example a deadlock. It can be retried. */
 export class ConflictError extends DatabaseUnavailableError {}
 
 /** A statement exceeded `queryTimeout` and was stopped. */
@@ -131,10 +137,7 @@ export class TooComplexError extends Error {
   }
 }
 
-/**
- * Runs a transaction, and retries it once after a conflict. Class code must not run in it: its effects outside of
- * the database would happen twice.
- */
+/** Retries a transaction once after a conflict. Class code must not run in it: its other effects would happen twice. */
 export function againAfterConflict<T>(write: () => Pending<T>): Pending<T> {
   return caught(write, (error) => {
     if (!(error instanceof ConflictError)) throw error;

@@ -23,10 +23,7 @@ export interface ByKind {
   readonly boolean?: Sql;
 }
 
-/**
- * Reads JSON documents in SQL. Names of properties come from clients and may hold any character but U+0000; they
- * are bound.
- */
+/** Reads JSON documents in SQL. Names of properties come from clients, and are bound. */
 export interface JsonAccess {
   /** A document, or null for a value that is not JSON. */
   ifJson(value: Sql): Sql;
@@ -34,10 +31,7 @@ export interface JsonAccess {
   property(document: Sql, names: readonly string[]): JsonPlace;
   /** As `property`; if the last name is `length` and the value an array, the length of the array. */
   length(document: Sql, names: readonly string[]): JsonPlace;
-  /**
-   * The elements of the array at a path. Empty if there is no array; without names, the document itself is the
-   * array.
-   */
+  /** The elements of the array at a path; empty if there is none. */
   elements(document: Sql, names: readonly string[], alias: string): JsonElements;
   byKind(place: JsonPlace, kinds: ByKind): Sql;
   /** A number as it is written in the document. */

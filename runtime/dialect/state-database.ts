@@ -19,6 +19,8 @@ export interface StateWords {
   readonly bytes: string;
   /** Precedes `table` where a crash of the database may empty the table. */
   readonly unlogged: string;
+  /** Whether statements of the application can call functions of the state: see {@link StateDatabase.schema}. */
+  readonly hasFunctions: boolean;
 }
 
 /**
@@ -29,6 +31,11 @@ export interface StateWords {
 export interface StateDatabase {
   /** The time in milliseconds as an expression of SQL: one clock for all servers. */
   readonly now: string;
+  /**
+   * The schema of the state, with tables and functions, in the application's own database; none if
+   * the state is another database.
+   */
+  readonly schema: string | undefined;
   /** Ends a subquery that chooses rows to change, and skips those that others are changing. */
   readonly skipLocked: string;
   /**
@@ -37,13 +44,28 @@ export interface StateDatabase {
    * @throws DatabaseUnavailableError while the database is away; ConstraintError
    */
   run(...statements: readonly StateStatement[]): Pending<Rows>;
-  /**
-   * Reads within a transaction of the application's own database, so that it needs no connection of
-   * its own; where the state is another database, beside it.
-   */
+  /** Reads within a transaction of the application's database, where the state is part of it. */
   readWithin(transaction: Transaction, statement: StateStatement): Pending<Rows>;
+  /**
+   * Takes a name for this process; those who wait for it get it when it is released, or the process
+   * that has it dies.
+   * @param lost called if the database can no longer keep the name for this process
+   * @returns what releases it; `undefined` if another one has it, and this one does not wait
+   * @throws DatabaseUnavailableError
+   */
+  take(
+    name: string,
+    isWaiting: boolean,
+    lost: (error: Error) => void,
+  ): Promise<Release | undefined>;
   close(): Pending<void>;
 }
+
+/** The SQLSTATE with which a function of the state refuses the change of a row: see `LockedRowError`. */
+export const lockedRowState = 'LK001';
+
+/** Releases a name that was taken. */
+export type Release = () => Promise<void>;
 
 /** Opens the state that belongs to a database. */
 export interface StateAccess {

@@ -15,10 +15,7 @@ export class Slot {
  * cannot run.
  */
 export class RestrictionSlot {
-  /**
-   * @param dataclass its name
-   * @param alias of its table in the query
-   */
+  /** @param alias of its table in the query */
   constructor(
     readonly dataclass: string,
     readonly alias: string,
@@ -55,10 +52,7 @@ export interface ComputedPlace {
   readonly form: 'json' | 'report';
 }
 
-/**
- * Delimits the place of a value that class code computes: number of the place, stamp and key as JSON, separated by
- * commas. JSON always escapes this character, so no value can be taken for such a mark.
- */
+/** Delimits `<place>,<stamp>,<key as JSON>` for a value of class code. JSON escapes this character, so no value holds it. */
 export const computedMark = '\u0001';
 
 /** The values to bind, in the order of the statement's placeholders. */

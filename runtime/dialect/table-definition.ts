@@ -4,8 +4,7 @@ export interface DefinitionPart {
   readonly name: string;
   /** The text as it was written. */
   readonly text: string;
-  /** A normal form: texts that differ only in spaces, comments and the case of keywords have the same one. */
-  readonly normal: string;
+  readonly isConstraint: boolean;
   /** Words, names, numbers, texts and operators as they were written. */
   readonly tokens: readonly string[];
 }
@@ -32,10 +31,7 @@ const isBlank = /^(?:[ \t\n\f\r]|--|\/\*)/;
 
 const constraintWords = new Set(['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'CHECK', 'FOREIGN']);
 
-/**
- * Reads the columns and constraints of a table.
- * @param sql `CREATE TABLE …` from `sqlite_schema`, which SQLite has already parsed
- */
+/** Reads the columns and constraints of a `CREATE TABLE …` from `sqlite_schema`. */
 export function readTableDefinition(sql: string): TableDefinition {
   const parts: DefinitionPart[] = [];
   let depth = 0;
@@ -54,13 +50,10 @@ export function readTableDefinition(sql: string): TableDefinition {
       part.push(token);
     }
   }
-  return { parts, options: normalOf(options) };
+  return { parts, options: options.map(({ text }) => text).join(' ') };
 }
 
-/**
- * The columns that a text may name: quoted names, and lower-case words as PostgreSQL prints them, except functions
- * and types.
- */
+/** The columns that a text may name: quoted names, and lower-case words except functions and types. */
 export function wordsOf(sql: string): readonly string[] {
   const tokens = tokensOf(sql);
   return tokens.flatMap(({ text }, index) => {
@@ -81,18 +74,12 @@ function partOf(sql: string, tokens: readonly Token[]): DefinitionPart {
   const last = tokens.at(-1);
   if (first === undefined || last === undefined) throw new Error(`A part is empty: ${sql}`);
   const name = nameIn(first.text);
-  const isConstraint = constraintWords.has(first.text.toUpperCase());
-  const beginning = isConstraint ? first.text.toUpperCase() : quoted(name);
   return {
     name,
+    isConstraint: constraintWords.has(first.text.toUpperCase()),
     text: sql.slice(first.start, last.start + last.text.length),
-    normal: [beginning, normalOf(tokens.slice(1))].join(' ').trimEnd(),
     tokens: tokens.map((each) => each.text),
   };
-}
-
-function normalOf(tokens: readonly Token[]): string {
-  return tokens.map(({ text }) => normalToken(text)).join(' ');
 }
 
 /** The tokens of a text without spaces and comments. */
@@ -103,13 +90,6 @@ export function sqlTokens(sql: string): readonly string[] {
 /** The name in a quoted token; `undefined` for a word, an operator, a number or a text. */
 export function quotedName(token: string): string | undefined {
   return /^["`[]/.test(token) ? nameIn(token) : undefined;
-}
-
-function normalToken(text: string): string {
-  if (text.startsWith("'")) return text;
-  return /^["`[]/.test(text)
-    ? quoted(nameIn(text))
-    : text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
 /** A name without its quotes. */

@@ -4,10 +4,7 @@ import type { Pending } from './pending.js';
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
 export type OutcomeListener = (isKept: boolean) => void;
 
-/**
- * Wraps a transaction so that its statements are completed before they run. Waiting for that does not count as work
- * of the transaction.
- */
+/** Completes statements before they run; waiting for that does not count as work of the transaction. */
 export type BindTransaction = (transaction: Transaction) => Transaction;
 
 /** A transaction that has ended received another request. */
@@ -37,10 +34,7 @@ export class TransactionScope {
   /** Changes of a part, which count for the enclosing scope when it is released. */
   #changes = 0;
 
-  /**
-   * @param parent the enclosing scope; none for a transaction
-   * @param bound wraps the statements; none if they run unchanged
-   */
+  /** @param bound wraps the statements; none if they run unchanged */
   constructor(
     private readonly base: Transaction,
     private readonly parent?: TransactionScope,
@@ -48,19 +42,22 @@ export class TransactionScope {
   ) {
     this.depth = parent === undefined ? 0 : parent.depth + 1;
     this.clock = parent?.clock ?? new IdleClock();
-    const guarded = guardedTransaction(base, {
-      begin: () => {
+    const guarded = guardedTransaction(
+      base,
+      async (run) => {
         this.#checkOpen();
         this.clock.begin();
+        try {
+          return await run();
+        } finally {
+          this.clock.end();
+        }
       },
-      end: () => {
-        this.clock.end();
-      },
-      raiseStamp: (changes) => {
+      (changes) => {
         this.#checkOpen();
         this.#raiseStamp(changes);
       },
-    });
+    );
     this.transaction = bound?.(guarded) ?? guarded;
   }
 
@@ -68,18 +65,12 @@ export class TransactionScope {
     return !this.#isClosed && this.parent?.isOpen !== false;
   }
 
-  /**
-   * Runs `work` in a savepoint. If `work` throws, its changes are rolled back and the scope continues.
-   * @throws TransactionEndedError, and what `work` throws
-   */
+  /** Runs `work` in a savepoint; if it throws, its changes are rolled back and the scope continues. */
   run<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     return this.alone(() => this.#runPart(work));
   }
 
-  /**
-   * Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself.
-   * @throws TransactionEndedError, and what `work` throws
-   */
+  /** Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
     this.#checkOpen();
     const before = this.#parts;
@@ -102,10 +93,7 @@ export class TransactionScope {
     return this.parent?.whole ?? this;
   }
 
-  /**
-   * Registers a function for the outcome: it is called when a savepoint is rolled back, otherwise at the end of the
-   * transaction.
-   */
+  /** `listener` is called when the savepoint is rolled back, otherwise at the end of the transaction. */
   onOutcome(listener: OutcomeListener): void {
     (this.#listeners ??= []).push(listener);
   }
@@ -193,34 +181,20 @@ function nothing(): void {
   // The caller of each part handles its errors.
 }
 
-/** Called around the statements of a transaction. */
-interface StatementGuard {
-  /** @throws Error to refuse a statement before it runs */
-  begin(): void;
-  end(): void;
-  /** Replaces that of the transaction. */
-  readonly raiseStamp: Transaction['raiseStamp'];
-}
-
-/** A transaction that calls a guard around each statement. */
-function guardedTransaction(transaction: Transaction, guard: StatementGuard): Transaction {
-  const guarded =
-    <A extends readonly unknown[], T>(run: (...given: A) => Pending<T>) =>
-    async (...given: A): Promise<T> => {
-      guard.begin();
-      try {
-        return await run(...given);
-      } finally {
-        guard.end();
-      }
-    };
+/** @param guard runs each statement */
+function guardedTransaction(
+  transaction: Transaction,
+  guard: <T>(run: () => Pending<T>) => Promise<T>,
+  raiseStamp: Transaction['raiseStamp'],
+): Transaction {
   return {
-    run: guarded((statement, values) => transaction.run(statement, values)),
-    value: guarded((statement, values) => transaction.value(statement, values)),
-    read: guarded((statement, values) => transaction.read(statement, values)),
-    rows: guarded((statement, values) => transaction.rows(statement, values)),
-    table: guarded((statement, values) => transaction.table(statement, values)),
-    raiseStamp: guard.raiseStamp,
+    run: (statement, values) => guard(() => transaction.run(statement, values)),
+    value: (statement, values) => guard(() => transaction.value(statement, values)),
+    aside: (statement, values) => guard(() => transaction.aside(statement, values)),
+    read: (statement, values) => guard(() => transaction.read(statement, values)),
+    rows: (statement, values) => guard(() => transaction.rows(statement, values)),
+    table: (statement, values) => guard(() => transaction.table(statement, values)),
+    raiseStamp,
   };
 }
 

@@ -1,9 +1,6 @@
 import type { StorageType } from '../protocol/definition.js';
 
-/**
- * The type by which a database compares values; the bound value may have another one, such as a fraction for an
- * integer column.
- */
+/** The type by which values are compared; the bound value may have another one, such as a fraction. */
 export type ValueType = 'text' | 'number' | 'integer' | 'boolean';
 
 /** @throws Error for a type whose values cannot be compared */

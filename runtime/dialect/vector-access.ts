@@ -4,15 +4,9 @@ import type { Sql } from './sql.js';
 
 /** Compares vectors in SQL. Servers of models without vectors do not include the implementation. */
 export interface VectorAccess {
-  /**
-   * Reads the vector of a request.
-   * @param dimensions number of components of the attribute's vectors
-   */
+  /** Reads the vector of a request. */
   read(value: unknown, dimensions: number): ReadVector;
-  /**
-   * Compares the scores of stored vectors with the threshold of a bound comparison.
-   * @param take binds a value that is derived from the comparison
-   */
+  /** Compares scores of stored vectors with a threshold; `take` binds what is derived from the comparison. */
   compare(stored: StoredVector, take: TakeSlot): ComparedVector;
 }
 
@@ -42,10 +36,7 @@ export interface ComparedVector {
   readonly rank: () => Sql;
 }
 
-/**
- * The values that a statement binds for one comparison with a vector. `norm` is the norm of the stored vector and
- * `distance` the distance between the two directions; every metric follows from these two.
- */
+/** What one comparison binds. Every metric follows from the stored `norm` and the distance of the directions. */
 export interface VectorValues {
   readonly given: VectorComparison;
   /** The norm of the given vector. */
@@ -58,10 +49,7 @@ export interface VectorValues {
   readonly slack: Linear;
   /** The order of scores whose distance is below the limit: 1 if they are above the threshold, -1 if below. */
   readonly nearer: 1 | -1;
-  /**
-   * Grows as similarity falls: `distance² * (perSquare + perSquareNorm * norm) + norm * (perNorm + perNormSquared *
-   * norm)`. For a zero vector, `zero` replaces `distance²`.
-   */
+  /** `distance² * (perSquare + perSquareNorm * norm) + norm * (perNorm + perNormSquared * norm)`, `zero` for a zero vector. */
   readonly rank: {
     readonly perSquare: number | null;
     readonly perSquareNorm: number;

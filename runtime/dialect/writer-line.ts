@@ -1,10 +1,7 @@
 import { type RequestError, refuseBusy } from '../protocol/errors.js';
 import type { Pending } from './pending.js';
 
-/**
- * Transactions that may queue; each holds the body of a request. The limit is about a second of work on single
- * entities.
- */
+/** Each holds the body of a request; they are about a second of work on single entities. */
 const most = 1_000;
 
 /** How long a transaction may queue: few clients wait longer. */
@@ -29,11 +26,7 @@ export class WriterLine {
     private readonly atOnce = 1,
   ) {}
 
-  /**
-   * Runs `work` when all earlier transactions have started and a slot is free.
-   * @throws RequestError 503 when the queue is full or the wait exceeds its limit (`work` does not run then), and
-   * what `work` throws
-   */
+  /** Runs `work` in its turn. @throws RequestError 503, without running it, when the queue is full or the wait too long */
   run<T>(work: () => Pending<T>): Pending<T> {
     if (this.#waiting.length >= this.limits.most) {
       return Promise.reject(unavailable('Too many changes wait for their turn.'));

@@ -9,10 +9,7 @@ export interface EntitySet {
   readonly dataclass: string;
   /** The keys of its members in the set's order, including deleted entities. */
   readonly keys: KeyList;
-  /**
-   * ID of the session that owns the set; `undefined` if a guest made it: then it is open to all
-   * guests.
-   */
+  /** ID of the session that owns the set; `undefined` for a set of all guests. */
   readonly owner: string | undefined;
   /** ID of the session whose limit it counts for, which may be a guest's; the owner if left out. */
   readonly maker?: string | undefined;
@@ -22,10 +19,7 @@ export interface EntitySet {
   readonly isSorted: boolean;
   /** Time of the last access, in milliseconds of the store's clock. */
   readonly refreshed: number;
-  /**
-   * The time at which the set expires unless it is accessed before, in milliseconds of the store's
-   * clock.
-   */
+  /** When the set expires unless it is accessed, in milliseconds of the store's clock. */
   readonly expires: number;
 }
 
@@ -40,10 +34,7 @@ export type NewEntitySet = Pick<
   'dataclass' | 'keys' | 'owner' | 'maker' | 'timeout' | 'isSorted'
 >;
 
-/**
- * Who requests a set, and of which dataclass. The set of another session, or of another dataclass,
- * does not exist for the requester.
- */
+/** Sets of another session, or of another dataclass, do not exist for the requester. */
 export interface SetClaim {
   /** ID of the session; `undefined` for a guest. */
   readonly session: string | undefined;
@@ -60,11 +51,7 @@ export interface SetClaim {
  * with `PendingAnswer`.
  */
 export interface EntitySetStore {
-  /**
-   * Stores a set under a new ID.
-   *
-   * @throws EntitySetTooLargeError if the set alone needs more than the store may hold
-   */
+  /** @throws EntitySetTooLargeError if the set alone needs more than the store may hold */
   create(set: NewEntitySet): Pending<EntitySet>;
   /**
    * Stores a set under its former ID (protocol P9.10, P9.11). If the ID is in use again, because
@@ -76,10 +63,7 @@ export interface EntitySetStore {
    * @throws EntitySetTooLargeError as {@link create}
    */
   recreate(id: string, set: NewEntitySet, storedAs?: string): Pending<EntitySet | undefined>;
-  /**
-   * A set that is alive and open to the claim. Its lifetime starts again: with its own timeout, or
-   * with `timeout` seconds, which replace its own; above 0.
-   */
+  /** An open set that is alive. Its lifetime starts again, with `timeout` seconds (above 0) instead of its own. */
   access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined>;
   /** Removes a set; `false` if there was none that is alive and open to the claim. */
   release(id: string, claim: SetClaim): Pending<boolean>;
@@ -109,10 +93,7 @@ export class EntitySetTooLargeError extends Error {
 
 /** The requester of entity sets, and the requester's limits in addition to the server's. */
 export interface SetRequester {
-  /**
-   * ID of the session that owns new sets; `undefined` for a guest, whose sets are open to all
-   * guests (protocol P9.9).
-   */
+  /** ID of the session that owns new sets; `undefined` for a guest (protocol P9.9). */
   readonly owner: string | undefined;
   /** The owner of saved definitions: a user by name, in any session; `undefined` for a guest. */
   readonly keeper: string | undefined;
@@ -121,9 +102,6 @@ export interface SetRequester {
   readonly maxTimeout?: number | undefined;
   /** Sets that are alive at once. */
   readonly maxSets?: number | undefined;
-  /**
-   * ID of the session whose limit new sets count for; called if there is a limit.
-   * @throws RequestError 402 with 1823 if a guest gets no session
-   */
+  /** ID of the session whose limit new sets count for. @throws RequestError 402 with 1823 if a guest gets none */
   counted(): string;
 }

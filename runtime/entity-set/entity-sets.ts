@@ -19,12 +19,11 @@ import {
   type SetRequester,
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
-import { KeysReader } from './keys-reader.js';
+import { readKeys } from './keys-reader.js';
 import {
   definitionJson,
   type SetDefinition,
   type SetDefinitions,
-  hasRenames,
   withNewNames,
 } from './set-definitions.js';
 
@@ -38,28 +37,19 @@ export interface SetLimits {
   readonly maxEntitySetsPerSession: number | null;
 }
 
-/**
- * The life of entity sets: they are created, found, recreated after their end, released (protocol
- * P9.8 to P9.11).
- */
+/** The life of entity sets (protocol P9.8 to P9.11). */
 export class EntitySets {
-  readonly #keys: KeysReader;
-  readonly #hasRenames: boolean;
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
     private readonly store: EntitySetStore,
     private readonly definitions: SetDefinitions,
     private readonly limits: SetLimits,
-  ) {
-    this.#keys = new KeysReader(context);
-    this.#hasRenames = hasRenames(dataclasses);
-  }
+  ) {}
 
   /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
   keysOf(request: SelectionRequest): Pending<KeyList | undefined> {
-    return this.#keys.read(request);
+    return readKeys(this.context, request);
   }
 
   /**
@@ -97,10 +87,7 @@ export class EntitySets {
     });
   }
 
-  /**
-   * A set that is alive, or one that can be made again.
-   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of another dataclass
-   */
+  /** A set that is alive, or made again. @throws RequestError 404 with 1802, alike for unknown sets and those of others */
   find(
     dataclass: Dataclass,
     requester: SetRequester,
@@ -123,31 +110,11 @@ export class EntitySets {
     const claim = { session: requester.owner, dataclass: dataclass.name };
     return whenThere(this.#alive(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
-      return whenThere(this.#kept(namesOf(dataclass), requester, id), (definition) =>
+      const kept = this.definitions.find(id, namesOf(dataclass), requester.keeper);
+      return whenThere(kept, (definition) =>
         definition === undefined ? undefined : this.#revive(dataclass, requester, id, definition),
       );
     });
-  }
-
-  /** A definition that was saved under one of the names of a dataclass. */
-  #kept(
-    [name, ...others]: readonly string[],
-    requester: SetRequester,
-    id: string,
-  ): Pending<SetDefinition | undefined> {
-    if (name === undefined) return undefined;
-    const found = this.definitions.find(id, name, requester.keeper);
-    return whenThere(found, (definition) => definition ?? this.#kept(others, requester, id));
-  }
-
-  #isHeldByAnother(
-    [name, ...others]: readonly string[],
-    requester: SetRequester,
-    id: string,
-  ): Pending<boolean> {
-    if (name === undefined) return true;
-    const held = this.definitions.isHeldByAnother(id, name, requester.keeper);
-    return whenThere(held, (isHeld) => isHeld && this.#isHeldByAnother(others, requester, id));
   }
 
   release(
@@ -188,10 +155,10 @@ export class EntitySets {
       params,
       orderby,
     });
-    const held = this.#isHeldByAnother(namesOf(dataclass), requester, id);
+    const held = this.definitions.isHeldByAnother(id, namesOf(dataclass), requester.keeper);
     return whenThere(held, (isHeld) => {
       if (isHeld) throw missingSet(id);
-      const keys = this.#keys.read(request);
+      const keys = readKeys(this.context, request);
       const own = ownId(id, requester.owner);
       return whenThere(this.#recreated(dataclass, requester, id, request, keys, own), (set) => {
         if (set === undefined) throw missingSet(id);
@@ -212,7 +179,7 @@ export class EntitySets {
     try {
       request = this.#requestOf(dataclass, definition);
       if (request === undefined) return undefined;
-      keys = this.#keys.read(request);
+      keys = readKeys(this.context, request);
     } catch (error) {
       if (error instanceof RequestError) return undefined;
       throw error;
@@ -221,12 +188,12 @@ export class EntitySets {
   }
 
   #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
-    const { filter, params, orderby, related } = this.#hasRenames
-      ? withNewNames(this.dataclasses, this.context.filters, dataclass, kept)
-      : kept;
+    const { filters } = this.context;
+    const renamed = withNewNames(this.dataclasses, filters, dataclass, kept);
+    const { filter, params, orderby, related } = renamed;
     const texts = { filter, params, orderby };
     if (related === undefined) {
-      return selectionRequest(this.context.filters, dataclass, { kind: 'all' }, null, texts);
+      return selectionRequest(filters, dataclass, { kind: 'all' }, null, texts);
     }
     const owner = this.dataclasses.get(related.dataclass);
     const relation = owner?.exposedAttributes.get(related.relation);

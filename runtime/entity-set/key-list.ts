@@ -6,10 +6,7 @@ export type KeyType = 'integer' | 'number' | 'uuid' | 'string';
 /** A number for keys of type `integer` and `number`, else a string; a UUID is 32 upper-case hexadecimal digits. */
 export type Key = number | string;
 
-/**
- * Primary keys of one dataclass in an order, each once. A list never changes, so entity sets and
- * requests may share it. `keysOf`, `parseKeys` and the set algebra create lists.
- */
+/** Primary keys of one dataclass in an order, each once. A list never changes, so it may be shared. */
 export interface KeyList extends Iterable<Key> {
   readonly type: KeyType;
   readonly length: number;
@@ -23,10 +20,7 @@ export interface KeyList extends Iterable<Key> {
   page(from: number, to: number): string;
   /** The same keys as a list. */
   slice(from: number, to: number): KeyList;
-  /**
-   * Which of these keys are in `other`; stops when `limit` of them are found. For the set algebra,
-   * which combines only lists of one type.
-   */
+  /** Which of these keys are in `other`, of the same type; stops when `limit` of them are found. */
   membersIn(other: this, limit: number): KeyMembers;
   /** The keys whose mark is `mark`, in this order. For the set algebra. */
   pick(members: KeyMembers, mark: 0 | 1): KeyList;
@@ -124,10 +118,7 @@ function membersOf(list: KeyList, other: KeyList, limit: number): KeyMembers {
   return list.membersIn(other.pick(other.membersIn(list, most), 1), most);
 }
 
-/**
- * For keys that ascend, as a database mostly returns them: several times as fast as a search or a
- * `Set`.
- */
+/** For keys that ascend, as a database mostly returns them: several times as fast as a search. */
 function membersByMerge<K extends Key>(
   keys: ArrayLike<K>,
   others: ArrayLike<K>,
@@ -362,10 +353,7 @@ export class TextKeys implements KeyList {
   }
 }
 
-/**
- * The memory of a string and its place in an array: 8 bytes for the place, 16 for what V8 notes of a
- * string, and its characters, of 1 byte each if all are Latin-1, else of 2, in whole words of 8.
- */
+/** Bytes: 8 for the place, 16 for what V8 notes, and the characters, of 2 bytes unless all are Latin-1. */
 function bytesOfText(text: string): number {
   const characters = /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length;
   return 24 + 8 * Math.ceil(characters / 8);
@@ -404,9 +392,7 @@ export function storedKeys(keys: KeyList): StoredKeys {
   return { format: `${type}:${size}`, content, length };
 }
 
-/**
- * @throws Error for an unknown format
- */
+/** @throws Error for an unknown format */
 export function keysFrom({ format, content }: StoredKeys): KeyList {
   switch (format) {
     case 'integer:4':

@@ -3,21 +3,26 @@ import { From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from '../query/collection.js';
 import type { AnswerOptions } from '../query/context.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { isOrdered, selectionOrder } from '../query/page-rows.js';
 import {
-  firstFilterSlot,
   chosenEntities,
   ifBaseExists,
+  planOf,
   queryContext,
   type Selection,
+  type SelectionPlan,
 } from '../query/selection.js';
-import { orderOf, planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import {
+  orderOf,
+  planFor,
+  type SelectionRequest,
+  shapeName,
+  selectionRequest,
+} from '../query/selection-request.js';
 import {
   compactNumbers,
   isKeyOf,
@@ -25,9 +30,13 @@ import {
   type KeyType,
   NumberKeys,
   TextKeys,
+  and,
+  or,
 } from './key-list.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Parameters } from '../query/parameters.js';
 
-/** The part of {@link ReadingContext} that a {@link KeysReader} needs. */
+/** The part of {@link ReadingContext} that {@link readKeys} needs. */
 export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
@@ -35,17 +44,16 @@ export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 
   };
 }
 
-/** Reads the keys of all entities of a selection, in its order. */
-export class KeysReader {
-  constructor(private readonly context: KeysContext) {}
-
-  /** @returns `undefined` if the entity whose relation is read does not exist */
-  read(request: SelectionRequest): Pending<KeyList | undefined> {
-    return whenResolved(this.context, request, (resolved) => this.#read(resolved));
-  }
-
-  #read(request: SelectionRequest): Pending<KeyList | undefined> {
-    const { database, options, plans } = this.context;
+/**
+ * Reads the keys of all entities of a selection, in its order.
+ * @returns `undefined` if the entity whose relation is read does not exist
+ */
+export function readKeys(
+  context: KeysContext,
+  unresolved: SelectionRequest,
+): Pending<KeyList | undefined> {
+  const { database, options, plans } = context;
+  return whenResolved(context, unresolved, (request) => {
     const name = shapeName(['keys', request.orderBy]);
     const { plan, values } = planFor(plans.selections, request, name, {}, (selection) =>
       planKeys(database.dialect, options, selection, orderOf(request)),
@@ -58,13 +66,10 @@ export class KeysReader {
       // A database takes several times as long to sort a million numbers.
       return isSorted || !(keys instanceof NumberKeys) ? keys : keys.ascending();
     });
-  }
+  });
 }
 
-/**
- * Writes the statement that returns the keys of a selection as bytes, in the form that `parseKeys`
- * reads.
- */
+/** Returns the keys of a selection as bytes, for `parseKeys`. */
 function planKeys(
   dialect: Dialect,
   options: AnswerOptions,
@@ -72,15 +77,12 @@ function planKeys(
   order: readonly OrderItem[],
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass, 'table');
-  const { query, condition } = chosenEntities(context, from, selection, filterSlots);
+  const { query, condition } = chosenEntities(context, from, selection);
   // Without an order, an index that covers the filter is enough, and numbers are sorted afterwards.
   const { type } = selection.dataclass.key;
   const isSortedLater = !isOrdered(selection, order) && (type === 'integer' || type === 'number');
-  const sorted = isSortedLater
-    ? undefined
-    : selectionOrder(context, from, selection, order, filterSlots);
+  const sorted = isSortedLater ? undefined : selectionOrder(context, from, selection, order);
   const chosen = context.aliases.next();
   const key = sql`${sql.id(chosen, 'key')}`;
   const list =
@@ -91,11 +93,7 @@ function planKeys(
   const ordered = sorted === undefined ? entities : entities.orderBy(sorted);
   const keys = sql`${selecting(ordered, sql`${keyColumn(from.root)} as "key"`)}`;
   const bytes = sql`(select ${dialect.asBytes(list)} from ${keys} as ${sql.id(chosen)})`;
-  return {
-    statement: dialect.compile(sql`select ${ifBaseExists(context, selection, bytes)}`),
-    filterSlots,
-    mostRelated: 0,
-  };
+  return planOf(context, sql`select ${ifBaseExists(context, selection, bytes)}`);
 }
 
 /**
@@ -163,4 +161,62 @@ function keysInJson(type: KeyType, bytes: Buffer): readonly unknown[] {
     throw badKeys(type, (cause as Error).message);
   }
   throw badKeys(type, 'the value is no JSON array');
+}
+
+/** So many keys are passed to the database, however many entities there are. */
+const fewKeys = 5_000;
+
+/** Reading a key that is passed costs the database as much as scanning that many entities. */
+const entitiesPerKey = 30;
+
+/**
+ * What `$filter` and `$clean` leave of a set's keys, in the order of `$orderby` or else in the
+ * set's own. Deleted entities match no filter; in an order they come last. If some entities may be
+ * hidden, both hidden and deleted ones are left out, so that nobody can distinguish them.
+ */
+export function narrowed(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  keys: KeyList,
+  parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
+): Pending<KeyList> {
+  const { filter, orderby, clean } = parameters;
+  // Visibility may have changed since the set was made, and the reader may not be its maker.
+  const isRestricted = dataclass.restriction !== undefined;
+  if (filter === undefined && orderby === undefined && !clean && !isRestricted) return keys;
+  return whenThere(isSmall(context, dataclass, keys), (small) => {
+    const request = small
+      ? membersRequest(context, dataclass, keys, parameters)
+      : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
+    return whenThere(readKeys(context, request), (matched) => {
+      // Only a relation of a missing entity has no keys.
+      const found = matched as KeyList;
+      if (request.orderBy === undefined) return and(keys, found);
+      const ordered = small ? found : and(found, keys);
+      return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
+    });
+  });
+}
+
+/** The members of a set as a selection. */
+export function membersRequest(
+  { filters }: Pick<ReadingContext, 'filters'>,
+  dataclass: Dataclass,
+  keys: KeyList,
+  texts: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
+): ReturnType<typeof selectionRequest> {
+  const list = keys.page(0, keys.length);
+  return selectionRequest(filters, dataclass, { kind: 'members' }, list, texts);
+}
+
+/** Whether it costs less to look up every key than to scan all entities of the dataclass. */
+function isSmall(
+  { filters, counts }: ReadingContext,
+  dataclass: Dataclass,
+  keys: KeyList,
+): Pending<boolean> {
+  if (keys.length <= fewKeys) return true;
+  const nothing = { filter: undefined, params: undefined, orderby: undefined };
+  const all = selectionRequest(filters, dataclass, { kind: 'all' }, null, nothing);
+  return whenThere(counts.count(all), (count = 0) => keys.length * entitiesPerKey < count);
 }

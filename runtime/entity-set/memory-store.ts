@@ -7,12 +7,11 @@ import {
   type NewEntitySet,
   type SetClaim,
 } from './entity-set-store.js';
-import { ExpiryBuckets, type Expiring } from './expiry-buckets.js';
 import type { KeyList } from './key-list.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** A set in the store, where its times change. */
-interface StoredSet extends EntitySet, Expiring, Used {
+interface StoredSet extends EntitySet {
   owner: string | undefined;
   maker: string | undefined;
   timeout: number;
@@ -28,15 +27,14 @@ interface StoredSet extends EntitySet, Expiring, Used {
  * An expired set is never returned, counted or listed; its memory is free a second later.
  */
 export class MemoryEntitySetStore implements EntitySetStore {
+  /** By ID, the least recently accessed one first. */
   readonly #sets = new Map<string, StoredSet>();
   readonly #ofSession = new Map<string, Set<StoredSet>>();
-  readonly #byUse = new UseOrder<StoredSet>();
-  /**
-   * Sets without an owner, the least recently accessed one first: anybody can make many of them.
-   */
+  /** Those without an owner, in the same order: anybody can make many of them. */
   readonly #ofGuests = new Set<StoredSet>();
-  readonly #byExpiry = new ExpiryBuckets<StoredSet>();
   readonly #keys = new HeldKeys();
+  /** No set expires before. */
+  #firstExpiry = Infinity;
   #cancelTick: (() => void) | undefined;
   #isClosed = false;
 
@@ -63,8 +61,9 @@ export class MemoryEntitySetStore implements EntitySetStore {
     if (timeout !== undefined) set.timeout = timeout;
     set.refreshed = this.clock.now();
     set.expires = set.refreshed + set.timeout * 1000;
-    if (timeout !== undefined) this.#byExpiry.hasten(set);
-    this.#byUse.use(set);
+    this.#firstExpiry = Math.min(this.#firstExpiry, set.expires);
+    this.#sets.delete(id);
+    this.#sets.set(set.id, set);
     if (this.#ofGuests.delete(set)) this.#ofGuests.add(set);
     return set;
   }
@@ -109,7 +108,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
 
   list(): readonly EntitySet[] {
     this.#removeExpired();
-    return [...this.#byUse];
+    return [...this.#sets.values()];
   }
 
   usedBytes(): number {
@@ -118,7 +117,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
 
   close(): void {
     this.#isClosed = true;
-    for (const set of this.#byUse) this.#remove(set);
+    for (const set of this.#sets.values()) this.#remove(set);
   }
 
   #store(name: string, given: NewEntitySet): EntitySet {
@@ -127,24 +126,11 @@ export class MemoryEntitySetStore implements EntitySetStore {
     const { dataclass, keys, owner, maker = owner, timeout, isSorted } = given;
     const refreshed = this.clock.now();
     const expires = refreshed + timeout * 1000;
-    const links = { bucket: 0, older: undefined, newer: undefined };
-    const set = {
-      id,
-      dataclass,
-      keys,
-      owner,
-      maker,
-      timeout,
-      isSorted,
-      refreshed,
-      expires,
-      ...links,
-    };
+    const set = { id, dataclass, keys, owner, maker, timeout, isSorted, refreshed, expires };
     this.#sets.set(id, set);
+    this.#firstExpiry = Math.min(this.#firstExpiry, expires);
     this.#keys.hold(keys);
-    this.#byUse.add(set);
     if (owner === undefined) this.#ofGuests.add(set);
-    this.#byExpiry.add(set);
     if (maker !== undefined) {
       const siblings = this.#ofSession.get(maker);
       if (siblings === undefined) this.#ofSession.set(maker, new Set([set]));
@@ -159,7 +145,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
     if (bytes > this.maxBytes) throw new EntitySetTooLargeError(bytes, this.maxBytes);
     if (this.#fits(keys)) return;
     this.#removeExpired();
-    for (const sets of [this.#ofGuests, this.#byUse]) {
+    for (const sets of [this.#ofGuests, this.#sets.values()]) {
       for (const set of sets) {
         if (this.#fits(keys)) return;
         this.#remove(set);
@@ -187,15 +173,19 @@ export class MemoryEntitySetStore implements EntitySetStore {
   }
 
   #removeExpired(): void {
-    for (const set of this.#byExpiry.expired(this.clock.now())) this.#remove(set);
+    const now = this.clock.now();
+    if (now < this.#firstExpiry) return;
+    this.#firstExpiry = Infinity;
+    for (const set of this.#sets.values()) {
+      if (set.expires <= now) this.#remove(set);
+      else this.#firstExpiry = Math.min(this.#firstExpiry, set.expires);
+    }
   }
 
   #remove(set: StoredSet): void {
     this.#sets.delete(set.id);
     this.#keys.letGo(set.keys);
-    this.#byUse.remove(set);
     this.#ofGuests.delete(set);
-    this.#byExpiry.remove(set);
     if (set.maker !== undefined) {
       const siblings = this.#ofSession.get(set.maker);
       siblings?.delete(set);
@@ -219,10 +209,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
 /** Memory of a set in addition to its keys: 600 to 1,150 bytes were measured. */
 export const bytesOfSet = 1024;
 
-/**
- * The lists of keys of the sets. A list that several sets share, because a set without deleted
- * entities was cleaned, counts once.
- */
+/** The lists of keys of the sets; one that several sets share counts once. */
 class HeldKeys {
   readonly #holders = new Map<KeyList, number>();
   #bytes = 0;
@@ -250,53 +237,5 @@ class HeldKeys {
     }
     this.#holders.delete(keys);
     this.#bytes -= keys.byteLength;
-  }
-}
-
-/** An item of a {@link UseOrder}. */
-interface Used {
-  older: Used | undefined;
-  newer: Used | undefined;
-}
-
-/** Items in the order of their last use. Each operation takes constant time. */
-class UseOrder<T extends Used> {
-  #oldest: T | undefined;
-  #newest: T | undefined;
-
-  /** @param item that is not in the order */
-  add(item: T): void {
-    item.older = this.#newest;
-    item.newer = undefined;
-    if (this.#newest === undefined) this.#oldest = item;
-    else this.#newest.newer = item;
-    this.#newest = item;
-  }
-
-  /** @param item that is in the order */
-  remove(item: T): void {
-    const { older, newer } = item as { older: T | undefined; newer: T | undefined };
-    if (older === undefined) this.#oldest = newer;
-    else older.newer = newer;
-    if (newer === undefined) this.#newest = older;
-    else newer.older = older;
-    item.older = undefined;
-    item.newer = undefined;
-  }
-
-  use(item: T): void {
-    if (item === this.#newest) return;
-    this.remove(item);
-    this.add(item);
-  }
-
-  /** The oldest first; the current item may be removed. */
-  *[Symbol.iterator](): IterableIterator<T> {
-    let item = this.#oldest;
-    while (item !== undefined) {
-      const next = item.newer as T | undefined;
-      yield item;
-      item = next;
-    }
   }
 }

@@ -9,6 +9,7 @@ import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { parseOrderBy } from '../query/order-by.js';
+import { stepText } from '../filter/path.js';
 
 /** The definition from which an entity set is recreated after its end (protocol P9.10). */
 export interface SetDefinition {
@@ -26,10 +27,7 @@ export interface SetDefinition {
 /** Of all users together, and of all guests together. */
 const maxDefinitions = 10_000;
 
-/**
- * After that many new definitions, the table is checked for definitions to delete, which takes some
- * milliseconds.
- */
+/** After so many new ones, old ones are deleted, which takes some milliseconds. */
 const definitionsPerLook = 100;
 
 /** Of one definition, as JSON. */
@@ -60,11 +58,12 @@ export class SetDefinitions {
             partition by "owner" order by "position" desc) as "ofOwner"
           from "__entityset") as "counted") as "placed"
       where "place" > ${slot(0)})`);
+    const isOfOne = dialect.isIn(sql`"dataclass"`, slot(1), 'text');
     this.#find = dialect.compile(
-      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
+      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and ${isOfOne} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
     );
     this.#holder = dialect.compile(
-      sql`select case when "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
+      sql`select case when ${isOfOne} and ${dialect.isSame(sql`"owner"`, slot(2))} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
     );
   }
 
@@ -94,20 +93,25 @@ export class SetDefinitions {
     });
   }
 
+  /** @param dataclasses the present name of a dataclass, and its former ones */
   find(
     id: string,
-    dataclass: string,
+    dataclasses: readonly string[],
     owner: string | undefined,
   ): Pending<SetDefinition | undefined> {
-    const values = [id, dataclass, owner ?? null];
+    const values = [id, JSON.stringify(dataclasses), owner ?? null];
     return whenThere(this.database.executor.value(this.#find, values), (json) =>
       json === undefined ? undefined : (JSON.parse(String(json)) as SetDefinition),
     );
   }
 
   /** Whether an ID belongs to a saved definition of another keeper, or of another dataclass. */
-  isHeldByAnother(id: string, dataclass: string, owner: string | undefined): Pending<boolean> {
-    const values = [id, dataclass, owner ?? null];
+  isHeldByAnother(
+    id: string,
+    dataclasses: readonly string[],
+    owner: string | undefined,
+  ): Pending<boolean> {
+    const values = [id, JSON.stringify(dataclasses), owner ?? null];
     return whenThere(
       this.database.executor.value(this.#holder, values),
       (isOwn) => isOwn !== undefined && Number(isOwn) === 0,
@@ -115,10 +119,7 @@ export class SetDefinitions {
   }
 }
 
-/**
- * A definition as it is stored.
- * @throws RequestError 400 if it is too long, or its parameters are nested too deeply to be written
- */
+/** A definition as it is stored. @throws RequestError 400 if it is too long or nests too deeply */
 export function definitionJson(definition: SetDefinition): string {
   const json = written(definition);
   if (json.length <= maxDefinitionLength) return json;
@@ -139,15 +140,6 @@ function written(definition: SetDefinition): string {
 }
 
 type Dataclasses = ReadonlyMap<string, Dataclass>;
-
-/** Whether a model has renamed anything that a definition can name. */
-export function hasRenames(dataclasses: Dataclasses): boolean {
-  return [...dataclasses.values()].some(
-    ({ renamedFrom, exposedAttributes }) =>
-      renamedFrom !== undefined ||
-      [...exposedAttributes.values()].some((each) => each.renamedFrom !== undefined),
-  );
-}
 
 /**
  * A definition that was saved under earlier names, with the current ones. Names that the model no
@@ -241,12 +233,7 @@ function replaced(text: string, replacements: readonly Replacement[]): string {
 
 /** A path in a parameter, which may contain names that no filter can. */
 function pathText({ steps }: AttributePath, names: readonly string[]): string {
-  return steps
-    .map(({ name, ordinal, element }, index) => {
-      const braces = ordinal === 1 ? '' : `{${ordinal}}`;
-      return `${names[index] ?? name}${braces}${element === undefined ? '' : `[${element}]`}`;
-    })
-    .join('.');
+  return steps.map((step, at) => stepText({ ...step, name: names[at] ?? step.name })).join('.');
 }
 
 function withParam(

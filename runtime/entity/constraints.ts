@@ -46,6 +46,13 @@ export class Constraints {
     };
   }
 
+  /** Whether the database itself checks the values as it stores them, without further statements. */
+  isOneStatement({ values, problems }: Decoded): boolean {
+    const { relations, sequences } = this;
+    const isKnown = relations.toRestricted.length === 0 && !relations.mustResolve(values);
+    return problems.length === 0 && isKnown && sequences.areNone;
+  }
+
   /** The database names only the first constraint that an entity would break. */
   async refusedByDatabase(
     transaction: Transaction,
@@ -91,6 +98,11 @@ class RelatedKeys {
     }
   }
 
+  /** Whether {@link resolve} reads anything. */
+  mustResolve(values: ReadonlyMap<string, StoredValue>): boolean {
+    return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null);
+  }
+
   /**
    * A text key may come in another case than it is stored in; the foreign key gets it as it is
    * stored. A hidden entity cannot be related to.
@@ -102,9 +114,7 @@ class RelatedKeys {
     values: Map<string, StoredValue>,
   ): Pending<readonly RelatedEntityDefinition[]> {
     // Most changes contain no relation, and continue at once.
-    return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null)
-      ? this.#resolveAll(transaction, values)
-      : none;
+    return this.mustResolve(values) ? this.#resolveAll(transaction, values) : none;
   }
 
   async #resolveAll(
@@ -178,7 +188,8 @@ function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
 
 /**
  * Numbers the attributes of one dataclass that are `generated: sequence` and no key; the table
- * draws those of the key.
+ * draws those of the key. Where transactions run at the same time, numbers are drawn beside them,
+ * so that a number is lost if its transaction is rolled back, as one of a key is.
  */
 class Sequences {
   readonly #attributes: readonly StorageDefinition[];
@@ -204,8 +215,12 @@ class Sequences {
       sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = ${value} + 1 where ${value} < ${last} returning "value"`,
     );
     this.#raise = dialect.compile(
-      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value"`,
+      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value" returning "value"`,
     );
+  }
+
+  get areNone(): boolean {
+    return this.#attributes.length === 0;
   }
 
   /** The attribute that {@link draw} would return; draws nothing. */
@@ -242,7 +257,7 @@ class Sequences {
   ): Promise<StorageDefinition | undefined> {
     for (const attribute of this.#attributes) {
       if (values.get(attribute.name) !== null) continue;
-      const drawn = await transaction.value(this.#draw, [this.#nameOf(attribute)]);
+      const drawn = await transaction.aside(this.#draw, [this.#nameOf(attribute)]);
       if (drawn === undefined) return attribute;
       values.set(attribute.name, Number(drawn));
     }
@@ -264,7 +279,7 @@ class Sequences {
     for (const attribute of this.#attributes) {
       const value = given.get(attribute.name);
       if (typeof value !== 'number' || value < 1) continue;
-      await transaction.run(this.#raise, [this.#nameOf(attribute), value]);
+      await transaction.aside(this.#raise, [this.#nameOf(attribute), value]);
     }
   }
 

@@ -331,22 +331,20 @@ class Decoding implements Received {
 
   /** The session lacks the privilege for the value (`access.md#what-roles-do`). */
   #deny({ name }: Pick<AttributeDefinition, 'name'>, given: string): void {
-    const { errorName, text } = this.#denied(given);
-    this.#refuse(errorName, name, text, this.#named(given));
+    this.#refuse(this.#denialName, name, this.#denialText(given), this.#named(given));
   }
 
   #denial(given: string): ProtocolError {
-    const { errorName, text } = this.#denied(given);
-    return protocolError(errorName, text, this.#named(given));
+    return protocolError(this.#denialName, this.#denialText(given), this.#named(given));
   }
 
-  #denied(given: string): { readonly errorName: ErrorName; readonly text: string } {
-    const isNew = this.existing === undefined;
-    const what = isNew ? 'create an entity with' : 'update';
-    return {
-      errorName: isNew ? 'createDenied' : 'updateDenied',
-      text: `No permission to ${what} "${given}".`,
-    };
+  get #denialName(): ErrorName {
+    return this.existing === undefined ? 'createDenied' : 'updateDenied';
+  }
+
+  #denialText(given: string): string {
+    const what = this.existing === undefined ? 'create an entity with' : 'update';
+    return `No permission to ${what} "${given}".`;
   }
 
   #keep(

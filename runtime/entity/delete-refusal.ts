@@ -4,7 +4,7 @@ import { errorCodes, type ProtocolError, protocolError } from '../protocol/error
 import { shortened } from '../protocol/names.js';
 import type { Reference } from './delete-statements.js';
 import type { EventError } from './lifecycle.js';
-import { entityStatuses, knownProblem, eventProblem } from './refusals.js';
+import { entityStatuses, refusedByEvent } from './refusals.js';
 
 /** Nothing was deleted: other entities depend on what would have been deleted. */
 export class DeletionRefused extends Error {
@@ -27,13 +27,8 @@ export function refusedByDropEvent(
   kind: 'validateDrop' | 'dropping',
   error: EventError,
 ): DeletionRefused {
-  const { mildValidation, validation, other } = entityStatuses;
-  const ofValidation = error.seriousError === true ? validation : mildValidation;
-  return new DeletionRefused(
-    [knownProblem(dataclass, eventProblem(error))],
-    errorCodes.validationFailed.status,
-    kind === 'dropping' ? other : ofValidation,
-  );
+  const { problems, status, entityStatus } = refusedByEvent(dataclass, kind, error);
+  return new DeletionRefused(problems, status, entityStatus);
 }
 
 /** How many locks an answer lists. */

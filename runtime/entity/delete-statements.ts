@@ -6,6 +6,7 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** A to-one relation, seen from the dataclass that it leads to. */
 export interface Reference {
@@ -50,9 +51,7 @@ function referencesByTarget(all: Iterable<Dataclass>): ReadonlyMap<string, reado
     for (const relation of referring.attributes) {
       if (relation.kind !== 'relatedEntity') continue;
       const reference = { target: referring.target(relation), referring, relation };
-      const others = references.get(relation.target);
-      if (others === undefined) references.set(relation.target, [reference]);
-      else others.push(reference);
+      getOrInsertComputed(references, relation.target, (): Reference[] => []).push(reference);
     }
   }
   return references;

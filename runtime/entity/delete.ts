@@ -1,13 +1,16 @@
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, column, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import { always } from '../filter/context.js';
 import { denied } from '../protocol/errors.js';
-import type { Fold } from '../protocol/fold.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import { queryContext, selectionCondition } from '../query/selection.js';
+import { planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import {
   DeletionRefused,
   type Dependents,
@@ -83,7 +86,7 @@ export class EntityDeleter {
       statements,
       pace: new Pace(),
       locks,
-      fold: this.dialect.foldText,
+      dialect: this.dialect,
       options,
       isPart: lifecycle !== undefined,
     };
@@ -106,8 +109,7 @@ export class EntityDeleter {
   ): Promise<DeletionRefused | undefined> {
     const key = live?.key;
     if (key === undefined) return undefined;
-    const isText = typeof key === 'string' && this.dataclass.key.type === 'string';
-    const compared = isText ? this.dialect.foldText(key) : key;
+    const compared = comparableKey(this.dataclass, this.dialect, key);
     const stamp = await transaction.value(this.#stamp, [compared]);
     if (stamp === undefined || Number(stamp) === live?.stamp) return undefined;
     const refusals = new Refusals(this.dataclass);
@@ -133,6 +135,31 @@ export function chooseEntities(dialect: Dialect, from: From, condition: Sql): St
   return dialect.compile(
     sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(key)} ${from.clause} where ${condition}${lock}`,
   );
+}
+
+/** The same for the entities of a request whose filter and order class code has resolved. */
+export function chosenToDelete(
+  { database, options, plans }: Pick<ReadingContext, 'database' | 'options' | 'plans'>,
+  request: SelectionRequest,
+): { readonly statement: Statement; readonly values: readonly SqlValue[] } {
+  const { plan, values } = planFor(
+    plans.selections,
+    request,
+    shapeName(['delete']),
+    {},
+    (selection) => {
+      const context = queryContext(database.dialect, options);
+      const from = new From(context.aliases, selection.dataclass);
+      const condition = selectionCondition(context, from, selection);
+      // Class code may delete all entities; a client never does so by accident (protocol P8.5).
+      if (condition === undefined && selection.base.kind !== 'tree') {
+        throw new Error('A deletion without a condition.');
+      }
+      const statement = chooseEntities(database.dialect, from, condition ?? always);
+      return { statement, filterSlots: context.slots, mostRelated: 0 };
+    },
+  );
+  return { statement: plan.statement, values };
 }
 
 /** The same for the entity of one key; the value is the key, folded if it is a text. */
@@ -182,13 +209,12 @@ class Undroppable {
   }
 }
 
-/** One running deletion. */
 export interface Deletion {
   readonly transaction: Transaction;
   readonly statements: DeletionStatements;
   readonly pace: Pace;
   readonly locks: LockTable | undefined;
-  readonly fold: Fold;
+  readonly dialect: Pick<Dialect, 'foldText'>;
   readonly options: DeleteOptions;
   /** Whether the transaction may continue after it. */
   readonly isPart: boolean;
@@ -250,12 +276,15 @@ export async function removeListed(deletion: Deletion): Promise<void> {
 
 /** @throws DeletionRefused if another session has locked what is on the list */
 export async function checkLocks(deletion: Deletion): Promise<void> {
-  const { transaction, statements, locks, fold, options } = deletion;
+  const { transaction, statements, locks, dialect, options } = deletion;
   if (locks === undefined || locks.isEmpty) return;
   const foreign: LockedEntity[] = [];
+  const names = new Set(statements.touched.map(({ dataclass }) => dataclass.name));
+  const held = await locks.locksOf([...names], transaction);
   for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
-    for (const lock of await locks.locksOf(dataclass.name, transaction)) {
-      const values = [comparable(dataclass, lock.key, fold)];
+    for (const lock of held) {
+      if (lock.dataclass !== dataclass.name) continue;
+      const values = [comparableKey(dataclass, dialect, lock.key)];
       const key = await transaction.value(find, values);
       if (typeof key !== 'string' && typeof key !== 'number') continue;
       if (lock.session !== options.session) {
@@ -266,10 +295,6 @@ export async function checkLocks(deletion: Deletion): Promise<void> {
     }
   }
   if (foreign.length > 0) throw refusedByLocks(foreign);
-}
-
-function comparable({ key }: Dataclass, given: string | number, fold: Fold): string | number {
-  return typeof given === 'string' && key.type === 'string' ? fold(given) : given;
 }
 
 async function checkRestrictions({ transaction, statements, pace }: Deletion): Promise<void> {

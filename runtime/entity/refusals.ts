@@ -13,7 +13,7 @@ import {
 } from '../protocol/errors.js';
 import type { StoredValue } from '../protocol/values.js';
 import { shortened } from '../protocol/names.js';
-import type { EventError, EventFailure } from './lifecycle.js';
+import type { EntityEvent, EventError, EventFailure } from './lifecycle.js';
 
 /** Why an entity was not stored. */
 export interface Refusal {
@@ -162,14 +162,7 @@ export class Refusals {
     error: EventError,
     existing: string | number | undefined,
   ): Refusal {
-    const { mildValidation, validation, other } = entityStatuses;
-    const ofValidation = error.seriousError === true ? validation : mildValidation;
-    return {
-      problems: [this.visible(eventProblem(error))],
-      status: errorCodes.validationFailed.status,
-      entityStatus: kind === 'saving' ? other : ofValidation,
-      ...of(existing),
-    };
+    return { ...refusedByEvent(this.dataclass, kind, error), ...of(existing) };
   }
 
   /** An error of class code, without the name of an attribute that the requester cannot know. */
@@ -333,7 +326,7 @@ function knownRelation(
 }
 
 /** An error of class code, which may name an attribute that the requester cannot know. */
-export function knownProblem(dataclass: Dataclass, problem: ProtocolError): ProtocolError {
+function knownProblem(dataclass: Dataclass, problem: ProtocolError): ProtocolError {
   const { attribute, ...rest } = problem;
   if (attribute === undefined) return problem;
   if (!dataclass.exposed) return rest;
@@ -344,17 +337,23 @@ export function knownProblem(dataclass: Dataclass, problem: ProtocolError): Prot
 }
 
 /** What a client learns when an event refuses (`class-code.md#events`). */
-export function eventProblem({
-  errCode,
-  message,
-  attribute,
-  extraDescription,
-}: EventError): ProtocolError {
-  return {
+export function refusedByEvent(
+  dataclass: Dataclass,
+  kind: EntityEvent['kind'],
+  { errCode, message, attribute, extraDescription, seriousError }: EventError,
+): Pick<Refusal, 'problems' | 'status' | 'entityStatus'> {
+  const { mildValidation, validation, other } = entityStatuses;
+  const ofValidation = seriousError === true ? validation : mildValidation;
+  const problem: ProtocolError = {
     message,
     componentSignature: 'DBEV',
     errCode,
     ...(attribute === undefined ? {} : { attribute }),
     ...(extraDescription === undefined ? {} : { extraDescription }),
+  };
+  return {
+    problems: [knownProblem(dataclass, problem)],
+    status: errorCodes.validationFailed.status,
+    entityStatus: kind.startsWith('validate') ? ofValidation : other,
   };
 }

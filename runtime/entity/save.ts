@@ -1,11 +1,11 @@
 import { sql, type AliasedExpression } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
-import type { Dialect } from '../dialect/dialect.js';
-import { type Transaction, ConstraintError } from '../dialect/executor.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import { type Transaction, ConstraintError, LockedRowError } from '../dialect/executor.js';
 import { type Pending, whenThere, caught } from '../dialect/pending.js';
 import { Slot, type Statement, type SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -25,9 +25,9 @@ import {
 import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
 import type { EventedSaving, Surroundings, SaveOptions, SaveResult } from './surroundings.js';
-import { EntityUpdater } from './update.js';
+import { type BoundStatement, EntityUpdater, type PlanDirect } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { derivedColumns } from './derived-columns.js';
 
 /** A client's body, and which entity it names, or why it can name none. */
@@ -44,39 +44,32 @@ export interface SentEntity {
  */
 export class EntitySaver {
   readonly #creator: EntityCreator;
-  readonly #updater: EntityUpdater;
+  readonly updater: EntityUpdater;
   readonly #constraints: Constraints;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
   /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;
-  readonly #fold: Fold;
+  readonly fold: Fold;
   /** Names of attributes with setters of class code. */
   readonly #settable: readonly string[];
 
   /** @param statements the cache of statements that change entities */
   constructor(
     dialect: Dialect,
-    private readonly dataclass: Dataclass,
+    readonly dataclass: Dataclass,
     statements: BoundedCache<Statement>,
     { lifecycle, locks }: Surroundings = {},
   ) {
     this.#constraints = new Constraints(dialect, dataclass);
     this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
-    this.#updater = new EntityUpdater(dialect, dataclass, this.#constraints, statements);
+    const updating = [this.#constraints, statements, locks?.guard] as const;
+    this.updater = new EntityUpdater(dialect, dataclass, ...updating);
     this.#lock = planLock(dialect, dataclass);
-    this.#fold = dialect.foldText;
+    this.fold = dialect.foldText;
     this.#locks = locks;
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
-    this.#evented = lifecycle?.saving({
-      dataclass,
-      fold: dialect.foldText,
-      refusals: this.refusals,
-      updater: this.#updater,
-      lockOf: (...given) => this.#lockOf(...given),
-      store: (...given) => this.#store(...given),
-      storeLive: (...given) => this.#storeLive(...given),
-    });
+    this.#evented = lifecycle?.saving(this);
   }
 
   get refusals(): Refusals {
@@ -106,7 +99,7 @@ export class EntitySaver {
       const { key } = address;
       if (typeof key !== 'string' || this.dataclass.key.type !== 'string') return [key];
       // The database's JSON cannot contain such a text, and neither can a key.
-      return isWellFormed(key) && !key.includes('\0') ? [this.#fold(key)] : [];
+      return isWellFormed(key) && !key.includes('\0') ? [this.fold(key)] : [];
     });
     if (keys.length < 2) return undefined;
     return whenThere(transaction.value(this.#lock, [JSON.stringify(keys)]), () => undefined);
@@ -127,9 +120,9 @@ export class EntitySaver {
       return evented.saveBody({ body, address }, options);
     const { key, stamp } = address;
     const existing =
-      key === undefined || stamp === undefined ? undefined : { key, fold: this.#fold };
+      key === undefined || stamp === undefined ? undefined : { key, fold: this.fold };
     const decoded = decodeBody(this.dataclass, body, existing).checked();
-    return this.#store(transaction, address, decoded, options);
+    return this.store(transaction, address, decoded, options);
   }
 
   /**
@@ -144,9 +137,49 @@ export class EntitySaver {
     const denial = this.#denial(entity.isNew ? 'create' : 'update');
     if (denial !== undefined) return denial;
     if (this.#evented?.hasEvents === true) return this.#evented.saveLive(entity, options);
-    const result = await this.#storeLive(transaction, entity, options);
+    const result = await this.storeLive(transaction, entity, options);
     if (!('problems' in result)) await entity.takeOver(result.key);
     return result;
+  }
+
+  /**
+   * The statement that changes one entity and needs no other one.
+   * @returns none if the change needs more, or is refused
+   */
+  directChange(
+    { body, address }: SentEntity,
+    options: SaveOptions,
+    plan: PlanDirect,
+  ): BoundStatement | undefined {
+    if ('problems' in address || !this.#isUnlocked) return undefined;
+    const { key, stamp } = address;
+    if (key === undefined || stamp === undefined) return undefined;
+    const decoded = decodeBody(this.dataclass, body, { key, fold: this.fold }).checked();
+    const { timestamp, session } = options;
+    return this.updater.direct(key, stamp, decoded, { timestamp, session }, plan);
+  }
+
+  /** The same for entities that are created together, and whose keys clients do not name. */
+  directCreation(
+    entities: readonly SentEntity[],
+    options: SaveOptions,
+    plan: PlanDirect,
+  ): DirectCreation | undefined {
+    const all: Decoded[] = [];
+    for (const { body, address } of entities) {
+      if ('problems' in address || address.key !== undefined || address.stamp !== undefined) {
+        return undefined;
+      }
+      const decoded = decodeBody(this.dataclass, body, undefined).checked();
+      if (!this.#constraints.isOneStatement(decoded)) return undefined;
+      all.push(decoded);
+    }
+    return this.#creator.direct(all, options.timestamp, plan);
+  }
+
+  /** Whether no session has locked an entity, or the statement of a change finds out. */
+  get #isUnlocked(): boolean {
+    return this.#locks === undefined || this.#locks.isEmpty || this.#locks.guard !== undefined;
   }
 
   /** Whether class code takes part in the save of some entity. */
@@ -171,19 +204,20 @@ export class EntitySaver {
   }
 
   /** Stores what class code has set in its object. */
-  #storeLive(
+  storeLive(
     transaction: Transaction,
     entity: LiveEntity,
     options: SaveOptions,
   ): Pending<SaveResult> {
     const { isNew, key, stamp, granted } = entity;
     const address = isNew ? { key: undefined, stamp: undefined } : { key, stamp };
-    const existing = isNew || key === undefined ? undefined : { key, fold: this.#fold };
+    const existing = isNew || key === undefined ? undefined : { key, fold: this.fold };
     const decoded = decodeStored(this.dataclass, entity.changes(), existing, granted).checked();
-    return this.#store(transaction, address, decoded, options);
+    return this.store(transaction, address, decoded, options);
   }
 
-  #store(
+  /** Stores what a client sent, or reports everything that is wrong with it. */
+  store(
     transaction: Transaction,
     { key, stamp }: Address,
     decoded: Decoded,
@@ -192,34 +226,56 @@ export class EntitySaver {
     if (key === undefined || stamp === undefined) {
       return this.#storeNew(transaction, key, decoded, options);
     }
-    const lock = whenThere(this.#hold(transaction, key, options), () =>
-      this.#lockOf(key, options, transaction),
+    if (this.#locks?.guard !== undefined && options.isKept && options.isOnlyRead !== true) {
+      return this.#changeGuarded(transaction, key, stamp, decoded, options);
+    }
+    return whenThere(
+      this.#refusedByLock(transaction, key, options),
+      (refusal) => refusal ?? this.#change(transaction, key, stamp, decoded, options),
     );
-    return whenThere(lock, (held) => {
-      if (held === undefined) return this.#change(transaction, key, stamp, decoded, options);
-      return whenThere(this.#updater.stampOf(transaction, key), (current) =>
-        current === undefined
-          ? this.#change(transaction, key, stamp, decoded, options)
-          : this.refusals.locked(key, held),
+  }
+
+  /** The statement of a change checks the lock; where nothing changes, a further one does. */
+  #changeGuarded(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    options: SaveOptions,
+  ): Pending<SaveResult> {
+    const changed = caught<SaveResult | undefined>(
+      () => this.#change(transaction, key, stamp, decoded, options),
+      (error) => {
+        if (error instanceof LockedRowError) return undefined;
+        throw error;
+      },
+    );
+    return whenThere(changed, (result) => {
+      const isChange =
+        result !== undefined && !('problems' in result) && result.outcome === 'changed';
+      if (isChange) return result;
+      return whenThere(
+        this.#refusedByLock(transaction, key, options),
+        // A lock may have ended meanwhile.
+        (refusal) =>
+          refusal ?? result ?? this.#changeGuarded(transaction, key, stamp, decoded, options),
       );
     });
   }
 
-  /**
-   * Locks the row of an entity before somebody asks for its lock, if another server may give the
-   * lock at any moment: see `DatabaseLockTable`.
-   */
-  #hold(
+  /** A lock may outlive its entity, which is unknown then. */
+  #refusedByLock(
     transaction: Transaction,
     key: string | number,
-    { isKept, isOnlyRead }: SaveOptions,
-  ): Pending<void> {
-    if (this.#locks?.isShared !== true || !isKept || isOnlyRead === true) return undefined;
-    return lockRow(this.#lock, transaction, this.#comparable(key));
-  }
-
-  #comparable(key: string | number): string | number {
-    return typeof key === 'string' && this.dataclass.key.type === 'string' ? this.#fold(key) : key;
+    options: SaveOptions,
+  ): Pending<Refusal | undefined> {
+    return whenThere(this.lockOf(key, options, transaction), (lock) =>
+      lock === undefined
+        ? undefined
+        : whenThere(this.updater.stampOf(transaction, key), (current) =>
+            current === undefined ? undefined : this.refusals.locked(key, lock),
+          ),
+    );
   }
 
   #change(
@@ -230,13 +286,14 @@ export class EntitySaver {
     options: SaveOptions,
   ): Pending<SaveResult> {
     if (options.isOnlyRead === true) {
-      const checked = this.#updater.check(transaction, key, stamp, decoded);
+      const checked = this.updater.check(transaction, key, stamp, decoded);
       return checked.then((result) =>
         'problems' in result ? result : { key, outcome: 'changed', values: result.values },
       );
     }
+    const { session } = options;
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const updated = this.#updater.update(transaction, key, stamp, decoded, timestamp);
+    const updated = this.updater.update(transaction, key, stamp, decoded, { timestamp, session });
     return whenThere(updated, (result) =>
       'problems' in result
         ? result
@@ -257,12 +314,12 @@ export class EntitySaver {
         : this.#creator.create(transaction, decoded, options.timestamp);
     if (key === undefined) return create();
     const refusal = (stamp: number): Pending<Refusal> =>
-      whenThere(this.#lockOf(key, options, transaction), (lock) =>
+      whenThere(this.lockOf(key, options, transaction), (lock) =>
         lock === undefined
           ? this.refusals.stampChanged(key, undefined, stamp)
           : this.refusals.locked(key, lock),
       );
-    const stampOf = (): Pending<number | undefined> => this.#updater.stampOf(transaction, key);
+    const stampOf = (): Pending<number | undefined> => this.updater.stampOf(transaction, key);
     return whenThere(stampOf(), (stamp) => {
       if (stamp !== undefined) return refusal(stamp);
       return whenThere(create(), (result) => {
@@ -276,7 +333,7 @@ export class EntitySaver {
   }
 
   /** The lock of another session. What is only computed needs no check. */
-  #lockOf(
+  lockOf(
     key: string | number,
     { isKept, session }: SaveOptions,
     transaction: Transaction,
@@ -286,37 +343,23 @@ export class EntitySaver {
   }
 }
 
-/** Locks a row; nothing happens in a database that locks no rows, where one transaction writes. */
-function lockRow(
-  lock: Statement | undefined,
-  transaction: Transaction,
-  key: string | number,
-): Pending<void> {
-  const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
-  if (lock === undefined || isImpossible) return undefined;
-  return whenThere(transaction.value(lock, [JSON.stringify([key])]), () => undefined);
-}
-
 /**
  * Waits for all that are changing an entity, before a client hears of its lock: see
  * `DatabaseLockTable`.
+ * @param transaction that nobody needs afterwards, or that of the code that locks the entity
  */
-export class LockFence {
-  readonly #lock: Statement | undefined;
-  readonly #isText: boolean;
-  readonly #fold: Fold;
-
-  constructor(dialect: Dialect, dataclass: Dataclass) {
-    this.#lock = planLock(dialect, dataclass);
-    this.#isText = dataclass.key.type === 'string';
-    this.#fold = dialect.foldText;
-  }
-
-  /** @param transaction that nobody needs afterwards, or that of the code that locks the entity */
-  pass(transaction: Transaction, key: string | number): Pending<void> {
-    const isText = typeof key === 'string' && this.#isText;
-    return lockRow(this.#lock, transaction, isText ? this.#fold(key) : key);
-  }
+export function waitForWriters(
+  transaction: Transaction,
+  dialect: Dialect,
+  dataclass: Dataclass,
+  key: string | number,
+): Pending<void> {
+  const lock = planLock(dialect, dataclass);
+  const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
+  // Where one transaction writes at a time, it locks no rows.
+  if (lock === undefined || isImpossible) return undefined;
+  const compared = comparableKey(dataclass, dialect, key);
+  return whenThere(transaction.value(lock, [JSON.stringify([compared])]), () => undefined);
 }
 
 function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {
@@ -330,12 +373,23 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
   return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);
 }
 
+/** A statement that creates entities, and its values. */
+export interface DirectCreation extends BoundStatement {
+  /**
+   * Whether one of the entities is related to a later one: created one after the other, it would be
+   * refused. A client can guess a key that is generated next.
+   * @param keys of the entities
+   */
+  readonly refersAhead: (keys: readonly SqlValue[]) => boolean;
+}
+
 /** Stores new entities of one dataclass. */
 class EntityCreator {
   readonly #insert: InsertPlan;
+  #direct: Statement | undefined;
 
   constructor(
-    dialect: Dialect,
+    private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
     private readonly constraints: Constraints,
   ) {
@@ -358,6 +412,33 @@ class EntityCreator {
           : refusals.sequenceEnded(ended),
       );
     });
+  }
+
+  /** The statement that creates entities without another one. */
+  direct(all: readonly Decoded[], timestamp: string, plan: PlanDirect): DirectCreation | undefined {
+    const { dialect, dataclass } = this;
+    const written = this.#insert.together(dialect);
+    if (written === undefined) return undefined;
+    const statement = (this.#direct ??= plan(written));
+    if (statement === undefined) return undefined;
+    const rows = all.map(({ values }) => this.#insert.row(values, timestamp));
+    const own = dataclass.attributes.filter(
+      (each): each is RelatedEntityDefinition =>
+        each.kind === 'relatedEntity' && each.target === dataclass.name,
+    );
+    return {
+      statement,
+      values: [JSON.stringify(rows)],
+      refersAhead: (keys) => {
+        const position = new Map(keys.map((key, index) => [String(key), index]));
+        return all.some(({ values }, index) =>
+          own.some(({ foreignKey }) => {
+            const related = values.get(foreignKey) ?? null;
+            return related !== null && (position.get(String(related)) ?? index) > index;
+          }),
+        );
+      },
+    };
   }
 
   /** Reports everything that {@link create} would find wrong, by reads only. */
@@ -428,7 +509,20 @@ interface InsertPlan {
   readonly statement: Statement;
   /** The values to bind for an entity that is created at `timestamp`. */
   readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
+  /**
+   * Stores the entities of a bound JSON list of {@link row}, and returns their columns. None if the
+   * database has no such statement, or JSON cannot hold each value.
+   */
+  readonly together: (dialect: Dialect) => Sql | undefined;
+  /** The same values by column. */
+  readonly row: (
+    entity: ReadonlyMap<string, StoredValue>,
+    timestamp: string,
+  ) => Readonly<Record<string, SqlValue>>;
 }
+
+/** JSON has no bytes, and no arrays in the form of a column. */
+const notInJson: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
 
 function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const stored = dataclass.attributes.filter(
@@ -449,16 +543,32 @@ function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
   });
   const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
+  const valuesOf: InsertPlan['values'] = (entity, timestamp) => [
+    ...stored.map((each) => entity.get(each.name) ?? null),
+    ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
+    1,
+    timestamp,
+  ];
   return {
     statement: dialect.compile(
       isDrawn && dialect.returnsKey ? insert.returning(keyAlone(key)) : insert,
     ),
-    values: (entity, timestamp) => [
-      ...stored.map((each) => entity.get(each.name) ?? null),
-      ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
-      1,
-      timestamp,
-    ],
+    values: valuesOf,
+    together: ({ direct }) => {
+      if (direct === undefined || stored.some(({ type }) => notInJson.has(type))) return undefined;
+      const table = sql.id(dataclass.table);
+      const given = columns.map((name) => {
+        const value = sql.id('__row', name);
+        const isDrawnKey = isDrawn && name === key.column;
+        return isDrawnKey ? dialect.insertedKey(value, dataclass.table, name) : value;
+      });
+      const rows = direct.rows(dataclass.table, sql`${new Slot(0)}`);
+      return sql`insert into ${table} (${sql.join(columns.map((name) => sql.id(name)))}) select ${sql.join(given)} from ${rows} as "__row" returning ${table}.*`;
+    },
+    row: (entity, timestamp) => {
+      const values = valuesOf(entity, timestamp);
+      return Object.fromEntries(columns.map((name, index) => [name, values[index] ?? null]));
+    },
   };
 }
 

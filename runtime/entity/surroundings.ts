@@ -1,16 +1,13 @@
-import type { Lock, LockTable } from '../access/locks.js';
+import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
-import type { Transaction } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
-import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { Address, Body, Decoded } from './decode.js';
+import type { Address, Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
 import type { DeletionRefused } from './delete-refusal.js';
 import type { LiveEntity } from './lifecycle.js';
-import type { Refusal, Refusals } from './refusals.js';
-import type { EntityUpdater } from './update.js';
+import type { Refusal } from './refusals.js';
+import type { EntitySaver } from './save.js';
 
 /** What a save or a deletion has to respect, if the server has it. */
 export interface Surroundings {
@@ -26,40 +23,13 @@ export interface Lifecycle {
   /** Whether a dataclass declares events. */
   hasEvents(dataclass: string): boolean;
   /** @returns `undefined` for a dataclass that has neither events of saves nor setters */
-  saving(parts: SaveParts): EventedSaving | undefined;
+  saving(saver: EntitySaver): EventedSaving | undefined;
   /** @returns `undefined` if a deletion can reach no entity that has events for deletions */
   deletion(
     dialect: Dialect,
     reach: DeletionReach,
     locks: LockTable | undefined,
   ): EventedDeletion | undefined;
-}
-
-/** The steps of a save without events, for those with them. */
-export interface SaveParts {
-  readonly dataclass: Dataclass;
-  readonly fold: Fold;
-  readonly refusals: Refusals;
-  readonly updater: EntityUpdater;
-  readonly lockOf: (
-    key: string | number,
-    options: SaveOptions,
-    transaction: Transaction,
-  ) => Pending<Lock | undefined>;
-  /** Saves without events. */
-  /** Stores what a client sent, or reports everything that is wrong with it. */
-  readonly store: (
-    transaction: Transaction,
-    address: Address,
-    decoded: Decoded,
-    options: SaveOptions,
-  ) => Pending<SaveResult>;
-  /** The same for what class code has set. */
-  readonly storeLive: (
-    transaction: Transaction,
-    entity: LiveEntity,
-    options: SaveOptions,
-  ) => Pending<SaveResult>;
 }
 
 export interface EventedSaving {
@@ -87,7 +57,6 @@ export interface EventedDeletion {
   delete(options: DeleteOptions, stale: DeletionRefused | undefined): Promise<void>;
 }
 
-/** The result of one entity of a body. */
 export type SaveResult = Saved | Refusal;
 
 interface Saved {
@@ -98,7 +67,6 @@ interface Saved {
   readonly values?: ReadonlyMap<string, StoredValue>;
 }
 
-/** How an entity is saved. */
 export interface SaveOptions {
   readonly timestamp: string;
   /** `false`: the save is rolled back, so a changed entity keeps its stamp, and no event runs. */
@@ -113,7 +81,6 @@ export interface SaveOptions {
   readonly session?: string | undefined;
 }
 
-/** How entities are deleted. */
 export interface DeleteOptions {
   /** Of the entities that are changed because they refer to deleted ones. */
   readonly timestamp: string;

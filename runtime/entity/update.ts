@@ -1,16 +1,19 @@
+import type { LockGuard } from '../access/locks.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type SqlValue, type Statement, Slot } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { AnyTables } from '../protocol/queries.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Decoded } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
 import type { Constraints } from './constraints.js';
-import { sql, type SqlBool } from 'kysely';
+import { sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import { Aliases, column, From, selecting, type Source } from '../dataclass/source.js';
 import { type DerivedColumns, derivedColumns } from './derived-columns.js';
 
@@ -27,8 +30,9 @@ export class EntityUpdater {
     private readonly dataclass: Dataclass,
     private readonly constraints: Constraints,
     known: BoundedCache<Statement>,
+    guard: LockGuard | undefined,
   ) {
-    this.#statements = new UpdateStatements(dialect, dataclass, known);
+    this.#statements = new UpdateStatements(dialect, dataclass, known, guard);
     this.#stamp = this.#statements.stamp;
     this.#lockedStamp = this.#statements.lockedStamp;
   }
@@ -50,15 +54,15 @@ export class EntityUpdater {
   /**
    * Changes one entity, or reports everything that is wrong with it; the transaction continues
    * either way. A stale stamp is reported before anything else.
-   * @param timestamp `undefined` lets the entity keep its stamp and its timestamp
    * @returns whether anything changed, or why it did not
+   * @throws LockedRowError if the database itself refuses the change of a locked entity
    */
   update(
     transaction: Transaction,
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    timestamp: string | undefined,
+    options: UpdateOptions,
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { relations } = this.constraints;
     const { values, problems } = decoded;
@@ -66,10 +70,27 @@ export class EntityUpdater {
       whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
         const isRight = problems.length === 0 && unknown === 0;
         return isRight && values.size > 0
-          ? this.#change(transaction, key, stamp, decoded, timestamp)
+          ? this.#change(transaction, key, stamp, decoded, options)
           : this.#unchanged(transaction, key, stamp, decoded, isRight);
       }),
     );
+  }
+
+  /**
+   * The statement of a change that needs no other one.
+   * @param plan completes it
+   */
+  direct(
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    options: UpdateOptions,
+    plan: PlanDirect,
+  ): BoundStatement | undefined {
+    const { values, readOnly } = decoded;
+    if (values.size === 0 || !this.constraints.isOneStatement(decoded)) return undefined;
+    const change = { key: this.#comparable(key), stamp, ...options, values, readOnly };
+    return this.#statements.changing(change, plan);
   }
 
   /**
@@ -94,11 +115,11 @@ export class EntityUpdater {
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    timestamp: string | undefined,
+    options: UpdateOptions,
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { values, readOnly } = decoded;
-    const change = { key: this.#comparable(key), stamp, timestamp, values, readOnly };
-    const run = this.#statements.changing(change);
+    const change = { key: this.#comparable(key), stamp, ...options, values, readOnly };
+    const run = this.#statements.changing(change) as BoundStatement;
     return caught(
       () =>
         whenThere(
@@ -231,13 +252,18 @@ export class EntityUpdater {
   }
 }
 
+interface UpdateOptions {
+  /** `undefined` lets the entity keep its stamp and its timestamp. */
+  readonly timestamp: string | undefined;
+  /** ID of the session whose own locks do not count. */
+  readonly session: string | undefined;
+}
+
 /** The values of a change of one entity. */
-interface Change {
+interface Change extends UpdateOptions {
   /** Folded if it is a text. */
   readonly key: string | number;
   readonly stamp: number;
-  /** `undefined` lets the entity keep its stamp and its timestamp. */
-  readonly timestamp: string | undefined;
   readonly values: ReadonlyMap<string, StoredValue>;
   /** Values for read-only attributes, which must be the stored ones. */
   readonly readOnly: ReadonlyMap<string, StoredValue>;
@@ -248,8 +274,14 @@ interface StoredAttribute {
   readonly derived: DerivedColumns | undefined;
 }
 
+/**
+ * Makes a change of rows, which returns them, the whole statement of a request, if that is possible;
+ * the statement returns the JSON of each entity and its key.
+ */
+export type PlanDirect = (change: BuiltQuery | Sql) => Statement | undefined;
+
 /** A statement, and its values. */
-interface BoundStatement {
+export interface BoundStatement {
   readonly statement: Statement;
   readonly values: SqlValue[];
 }
@@ -275,6 +307,7 @@ class UpdateStatements {
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
     private readonly known: BoundedCache<Statement>,
+    private readonly guard: LockGuard | undefined,
   ) {
     this.#attributes = new Map(
       dataclass.attributes
@@ -289,15 +322,22 @@ class UpdateStatements {
 
   /**
    * The statement, and its values. It changes one entity or none: none if there is no such key and
-   * stamp, if a read-only attribute has another value, or if all the values are stored already.
+   * stamp, if a read-only attribute has another value, or if all the values are stored already. A
+   * change of a locked entity fails, if the database can see its lock.
+   * @param plan completes the statement; there may be none then
    */
-  changing({ key, stamp, timestamp, values: given, readOnly }: Change): BoundStatement {
+  changing(
+    { key, stamp, timestamp, session, values: given, readOnly }: Change,
+    plan?: PlanDirect,
+  ): BoundStatement | undefined {
     const isSave = timestamp !== undefined;
-    const kind = isSave ? 'update' : 'compute';
+    const kind = plan !== undefined ? 'direct' : isSave ? 'update' : 'compute';
     const name = `${kind} ${this.dataclass.name}\n${[...given.keys()].join()}\n${[...readOnly.keys()].join()}`;
     let statement = this.known.get(name);
     if (statement === undefined) {
-      statement = this.#write(this.#named(given), this.#named(readOnly), isSave);
+      const query = this.#write(this.#named(given), this.#named(readOnly), isSave);
+      statement = plan === undefined ? this.dialect.compile(query) : plan(query.returningAll());
+      if (statement === undefined) return undefined;
       this.known.set(name, statement);
     }
     const values: SqlValue[] = [key, stamp, timestamp ?? null];
@@ -307,6 +347,7 @@ class UpdateStatements {
       if (derived !== undefined) values.push(...derived.derive(value));
     }
     values.push(...readOnly.values());
+    if (isSave && this.guard !== undefined) values.push(...this.guard.values(key, session));
     return { statement, values };
   }
 
@@ -318,7 +359,7 @@ class UpdateStatements {
     changed: readonly StoredAttribute[],
     kept: readonly StoredAttribute[],
     isSave: boolean,
-  ): Statement {
+  ): UpdateQueryBuilder<AnyTables, string, string, unknown> {
     const source = this.#source;
     let next = firstValueSlot;
     const changes: [string, Sql][] = [];
@@ -344,9 +385,12 @@ class UpdateStatements {
       sql`${stampSlot}`,
       Object.fromEntries(changes),
     );
-    return this.dialect.compile(
-      conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change),
-    );
+    const changing = conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change);
+    if (!isSave || this.guard === undefined) return changing;
+    const lock = next + kept.length;
+    const { name } = this.dataclass;
+    const required = this.guard.call(name, sql`${new Slot(lock)}`, sql`${new Slot(lock + 1)}`);
+    return changing.returning(required.as('__free'));
   }
 
   /** The statement that returns the stamp of the entity of a key, folded if it is a text. */

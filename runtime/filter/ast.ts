@@ -19,36 +19,24 @@ export interface ComparisonNode {
   readonly value: FilterValue;
 }
 
-/**
- * A comparison with an attribute that class code computes, after class code was asked what it
- * means. The parser does not make it: `resolvedFilter` replaces the comparison by it.
- */
+/** What class code made of a comparison; `resolvedFilter` puts it in the place of the comparison. */
 export interface ComputedNode {
   readonly kind: 'computed';
   readonly comparison: ComparisonNode;
-  /**
-   * The filter for the entity that has the attribute; none if no value can match, so that nothing
-   * is found.
-   */
+  /** The filter for the entity that has the attribute; none if nothing can match. */
   readonly filter: FilterNode | undefined;
   /** Whether the comparison looks for null, which is also the value of a missing entity. */
   readonly isNullWanted: boolean;
 }
 
-/**
- * Comparators without synonyms: `==` is `=`, `#` is `!=`, `IS` is `===`, `IS NOT` is `!==`. The
- * long forms take wildcards literally, and equal the short ones if the model has no wildcards.
- */
+/** `==` is `=`, `#` is `!=`, `IS` is `===`, `IS NOT` is `!==`; the long forms take wildcards literally. */
 export type Comparator =
   '=' | '!=' | '===' | '!==' | '<' | '<=' | '>' | '>=' | 'begin' | 'contains' | '%' | 'in';
 
 export interface AttributePath {
   /** None while a placeholder stands for the path; its parameter gives the steps. */
   readonly steps: readonly PathStep[];
-  /**
-   * The placeholder in the place of the path; it stays after the steps are known, which have its
-   * offsets.
-   */
+  /** Stands in the place of the path, and stays when the steps are known. */
   readonly placeholder?: PlaceholderValue;
   readonly start: number;
   readonly end: number;
@@ -56,9 +44,7 @@ export interface AttributePath {
 
 export interface PathStep {
   readonly name: string;
-  /**
-   * The number in `staff{2}`: another related entity than that of `staff`; 1 if none is written.
-   */
+  /** 2 in `staff{2}`: another related entity than that of `staff`, which is 1. */
   readonly ordinal: number;
   /** Elements of an array inside an object: `''` for any (`list[]`), a letter in lower case for one that is tied (`list[a]`). */
   readonly element: string | undefined;
@@ -78,10 +64,7 @@ export interface NullValue {
 
 export interface LiteralValue {
   readonly kind: 'literal';
-  /**
-   * A quoted or bare text, a number, or a boolean, as written; the attribute's type decides its
-   * meaning.
-   */
+  /** As written; the attribute's type decides its meaning. */
   readonly value: string | number | boolean;
   /** The same value as text: as in the filter, without quotes and escapes. */
   readonly text: string;

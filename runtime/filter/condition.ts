@@ -15,7 +15,6 @@ import {
   takesPattern,
   wrongComparator,
   written,
-  type OrderComparator,
   orders,
 } from './value-condition.js';
 import type { TakeSlot, VectorAccess, VectorValues } from '../dialect/vector-access.js';
@@ -93,7 +92,7 @@ function nullCondition(
   throw wrongComparator(node, 'null is compared with = or != only');
 }
 
-/** The types to which each family of comparators applies. */
+/** The types whose values have an order. */
 const orderedTypes: ReadonlySet<StorageType> = new Set<StorageType>([
   'string',
   'uuid',
@@ -103,20 +102,11 @@ const orderedTypes: ReadonlySet<StorageType> = new Set<StorageType>([
   'duration',
 ]);
 
-const comparators: Readonly<Record<Comparator, (type: StorageType) => boolean>> = {
-  '=': () => true,
-  '===': () => true,
-  '!=': () => true,
-  '!==': () => true,
-  in: () => true,
-  '<': (type) => orderedTypes.has(type),
-  '<=': (type) => orderedTypes.has(type),
-  '>': (type) => orderedTypes.has(type),
-  '>=': (type) => orderedTypes.has(type),
-  begin: (type) => type === 'string',
-  contains: (type) => type === 'string',
-  '%': (type) => type === 'string',
-};
+function applies(comparator: Comparator, type: StorageType): boolean {
+  if (comparator in orders) return orderedTypes.has(type);
+  const isOfTexts = comparator === 'begin' || comparator === 'contains' || comparator === '%';
+  return !isOfTexts || type === 'string';
+}
 
 /** @throws RequestError 400 with 1112 for a comparator that does not apply to values of the type */
 export function checkComparator(
@@ -131,19 +121,12 @@ export function checkComparator(
   if (type === 'image' || type === 'blob') {
     throw wrongComparator(node, `the ${type} attribute ${name} can be compared with null only`);
   }
-  if (!comparators[comparator](type)) {
+  if (!applies(comparator, type)) {
     throw wrongComparator(node, `${comparator} does not apply to the ${type} attribute ${name}`);
   }
 }
 
-/**
- * Compares the score of a vector with a threshold (filters F25). Null has no score, and a zero
- * vector has no cosine: no comparison holds for them (filters F27).
- *
- * @param input position of the comparison's value among the filter's inputs
- * @throws RequestError 400 with 1112 for another comparator; 1280 if the bound value is no
- * comparison object
- */
+/** Compares a vector's score with a threshold (filters F25); null and a zero vector's cosine match nothing (filters F27). */
 function vectorCondition(
   context: FilterContext,
   source: Source,
@@ -154,7 +137,7 @@ function vectorCondition(
   const { vectors, direction } = context.dialect;
   if (vectors === undefined) throw new Error('The server has nothing that compares vectors.');
   const { columns, dimensions } = storedVector(attribute);
-  const comparator = orders[orderOf(node)];
+  const comparator = orderOf(node);
   const stored = {
     vector: column(source, attribute.column),
     norm: column(source, columns.norm),
@@ -208,11 +191,10 @@ function noComparison(
   return filterError(placeholder.start, `${value} ${problem}`, 'placeholderType');
 }
 
-const orderComparators: ReadonlySet<Comparator> = new Set<Comparator>(['<', '<=', '>', '>=']);
-
-function orderOf(node: ComparisonNode): OrderComparator {
+function orderOf(node: ComparisonNode): Sql {
   const { comparator } = node;
-  if (orderComparators.has(comparator)) return comparator as OrderComparator;
+  const order = orders[comparator];
+  if (order !== undefined) return order;
   const problem = `${comparator} does not apply to the vector attribute ${written(node)}`;
   throw wrongComparator(node, `${problem}: expected <, <=, > or >=, or = null or != null`);
 }

@@ -2,7 +2,6 @@ import type { ColumnDefinition, NameScope } from '../dataclass/attribute-path.js
 import { type Aliases, type Source, type From, maxJoins } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ComparisonNode, FilterNode } from './ast.js';
-import type { Similarities } from './similarities.js';
 import type { FilterSlots } from './slots.js';
 import { sql } from 'kysely';
 import { filterError } from './lexer.js';
@@ -29,10 +28,7 @@ export interface FilterContext {
   readonly nulls: ReadonlySet<number>;
   /** Inputs with a wildcard. */
   readonly patterns: ReadonlySet<number>;
-  /**
-   * Inputs that cannot be a value of the type they are compared with: such a comparison never
-   * holds.
-   */
+  /** Inputs that cannot be a value of the compared type: such a comparison never holds. */
   readonly mismatched: ReadonlySet<number>;
 }
 
@@ -114,14 +110,33 @@ export interface WritingContext extends FilterContext {
   readonly within: (context: WritingContext, from: From, source: Source, filter: FilterNode) => Sql;
 }
 
-/**
- * The context inside one more condition with tables of its own.
- * @throws RequestError 400 with 1162 if there are too many
- */
+/** The context inside one more condition with tables of its own. @throws RequestError 400 with 1162 */
 export function nested(context: WritingContext, node: ComparisonNode): WritingContext {
   if (context.nesting === maxNested) {
     const problem = `a path leads over at most ${maxNested} to-many relations and arrays`;
     throw filterError(node.path.start, problem);
   }
   return { ...context, nesting: context.nesting + 1 };
+}
+
+/** The vectors of a filter, for an order by the same attributes; the first comparison counts (protocol P3.16). */
+export class Similarities {
+  readonly #first = new Map<string, { readonly input: number; readonly rank: () => Sql }>();
+
+  /** @param rank grows as the similarity falls; null if there is none */
+  note(source: Source, { name }: ColumnDefinition, input: number, rank: () => Sql): void {
+    const known = this.#first.get(keyOf(source, name));
+    if (known === undefined || input < known.input) {
+      this.#first.set(keyOf(source, name), { input, rank });
+    }
+  }
+
+  /** `undefined` if the filter does not compare the vector. */
+  rankOf(source: Source, attribute: string): Sql | undefined {
+    return this.#first.get(keyOf(source, attribute))?.rank();
+  }
+}
+
+function keyOf({ alias }: Source, attribute: string): string {
+  return `${alias}.${attribute}`;
 }

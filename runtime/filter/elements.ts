@@ -129,11 +129,7 @@ function placeAt({ dialect }: WritingContext, { document, names, element }: Posi
     : objectProperty(dialect, document, names);
 }
 
-/**
- * A comparison with a value in an object. A value is compared with values of its own JSON type only
- * (filters F24): the input is bound as a text, a number and a boolean, and as null where it is
- * none, so that one statement serves every value.
- */
+/** A value is compared with values of its JSON type only (filters F24): it is bound once for each type, null if it has another. */
 function propertyCondition(
   context: FilterContext,
   place: JsonPlace,

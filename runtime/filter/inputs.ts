@@ -6,10 +6,7 @@ import type { FilterInput } from './slots.js';
 /** The values of a filter in one request. */
 export interface FilterInputs {
   readonly inputs: readonly FilterInput[];
-  /**
-   * Inputs that are null, or lists that contain null, which changes the condition: `is null` takes
-   * no value.
-   */
+  /** Inputs that are null, or lists with null: `is null` takes no value, so the condition differs. */
   readonly nulls: readonly number[];
   /** Inputs with a wildcard, if the model has wildcards: they are not compared with `=`. */
   readonly patterns: readonly number[];
@@ -28,10 +25,7 @@ export interface InputSource {
 /** Greatest number of values in a list. */
 export const maxListSize = 10_000;
 
-/**
- * Greatest number of values in all the lists of a filter; a filter may use one parameter many
- * times.
- */
+/** In all lists of a filter together. */
 const maxListedValues = 100_000;
 
 const listItem = 'a text, a number, true, false or null';
@@ -142,6 +136,6 @@ function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-function hasWildcard(value: unknown): boolean {
+export function hasWildcard(value: unknown): boolean {
   return typeof value === 'string' && (value.includes('@') || value.endsWith('*'));
 }

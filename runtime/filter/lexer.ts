@@ -1,10 +1,7 @@
 import { nameCharacterWidth, found } from '../protocol/names.js';
 import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 
-/**
- * A position in a filter's text. The meaning of a word depends on its position, so there is no list
- * of tokens.
- */
+/** The meaning of a word depends on its position, so there is no list of tokens. */
 export interface Cursor {
   readonly text: string;
   at: number;
@@ -29,10 +26,7 @@ export function blanksEnd(text: string, start: number): number {
   return at;
 }
 
-/**
- * Whether that word, given in lower case, is at `at` in any case, and not the beginning of a longer
- * one.
- */
+/** Whether that whole word, given in lower case, is at `at`. */
 export function isWord(text: string, at: number, word: string): boolean {
   for (let i = 0; i < word.length; i += 1) {
     if ((text.charCodeAt(at + i) | 0x20) !== word.charCodeAt(i)) return false;
@@ -45,40 +39,31 @@ export function isOrderBy(text: string, at: number): boolean {
   return isWord(text, at, 'order') && isWord(text, blanksEnd(text, at + 'order'.length), 'by');
 }
 
-/**
- * Takes `(` or `NOT (`, if one of them is next. What follows distinguishes an attribute called
- * `not`: no comparator begins with a parenthesis.
- */
+const openings = /\(|not[ \t-\r]*\(/iy;
+
+/** Takes `(` or `NOT (`. The parenthesis distinguishes an attribute called `not`. */
 export function takeOpening(cursor: Cursor): 'group' | 'not' | undefined {
   skipBlanks(cursor);
-  const { text, at } = cursor;
-  if (text.charCodeAt(at) === 0x28) {
-    cursor.at = at + 1;
-    return 'group';
-  }
-  if (!isWord(text, at, 'not')) return undefined;
-  const open = blanksEnd(text, at + 'not'.length);
-  if (text.charCodeAt(open) !== 0x28) return undefined;
-  cursor.at = open + 1;
-  return 'not';
+  openings.lastIndex = cursor.at;
+  const opening = openings.exec(cursor.text)?.[0];
+  if (opening === undefined) return undefined;
+  cursor.at += opening.length;
+  return opening === '(' ? 'group' : 'not';
 }
+
+const signs = /\)|&&?|\|\|?/y;
 
 /** Takes what follows a comparison or a closing parenthesis. */
 export function takeConnective(cursor: Cursor): Connective {
   skipBlanks(cursor);
   const { text, at } = cursor;
   if (at === text.length) return 'end';
-  switch (text.charCodeAt(at)) {
-    case 0x29:
-      cursor.at = at + 1;
-      return 'close';
-    case 0x26:
-      cursor.at = text.charCodeAt(at + 1) === 0x26 ? at + 2 : at + 1;
-      return 'and';
-    case 0x7c:
-      cursor.at = text.charCodeAt(at + 1) === 0x7c ? at + 2 : at + 1;
-      return 'or';
-    default:
+  signs.lastIndex = at;
+  const sign = signs.exec(text)?.[0];
+  if (sign !== undefined) {
+    cursor.at = at + sign.length;
+    if (sign === ')') return 'close';
+    return sign.startsWith('&') ? 'and' : 'or';
   }
   for (const word of ['and', 'or', 'except'] as const) {
     if (isWord(text, at, word)) {

@@ -7,11 +7,7 @@ import { type Cursor, filterError } from './lexer.js';
 /** `$params`, values for placeholders: a list for `:1`, `:2`, …, an object for `:name` and `:name.member`. */
 export type FilterParams = readonly unknown[] | Readonly<Record<string, unknown>>;
 
-/**
- * The value that a request gives for a placeholder (filters F13). Members that every object
- * inherits do not count.
- * @throws RequestError 400 with 1279 if there is none
- */
+/** The value of a placeholder (filters F13), not an inherited member. @throws RequestError 400 with 1279 */
 export function paramOf(params: FilterParams | undefined, placeholder: PlaceholderValue): unknown {
   const { key } = placeholder;
   if (typeof key === 'number') {
@@ -27,11 +23,7 @@ export function paramOf(params: FilterParams | undefined, placeholder: Placehold
   throw missing(params, placeholder);
 }
 
-/**
- * Refuses a parameter of the wrong kind (filters F41).
- * @param expected `a list`, for instance
- * @param place of the value in the parameter
- */
+/** Refuses a parameter of the wrong kind (filters F41): `expected` is `a list`, for instance. */
 export function wrongParam(
   placeholder: PlaceholderValue,
   expected: string,

@@ -169,50 +169,23 @@ const comparatorsExpected =
 
 const words = ['begin', 'contains', 'in'] as const;
 
+const signs = /={1,3}|!={1,2}|<[=>]?|>=?|[#%]/y;
+
+const synonyms: Readonly<Record<string, Comparator>> = { '==': '=', '#': '!=' };
+
 /** Takes the comparator behind `path` and folds its synonyms. */
 function takeComparator(cursor: Cursor, path: AttributePath): Comparator {
   skipBlanks(cursor);
   const { text, at } = cursor;
-  const isEqualNext = text.charCodeAt(at + 1) === 0x3d;
-  switch (text.charCodeAt(at)) {
-    case 0x3d:
-      return takeEquality(cursor, '=', '===');
-    case 0x21:
-      if (isEqualNext) return takeEquality(cursor, '!=', '!==');
-      break;
-    case 0x23:
-      cursor.at = at + 1;
-      return '!=';
-    case 0x25:
-      cursor.at = at + 1;
-      return '%';
-    case 0x3c:
-      if (text.charCodeAt(at + 1) === 0x3e) {
-        throw filterError(at, `expected a comparator; what <> means elsewhere is != here`);
-      }
-      cursor.at = isEqualNext ? at + 2 : at + 1;
-      return isEqualNext ? '<=' : '<';
-    case 0x3e:
-      cursor.at = isEqualNext ? at + 2 : at + 1;
-      return isEqualNext ? '>=' : '>';
-    default:
+  signs.lastIndex = at;
+  const sign = signs.exec(text)?.[0];
+  if (sign === '<>') {
+    throw filterError(at, `expected a comparator; what <> means elsewhere is != here`);
   }
-  return takeComparatorWord(cursor, path);
-}
-
-/** Takes `=` and `==`, or `!=`, and the form that is longer by one. */
-function takeEquality(cursor: Cursor, short: '=' | '!=', long: '===' | '!=='): Comparator {
-  const { text, at } = cursor;
-  if (text.startsWith(long, at)) {
-    cursor.at = at + 3;
-    return long;
+  if (sign !== undefined) {
+    cursor.at = at + sign.length;
+    return synonyms[sign] ?? (sign as Comparator);
   }
-  cursor.at = text.charCodeAt(at + 1) === 0x3d ? at + 2 : at + 1;
-  return short;
-}
-
-function takeComparatorWord(cursor: Cursor, path: AttributePath): Comparator {
-  const { text, at } = cursor;
   for (const word of words) {
     if (isWord(text, at, word)) {
       cursor.at = at + word.length;

@@ -27,10 +27,7 @@ const inFilter: PathPlace = {
   refuse: (offset, problem) => filterError(offset, problem),
 };
 
-/**
- * Takes `name.name{2}.name[a]`, or a placeholder for a path. Any name is a path here, including
- * `and`, `begin` and `null`.
- */
+/** Takes `name.name{2}.name[a]` or a placeholder. Any name is a path here, including `and` and `null`. */
 export function takePath(cursor: Cursor): AttributePath {
   const { text, at: start } = cursor;
   if (text.charCodeAt(start) === 0x3a) {
@@ -68,6 +65,12 @@ export function pathFromParam(text: string, placeholder: PlaceholderValue): Attr
   }
   const steps = path.steps.map((step) => ({ ...step, start, end }));
   return { steps, placeholder, start, end };
+}
+
+/** A step as it is written in a filter. */
+export function stepText({ name, ordinal, element }: Omit<PathStep, 'start' | 'end'>): string {
+  const text = ordinal === 1 ? name : `${name}{${ordinal}}`;
+  return element === undefined ? text : `${text}[${element}]`;
 }
 
 function parameterNameEnd(text: string, start: number): number {

@@ -1,5 +1,11 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { AttributePath, ComparisonNode, FilterNode, PlaceholderValue } from './ast.js';
+import type {
+  AttributePath,
+  ComparisonNode,
+  FilterNode,
+  PlaceholderValue,
+  PathStep,
+} from './ast.js';
 import { filterError } from './lexer.js';
 import {
   type FilterInputs,
@@ -8,11 +14,17 @@ import {
   maxListSize,
   readInputs,
 } from './inputs.js';
-import { type FilterParams, paramOf, wrongParam, placeholderName } from './params.js';
+import {
+  type FilterParams,
+  paramOf,
+  wrongParam,
+  placeholderName,
+  placeholderText,
+} from './params.js';
 import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
-import { pathFromParam } from './path.js';
-import { shapeOf } from './print.js';
+import { pathFromParam, stepText } from './path.js';
 import { ownText } from '../protocol/own-text.js';
+import { nameEnd } from '../protocol/names.js';
 
 /** A filter that was parsed once: the parts that do not depend on the values of `$params`. */
 export interface PreparedFilter extends ParsedFilter {
@@ -57,10 +69,7 @@ export class FilterParser {
     return this.options.wildcard;
   }
 
-  /**
-   * @param params for placeholders that stand for a path
-   * @throws RequestError 400 with the place in the text and what was expected there
-   */
+  /** @throws RequestError 400 with the place in the text and what was expected there */
   prepare(text: string, params: FilterParams | undefined): PreparedFilter {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
@@ -142,4 +151,84 @@ export function inputPositions(filter: FilterNode): ReadonlyMap<ComparisonNode, 
     }
   }
   return positions;
+}
+
+/** A filter without its values: filters of one shape need one SQL statement. */
+export interface FilterShape {
+  /** Canonical text with `?` for values except null. Filters that differ in more than values have different texts. */
+  readonly shape: string;
+  /** The comparisons with a `?`, in order. */
+  readonly comparisons: readonly ComparisonNode[];
+}
+
+/** A node still to be written, or text between nodes. */
+type OpenNode = FilterNode | string;
+
+/** The shape and the values of a parsed filter: `city = ? AND boss = null` for `city = 'Paris' and boss is NULL`. */
+export function shapeOf(node: FilterNode): FilterShape {
+  const comparisons: ComparisonNode[] = [];
+  return { shape: write(node, comparisons), comparisons };
+}
+
+/** Not recursive: a chain of a thousand ANDs is a thousand levels deep. */
+function write(root: FilterNode, open: ComparisonNode[]): string {
+  if (root.kind === 'comparison') return comparison(root, open);
+  let text = '';
+  const pending: OpenNode[] = [root];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === 'string') {
+      text += next;
+      continue;
+    }
+    switch (next.kind) {
+      case 'comparison':
+        text += comparison(next, open);
+        break;
+      case 'computed':
+        text += `${pathText(next.comparison.path)}:${next.isNullWanted ? 'null' : ''}(`;
+        pending.push(')', ...(next.filter === undefined ? [] : [next.filter]));
+        break;
+      case 'not':
+        pending.push(')', next.operand);
+        text += 'NOT (';
+        break;
+      case 'or':
+        push(pending, next.right, next.right.kind === 'or');
+        pending.push(' OR ', next.left);
+        break;
+      case 'and':
+      case 'except':
+        push(pending, next.right, isLogical(next.right));
+        pending.push(next.kind === 'and' ? ' AND ' : ' EXCEPT ');
+        push(pending, next.left, next.left.kind === 'or');
+        break;
+    }
+  }
+  return text;
+}
+
+function push(pending: OpenNode[], node: FilterNode, inParentheses: boolean): void {
+  if (inParentheses) pending.push(')', node, '(');
+  else pending.push(node);
+}
+
+function isLogical({ kind }: FilterNode): boolean {
+  return kind === 'and' || kind === 'or' || kind === 'except';
+}
+
+/** @param open gets the comparison if `?` is written for its value, which is not null */
+function comparison(node: ComparisonNode, open: ComparisonNode[]): string {
+  const { path, comparator, value } = node;
+  const left = `${pathText(path)} ${comparator}`;
+  if (value.kind === 'null') return `${left} null`;
+  open.push(node);
+  return `${left} ?`;
+}
+
+function pathText({ steps, placeholder }: AttributePath): string {
+  if (steps.length === 0 && placeholder !== undefined) return `:${placeholderText(placeholder)}`;
+  const isWritable = ({ name }: PathStep): boolean => nameEnd(name, 0) === name.length;
+  return steps
+    .map((step) => stepText(isWritable(step) ? step : { ...step, name: JSON.stringify(step.name) }))
+    .join('.');
 }

@@ -32,10 +32,7 @@ export interface PendingComparison {
   readonly node: ComparisonNode;
   /** The result of class code for the comparison, if class code computes the attribute. */
   readonly computed?: ComputedNode;
-  /**
-   * Without the forms that take wildcards literally: `FilterContext.patterns` says which values are
-   * patterns.
-   */
+  /** `===` and `!==` are `=` and `!=` here; `FilterContext.patterns` says which values are patterns. */
   readonly comparator: Comparator;
   /** The relations that remain. */
   readonly hops: readonly Hop[];
@@ -87,10 +84,7 @@ export function resolve(
   };
 }
 
-/**
- * A relation is compared by its foreign key, or by the key of its target if that may be hidden:
- * then it is null.
- */
+/** A relation is compared by its foreign key, or by its target's key if the target may be hidden and then is null. */
 function keyOfRestricted(
   dataclass: Dataclass,
   end: PendingComparison['end'],

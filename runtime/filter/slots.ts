@@ -12,10 +12,7 @@ export interface FilterInput extends ComparisonInput {
   readonly items?: readonly FilterInput[];
 }
 
-/**
- * Makes the value to bind; `undefined` if the input cannot be a value of the attribute's type.
- * @throws RequestError 400 with 1280 for a list or an object
- */
+/** Makes the value to bind, `undefined` if the input is none of the type. @throws RequestError 400 with 1280 */
 export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: the input of each one, and its conversion. */
@@ -26,10 +23,7 @@ export class FilterSlots {
   /** @param first the position of the filter's first value in the statement's list of values */
   constructor(private readonly first: number) {}
 
-  /**
-   * The slot for an input and a purpose; the same one each time, because a statement may contain a
-   * filter twice.
-   */
+  /** The same slot each time, because a statement may contain a filter twice. */
   take(input: number, purpose: string, convert: Convert): Slot {
     const name = `${input} ${purpose}`;
     const known = this.#byPurpose.get(name);
@@ -40,10 +34,7 @@ export class FilterSlots {
     return slot;
   }
 
-  /**
-   * Appends the values to bind to `values`; returns the inputs that fit none of their attributes'
-   * types.
-   */
+  /** Appends the values to bind to `values`; returns the inputs that fit none of their types. */
   fill(inputs: readonly FilterInput[], values: SqlValue[]): number[] {
     const mismatched: number[] = [];
     for (const source of this.#sources) {

@@ -34,10 +34,7 @@ export function filterCondition(
   return conjunction(writing, from, from.root, filter);
 }
 
-/**
- * Comparisons that AND joins at one level over the same to-many relation concern the same related
- * entity (filters F17), so a chain of ANDs is written as a whole. `EXCEPT` is AND NOT.
- */
+/** Comparisons of one AND chain over a to-many relation concern one related entity (filters F17). `EXCEPT` is AND NOT. */
 function conjunction(context: WritingContext, from: From, source: Source, filter: FilterNode): Sql {
   const conditions: Sql[] = [];
   const pending: PendingComparison[] = [];

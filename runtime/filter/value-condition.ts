@@ -11,6 +11,7 @@ import { numberJson } from '../protocol/numbers.js';
 import { isList, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
 import { filterError } from './lexer.js';
+import { hasWildcard } from './inputs.js';
 
 /** The value of a comparison. */
 export interface Operand {
@@ -25,10 +26,7 @@ export interface Operand {
   readonly isPattern: boolean;
 }
 
-/**
- * A comparison with a folded text, or with another value, as SQL (filters F1 to F7). Over null it
- * is null or false. `!=` is written as the opposite of `=`.
- */
+/** A comparison with a folded text or another value (filters F1 to F7), null or false over null; not `!=`. */
 export function valueCondition(
   context: FilterContext,
   value: Sql,
@@ -89,10 +87,7 @@ function beginCondition(context: FilterContext, text: Sql, operand: Operand): Sq
   return sql`(${text} >= ${first} and ${text} < ${end})`;
 }
 
-/**
- * The range of texts that begin as the pattern does; the rest of the pattern is checked within the
- * range.
- */
+/** The range of texts with the pattern's prefix; the rest is checked within it. */
 function patternCondition(
   { dialect, slots }: FilterContext,
   text: Sql,
@@ -128,12 +123,8 @@ function starred(text: string): Pick<FilterInput, 'value' | 'text'> {
 function onlyWithout(convert: Convert): Convert {
   return (given) => {
     const value = convert(given);
-    return typeof value === 'string' && !isWild(given) ? value : null;
+    return typeof value === 'string' && !hasWildcard(given.value) ? value : null;
   };
-}
-
-function isWild({ value }: FilterInput): boolean {
-  return typeof value === 'string' && (value.includes('@') || value.endsWith('*'));
 }
 
 /** A JSON object: each pattern, and the piece of it to look for first. */
@@ -141,7 +132,7 @@ function patternsOf(convert: Convert): Convert {
   return (input) => {
     const patterns = new Map<string, string>();
     for (const item of itemsOf(input)) {
-      const parts = isWild(item) ? partsOf(convert, item) : undefined;
+      const parts = hasWildcard(item.value) ? partsOf(convert, item) : undefined;
       if (parts === undefined) continue;
       const { prefix, piece } = parts;
       const pattern = parts.pattern ?? `${prefix}@`;
@@ -189,10 +180,7 @@ function single(convert: Convert): Convert {
   };
 }
 
-/**
- * The members of a list that `convert` accepts, as one JSON list; nulls are left out.
- * @throws RequestError 400 with 1280 for what is no list
- */
+/** The members that `convert` accepts, without nulls, as a JSON list. @throws RequestError 400 with 1280 */
 function listOf(convert: Convert): Convert {
   return (input) => {
     const members: string[] = [];
@@ -220,9 +208,7 @@ function jsonOf(value: Exclude<SqlValue, null>): string {
   return typeof value === 'number' ? numberJson(value) : JSON.stringify(value);
 }
 
-export type OrderComparator = Extract<Comparator, '<' | '<=' | '>' | '>='>;
-
-export const orders: Readonly<Record<OrderComparator, Sql>> = {
+export const orders: Readonly<Partial<Record<Comparator, Sql>>> = {
   '<': sql`<`,
   '<=': sql`<=`,
   '>': sql`>`,
@@ -269,10 +255,7 @@ function patternParts(pattern: string): PatternParts {
   return { prefix: prefix as string, pattern: isPrefix ? null : pattern, piece };
 }
 
-/**
- * The least text, by code point, that is greater than every text with this prefix; `undefined` if
- * there is none.
- */
+/** The least text, by code point, above all texts with this prefix, if there is one. */
 function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

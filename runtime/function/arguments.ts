@@ -82,7 +82,7 @@ function argument(
 
 function decode(place: Place, type: FunctionType, json: unknown, makers: ArgumentMakers): unknown {
   if (type === 'image' || type === 'blob') return makers.media(type, object(place, json), place);
-  if (typeof type === 'string') return scalar(place, type, json);
+  if (typeof type === 'string') return scalar(place, type as ScalarType, json);
   if ('list' in type) return list(place, type.list, json, makers);
   if ('entity' in type) return makers.entity(type.entity, object(place, json), place);
   return makers.selection(type.selection, object(place, json), place);
@@ -104,12 +104,6 @@ async function list(
   return items;
 }
 
-function scalar(place: Place, type: string, json: unknown): unknown {
-  const result = scalarArgument(type as ScalarType, json);
-  if (result.ok) return result.value;
-  throw place.refusal(result.message);
-}
-
 function object(place: Place, json: unknown): Readonly<Record<string, unknown>> {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) {
     return json as Readonly<Record<string, unknown>>;
@@ -128,74 +122,54 @@ function tooMany(name: string, params: readonly ParameterDefinition[], sent: num
 /** Types whose arguments are JSON values, which need no context. */
 type ScalarType = Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any';
 
-/** A value as class code gets it, or what is wrong: the predicate of a sentence that begins with the parameter's name. */
-type ScalarResult =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
-
 /**
  * An argument as class code gets it (protocol P11.7, P11.8). A date becomes a `Date`, a day a text
  * `YYYY-MM-DD`. Types are JSON's own: unlike in an entity, a text with digits is not a number.
  * @param json not null
  */
-function scalarArgument(type: ScalarType, json: unknown): ScalarResult {
+function scalar(place: Place, type: ScalarType, json: unknown): unknown {
+  const only = (isRight: boolean, message: string): unknown => {
+    if (isRight) return json;
+    throw place.refusal(message);
+  };
+  const fromText = (read: (text: string) => unknown, message: string): unknown => {
+    const value = typeof json === 'string' ? read(json) : undefined;
+    return value === undefined ? only(false, message) : value;
+  };
   switch (type) {
     case 'string':
-      if (typeof json !== 'string') return wrong('must be a text');
-      return isWellFormed(json) ? right(json) : wrong('holds half of a surrogate pair');
+      if (typeof json !== 'string') return only(false, 'must be a text');
+      return only(isWellFormed(json), 'holds half of a surrogate pair');
     case 'uuid':
-      return fromText(json, normaliseUuid, 'must be a UUID, as a text of 32 hexadecimal digits');
+      return fromText(normaliseUuid, 'must be a UUID, as a text of 32 hexadecimal digits');
     case 'number':
-      return typeof json === 'number' && Number.isFinite(json)
-        ? right(json)
-        : wrong('must be a number');
+      return only(Number.isFinite(json), 'must be a number');
     case 'integer':
-      return Number.isSafeInteger(json)
-        ? right(json)
-        : wrong('must be a whole number between -(2^53 - 1) and 2^53 - 1');
+      return only(
+        Number.isSafeInteger(json),
+        'must be a whole number between -(2^53 - 1) and 2^53 - 1',
+      );
     case 'duration':
-      return Number.isSafeInteger(json)
-        ? right(json)
-        : wrong('must be a whole number of milliseconds');
+      return only(Number.isSafeInteger(json), 'must be a whole number of milliseconds');
     case 'boolean':
-      return typeof json === 'boolean' ? right(json) : wrong('must be true or false');
+      return only(typeof json === 'boolean', 'must be true or false');
     case 'date':
-      return fromText(json, dateOf, 'must be a date, as a text such as 2026-03-09T14:25:36Z');
+      return fromText((text) => {
+        const instant = instantFromText(text);
+        return instant === undefined ? undefined : new Date(instant);
+      }, 'must be a date, as a text such as 2026-03-09T14:25:36Z');
     case 'dateOnly':
-      return fromText(json, dayFromText, 'must be a date, as a text such as 2026-03-09');
-    case 'object':
-      return typeof json === 'object' ? exact(json) : wrong('must be a JSON object or array');
+      return fromText(dayFromText, 'must be a date, as a text such as 2026-03-09');
     case 'vector':
-      return isVector(json) ? right(json) : wrong('must be an array of numbers');
-    case 'any':
-      return exact(json);
+      return only(
+        Array.isArray(json) && json.every((each) => Number.isFinite(each)),
+        'must be an array of numbers',
+      );
+    case 'object':
+    case 'any': {
+      if (type === 'object') only(typeof json === 'object', 'must be a JSON object or array');
+      const problem = jsonProblem(json);
+      return only(problem === undefined, problem?.message ?? '');
+    }
   }
-}
-
-function right(value: unknown): ScalarResult {
-  return { ok: true, value };
-}
-
-function wrong(message: string): ScalarResult {
-  return { ok: false, message };
-}
-
-function fromText(json: unknown, read: (text: string) => unknown, message: string): ScalarResult {
-  const value = typeof json === 'string' ? read(json) : undefined;
-  return value === undefined ? wrong(message) : right(value);
-}
-
-function dateOf(text: string): Date | undefined {
-  const instant = instantFromText(text);
-  return instant === undefined ? undefined : new Date(instant);
-}
-
-function exact(json: unknown): ScalarResult {
-  const problem = jsonProblem(json);
-  return problem === undefined ? right(json) : wrong(problem.message);
-}
-
-function isVector(json: unknown): boolean {
-  return (
-    Array.isArray(json) && json.every((each) => typeof each === 'number' && Number.isFinite(each))
-  );
 }

@@ -1,9 +1,9 @@
-import type { DataclassCode } from '../class/class-host.js';
+import type { ClassHost, DataclassCode, VisibleModel } from '../class/class-host.js';
 import { type EntityState, stateOf } from '../class/entity-state.js';
 import { LiveEntityObject } from '../class/live-entity.js';
 import type { EntityObject } from '../class/types.js';
 import type { Pending } from '../dialect/pending.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { type Body, decodeBody, type Decoded, keyOf } from '../entity/decode.js';
 import { EventFailure } from '../entity/lifecycle.js';
@@ -15,7 +15,6 @@ import {
   refuse,
   RequestError,
 } from '../protocol/errors.js';
-import type { Fold } from '../protocol/fold.js';
 import { shortened } from '../protocol/names.js';
 import type { Place } from './arguments.js';
 import { failureOf } from '../class/failure.js';
@@ -24,10 +23,9 @@ import type { KeyList } from '../entity-set/key-list.js';
 
 /** What is needed to make entities of arguments. */
 export interface EntityArgumentContext {
-  readonly codeOf: (dataclass: string) => DataclassCode;
-  /** As the session sees them. */
-  readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  readonly fold: Fold;
+  readonly host: ClassHost;
+  /** As the session sees it. */
+  readonly visible: VisibleModel;
   /** Replaces the IDs of uploads by their bytes. */
   readonly applyUploads: (dataclass: Dataclass, body: Body) => Pending<Body>;
 }
@@ -47,12 +45,10 @@ export async function entityArgument(
   at: Place,
 ): Promise<EntityObject> {
   checkMark(dataclassName, json, at);
-  const { entities } = context.codeOf(dataclassName);
-  const dataclass = context.dataclasses.get(dataclassName);
-  if (dataclass === undefined) throw new Error(`There is no dataclass ${dataclassName}.`);
+  const { entities } = context.host.codeOf(dataclassName);
+  const dataclass = dataclassIn(context.visible, dataclassName);
   const { __KEY: key = null } = json;
-  const entity =
-    key === null ? entities.create() : await existing(context, dataclass, key, dataclassName);
+  const entity = key === null ? entities.create() : await existing(context, dataclass, key);
   const state = stateOf(entity);
   await applyTo(context, entity, dataclass, json, at);
   if (state.isNew) requirePermission(dataclass, 'create');
@@ -65,7 +61,7 @@ export async function entityArgument(
  * @throws RequestError for attributes that do not exist, impossible values, and what the session
  * may not write
  */
-export async function applyTo(
+async function applyTo(
   context: EntityArgumentContext,
   entity: EntityObject,
   dataclass: Dataclass,
@@ -76,7 +72,9 @@ export async function applyTo(
   const received = decodeBody(
     dataclass,
     await context.applyUploads(dataclass, json),
-    state.isNew || state.key === null ? undefined : { key: state.key, fold: context.fold },
+    state.isNew || state.key === null
+      ? undefined
+      : { key: state.key, fold: context.visible.database.dialect.foldText },
   );
   if (received.problems.length > 0) throw refused(at, received.status, received.problems);
   const live = new LiveEntityObject(entity);
@@ -107,13 +105,13 @@ function checkMark(dataclass: string, json: Body, at: Place): void {
 
 /** What the session may not read does not exist for it. */
 async function existing(
-  { codeOf }: EntityArgumentContext,
-  dataclass: Dataclass | undefined,
+  { host }: EntityArgumentContext,
+  dataclass: Dataclass,
   json: unknown,
-  name: string,
 ): Promise<EntityObject> {
-  const key = dataclass?.exposed === true ? keyOf(dataclass, json) : undefined;
-  const found = key === undefined ? undefined : await codeOf(name).entities.load(key);
+  const { name, exposed } = dataclass;
+  const key = exposed ? keyOf(dataclass, json) : undefined;
+  const found = key === undefined ? undefined : await host.codeOf(name).entities.load(key);
   if (found === undefined) throw unknownKey(name, json);
   return found;
 }
@@ -153,15 +151,15 @@ async function apply(
  * one that the session may not read exists is not revealed before the save.
  */
 async function relate(
-  { codeOf, dataclasses }: EntityArgumentContext,
+  { host, visible }: EntityArgumentContext,
   state: EntityState,
   { name, foreignKey, target }: RelatedEntityDefinition,
 ): Promise<void> {
   const field = state.code.layout.field(foreignKey);
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
-  if (dataclasses.get(target)?.exposed !== true) return;
-  const related = await codeOf(target).entities.load(key);
+  if (visible.dataclasses.get(target)?.exposed !== true) return;
+  const related = await host.codeOf(target).entities.load(key);
   if (related === undefined || related.key === null) throw unknownKey(target, key);
   state.setStored(field, related.key);
   state.keepRelated(name, related.key, related);
@@ -212,9 +210,8 @@ export async function selectionArgument(
     throw at.refusal('must have the ID of an entity set as its "__DATASET"');
   }
   if (sent !== name) throw at.refusal(`must be a selection of "${name}"`);
-  const dataclass = context.dataclasses.get(name);
-  if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
-  const code = context.codeOf(name);
+  const dataclass = dataclassIn(context.visible, name);
+  const code = context.host.codeOf(name);
   const keys = await context.membersOf(dataclass, set);
   const isModified = Object.keys(json).some((each) => !each.startsWith('__') && each !== 'uri');
   return isModified

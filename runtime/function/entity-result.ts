@@ -1,12 +1,11 @@
-import { findState, stateOf, type EntityState } from '../class/entity-state.js';
+import type { VisibleModel } from '../class/class-host.js';
+import { stateOf, type EntityState } from '../class/entity-state.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { EntityReader } from '../query/entity-reader.js';
 import type { Parameters } from '../query/parameters.js';
-import { projectionOf } from '../query/projection-of.js';
 import { preparePageOfKeys, collectionForm } from '../query/read-page.js';
-import type { ReadingContext } from '../query/reading-context.js';
 import { ResultError } from './result.js';
 import { computedOf } from '../class-code/computed-values.js';
 import { jsonValue } from '../class/typed-value.js';
@@ -14,15 +13,9 @@ import type { AttributeDefinition, RelatedEntityDefinition } from '../protocol/d
 import type { StoredValue } from '../protocol/values.js';
 import { uriKey } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
-import type { Projection } from '../query/projection.js';
+import { type Projection, projectionOf } from '../query/projection.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { plainValue } from './plain-value.js';
-
-/** What is needed to read entities of results, as the session sees them. */
-export interface EntityResultContext extends ReadingContext {
-  readonly dataclasses: ReadonlyMap<string, Dataclass>;
-}
-
-type Output = Pick<Parameters, 'attributes' | 'expand'>;
 
 /** Entities that one statement reads. */
 const mostAtOnce = 1000;
@@ -32,7 +25,7 @@ const mostAtOnce = 1000;
  * @throws ResultError for one that is not exposed, RequestError 401 or 403 for one that the session
  * may not read
  */
-export function readableDataclass(context: EntityResultContext, name: string): Dataclass {
+export function readableDataclass(context: VisibleModel, name: string): Dataclass {
   const dataclass = context.dataclasses.get(name);
   if (dataclass !== undefined) requirePermission(dataclass, 'read');
   if (dataclass?.exposed === true) return dataclass;
@@ -44,7 +37,7 @@ export function readableDataclass(context: EntityResultContext, name: string): D
  * not saved replace the stored ones; an entity that is not stored is written as it is in memory.
  */
 export async function entityAnswer(
-  context: EntityResultContext,
+  context: VisibleModel,
   entity: object,
   parameters: Parameters,
 ): Promise<string> {
@@ -73,7 +66,7 @@ export async function entityAnswer(
  * @returns by entity object; null for one that is hidden from the session
  */
 export async function entityMembers(
-  context: EntityResultContext,
+  context: VisibleModel,
   entities: ReadonlySet<object>,
   parameters: Parameters,
 ): Promise<ReadonlyMap<object, object | null>> {
@@ -86,9 +79,7 @@ export async function entityMembers(
       const form = formOf(context, readableDataclass(context, name), parameters);
       result.set(entity, entityInMemory(entity, form));
     } else {
-      const same = stored.get(name);
-      if (same === undefined) stored.set(name, [entity]);
-      else same.push(entity);
+      getOrInsertComputed(stored, name, (): object[] => []).push(entity);
     }
   }
   for (const [name, same] of stored) {
@@ -101,7 +92,7 @@ export async function entityMembers(
 }
 
 async function readTogether(
-  context: EntityResultContext,
+  context: VisibleModel,
   entities: readonly object[],
   parameters: Parameters,
   form: MemoryForm,
@@ -141,14 +132,11 @@ function mayBeHidden({ restriction }: Dataclass): boolean {
   return restriction !== undefined;
 }
 
-/** The dataclass of an entity object. */
-export function entityDataclass(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null
-    ? findState(value)?.code.dataclass.name
-    : undefined;
-}
-
-function formOf(context: EntityResultContext, dataclass: Dataclass, output: Output): MemoryForm {
+function formOf(
+  context: VisibleModel,
+  dataclass: Dataclass,
+  output: Pick<Parameters, 'attributes' | 'expand'>,
+): MemoryForm {
   const projection = projectionOf(dataclass, undefined, output, context);
   return { dataclass, projection, options: context.options };
 }

@@ -1,18 +1,11 @@
+import { findState } from '../class/entity-state.js';
+import { isMedia } from '../class/media-handle.js';
+import { findSelection } from '../class/selection-state.js';
 import type { Media } from '../class/types.js';
 import type { FunctionType, StorageType } from '../protocol/definition.js';
 import { dayFromText } from '../protocol/dates.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { OutgoingMessage } from '../class/outgoing-message.js';
-
-/** Identifies objects of class code. */
-export interface ClassKinds {
-  /** The dataclass of an entity; `undefined` for anything else. */
-  entityOf(value: unknown): string | undefined;
-  /** The dataclass of an entity selection; `undefined` for anything else. */
-  selectionOf(value: unknown): string | undefined;
-  /** Whether this is the image or BLOB of an entity. */
-  isMedia(value: unknown): boolean;
-}
 
 /** What a function returned, by the way it is answered (protocol P11.15 to P11.20). */
 export type Result =
@@ -32,12 +25,12 @@ export class ResultError extends Error {}
  * @param type what it is declared to return; null and undefined are allowed for each type
  * @throws ResultError if it returned something else
  */
-export function resultOf(type: FunctionType, value: unknown, kinds: ClassKinds): Result {
+export function resultOf(type: FunctionType, value: unknown): Result {
   if (type === 'void' || value === undefined || value === null) {
     return { kind: 'value', value: null };
   }
-  if (type === 'any') return anyResult(value, kinds);
-  checkResult(type, value, kinds, 'it');
+  if (type === 'any') return anyResult(value);
+  checkResult(type, value, 'it');
   if (type === 'message') return { kind: 'message', message: value as OutgoingMessage };
   if (type === 'image' || type === 'blob') return { kind: 'media', media: value as Media };
   if (typeof type === 'object' && 'entity' in type) {
@@ -49,47 +42,60 @@ export function resultOf(type: FunctionType, value: unknown, kinds: ClassKinds):
   return { kind: 'value', value };
 }
 
-function anyResult(value: unknown, kinds: ClassKinds): Result {
+function anyResult(value: unknown): Result {
   if (value instanceof OutgoingMessage) return { kind: 'message', message: value };
-  const entity = kinds.entityOf(value);
+  const entity = entityDataclass(value);
   if (entity !== undefined) return { kind: 'entity', dataclass: entity, entity: value as object };
-  const dataclass = kinds.selectionOf(value);
+  const dataclass = selectionDataclass(value);
   if (dataclass !== undefined) return { kind: 'selection', dataclass, selection: value as object };
-  if (isBytes(value, kinds)) return { kind: 'media', media: value as Uint8Array | Media };
+  if (isBytes(value)) return { kind: 'media', media: value as Uint8Array | Media };
   return { kind: 'value', value };
 }
 
-function isBytes(value: unknown, kinds: ClassKinds): boolean {
-  return value instanceof Uint8Array || kinds.isMedia(value);
+/** The dataclass of an entity object; `undefined` for anything else. */
+export function entityDataclass(value: unknown): string | undefined {
+  return isObject(value) ? findState(value)?.code.dataclass.name : undefined;
+}
+
+/** The dataclass of an entity selection; `undefined` for anything else. */
+export function selectionDataclass(value: unknown): string | undefined {
+  return isObject(value) ? findSelection(value)?.code.dataclass.name : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isBytes(value: unknown): boolean {
+  return value instanceof Uint8Array || isMedia(value);
 }
 
 /** @param at how the message names the value */
-function checkResult(type: FunctionType, value: unknown, kinds: ClassKinds, at: string): void {
+function checkResult(type: FunctionType, value: unknown, at: string): void {
   if (value === undefined || value === null) return;
   if (typeof type === 'object' && 'list' in type) {
     if (!Array.isArray(value)) throw unexpected(at, type, value);
     for (const [index, item] of (value as readonly unknown[]).entries()) {
-      checkResult(type.list, item, kinds, `item ${index}`);
+      checkResult(type.list, item, `item ${index}`);
     }
     return;
   }
-  if (!isOf(type, value, kinds)) throw unexpected(at, type, value);
+  if (!isOf(type, value)) throw unexpected(at, type, value);
 }
 
 function isOf(
   type: Exclude<FunctionType, { readonly list: FunctionType }>,
   value: unknown,
-  kinds: ClassKinds,
 ): boolean {
   if (typeof type === 'object') {
     return 'entity' in type
-      ? kinds.entityOf(value) === type.entity
-      : kinds.selectionOf(value) === type.selection;
+      ? entityDataclass(value) === type.entity
+      : selectionDataclass(value) === type.selection;
   }
   return type === 'message'
     ? value instanceof OutgoingMessage
     : type === 'image' || type === 'blob'
-      ? isBytes(value, kinds)
+      ? isBytes(value)
       : isScalar(type, value);
 }
 

@@ -3,8 +3,10 @@ import type { Pending } from '../dialect/pending.js';
 import type {
   AttributeDefinition,
   DataclassDefinition,
-  RelatedEntitiesDefinition,
   FunctionDefinition,
+  FunctionType,
+  RelatedEntitiesDefinition,
+  StorageDefinition,
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
@@ -25,7 +27,7 @@ interface CatalogInput {
 }
 
 /**
- * The catalog as some sessions see it (protocol P2.1 to P2.9); each of its answers is made at its
+ * The catalog as some sessions see it (protocol P2.1 to P2.11); each of its answers is made at its
  * first request.
  */
 export class Catalog {
@@ -60,8 +62,11 @@ export class Catalog {
 
   #full(definition: DataclassDefinition): object {
     const number = this.#tableNumbers.get(definition.name) ?? 0;
-    return dataclassEntry(definition, this.#input.definitions, number);
+    return dataclassEntry(definition, this.#input.definitions, number, this.#method);
   }
+
+  readonly #method = (definition: FunctionDefinition): object =>
+    methodEntry(definition, this.#byName);
 
   #envelope(dataClasses: readonly object[]): string {
     const { settings, uniqueId, functions } = this.#input;
@@ -70,8 +75,8 @@ export class Catalog {
       __BASEID: null,
       __NAME: settings.name,
       properties: { supportJSONEntityKey: true },
-      methods: functions.datastore.map(methodEntry),
-      ...singletonEntries(functions),
+      methods: functions.datastore.map(this.#method),
+      ...singletonEntries(functions, this.#byName),
       dataClasses,
     });
   }
@@ -136,6 +141,7 @@ function dataclassEntry(
   definition: DataclassDefinition,
   definitions: readonly DataclassDefinition[],
   tableNumber: number,
+  method: (definition: FunctionDefinition) => object,
 ): object {
   const { name, collectionName, attributes, functions = [] } = definition;
   return {
@@ -149,7 +155,7 @@ function dataclassEntry(
     attributes: attributes
       .filter((attribute) => attribute.exposed !== false)
       .map((attribute) => attributeEntry(attribute, definition, definitions)),
-    methods: functions.map(methodEntry),
+    methods: functions.map(method),
     key: isExposed(definition, definition.key) ? [{ name: definition.key }] : [],
   };
 }
@@ -179,8 +185,7 @@ function attributeEntry(
         ...(attribute.unique === true ? { unique: true } : {}),
         ...(attribute.mandatory === true ? { not_null: true } : {}),
         ...(attribute.generated === 'sequence' ? { autosequence: true } : {}),
-        ...(attribute.minLength === undefined ? {} : { minLength: attribute.minLength }),
-        ...(attribute.maxLength === undefined ? {} : { maxLength: attribute.maxLength }),
+        ...valueRules(attribute),
         ...(attribute.readOnly === true ? { readOnly: true } : {}),
         ...(attribute.key === true ? { identifying: true } : {}),
       };
@@ -222,6 +227,27 @@ function attributeEntry(
         ...exposedInverse(attribute, definitions),
       };
   }
+}
+
+/** What a value must comply with (protocol P2.10). */
+function valueRules({
+  enum: values,
+  min,
+  max,
+  minLength,
+  maxLength,
+  pattern,
+  dimensions,
+}: StorageDefinition): object {
+  return {
+    ...(values === undefined ? {} : { enum: values }),
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    ...(minLength === undefined ? {} : { minLength }),
+    ...(maxLength === undefined ? {} : { maxLength }),
+    ...(pattern === undefined ? {} : { pattern: pattern.source }),
+    ...(dimensions === undefined ? {} : { dimensions }),
+  };
 }
 
 function isExposed(definition: DataclassDefinition | undefined, name: string): boolean {
@@ -334,8 +360,12 @@ const levels = {
   singleton: 'singleton',
 } as const satisfies Readonly<Record<FunctionDefinition['level'], string>>;
 
+/** The listed dataclasses: what a function takes or returns names no others. */
+type Listed = ReadonlyMap<string, unknown>;
+
 /** A function as the catalog lists it (protocol P2.7). */
-function methodEntry({ name, level, onHTTPGet }: FunctionDefinition): object {
+function methodEntry(definition: FunctionDefinition, listed: Listed): object {
+  const { name, level, onHTTPGet } = definition;
   return {
     name,
     applyTo: levels[level],
@@ -343,13 +373,37 @@ function methodEntry({ name, level, onHTTPGet }: FunctionDefinition): object {
     from: 'remoteServer',
     allowedOnHTTPGET: onHTTPGet === true,
     exposed: true,
+    ...signature(definition, listed),
   };
 }
 
+/** The parameters and the result of a function (protocol P2.11). */
+function signature({ params, returns }: FunctionDefinition, listed: Listed): object {
+  return {
+    params: params.map(({ name, type, optional }) => ({
+      name,
+      ...functionType(type, listed),
+      ...(optional === true ? { optional: true } : {}),
+    })),
+    returns: functionType(returns, listed),
+  };
+}
+
+function functionType(type: FunctionType, listed: Listed): object {
+  if (typeof type === 'string') {
+    return type === 'dateOnly' ? valueType('date', true) : valueType(type, undefined);
+  }
+  if ('list' in type) return { type: 'list', items: functionType(type.list, listed) };
+  const [kind, dataclass] =
+    'entity' in type ? ['entity', type.entity] : ['entitySelection', type.selection];
+  return { type: kind, ...(listed.has(dataclass) ? { dataClass: dataclass } : {}) };
+}
+
 /** Singletons with functions that can be called (protocol P2.8); nothing if there is none. */
-function singletonEntries({ singletons }: ServerFunctions): {
-  readonly singletons?: readonly object[];
-} {
+function singletonEntries(
+  { singletons }: ServerFunctions,
+  listed: Listed,
+): { readonly singletons?: readonly object[] } {
   const open = singletons.filter(({ functions }) => functions.length > 0);
   if (open.length === 0) return {};
   return {
@@ -359,6 +413,7 @@ function singletonEntries({ singletons }: ServerFunctions): {
         name: each.name,
         allowedOnHTTPGET: each.onHTTPGet === true,
         exposed: true,
+        ...signature(each, listed),
       })),
     })),
   };

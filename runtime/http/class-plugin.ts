@@ -23,14 +23,6 @@ export interface ClassCodeOptions {
  */
 export const classCode = fastifyPlugin<ClassCodeOptions>(
   (app, { classes }, done) => {
-    const { processes } = app.setup;
-    if (processes > 1) {
-      const problem = unsharedSingletons(classes, processes);
-      if (problem !== undefined) {
-        done(problem);
-        return;
-      }
-    }
     Error.stackTraceLimit = Math.max(Error.stackTraceLimit, stackDepth);
     app.decorate('classCode', servedClasses(app, classes));
     done();
@@ -75,15 +67,4 @@ function servedClasses(
       };
     },
   };
-}
-
-/** Singletons of sessions cannot be shared by several processes. */
-function unsharedSingletons({ singletons }: ClassRegistry, processes: number): Error | undefined {
-  const ofSessions = Object.entries(singletons)
-    .filter(([, { scope }]) => scope === 'session')
-    .map(([name]) => name);
-  if (ofSessions.length === 0) return undefined;
-  return new Error(
-    `PROCESSES is ${processes}, and the model has singletons of sessions (${ofSessions.join(', ')}), whose instances live in one process. Keep what they hold in session.storage, or run one process.`,
-  );
 }

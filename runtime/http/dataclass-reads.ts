@@ -79,12 +79,11 @@ export class DataclassReads {
     }
     const answer =
       parameters.method === 'entityset'
-        ? this.#sets.create(
-            this.#all(parameters),
+        ? this.#sets.create(this.#all(parameters), {
             parameters,
             attributes,
-            setRequesterOf(scope.session),
-          )
+            requester: setRequesterOf(scope.session),
+          })
         : this.#page(this.#all(parameters), parameters, attributes);
     this.#send(reply, answer);
   };
@@ -162,7 +161,7 @@ export class DataclassReads {
     const answer =
       parameters.method === 'release'
         ? this.#sets.release(set, requester)
-        : this.#sets.read(set, attributes, parameters, requester);
+        : this.#sets.read(set, { parameters, attributes, requester });
     this.#send(reply, answer);
   };
 
@@ -254,7 +253,8 @@ export class DataclassReads {
     const selection = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
     const related = { dataclass: this.#dataclass.name, key, relation: name };
     const sets = this.#setsOf(selection.dataclass);
-    return sets.create(selection, texts, undefined, setRequesterOf(session), related);
+    const requester = setRequesterOf(session);
+    return sets.create(selection, { parameters: texts, requester }, related);
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {

@@ -4,7 +4,7 @@ import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { refuse, type RequestError } from '../protocol/errors.js';
+import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
@@ -169,11 +169,11 @@ export class DataclassWrites {
       );
     }
     const { attributes, expand } = parameters;
-    const asked = { mode: writeMode(method, parameters), attributes, expand };
+    const written = { mode: writeMode(method, parameters), attributes, expand };
     const { body, headers } = request;
     const type = headers['content-type'];
     const answer = this.#asCaller(request, scope, (caller) =>
-      this.#writing.write(asked, body, type, caller, address),
+      this.#writing.write(written, body, type, caller, address),
     );
     return sendWhenThere(reply, answer);
   }
@@ -219,8 +219,10 @@ export class DataclassWrites {
     work: (caller: WriteCaller) => Pending<T>,
   ): Pending<T> {
     const { restrictions, reportError } = this.context;
-    const tell = (error: Error): RequestError => reportError(error, request);
-    const caller = { session: scope.session.id, tell };
+    const caller: WriteCaller = {
+      session: scope.session.id,
+      reportError: (error) => reportError(error, request),
+    };
     // Restrictions that most changes need are resolved before the change blocks the database;
     // others when they are needed.
     return whenThere(restrictions?.resolveAhead(scope, this.#restricted), () => work(caller));

@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
-import type { ClassHost } from '../class/class-host.js';
-import { type ClassData, createClassHost } from '../class/make-class-host.js';
+import { type ClassData, ClassHost } from '../class/class-host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -98,24 +97,24 @@ function openServices(app: FastifyInstance): Services {
     return openHost(app, registry(), ofRequests, (host) => ({
       ...data,
       lifecycle: code?.lifecycleOf(host),
-    })).host.datastore;
+    })).datastore;
   });
   const services = { isLimited: permissions !== undefined, media, requestDatastore };
   if (code === undefined) {
     // A server without class code does not pay for a datastore that nobody uses.
-    app.decorate('datastore', { getter: () => opened().host.datastore });
+    app.decorate('datastore', { getter: () => opened().datastore });
     const runsIn = { reads: false, writes: false };
     return { ...services, models: modelsOn({ ...noHooks, database }), runsIn, classes: undefined };
   }
-  const { host, data } = opened();
+  const host = opened();
   app.decorate('datastore', host.datastore);
   const classes = { host, registry: code.registry };
-  return { ...services, models: data.models, runsIn: code.runsIn, classes };
+  return { ...services, models: host.data.models, runsIn: code.runsIn, classes };
 }
 
 /** What all models of a server share, whatever their database. */
 function sharedParts(
-  { setup, stores }: FastifyInstance,
+  { setup, stores, definitions }: FastifyInstance,
   code: ServedClasses | undefined,
   media: ServedMedia | undefined,
 ): Omit<ModelParts, keyof CodeHooks | 'setDefinitions'> {
@@ -125,6 +124,7 @@ function sharedParts(
   return {
     settings,
     limits,
+    definitions,
     stores,
     media,
     reportError,
@@ -136,17 +136,18 @@ function sharedParts(
 
 /** Makes the objects of class code. */
 function openHost<Data extends ClassData>(
-  { setup, stores: { locks } }: FastifyInstance,
+  { setup, stores }: FastifyInstance,
   registry: ClassRegistry,
   scopes: RequestScopes,
   dataOf: (host: ClassHost) => Data,
-): { readonly host: ClassHost; readonly data: Data } {
+): ClassHost<Data> {
   const logFailure = (err: Error): void => {
     setup.log.error({ err });
   };
-  const opened = createClassHost({ registry, scopes, locks, logFailure }, dataOf);
-  setup.closeAtEnd(() => opened.host.afterCommit.end());
-  return opened;
+  const state = stores.state?.database;
+  const host = new ClassHost({ registry, scopes, locks: stores.locks, state, logFailure }, dataOf);
+  setup.closeAtEnd(() => host.afterCommit.end());
+  return host;
 }
 
 /** The model without limits. */
@@ -155,6 +156,7 @@ function wholeView(definitions: readonly DataclassDefinition[]): ModelView {
     dataclasses: linkDataclasses(definitions),
     catalog: definitions,
     lists: () => true,
+    calls: () => true,
     requireExecution: () => undefined,
   };
 }

@@ -1,34 +1,22 @@
 import type { LockTable } from '../access/locks.js';
+import { failureOf } from '../class/failure.js';
+import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { From } from '../dataclass/source.js';
 import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import { chooseByKey, chooseEntities, EntityDeleter } from '../entity/delete.js';
-import type { DeleteOptions } from '../entity/surroundings.js';
+import { chooseByKey, chosenToDelete, EntityDeleter } from '../entity/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
 import { EventFailure } from '../entity/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { FilterSlots } from '../filter/slots.js';
-import { failureOf } from '../class/failure.js';
-import { refuse } from '../protocol/errors.js';
 import { nowText } from '../protocol/dates.js';
-import type { SelectionPlan } from '../query/collection.js';
+import { refuse } from '../protocol/errors.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import {
-  firstFilterSlot,
-  queryContext,
-  type Selection,
-  selectionCondition,
-} from '../query/selection.js';
-import {
-  planFor,
-  type SelectionRequest,
-  selectionRequest,
-  shapeName,
-} from '../query/selection-request.js';
+import type { SelectionBase } from '../query/selection.js';
+import { selectionRequest } from '../query/selection-request.js';
+import { missingEntity, type StatusAndJson } from './reply.js';
 import type { WriteContext } from './write-service.js';
 
 /** What a deletion needs in addition to what reads need. */
@@ -38,19 +26,12 @@ export interface DeletingContext extends ReadingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 
-/** What a request is answered with. */
-export interface DeletionAnswer {
-  /** Of HTTP. */
-  readonly status: number;
-  readonly json: string;
-}
+const deleted: StatusAndJson = { status: 200, json: '{"ok":true}' };
 
-/** The session's own lock of an entity that is deleted. */
-type Unlocked = readonly [dataclass: string, key: string | number];
-
-const deleted: DeletionAnswer = { status: 200, json: '{"ok":true}' };
-
-/** Answers `$method=delete` for one dataclass (protocol P8.1 to P8.10). */
+/**
+ * Answers `$method=delete` for one dataclass (protocol P8.1 to P8.10). The session is an ID,
+ * `undefined` for a guest without state.
+ */
 export class DeleteService {
   readonly #deleter: EntityDeleter;
   readonly #chooseByKey: Statement;
@@ -70,7 +51,6 @@ export class DeleteService {
   /**
    * Deletes the entity of one key.
    * @param key `undefined` if what the client sent cannot be a key
-   * @param session ID of the requester's session; `undefined` for a guest without state
    * @throws RequestError 404 with 1543 if there is none, 400 for parameters that have no meaning
    * here
    */
@@ -78,12 +58,10 @@ export class DeleteService {
     key: string | number | undefined,
     parameters: Parameters,
     session: string | undefined,
-  ): Promise<DeletionAnswer> {
+  ): Promise<StatusAndJson> {
     refuseOthers(parameters, []);
-    const { dialect } = this.context.database;
-    const isText = this.dataclass.key.type === 'string';
-    const value = isText ? dialect.foldText(String(key)) : key;
-    if (key === undefined || value === undefined) throw this.#missing();
+    if (key === undefined) throw missingEntity(this.dataclass.name);
+    const value = comparableKey(this.dataclass, this.context.database.dialect, key);
     return this.#delete(this.#chooseByKey, [value], true, session);
   }
 
@@ -91,14 +69,10 @@ export class DeleteService {
   async deleteMatching(
     parameters: Parameters,
     session: string | undefined,
-  ): Promise<DeletionAnswer> {
+  ): Promise<StatusAndJson> {
     refuseOthers(parameters, ['filter', 'params']);
     requireFilter(parameters);
-    const { filters } = this.context;
-    return this.#deleteSelection(
-      selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters),
-      session,
-    );
+    return this.#deleteSelection({ kind: 'all' }, null, parameters, session);
   }
 
   /**
@@ -109,49 +83,26 @@ export class DeleteService {
     parameters: Parameters,
     find: () => Pending<KeyList>,
     session: string | undefined,
-  ): Promise<DeletionAnswer> {
+  ): Promise<StatusAndJson> {
     refuseOthers(parameters, ['filter', 'params']);
     if (parameters.filter !== undefined) requireFilter(parameters);
     const keys = await find();
-    return this.#deleteListed(keys.page(0, keys.length), session);
-  }
-
-  /** @param keys JSON list of keys as they are stored */
-  #deleteListed(keys: string, session: string | undefined): Promise<DeletionAnswer> {
-    const { filters } = this.context;
-    const texts = { filter: undefined, params: undefined, orderby: undefined };
-    return this.#deleteSelection(
-      selectionRequest(filters, this.dataclass, { kind: 'members' }, keys, texts),
-      session,
-    );
+    const none = { filter: undefined, params: undefined, orderby: undefined };
+    return this.#deleteSelection({ kind: 'members' }, keys.page(0, keys.length), none, session);
   }
 
   async #deleteSelection(
-    unresolved: SelectionRequest,
+    base: SelectionBase,
+    baseValue: SqlValue,
+    texts: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
     session: string | undefined,
-  ): Promise<DeletionAnswer> {
-    const request = await whenResolved(this.context, unresolved, (resolved) => resolved);
+  ): Promise<StatusAndJson> {
+    const { context } = this;
+    const asked = selectionRequest(context.filters, this.dataclass, base, baseValue, texts);
+    const request = await whenResolved(context, asked, (resolved) => resolved);
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
-    const { plans } = this.context;
-    const { plan, values } = planFor(
-      plans.selections,
-      request,
-      shapeName(['delete']),
-      {},
-      (selection) => this.#planChoice(selection),
-    );
-    return this.#delete(plan.statement, values, false, session);
-  }
-
-  #planChoice(selection: Selection): SelectionPlan {
-    const { database, options } = this.context;
-    const context = queryContext(database.dialect, options);
-    const filterSlots = new FilterSlots(firstFilterSlot);
-    const from = new From(context.aliases, selection.dataclass);
-    const condition = selectionCondition(context, from, selection, filterSlots);
-    if (condition === undefined) throw new Error('A deletion without a condition.');
-    const statement = chooseEntities(database.dialect, from, condition);
-    return { statement, filterSlots, mostRelated: 0 };
+    const { statement, values } = chosenToDelete(context, request);
+    return this.#delete(statement, values, false, session);
   }
 
   async #delete(
@@ -159,21 +110,23 @@ export class DeleteService {
     values: readonly SqlValue[],
     mustExist: boolean,
     session: string | undefined,
-  ): Promise<DeletionAnswer> {
+  ): Promise<StatusAndJson> {
     const { executor } = this.context.database;
-    const write = async (): Promise<readonly Unlocked[]> =>
+    /** The session's own locks of deleted entities. */
+    let unlocked: (readonly [dataclass: string, key: string | number])[] = [];
+    const write = async (): Promise<void> =>
       executor.write(async (transaction) => {
-        const unlocked: Unlocked[] = [];
-        const onUnlocked: DeleteOptions['onUnlocked'] = ({ name }, key) =>
-          unlocked.push([name, key]);
-        const timestamp = nowText();
-        const options = { timestamp, writer: 'client', session, onUnlocked } as const;
-        const chosen = await this.#deleter.delete(transaction, choose, values, options);
-        if (chosen === 0 && mustExist) throw this.#missing();
-        return unlocked;
+        unlocked = [];
+        const chosen = await this.#deleter.delete(transaction, choose, values, {
+          timestamp: nowText(),
+          writer: 'client',
+          session,
+          onUnlocked: ({ name }, key) => unlocked.push([name, key]),
+        });
+        if (chosen === 0 && mustExist) throw missingEntity(this.dataclass.name);
       });
     try {
-      const unlocked = await (this.#deleter.runsCode ? write() : againAfterConflict(write));
+      await (this.#deleter.runsCode ? write() : againAfterConflict(write));
       for (const [name, key] of unlocked) await this.context.locks.forget(name, [key]);
       return deleted;
     } catch (error) {
@@ -184,14 +137,9 @@ export class DeleteService {
       throw error;
     }
   }
-
-  #missing(): Error {
-    const { name } = this.dataclass;
-    return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
-  }
 }
 
-function refusal({ problems, status }: DeletionRefused): DeletionAnswer {
+function refusal({ problems, status }: DeletionRefused): StatusAndJson {
   return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
 }
 

@@ -4,7 +4,6 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
 import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js';
-import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
@@ -15,13 +14,22 @@ import {
   preparePageOfKeys,
   type ReadPreparedPage,
   collectionForm,
+  arrayForm,
 } from '../query/read-page.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { type ReadingContext, pageTop } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import { arrayForm } from '../query/array-form.js';
 import { reportForm } from '../report/report.js';
+import { membersRequest, narrowed } from '../entity-set/keys-reader.js';
+
+/** What a request for entity sets says, and whose it is. */
+interface SetRequest {
+  readonly parameters: Parameters;
+  /** In the path. */
+  readonly attributes?: string | undefined;
+  readonly requester: SetRequester;
+}
 
 /** Answers requests for the entity sets of one dataclass (protocol P9.1 to P9.7). */
 export class EntitySetService {
@@ -40,40 +48,25 @@ export class EntitySetService {
    * @param related the relation through which the selection is read
    */
   create(
-    request: SelectionRequest,
-    parameters: Parameters,
-    attributes: string | undefined,
-    requester: SetRequester,
+    selection: SelectionRequest,
+    request: SetRequest,
     related?: SetDefinition['related'],
   ): PendingAnswer {
-    answerForm(parameters, this.context.options);
+    const { context } = this;
+    const { parameters } = request;
+    answerForm(parameters, context.options);
     const definition = definitionOf(parameters, related);
-    return whenThere(this.sets.keysOf(request), (keys) =>
-      keys === undefined
-        ? undefined
-        : explainedAnswer(
-            this.context,
-            request,
-            parameters,
-            this.#created(
-              keys,
-              request.orderBy !== undefined,
-              parameters,
-              attributes,
-              requester,
-              definition,
-            ),
-          ),
-    );
+    const isSorted = selection.orderBy !== undefined;
+    return whenThere(this.sets.keysOf(selection), (keys) => {
+      if (keys === undefined) return undefined;
+      const answer = this.#created(keys, isSorted, request, definition);
+      return explainedAnswer(context, selection, parameters, answer);
+    });
   }
 
   /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
-  read(
-    id: string,
-    attributes: string | undefined,
-    parameters: Parameters,
-    requester: SetRequester,
-  ): PendingAnswer {
+  read(id: string, request: SetRequest): PendingAnswer {
+    const { parameters, requester } = request;
     const { logicOperator, otherCollection } = parameters;
     if (logicOperator === undefined && otherCollection !== undefined) {
       throw refuse(
@@ -83,8 +76,8 @@ export class EntitySetService {
     }
     return whenThere(this.#find(id, parameters, requester), (set) =>
       logicOperator === undefined
-        ? this.#answer(set.keys, set.isSorted, attributes, parameters, requester)
-        : this.#combined(set, attributes, parameters, requester),
+        ? this.#answer(set.keys, set.isSorted, request)
+        : this.#combined(set, request),
     );
   }
 
@@ -117,33 +110,19 @@ export class EntitySetService {
     return narrowed(this.context, this.dataclass, keys, parameters);
   }
 
-  #answer(
-    keys: KeyList,
-    isSorted: boolean,
-    attributes: string | undefined,
-    parameters: Parameters,
-    requester: SetRequester,
-  ): PendingAnswer {
+  #answer(keys: KeyList, isSorted: boolean, request: SetRequest): PendingAnswer {
+    const { parameters, attributes } = request;
     if (aggregationOf(parameters) !== undefined) {
       const members = membersRequest(this.context, this.dataclass, keys, parameters);
       return this.#aggregates.read(members, attributes, parameters);
     }
     const makesSet = parameters.method === 'entityset';
-    const form = answerForm(
-      { ...parameters, method: makesSet ? 'entityset' : undefined },
-      this.context.options,
-    );
+    const method = makesSet ? 'entityset' : undefined;
+    const form = answerForm({ ...parameters, method }, this.context.options);
     if (makesSet) refuseDefinition(parameters);
     return whenThere(this.#narrowed(keys, parameters), (rest) => {
       const answer = makesSet
-        ? this.#created(
-            rest,
-            isSorted || this.#isOrdered(parameters),
-            parameters,
-            attributes,
-            requester,
-            undefined,
-          )
+        ? this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
         : this.#page(form, rest, attributes, parameters);
       return this.#explained(keys, parameters, answer);
     });
@@ -185,37 +164,24 @@ export class EntitySetService {
   #created(
     keys: KeyList,
     isSorted: boolean,
-    parameters: Parameters,
-    attributes: string | undefined,
-    requester: SetRequester,
+    { parameters, attributes, requester }: SetRequest,
     definition: SetDefinition | undefined,
   ): PendingAnswer {
-    const { context, dataclass } = this;
+    const { context, dataclass, sets } = this;
+    const { timeout } = parameters;
     const form = collectionForm(context, dataclass, parameters, attributes, 'newSet');
     const read = this.#prepared(keys, parameters, form);
-    const made = this.sets.create(
-      dataclass,
-      requester,
-      keys,
-      isSorted,
-      parameters.timeout,
-      definition,
-    );
+    const made = sets.create(dataclass, requester, keys, isSorted, timeout, definition);
     return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }
 
   /** Combines two sets (protocol P9.4). */
-  #combined(
-    set: EntitySet,
-    attributes: string | undefined,
-    parameters: Parameters,
-    requester: SetRequester,
-  ): PendingAnswer {
+  #combined(set: EntitySet, request: SetRequest): PendingAnswer {
+    const { parameters, requester } = request;
     const operator = operatorOf(parameters.logicOperator ?? '');
     return whenThere(this.#other(parameters.otherCollection, requester), (other) => {
       if (operator === 'INTERSECT') return this.#intersect(set.keys, other.keys, parameters);
-      const keys = operations[operator](set.keys, other.keys);
-      return this.#answer(keys, set.isSorted, attributes, parameters, requester);
+      return this.#answer(operations[operator](set.keys, other.keys), set.isSorted, request);
     });
   }
 

@@ -27,7 +27,6 @@ const transportErrors: Readonly<Record<number, ErrorName>> = {
   414: 'uriTooLong',
 };
 
-/** The log of errors. */
 export interface ErrorLog {
   error(what: object): void;
   warn(what: object): void;

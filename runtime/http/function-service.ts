@@ -1,16 +1,26 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { setRequesterOf } from '../access/session.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
-import type { FunctionDefinition } from '../protocol/definition.js';
+import type {
+  DataclassDefinition,
+  FunctionDefinition,
+  FunctionType,
+} from '../protocol/definition.js';
 import { protocolError, RequestError, refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import { type CallHandler, FunctionCalls, type FunctionContext } from './function-call.js';
-import { missingEntity } from './reply.js';
+import { sendMedia, sendMessage } from './function-messages.js';
+import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
+import { missingEntity, sendJson } from './reply.js';
+import type { RequestSessions } from './request-sessions.js';
+import type { ServedModels } from './served-model.js';
 import { sql } from 'kysely';
 import type { RequestScope } from '../access/request-scope.js';
-import type { DataclassCode } from '../class/class-host.js';
+import { PromotedSession } from '../access/promoted-session.js';
+import type { ClassHost, DataclassCode } from '../class/class-host.js';
+import { failureOf, FunctionFailedError } from '../class/failure.js';
+import type { ClassRegistry } from '../class/registry.js';
 import {
   allOf,
   requested,
@@ -21,16 +31,16 @@ import {
 import { From } from '../dataclass/source.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
+import { decodeArguments } from '../function/arguments.js';
+import { ResultError, resultOf } from '../function/result.js';
 import { Singletons } from '../function/singletons.js';
 import { always } from '../filter/context.js';
-import { FilterSlots } from '../filter/slots.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
-import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
+import { queryContext, selectionCondition, planOf } from '../query/selection.js';
 import { missingSet } from '../entity-set/entity-sets.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { narrowed } from '../entity-set/narrow.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import {
   orderOf,
@@ -40,7 +50,10 @@ import {
   shapeName,
 } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
-import { selectionOf } from './function-values.js';
+import { argumentMakers, functionAnswer, selectionOf } from './function-values.js';
+import { pageTop } from '../query/reading-context.js';
+import { projectionOf } from '../query/projection.js';
+import { narrowed } from '../entity-set/keys-reader.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -58,7 +71,12 @@ export const functions = fastifyPlugin(
   { name: 'drs-functions', dependencies: ['drs-protocol'] },
 );
 
-function openFunctions({ services, sessions, definitions }: FastifyInstance): FunctionService {
+function openFunctions({
+  services,
+  sessions,
+  stores,
+  definitions,
+}: FastifyInstance): FunctionService {
   const { models, isLimited, classes } = services;
   if (classes === undefined) throw new Error('The classes of the model are not given.');
   const { host, registry } = classes;
@@ -68,14 +86,14 @@ function openFunctions({ services, sessions, definitions }: FastifyInstance): Fu
     // They belong to nobody, or to their session: the first caller makes no difference.
     asServer: (make) => scopes.asServer(make),
     inSession: (make) => scopes.with({ isServer: true }, make),
+    fields: stores.state?.singletons,
     onSessionEnd: (listener) => {
-      sessions.sessions.onEnd(listener);
+      stores.sessions.onEnd(listener);
     },
     onSessionMove: (listener) => {
-      sessions.sessions.onMove(listener);
+      stores.sessions.onMove(listener);
     },
   });
-  const sessionOf: FunctionContext['sessionOf'] = (request, reply) => sessions.of(request, reply);
   return new FunctionService({
     host,
     definitions,
@@ -83,24 +101,62 @@ function openFunctions({ services, sessions, definitions }: FastifyInstance): Fu
     singletons,
     models,
     isLimited,
-    sessionOf,
+    sessions,
   });
+}
+
+/** What is needed to call functions of all classes. */
+interface FunctionContext {
+  readonly host: ClassHost;
+  readonly definitions: readonly DataclassDefinition[];
+  readonly registry: ClassRegistry;
+  readonly singletons: Singletons;
+  readonly models: ServedModels;
+  /** Whether sessions may see less than the whole model. */
+  readonly isLimited: boolean;
+  readonly sessions: RequestSessions;
+}
+
+type CallRequest = FastifyRequest<{
+  Params: { readonly key?: string; readonly set?: string };
+}>;
+
+export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** The parts of one call of a function. */
+interface Calling {
+  readonly request: CallRequest;
+  readonly sent: FunctionRequest;
+  /** The scope of the request, without the privileges that the function is promoted by. */
+  readonly own: RequestScope;
+  /** What the requester sees. */
+  readonly visible: ServiceContext;
+  /** The scope in which the function's code runs. */
+  readonly scope: RequestScope;
+}
+
+/** A function that clients may call, and its object. */
+interface Callable {
+  readonly definition: FunctionDefinition;
+  /** The function with its class, as `Company.hire`. */
+  readonly shown: string;
+  /**
+   * Finds the object of the function, and runs `work` with it.
+   * @throws RequestError if a client named something that does not exist
+   */
+  readonly with: <T>(calling: Calling, work: (target: object) => Promise<T>) => Promise<T>;
 }
 
 /**
  * Makes the handlers of functions (protocol P11.1 to P11.5); the emitted routes name one for each.
  */
 export class FunctionService {
-  readonly #calls: FunctionCalls;
-
-  constructor(private readonly context: FunctionContext) {
-    this.#calls = new FunctionCalls(context);
-  }
+  constructor(private readonly context: FunctionContext) {}
 
   /** `/$catalog/<function>` */
   datastore(name: string): CallHandler {
     const { registry, host } = this.context;
-    return this.#calls.handler({
+    return this.#handler({
       definition: found(registry.datastoreFunctions, name, 'datastore'),
       shown: `DataStore.${name}`,
       with: (_calling, work) => work(host.datastore),
@@ -109,7 +165,7 @@ export class FunctionService {
 
   /** `/<dataClass>/<function>` of the dataclass's class */
   dataclass(dataclass: string, name: string): CallHandler {
-    return this.#calls.handler({
+    return this.#handler({
       definition: this.#definition(dataclass, name, 'dataclass'),
       shown: `${dataclass}.${name}`,
       with: (_calling, work) => work(this.context.host.codeOf(dataclass).instance),
@@ -121,7 +177,7 @@ export class FunctionService {
    * P11.3)
    */
   selection(dataclass: string, name: string): CallHandler {
-    return this.#calls.handler({
+    return this.#handler({
       definition: this.#definition(dataclass, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
       with: async ({ request, sent, own, visible, scope }, work) => {
@@ -138,7 +194,7 @@ export class FunctionService {
 
   /** `/<dataClass>(<key>)/<function>` */
   entity(dataclass: string, name: string): CallHandler {
-    return this.#calls.handler({
+    return this.#handler({
       definition: this.#definition(dataclass, name, 'entity'),
       shown: `${dataclass}Entity.${name}`,
       with: async ({ request, scope }, work) => {
@@ -153,7 +209,7 @@ export class FunctionService {
     const { registry, singletons } = this.context;
     const known = registry.singletons[singleton];
     if (known === undefined) throw new Error(`There is no singleton ${singleton}.`);
-    return this.#calls.handler({
+    return this.#handler({
       definition: found(known.functions, name, singleton),
       shown: `${singleton}.${name}`,
       with: ({ own }, work) => singletons.run(singleton, own.session, work),
@@ -166,6 +222,63 @@ export class FunctionService {
       const message = `The function "${name}" is called with POST.`;
       throw new RequestError(405, [protocolError('functionNotByGet', message)], { allow: 'POST' });
     };
+  }
+
+  #handler(callable: Callable): CallHandler {
+    return async (request, reply) => {
+      const { models, host, isLimited, sessions } = this.context;
+      const { scopes } = host;
+      const session = await sessions.of(request, reply);
+      const own = scopes.of(session);
+      const { context: visible, view } = models.visible.of(session);
+      const { definition, shown } = callable;
+      view.requireExecution(definition, shown);
+      const sent = readFunctionRequest(request, definition, visible.options);
+      checkOutput(visible, definition.returns, sent.output);
+      const { promote } = definition;
+      const scope =
+        promote === undefined || !isLimited
+          ? own
+          : scopes.of(new PromotedSession(session, promote));
+      return scopes.run(scope, () =>
+        this.#call(callable, { request, sent, own, visible, scope }, reply),
+      );
+    };
+  }
+
+  async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
+    const { definition, shown } = callable;
+    const { sent, request, own, scope, visible } = calling;
+    const { host, models } = this.context;
+    const { scopes } = host;
+    const makers = argumentMakers(host, visible, own.session);
+    const result = await callable.with(calling, async (target) => {
+      // What the client names is read with the privileges of its session.
+      const given = await scopes.with(own, () => decodeArguments(definition, sent.args, makers));
+      return run(target, definition.name, given, shown);
+    });
+    // The function may have given its session other privileges, or another user.
+    const now = scopes.renewed(own);
+    const { session } = now;
+    const { context } = models.visible.of(session);
+    const answer = await scopes.with(now, async () => {
+      try {
+        const sorted = resultOf(definition.returns, result);
+        return await functionAnswer({ host, context, session }, sorted, sent.output);
+      } catch (error) {
+        if (!(error instanceof ResultError)) throw error;
+        const problem = `${shown}: its result cannot be sent (${error.message}), so it`;
+        throw new FunctionFailedError(problem, error);
+      }
+    });
+    if (answer.kind === 'json') return sendJson(reply, answer.json);
+    if (answer.kind === 'media') return sendMedia(reply, answer.media);
+    return sendMessage(request, reply, answer.message, {
+      logError: (error) => {
+        context.reportError(new FunctionFailedError(shown, error), request);
+      },
+      within: (read) => scopes.run(scope, read),
+    });
   }
 
   async #entity(dataclass: Dataclass, text: string): Promise<object> {
@@ -182,8 +295,7 @@ export class FunctionService {
    * @throws RequestError 401 or 403 if these may not be read
    */
   #requireRead({ session }: RequestScope, name: string): Dataclass {
-    const dataclass = this.context.models.visible.of(session).context.dataclasses.get(name);
-    if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+    const dataclass = dataclassIn(this.context.models.visible.of(session).context, name);
     requirePermission(dataclass, 'read');
     return dataclass;
   }
@@ -197,6 +309,43 @@ export class FunctionService {
     const ofLevel = definition?.functions?.filter((each) => each.level === level) ?? [];
     return found(ofLevel, name, dataclass);
   }
+}
+
+/** @throws what {@link failureOf} makes of the error of the function's code */
+async function run(
+  target: object,
+  name: string,
+  given: readonly unknown[],
+  shown: string,
+): Promise<unknown> {
+  const member = (target as Readonly<Record<string, unknown>>)[name];
+  if (typeof member !== 'function') throw new Error(`${shown} is no function of its class.`);
+  try {
+    return await (member.apply(target, given) as unknown);
+  } catch (thrown) {
+    throw failureOf(shown, thrown);
+  }
+}
+
+/**
+ * Refuses parameters that do not fit the declared result of a function, before the function changes
+ * something: attributes that its entities do not have, as the session sees them, and pages that are
+ * too long.
+ * @throws RequestError 400
+ */
+function checkOutput(context: ServiceContext, returns: FunctionType, output: Parameters): void {
+  const name = dataclassOf(returns);
+  if (name === undefined) return;
+  pageTop(context, output.top);
+  const dataclass = context.dataclasses.get(name);
+  if (dataclass?.exposed !== true || dataclass.permissions?.read === false) return;
+  projectionOf(dataclass, undefined, output, context);
+}
+
+function dataclassOf(type: FunctionType): string | undefined {
+  if (typeof type !== 'object') return undefined;
+  if ('list' in type) return dataclassOf(type.list);
+  return 'entity' in type ? type.entity : type.selection;
 }
 
 function found(
@@ -234,8 +383,7 @@ function inputSelection(
   if (set === undefined && filter === undefined && orderby === undefined) {
     return code.selections.all();
   }
-  const dataclass = context.dataclasses.get(code.dataclass.name);
-  if (dataclass === undefined) throw new Error(`There is no dataclass ${code.dataclass.name}.`);
+  const dataclass = dataclassIn(context, code.dataclass.name);
   requirePermission(dataclass, 'read');
   if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
@@ -283,14 +431,10 @@ function checkRequest(context: ServiceContext, request: SelectionRequest): void 
   const name = shapeName(['input', request.orderBy]);
   planFor(plans.selections, request, name, {}, (selection) => {
     const writing = queryContext(database.dialect, options);
-    const filterSlots = new FilterSlots(firstFilterSlot);
     const from = new From(writing.aliases, selection.dataclass);
-    const condition = selectionCondition(writing, from, selection, filterSlots) ?? always;
+    const condition = selectionCondition(writing, from, selection) ?? always;
     const order = orderSql(writing, from, orderOf(request));
-    const statement = database.dialect.compile(
-      sql`select 1 ${from.clause} where ${condition} order by ${order}`,
-    );
-    return { statement, filterSlots, mostRelated: 0 };
+    return planOf(writing, sql`select 1 ${from.clause} where ${condition} order by ${order}`);
   });
 }
 

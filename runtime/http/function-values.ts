@@ -1,34 +1,28 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { SetRequester } from '../entity-set/entity-set-store.js';
-import {
-  entityAnswer,
-  entityDataclass,
-  entityMembers,
-  readableDataclass,
-} from '../function/entity-result.js';
+import { entityAnswer, entityMembers, readableDataclass } from '../function/entity-result.js';
 import type { OutgoingMessage } from '../class/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
-import { type ClassKinds, type Result, ResultError } from '../function/result.js';
+import {
+  entityDataclass,
+  type Result,
+  ResultError,
+  selectionDataclass,
+} from '../function/result.js';
 import type { Media } from '../class/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import { whenThere } from '../dialect/pending.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { readPage, collectionForm } from '../query/read-page.js';
-import type { SelectionRequest } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
 import { noSelection } from './function-parameters.js';
 import { type Session, setRequesterOf } from '../access/session.js';
 import type { ClassHost, DataclassCode } from '../class/class-host.js';
-import { MediaHandle } from '../class/media-handle.js';
+import { GivenMedia, isMedia } from '../class/media-handle.js';
 import { RelatedEntityHandle } from '../class/related-entity.js';
 import { readableNode } from '../class/readable.js';
 import { listed } from '../class/selection-node.js';
-import {
-  findSelection,
-  nodeOf,
-  selectionOf as stateOfSelection,
-} from '../class/selection-state.js';
+import { nodeOf, selectionOf as stateOfSelection } from '../class/selection-state.js';
 import { treeRequest } from '../class/selection-tree.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { ArgumentMakers } from '../function/arguments.js';
@@ -37,8 +31,8 @@ import {
   type EntityArgumentContext,
   selectionArgument,
 } from '../function/entity-argument.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { type UploadsOfEntities, requireMedia, type SessionUploads } from './served-media.js';
-import { contentTypeOf, imageType } from '../protocol/image-types.js';
 
 /** What the answer to a call of a function is. */
 export type FunctionAnswer =
@@ -46,14 +40,11 @@ export type FunctionAnswer =
   | { readonly kind: 'message'; readonly message: OutgoingMessage }
   | { readonly kind: 'media'; readonly media: Uint8Array | Media };
 
-/** What is needed to write results. */
+/** What is needed to write results, as the session sees them. */
 interface AnswerContext {
-  /** As the session sees the model. */
   readonly context: ServiceContext;
-  readonly requester: SetRequester;
-  readonly kinds: ClassKinds;
-  /** Turns a selection object into a request for a page of it. */
-  readonly requestOf: (selection: object, dataclass: Dataclass) => Pending<SelectionRequest>;
+  readonly session: Session;
+  readonly host: ClassHost;
 }
 
 /**
@@ -85,19 +76,18 @@ export async function functionAnswer(
 }
 
 async function selectionAnswer(
-  { context, requester, requestOf }: AnswerContext,
+  { context, session, host }: AnswerContext,
   { selection, dataclass: name }: { readonly selection: object; readonly dataclass: string },
   parameters: Parameters,
 ): Promise<JsonAnswer> {
   const dataclass = readableDataclass(context, name);
-  const request = await requestOf(selection, dataclass);
+  const node = await readableNode(nodeOf(stateOfSelection(selection)));
+  const request = treeRequest(host.visible(), node, dataclass);
   const answer = await (parameters.method === 'entityset'
-    ? new EntitySetService(context, context.sets, dataclass).create(
-        request,
+    ? new EntitySetService(context, context.sets, dataclass).create(request, {
         parameters,
-        undefined,
-        requester,
-      )
+        requester: setRequesterOf(session),
+      })
     : readPage(
         context,
         request,
@@ -121,7 +111,7 @@ async function valueAnswer(
       entities.add(each);
       return true;
     }
-    const dataclass = answering.kinds.selectionOf(each);
+    const dataclass = selectionDataclass(each);
     if (dataclass === undefined) {
       refuseHandle(each);
       return undefined;
@@ -141,21 +131,12 @@ async function valueAnswer(
   return JSON.stringify({ result: plainValue(value, (each) => written.get(each)) });
 }
 
-export const classKinds: ClassKinds = {
-  entityOf: entityDataclass,
-  selectionOf: (value) =>
-    typeof value === 'object' && value !== null
-      ? findSelection(value)?.code.dataclass.name
-      : undefined,
-  isMedia: (value) => value instanceof MediaHandle || value instanceof GivenMedia,
-};
-
 /**
  * Refuses objects of class code that have no JSON, for `plainValue`.
  * @throws ResultError
  */
 function refuseHandle(value: object): void {
-  if (classKinds.isMedia(value)) {
+  if (isMedia(value)) {
     throw new ResultError('it holds an image or BLOB: return it alone, or what its read() gives');
   }
   if (value instanceof RelatedEntityHandle) {
@@ -165,10 +146,10 @@ function refuseHandle(value: object): void {
 
 /** The same if entities are not read. */
 export function refuseObject(value: object): void {
-  if (classKinds.entityOf(value) !== undefined) {
+  if (entityDataclass(value) !== undefined) {
     throw new ResultError('it holds an entity: use its toObject()');
   }
-  if (classKinds.selectionOf(value) !== undefined) {
+  if (selectionDataclass(value) !== undefined) {
     throw new ResultError('it holds an entity selection: use what its toArray() gives');
   }
   refuseHandle(value);
@@ -179,30 +160,16 @@ export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyL
   return selections.of(listed(dataclass, keys));
 }
 
-/**
- * Turns a selection object into a request for a page of it.
- * @param dataclass as the session sees it
- */
-export function requestOf(
-  host: ClassHost,
-  selection: object,
-  dataclass: Dataclass,
-): Pending<SelectionRequest> {
-  const node = readableNode(nodeOf(stateOfSelection(selection)));
-  return whenThere(node, (readable) => treeRequest(host.visible(), readable, dataclass));
-}
-
 /** Makes the arguments of one call. */
 export function argumentMakers(
   host: ClassHost,
   context: ServiceContext,
   session: Session,
 ): ArgumentMakers {
-  const { dataclasses, database, media } = context;
+  const { media } = context;
   const making = {
-    codeOf: (name: string) => host.codeOf(name),
-    dataclasses,
-    fold: database.dialect.foldText,
+    host,
+    visible: context,
     applyUploads: ofUploads(media?.uploadsOf(session.id)),
     membersOf: async (dataclass: Dataclass, set: string) => {
       const requester = setRequesterOf(session);
@@ -230,40 +197,12 @@ function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['
   if (uploads === undefined) return (_dataclass, body) => body;
   const taken = new Map<string, UploadsOfEntities>();
   return (dataclass, body) => {
-    const known = taken.get(dataclass.name);
-    const applying = known ?? uploads.forEntities(dataclass);
-    taken.set(dataclass.name, applying);
+    const applying = getOrInsertComputed(taken, dataclass.name, () =>
+      uploads.forEntities(dataclass),
+    );
     return whenThere(applying.load([body]), () => {
       const applied = applying.applied(body);
       return whenThere(applying.settle(), () => applied);
     });
   };
-}
-
-/** An image or BLOB that a client sent as an argument: an upload whose bytes are read. */
-class GivenMedia implements Media {
-  readonly #bytes: Uint8Array;
-  readonly #isImage: boolean;
-
-  constructor(bytes: Uint8Array, isImage: boolean) {
-    this.#bytes = bytes;
-    this.#isImage = isImage;
-  }
-
-  get size(): number {
-    return this.#bytes.length;
-  }
-
-  get contentType(): Promise<string> {
-    return Promise.resolve(contentTypeOf(this.#isImage ? imageType(this.#bytes) : undefined));
-  }
-
-  read(): Promise<Uint8Array> {
-    return Promise.resolve(this.#bytes);
-  }
-
-  /** @throws TypeError always: it belongs to no entity */
-  set(): never {
-    throw new TypeError('An argument belongs to no entity: set its bytes in an attribute of one.');
-  }
 }

@@ -7,7 +7,6 @@ import { closeUnready, type AppOptions } from './create-server.js';
 import { mapStacks } from './mapped-stacks.js';
 import { stopDelay, stopOnSignal } from './stop.js';
 
-/** A server that listens. */
 export interface Listening {
   /** Its address, as clients use it. */
   readonly url: string;

@@ -8,7 +8,7 @@ import {
 import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import { LockFence } from '../entity/save.js';
+import { waitForWriters } from '../entity/save.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { readParameters } from '../query/parameters.js';
 import type { EntityReader } from '../query/entity-reader.js';
@@ -19,8 +19,6 @@ const bare = readParameters({}, 'read');
 
 /** Answers `$lock=true` and `$lock=false` of one dataclass's entities (protocol P12.1, P12.2). */
 export class LockService {
-  #fence: LockFence | undefined;
-
   constructor(
     private readonly locks: LockTable,
     private readonly dataclass: Dataclass,
@@ -66,9 +64,10 @@ export class LockService {
   /** Those who are changing the entity end before the client hears of its lock. */
   async #waitForOthers({ session }: LockHolder, key: string | number): Promise<void> {
     const { dialect, executor } = this.database;
-    const fence = (this.#fence ??= new LockFence(dialect, this.dataclass));
     try {
-      await executor.write((transaction) => fence.pass(transaction, key));
+      await executor.write((transaction) =>
+        waitForWriters(transaction, dialect, this.dataclass, key),
+      );
     } catch (error) {
       await this.locks.unlock(this.dataclass.name, key, session);
       throw error;

@@ -17,7 +17,7 @@ import type { Database } from '../dialect/database.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Body } from '../entity/decode.js';
 import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
-import { contentTypeOf, imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
+import { imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
 import { MediaReader, type MediaVersion, namesTag, readRange } from '../media/media-reader.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import {
@@ -30,12 +30,13 @@ import {
 } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { network } from '../access/quotas.js';
 import type { RequestSession } from '../access/request-session.js';
 import { setRequesterOf } from '../access/session.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import { parametersOf } from './reading-parameters.js';
-import { sendJson } from './reply.js';
+import { harmlessHeaders, missingEntity, sendJson, setBytesType } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
 /** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
@@ -70,7 +71,7 @@ export const media = fastifyPlugin(
 );
 
 /** Uploads are in the database, or files that this process alone knows. */
-async function openUploads({ setup, stores, sessions }: FastifyInstance): Promise<UploadStore> {
+async function openUploads({ setup, stores }: FastifyInstance): Promise<UploadStore> {
   const { limits } = setup;
   const { clock, state } = stores;
   if (state !== undefined) {
@@ -80,10 +81,10 @@ async function openUploads({ setup, stores, sessions }: FastifyInstance): Promis
   }
   await removeLeftovers();
   const files = new FileUploadStore(limits, clock, new UploadFolder());
-  sessions.sessions.onEnd((session) => {
+  stores.sessions.onEnd((session) => {
     files.releaseOf(session);
   });
-  sessions.sessions.onMove((from, to) => {
+  stores.sessions.onMove((from, to) => {
     files.move(from, to);
   });
   return files;
@@ -105,12 +106,8 @@ interface RequestedBytes {
 
 /** How often an entity is read again that changes between two statements. */
 const mostTries = 3;
-
-/** Stored bytes must not run script in a browser in the name of this server. */
-const harmless = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "sandbox; default-src 'none'",
-} as const;
+/** How often an image is stored again whose entity others change. */
+const mostWrites = 20;
 
 /** Answers reads of the bytes of images and BLOBs of one dataclass (protocol P10.1, P10.2). */
 class MediaService implements DataclassMedia {
@@ -135,9 +132,9 @@ class MediaService implements DataclassMedia {
     const wanted = { attribute, key, format };
     for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
-      if (version === undefined) throw this.#missing();
+      if (version === undefined) throw missingEntity(this.dataclass.name);
       const headers = {
-        ...harmless,
+        ...harmlessHeaders,
         etag: `"${version.tag}-${format}"`,
         'cache-control':
           parameters.version === String(version.stamp) ? 'private, max-age=31536000' : 'no-cache',
@@ -165,12 +162,14 @@ class MediaService implements DataclassMedia {
     save: (entity: Body) => Pending<Answer>,
   ): Promise<Answer> {
     if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < mostWrites; tries += 1) {
       const version = await this.#reader.version(attribute, key);
-      if (version === undefined) throw this.#missing();
+      if (version === undefined) throw missingEntity(this.dataclass.name);
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
       const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
+      // Those that meet here come back at different times.
+      await sleep(Math.random() * 10 * tries);
     }
     throw changedAgain();
   }
@@ -186,11 +185,6 @@ class MediaService implements DataclassMedia {
     if (format === 'best' || format === type) return { bytes, type };
     const converted = await convertImage(bytes, type, format);
     return { bytes: converted ?? Buffer.alloc(0), type: format };
-  }
-
-  #missing(): RequestError {
-    const { name } = this.dataclass;
-    return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
   }
 }
 
@@ -209,9 +203,8 @@ function sendContent(
   const isSame = headers['if-range'] === undefined || headers['if-range'] === etag;
   const range = method === 'GET' && isSame ? readRange(headers.range, bytes.length) : undefined;
   if (range === 'unsatisfiable') throw unsatisfiable(reply, bytes.length);
-  reply.header('content-type', contentTypeOf(type)).header('accept-ranges', 'bytes');
-  // An SVG is a document with scripts; a page of its own offers to save it.
-  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+  setBytesType(reply, type);
+  reply.header('accept-ranges', 'bytes');
   if (range === undefined) return reply.send(bytes);
   const { start, end } = range;
   return reply

@@ -1,9 +1,16 @@
 /** The variable by which the first process of a server informs the others; users do not set it. */
 const variable = 'DRS_PROCESSES';
 
-/** The environment of one of several processes. */
 export function environmentOfOne(processes: number): Readonly<Record<string, string>> {
   return { [variable]: String(processes) };
+}
+
+/** The message of the first process that stops the others. */
+export const stopMessage = 'stop';
+
+/** The message of a process that listens to the first one. */
+export interface ListeningMessage {
+  readonly url: string;
 }
 
 let processes = 1;

@@ -13,7 +13,6 @@ import { databaseStores, memoryStores, type ServerStores, stateKind } from './se
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
 import type { Settings } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 
 declare module 'fastify' {
@@ -92,7 +91,6 @@ interface SessionParts {
   readonly scopes: RequestScopes;
 }
 
-/** The sessions of a server. */
 export function openSessions(parts: SessionParts): RequestSessions {
   const { name, limits, stores, privileges, logins, tokens, quotas, scopes } = parts;
   const found = new Sessions(
@@ -176,12 +174,15 @@ function registerQuotas(
       done();
       return;
     }
-    const checked = whenThere(sessions.of(request, reply), (session) =>
-      whenThere(admitted(countersOf(request, session), clock.now()), (seconds) => {
-        done(seconds === undefined ? undefined : exceeded(seconds));
-      }),
-    );
-    if (checked instanceof Promise) checked.catch(done);
+    const admit = async (): Promise<RequestError | undefined> => {
+      const session = await sessions.of(request, reply);
+      for (const { quotas, rates } of countersOf(request, session)) {
+        const seconds = await rates.admit(quotas, clock.now());
+        if (seconds !== undefined) return exceeded(seconds);
+      }
+      return undefined;
+    };
+    admit().then(done, done);
   });
 
   app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {
@@ -192,43 +193,16 @@ function registerQuotas(
     }
     const received = bytesOfRequest(request);
     const sent = bytesOf(payload) ?? Number(reply.getHeader('content-length') ?? 0);
-    const counted = count(counters, received, sent, clock.now());
-    if (!(counted instanceof Promise)) {
-      done(null, payload);
-      return;
-    }
-    counted.then(() => {
+    const count = async (): Promise<void> => {
+      for (const { quotas, rates } of counters) {
+        await rates.count(quotas, 'inBytes', received, clock.now());
+        await rates.count(quotas, 'outBytes', sent, clock.now());
+      }
+    };
+    count().then(() => {
       done(null, payload);
     }, done);
   });
-}
-
-/**
- * Counts a request, unless one of the quotas is used up.
- * @returns the seconds to wait then
- */
-function admitted(
-  [first, ...others]: readonly Counter[],
-  now: number,
-): Pending<number | undefined> {
-  if (first === undefined) return undefined;
-  return whenThere(
-    first.rates.admit(first.quotas, now),
-    (seconds) => seconds ?? admitted(others, now),
-  );
-}
-
-function count(
-  [first, ...others]: readonly Counter[],
-  received: number,
-  sent: number,
-  now: number,
-): Pending<void> {
-  if (first === undefined) return undefined;
-  const { quotas, rates } = first;
-  return whenThere(rates.count(quotas, 'inBytes', received, now), () =>
-    whenThere(rates.count(quotas, 'outBytes', sent, now), () => count(others, received, sent, now)),
-  );
 }
 
 /** A line of a header has a colon, a blank and a line break in addition to name and value. */

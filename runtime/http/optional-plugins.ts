@@ -63,6 +63,11 @@ export interface ModelView {
   /** Whether the catalog lists a function of the datastore or of a singleton. */
   lists(definition: FunctionDefinition): boolean;
   /**
+   * Whether a session can call a function.
+   * @param dataclass of the function, if it belongs to one
+   */
+  calls(definition: FunctionDefinition, dataclass?: string): boolean;
+  /**
    * Refuses a call of a function for which the session has no privilege.
    * @param shown the function as a client calls it, such as `Company.hire`
    * @throws RequestError 401 or 403 with 1561

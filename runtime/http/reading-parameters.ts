@@ -32,7 +32,6 @@ export function readingParameters(
   return parameters;
 }
 
-/** The parameters of a request. */
 export function parametersOf(request: FastifyRequest, mode: RequestMode): Parameters {
   return readParameters(queryOf(request), mode);
 }

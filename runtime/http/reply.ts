@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyInstance, FastifyRequest } from 'fastify';
 import { type RequestError, refuse } from '../protocol/errors.js';
+import { contentTypeOf, type ImageType } from '../protocol/image-types.js';
 import type { Pending } from '../dialect/pending.js';
 import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { tellOwnBytes } from './spent-bytes.js';
+import { markOwnBytes } from './spent-bytes.js';
 
 /**
  * The headers of every answer in JSON; {@link sendJson} sets them one by one, which is faster than
@@ -24,12 +25,24 @@ export function sendJson(reply: FastifyReply, json: string | Uint8Array): Fastif
     .send(json);
 }
 
+/** Bytes of clients and of class code must not run script in a browser in the name of this server. */
+export const harmlessHeaders = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+} as const;
+
+/** @param type `undefined` for bytes that are no image */
+export function setBytesType(reply: FastifyReply, type: ImageType | undefined): void {
+  reply.header('content-type', contentTypeOf(type));
+  // An SVG is a document with scripts; a page of its own offers to save it.
+  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+}
+
 export function sendError(reply: FastifyReply, error: RequestError): FastifyReply {
   reply.code(error.status).headers(error.headers);
   return sendJson(reply, errorJson(error));
 }
 
-/** The body of an error. */
 export function errorJson({ errors }: RequestError): string {
   return JSON.stringify({ __ERROR: errors });
 }
@@ -46,7 +59,7 @@ export function errorHeaders({ headers }: RequestError): Readonly<Record<string,
 export type Sent = undefined | Promise<FastifyReply>;
 
 /** An answer that is a text already. */
-interface StatusAndJson {
+export interface StatusAndJson {
   /** Of HTTP. */
   readonly status: number;
   readonly json: string;
@@ -94,7 +107,7 @@ function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void 
 function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {
   if (json === undefined) reply.send(missingEntity(dataclass));
   else {
-    if (typeof json !== 'string') tellOwnBytes(reply.raw, json);
+    if (typeof json !== 'string') markOwnBytes(reply.raw, json);
     sendJson(reply, json);
   }
 }

@@ -29,7 +29,7 @@ export interface GateOptions {
 }
 
 /** Milliseconds between two log entries: refusals come in large numbers. */
-const tellEvery = 10_000;
+const logInterval = 10_000;
 
 /** Load does not change whether the server lives, nor whether its database answers. */
 const isOfHealth = /^\/health(?:\/(?:live|ready))?$/;
@@ -48,7 +48,7 @@ export class RequestGate {
   readonly #waiting: WaitingRequests;
   #refused = 0;
   #cut = 0;
-  #told = -tellEvery;
+  #logged = -logInterval;
 
   readonly #log: GateOptions['log'];
   readonly #origins: GateOptions['origins'];
@@ -60,7 +60,7 @@ export class RequestGate {
     const { maxConnections, transferMemory, requestTimeout } = settings;
     this.held = new HeldAnswers(transferMemory, requestTimeout * 1000, () => {
       this.#cut += 1;
-      this.#tell();
+      this.#logLoad();
     });
     this.#bodies = new BodyMemory(transferMemory);
     // As many as there would be if every client waited for its answer.
@@ -127,15 +127,15 @@ export class RequestGate {
 
   #count(): void {
     this.#refused += 1;
-    this.#tell();
+    this.#logLoad();
   }
 
-  /** What comes soon after an entry is told by the next one. */
-  #tell(): void {
+  /** What comes soon after an entry is counted in the next one. */
+  #logLoad(): void {
     const now = performance.now();
-    if (now - this.#told < tellEvery) return;
+    if (now - this.#logged < logInterval) return;
     const [refused, cut] = [this.#refused, this.#cut];
-    this.#told = now;
+    this.#logged = now;
     this.#refused = 0;
     this.#cut = 0;
     const text =

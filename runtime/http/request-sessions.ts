@@ -54,7 +54,9 @@ export class RequestSessions {
     }
     const token = cookie === undefined ? undefined : readCookie(cookie, this.cookie);
     if (token === undefined) return this.#made(request, reply, undefined);
-    return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
+    return whenThere(this.sessions.store.find(token), (record) =>
+      this.#made(request, reply, record),
+    );
   }
 
   /** A guest in place of a requester who cannot be identified. */
@@ -70,17 +72,17 @@ export class RequestSessions {
   /** A token is verified once; its session is found again until one of the two ends. */
   async #ofToken(tokens: BearerTokens, token: string): Promise<SessionRecord | undefined> {
     const name = tokens.nameOf(token);
-    const known = await this.sessions.find(name);
+    const known = await this.sessions.store.find(name);
     if (known !== undefined) return known;
     const { login, expires } = await tokens.grantOf(token);
     // Another request with the token may have been faster.
-    const made = await this.sessions.find(name);
+    const made = await this.sessions.store.find(name);
     if (made !== undefined) return made;
     const foreign = { token: name, ends: expires * 1000 };
     const begun = this.sessions.begin({ grant: login, foreign });
-    await this.sessions.flush(begun, false);
+    await this.sessions.store.flush(begun, false);
     // Another server may have been faster.
-    return begun.hasEnded ? this.sessions.find(name) : begun;
+    return begun.hasEnded ? this.sessions.store.find(name) : begun;
   }
 
   #made(
@@ -227,29 +229,15 @@ export function cookieName(datastore: string): string {
  */
 export function readCookie(header: string, name: string): string | undefined {
   for (let at = header.indexOf(name); at >= 0; at = header.indexOf(name, at + 1)) {
-    if (!isStart(header, at)) continue;
-    const value = at + name.length + 1;
-    if (header.charCodeAt(value - 1) !== 0x3d) continue;
-    const end = value + tokenLength;
-    if (end === header.length || header.charCodeAt(end) === 0x3b) {
-      const plain = header.slice(value, end);
-      if (isToken.test(plain)) return plain;
-    }
-    const [token] = /^"?([0-9A-F]{32})"?[ \t]*(?:;|$)/.exec(header.slice(value, value + 40)) ?? [];
-    if (token !== undefined) return token.replace(/[^0-9A-F]/g, '');
+    // Other cookies are followed by a semicolon and blanks.
+    if (!/(?:^|;)[ \t]*$/.test(header.slice(0, at))) continue;
+    const [, token] = isValue.exec(header.slice(at + name.length)) ?? [];
+    if (token !== undefined) return token;
   }
   return undefined;
 }
 
-const tokenLength = 32;
-const isToken = /^[0-9A-F]{32}$/;
-
-/** Cookies follow a semicolon and blanks. */
-function isStart(header: string, at: number): boolean {
-  let before = at - 1;
-  while (before >= 0 && (header[before] === ' ' || header[before] === '\t')) before -= 1;
-  return before < 0 || header[before] === ';';
-}
+const isValue = /^="?([0-9A-F]{32})"?[ \t]*(?:;|$)/;
 
 /**
  * Puts a session's cookie on an answer, in place of one that it already has (`access.md#sessions`).

@@ -14,7 +14,10 @@ import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
-import { whenThere } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { type Environment, setting } from '../protocol/environment.js';
+import { refuseForms } from '../query/answer-form.js';
+import type { Settings } from './settings.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { readJson } from './body.js';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -28,7 +31,7 @@ import { receiveBody } from './receive-body.js';
 export const protocol = fastifyPlugin(
   async (app) => {
     const { setup, definitions, sessions, stores, services } = app;
-    const { settings, limits, origins, quotas, answerError } = setup;
+    const { settings, limits, origins, quotas, answerError, environment } = setup;
     const served = new Set<string>();
     const nothing = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
       answerNotFound(request, reply, served);
@@ -59,6 +62,14 @@ export const protocol = fastifyPlugin(
         (session) => services.models.visible.of(session).catalog,
       ),
     );
+    if (isOpenApiOn(environment)) {
+      registerOpenApi(app, settings, (request, reply) =>
+        whenThere(
+          sessions.of(request, reply),
+          (session) => services.models.visible.of(session).openApi,
+        ),
+      );
+    }
     if (services.media !== undefined) app.register(services.media.routes);
     // Only an instance with a prefix has its own not-found handler.
     app.register(
@@ -71,6 +82,31 @@ export const protocol = fastifyPlugin(
   },
   { name: 'drs-protocol', dependencies: ['drs-datastore'] },
 );
+
+/** @throws Error that names `OPENAPI`, if it is neither on nor off */
+function isOpenApiOn(environment: Environment): boolean {
+  const text = setting(environment, 'OPENAPI', 'on');
+  if (text === 'on' || text === 'off') return text === 'on';
+  throw new Error(`OPENAPI is ${JSON.stringify(text)}; it must be on or off.`);
+}
+
+/**
+ * `GET /rest/$openapi` (protocol P2.12).
+ * @param documentOf what the session of a request may use
+ */
+function registerOpenApi(
+  app: FastifyInstance,
+  settings: Settings,
+  documentOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Uint8Array>,
+): void {
+  app.get('/rest/$openapi', async (request, reply) => {
+    refuseForms(readingParameters(request), settings, 'the description of the server');
+    return sendJson(reply, await documentOf(request, reply));
+  });
+  app.post('/rest/$openapi', () => {
+    throw methodNotAllowed('The description of the server is read with GET.', 'GET, HEAD');
+  });
+}
 
 /** The privilege that opens the sets and sessions of others in `$info` (`access.md#sessions`). */
 const administration = 'WebAdmin';
@@ -90,7 +126,9 @@ function registerInfo(
     const session = await sessions.of(request, reply);
     const seesAll = session.hasPrivilege(administration);
     const sets = await setsOf(session, store, seesAll);
-    const records = await (seesAll ? sessions.sessions.list() : [session.record ?? []].flat());
+    const records = await (seesAll
+      ? sessions.sessions.store.list()
+      : [session.record ?? []].flat());
     const info = {
       cacheSize: entitySetMemory,
       usedCache: sets.reduce((sum, { keys }) => sum + keys.byteLength, 0),

@@ -1,6 +1,7 @@
 import { setting } from '../protocol/environment.js';
 import { type BuildServer, listen } from './listen.js';
-import { isOneOfSeveral } from './one-of-several.js';
+import { isOneOfSeveral, type ListeningMessage, stopMessage } from './one-of-several.js';
+import { startProcesses } from './server-processes.js';
 import { availableParallelism } from 'node:os';
 
 /**
@@ -15,12 +16,11 @@ import { availableParallelism } from 'node:os';
 export async function serve(build: BuildServer): Promise<void> {
   try {
     if (isOneOfSeveral(process.env)) {
-      const { serveAsOneOfSeveral } = await import('./serve-as-one-of-several.js');
       await serveAsOneOfSeveral(build);
       return;
     }
     const processes = processCount(setting(process.env, 'PROCESSES', '1'));
-    const url = processes === 1 ? (await listen(build)).url : await startAll(processes);
+    const url = processes === 1 ? (await listen(build)).url : await startProcesses(processes);
     if (url !== undefined) process.stdout.write(`listening on ${url}\n`);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -28,10 +28,28 @@ export async function serve(build: BuildServer): Promise<void> {
   }
 }
 
-/** @returns their address; `undefined` if a signal came before all of them listened */
-async function startAll(processes: number): Promise<string | undefined> {
-  const { startProcesses } = await import('./server-processes.js');
-  return startProcesses(processes);
+/**
+ * Serves as one of the processes that `startProcesses` has started, until the first process or a
+ * signal stops it. If the first process dies, Node ends this one.
+ */
+async function serveAsOneOfSeveral(build: BuildServer): Promise<void> {
+  let stop = (): void => {
+    // Nobody has been answered yet.
+    process.exit(0);
+  };
+  process.on('message', (message) => {
+    if (message === stopMessage) stop();
+  });
+  try {
+    const listening = await listen(build);
+    stop = listening.stop;
+    const message: ListeningMessage = { url: listening.url };
+    process.send?.(message);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    // The connection to the first process would keep this one alive.
+    process.exit(1);
+  }
 }
 
 /** More are a mistake: each has caches and connections of its own. */

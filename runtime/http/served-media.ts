@@ -49,11 +49,9 @@ export interface DataclassMedia {
   ): Promise<Answer>;
 }
 
-/** The uploads of one session. */
 export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
   bytesOf(id: unknown, type: StorageDefinition['type']): Pending<Uint8Array | UnusableUpload>;
-  /** The uploads for the entities of one request. */
   forEntities(dataclass: Dataclass): UploadsOfEntities;
 }
 

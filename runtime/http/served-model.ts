@@ -12,6 +12,8 @@ import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
 import type { CodeHooks, ModelView, ServedPermissions } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
+import { describedModel } from './described-model.js';
+import { openApiDocument } from '../openapi/document.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
@@ -23,6 +25,7 @@ export interface ModelParts
     Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {
   readonly settings: Settings;
   readonly limits: Limits;
+  readonly definitions: readonly DataclassDefinition[];
   readonly database: Database;
   readonly stores: Pick<ServerStores, 'sets' | 'locks'>;
   readonly setDefinitions: SetDefinitions;
@@ -33,7 +36,6 @@ export interface ModelParts
   readonly functions: ServerFunctions;
 }
 
-/** The model as each session sees it. */
 export interface ServedModels {
   /** As the server's own code sees it. */
   readonly whole: ServedModel;
@@ -75,6 +77,7 @@ class ServedModel {
   readonly context: ServiceContext;
   readonly #services = new Map<string, DataclassServices>();
   #catalog: Catalog | undefined;
+  #openApi: Uint8Array | undefined;
 
   /** @param planBytes of the statements of each kind that are kept */
   constructor(
@@ -93,7 +96,6 @@ class ServedModel {
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }
 
-  /** The services of a dataclass. */
   of(dataclass: string): DataclassServices {
     let services = this.#services.get(dataclass);
     if (services === undefined) {
@@ -115,5 +117,11 @@ class ServedModel {
       definitions: view.catalog,
       functions: listedFunctions(parts.functions, (each) => view.lists(each)),
     }));
+  }
+  /** The OpenAPI document (`openapi.md`); made at its first request. */
+  get openApi(): Uint8Array {
+    return (this.#openApi ??= Buffer.from(
+      JSON.stringify(openApiDocument(describedModel(this.parts, this.view))),
+    ));
   }
 }

@@ -3,8 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
 import { metricsPort, serveMetricsOfProcesses } from './metrics.js';
-import { environmentOfOne } from './one-of-several.js';
-import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
+import { environmentOfOne, type ListeningMessage, stopMessage } from './one-of-several.js';
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopDelay, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 

@@ -13,6 +13,7 @@ import { type Environment, setting } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
 import { DatabaseLockTable } from '../state/database-lock-table.js';
 import { QuotaTable } from '../state/database-rates.js';
+import { DatabaseSingletons } from '../state/database-singletons.js';
 import { DatabaseSessionStore } from '../state/database-session-store.js';
 import { DatabaseEntitySetStore } from '../state/database-set-store.js';
 import { stateSchema } from '../state/schema.js';
@@ -35,9 +36,10 @@ export interface ServerStores {
   close(): Promise<void>;
 }
 
-/** The state in the database, for the stores of parts that some servers do not have. */
+/** The state in the database, for singletons and the stores of parts that some servers do not have. */
 export interface SharedState {
   readonly database: StateDatabase;
+  readonly singletons: DatabaseSingletons;
   /** Makes sure that tables can refer to a session. */
   readonly stored: (session: string) => Pending<void>;
   /** Does work every few seconds; one that fails is done again the next time. */
@@ -89,8 +91,11 @@ export function stateKind(
  * Stores in the memory of this process.
  * @param foldText the form in which the database compares texts
  */
-export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores {
-  const clock = systemClock();
+export function memoryStores(
+  limits: StoreLimits,
+  foldText: Fold,
+  clock = systemClock(),
+): ServerStores {
   const sessions = new MemorySessionStore(clock);
   const sets = new MemoryEntitySetStore(limits.entitySetMemory, clock);
   const locks = new MemoryLockTable(limits.maxLocksPerSession, foldText);
@@ -162,7 +167,8 @@ export async function databaseStores(
     stored,
   );
   const ticks = new Ticks();
-  for (const each of [sessions, sets, quotas]) ticks.add(() => each.tick());
+  const singletons = new DatabaseSingletons(database, stored);
+  for (const each of [singletons, sessions, sets, quotas]) ticks.add(() => each.tick());
   return {
     clock: systemClock(),
     sessions,
@@ -173,6 +179,7 @@ export async function databaseStores(
     ratesOfGuests: (address) => quotas.of(`address ${network(address)}`),
     state: {
       database,
+      singletons,
       stored,
       everyTick: (work) => {
         ticks.add(work);

@@ -14,7 +14,6 @@ export interface ServiceContext extends WriteContext {
   readonly restrictions: ServedRestrictions | undefined;
 }
 
-/** A request to an address of a dataclass. */
 export type DataclassRequest = FastifyRequest<{
   Params: {
     readonly key?: string;

@@ -12,7 +12,7 @@ interface Answer {
 }
 
 /** Marks the bytes of an answer as made for it alone. */
-export function tellOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
+export function markOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
   // If the buffer is larger than the bytes, it is shared.
   const isWhole = bytes.byteLength === bytes.buffer.byteLength;
   if (isWhole && bytes.byteLength >= fewBytes) (answer as Answer)[ofAnswer] = bytes;

@@ -1,25 +1,29 @@
+import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import type { JsonAnswer } from '../dialect/executor.js';
+import type { BuiltQuery } from '../dialect/compile.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decode.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
 import type { SaveResult } from '../entity/surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
-import type { Fold } from '../protocol/fold.js';
-import { planEntity, planSavedEntity } from '../query/entity.js';
-import { projectionOf } from '../query/projection-of.js';
 import type { Parameters } from '../query/parameters.js';
-import type { Projection } from '../query/projection.js';
-import { mostRelated, refuseTooManyRelated } from '../query/related-count.js';
+import {
+  type Projection,
+  mostRelated,
+  refuseTooManyRelated,
+  projectionOf,
+} from '../query/projection.js';
 import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { lockStatus } from './lock-service.js';
+import { planDirectChange, planEntity, planSavedEntity } from '../query/entity-reader.js';
 
 /** Reads inside a transaction, or outside of one. */
-export interface EntityReading {
-  read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
-}
+type EntityReading = Pick<Transaction, 'read'>;
 
 const statusTexts: Readonly<Record<number, string>> = {
   [entityStatuses.denied]: 'Permission Error',
@@ -42,10 +46,10 @@ export class WriteAnswers {
   readonly #hidden: Statement | undefined;
   /** How each entity of this dataclass begins when it is read. */
   readonly #head: string;
-  readonly #fold: Fold;
+  readonly #dialect: Dialect;
 
   constructor(
-    context: ReadingContext,
+    private readonly context: ReadingContext,
     readonly dataclass: Dataclass,
     { attributes, expand }: AnsweredAttributes = {},
   ) {
@@ -55,13 +59,11 @@ export class WriteAnswers {
     // Each list of attributes needs a statement of its own, which other requests may have made.
     const planned = (kind: string, plan: (projection: Projection) => Statement): Statement => {
       const shape = shapeName([kind, '', name, key.name, attributes, expand]);
-      const known = plans.entities.get(shape);
-      if (known !== undefined) return known;
-      const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
-      refuseTooManyRelated(mostRelated(projection, options.pageSize));
-      const statement = plan(projection);
-      plans.entities.set(shape, statement);
-      return statement;
+      return getOrInsertComputed(plans.entities, shape, () => {
+        const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
+        refuseTooManyRelated(mostRelated(projection, options.pageSize));
+        return plan(projection);
+      });
     };
     this.#saved = planned('saved', (each) => planSavedEntity(dialect, options, dataclass, each));
     this.#current = planned('current', (each) =>
@@ -73,7 +75,7 @@ export class WriteAnswers {
         ? undefined
         : planSavedEntity(dialect, options, unrestricted(dataclass), nothing);
     this.#head = `{"__entityModel":${JSON.stringify(dataclass.name)},`;
-    this.#fold = dialect.foldText;
+    this.#dialect = dialect;
   }
 
   /**
@@ -81,7 +83,7 @@ export class WriteAnswers {
    * stamp 0.
    */
   saved(reading: EntityReading, key: string | number): Pending<string> {
-    const values = [this.#comparable(key)];
+    const values = [comparableKey(this.dataclass, this.#dialect, key)];
     return whenThere(reading.read(this.#saved, values), (shown) => {
       if (shown !== undefined) return this.#isReadable ? String(shown) : whereItIs(String(shown));
       if (this.#hidden === undefined) return this.#deleted(key);
@@ -89,6 +91,19 @@ export class WriteAnswers {
         hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden)),
       );
     });
+  }
+
+  /**
+   * Makes a change of entities the one statement of a request, which answers with all attributes, as {@link saved} does.
+   * @returns none if the answer needs more
+   */
+  planDirect(change: BuiltQuery | Sql): Statement | undefined {
+    if (!this.#isReadable || this.#hidden !== undefined) return undefined;
+    const { database, options } = this.context;
+    const { dataclass } = this;
+    const all = { attributes: undefined, expand: undefined };
+    const projection = projectionOf(dataclass, undefined, all, this.context);
+    return planDirectChange(database.dialect, options, dataclass, projection, change);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */
@@ -107,7 +122,9 @@ export class WriteAnswers {
     const current =
       existing === undefined || !this.#isReadable
         ? undefined
-        : await reading.read(this.#current, [this.#comparable(existing)]);
+        : await reading.read(this.#current, [
+            comparableKey(this.dataclass, this.#dialect, existing),
+          ]);
     if (current === undefined) return `{${decoration},${errors}}`;
     const members = String(current).slice(this.#head.length, -1);
     return `${this.#head}${decoration},${members},${errors}}`;
@@ -121,11 +138,6 @@ export class WriteAnswers {
   /** A session that may create an entity may not be able to read it. */
   get #isReadable(): boolean {
     return this.dataclass.permissions?.read !== false;
-  }
-
-  #comparable(key: string | number): string | number {
-    const isText = typeof key === 'string' && this.dataclass.key.type === 'string';
-    return isText ? this.#fold(key) : key;
   }
 }
 

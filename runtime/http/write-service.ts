@@ -3,12 +3,21 @@ import type { LockTable } from '../access/locks.js';
 import { failureOf } from '../class/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
-import { type Executor, type Transaction, againAfterConflict } from '../dialect/executor.js';
+import {
+  againAfterConflict,
+  ConflictError,
+  ConstraintError,
+  type Executor,
+  LockedRowError,
+  type Transaction,
+  UnusableValueError,
+} from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import { EntitySaver, type SentEntity } from '../entity/save.js';
 import type { Lifecycle, SaveOptions, SaveResult } from '../entity/surroundings.js';
+import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { isDenialStatus, refuse, type RequestError, RestError } from '../protocol/errors.js';
@@ -16,6 +25,7 @@ import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { readJson } from './body.js';
+import type { StatusAndJson } from './reply.js';
 import type { UploadsOfEntities, ServedMedia } from './served-media.js';
 import {
   type AnsweredAttributes,
@@ -49,8 +59,8 @@ export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
 export interface WriteCaller {
   /** ID of the session; `undefined` for a guest without state. */
   readonly session: string | undefined;
-  /** The error that the client gets if an event of one entity of a list throws. */
-  readonly tell: (error: Error) => RequestError;
+  /** Logs an error of an event of one entity of a list, and returns what the client gets. */
+  readonly reportError: (error: Error) => RequestError;
 }
 
 /** The result of one entity of a body. */
@@ -61,12 +71,11 @@ interface Entry {
   readonly json: string | undefined;
 }
 
-/** What a request contains in addition to its body. */
-interface AskedWrite extends AnsweredAttributes {
+/** What to do with the entities of a body, and what to answer of each. */
+interface WriteParameters extends AnsweredAttributes {
   readonly mode: WriteMode;
 }
 
-/** The text of the key that an address contains. */
 export interface AddressKey {
   readonly text: string;
 }
@@ -79,13 +88,6 @@ interface SentBody {
   readonly answers: WriteAnswers;
 }
 
-/** What a request is answered with. */
-export interface WriteAnswer {
-  /** Of HTTP. */
-  readonly status: number;
-  readonly json: string;
-}
-
 /** Ends a transaction whose changes are not wanted, and carries its results. */
 class Undone extends Error {
   constructor(readonly entries: readonly Entry[]) {
@@ -93,10 +95,26 @@ class Undone extends Error {
   }
 }
 
+/** Ends a transaction whose entities have to be created one after the other. */
+class NotTogether extends Error {}
+
+/** Whether the database refused a change because of what it would store, or of what others store. */
+function isOfValues(error: unknown): boolean {
+  return (
+    error instanceof NotTogether ||
+    error instanceof ConstraintError ||
+    error instanceof LockedRowError ||
+    error instanceof UnusableValueError ||
+    error instanceof ConflictError
+  );
+}
+
 /** Answers `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.30). */
 export class WriteService {
   readonly #saver: EntitySaver;
   readonly #answers: WriteAnswers;
+  /** Whether one statement can answer a save, as far as is known. */
+  #isDirect = true;
 
   constructor(
     private readonly context: WriteContext,
@@ -114,19 +132,18 @@ export class WriteService {
    * Writes the entity or the entities of a body, in one transaction. Of a list it keeps what can be
    * stored, unless the mode says otherwise, and reports the result of each entity (protocol P7.4,
    * P7.22).
-   * @param asked what to do, and what to answer of each entity
    * @param addressKey if the address names the entity
    * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
    */
   write(
-    asked: AskedWrite,
+    parameters: WriteParameters,
     rawBody: unknown,
     contentType: string | undefined,
     caller: WriteCaller,
     addressKey?: AddressKey,
-  ): Pending<WriteAnswer> {
-    const { mode } = asked;
-    const answers = this.#answering(asked);
+  ): Pending<StatusAndJson> {
+    const { mode } = parameters;
+    const answers = this.#answering(parameters);
     const read = this.#read(rawBody, contentType, addressKey);
     const sent: SentBody = {
       entities: [read].flat().map((body) => this.#saver.sent(body)),
@@ -167,7 +184,7 @@ export class WriteService {
     return withKey(body as Body, addressKey.text, this.dataclass, foldText);
   }
 
-  #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
+  #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
     return caught(
       () => this.#stored(sent, mode, caller),
       (error) => {
@@ -181,7 +198,7 @@ export class WriteService {
    * Checks entities one by one, by reads; only a list whose entities depend on each other is stored
    * as a whole, and undone.
    */
-  async #validated(sent: SentBody, caller: WriteCaller): Promise<WriteAnswer> {
+  async #validated(sent: SentBody, caller: WriteCaller): Promise<StatusAndJson> {
     const uploads = this.#uploadsFor(caller);
     await uploads?.load(sent.entities.map(({ body }) => body));
     const reads = readsOnly(this.context.database.executor);
@@ -238,20 +255,79 @@ export class WriteService {
   }
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
-  writeEntity(entity: Body, caller: WriteCaller): Pending<WriteAnswer> {
+  writeEntity(entity: Body, caller: WriteCaller): Pending<StatusAndJson> {
     const entities = [this.#saver.sent(entity)];
     return this.#attempted({ entities, isList: false, answers: this.#answers }, 'update', caller);
   }
 
   /** @throws RequestError 400 for attributes that cannot be answered, before anything is stored */
-  #answering({ mode, attributes, expand }: AskedWrite): WriteAnswers {
+  #answering({ mode, attributes, expand }: WriteParameters): WriteAnswers {
     const isWhole = attributes === undefined && expand === undefined;
     return isWhole || mode === 'validate'
       ? this.#answers
       : new WriteAnswers(this.context, this.dataclass, { attributes, expand });
   }
 
-  #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
+  #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
+    const isDirect = (mode === 'update' || mode === 'atomic') && !this.#runsCode(sent);
+    const direct = isDirect ? this.#storedDirectly(sent, caller) : undefined;
+    if (direct === undefined) return this.#storedInSteps(sent, mode, caller);
+    return direct.then(
+      (answer) => answer ?? this.#storedInSteps(sent, mode, caller),
+      (error: unknown) => {
+        if (!isOfValues(error)) throw error;
+        // Nothing is stored: further statements find the reasons.
+        return this.#storedInSteps(sent, mode, caller);
+      },
+    );
+  }
+
+  /**
+   * Saves an entity, or creates entities, by one statement that also returns the answer.
+   * @returns none if this body needs more; a promise of none if the entity was not changed
+   */
+  #storedDirectly(
+    { entities, isList, answers }: SentBody,
+    caller: WriteCaller,
+  ): Promise<StatusAndJson | undefined> | undefined {
+    const { context } = this;
+    const { executor, dialect } = context.database;
+    const [first] = entities;
+    if (dialect.direct === undefined || context.media !== undefined || first === undefined) {
+      return undefined;
+    }
+    // The statement is written once, for this answer.
+    if (answers !== this.#answers || !this.#isDirect) return undefined;
+    const isAlone = entities.length === 1;
+    const options = { timestamp: nowText(), isKept: true, isAlone, session: caller.session };
+    const plan: PlanDirect = (change) => {
+      const statement = answers.planDirect(change);
+      this.#isDirect = statement !== undefined;
+      return statement;
+    };
+    const answer = (members: readonly string[]): StatusAndJson => ({
+      status: 200,
+      json: isList ? `{"__ENTITIES":[${members.join(',')}]}` : String(members[0]),
+    });
+    const change = isAlone ? this.#saver.directChange(first, options, plan) : undefined;
+    if (change !== undefined) {
+      return executor
+        .change?.(change.statement, change.values)
+        .then(([row]) => (row === undefined ? undefined : answer([String(row[0])])));
+    }
+    const creation = this.#saver.directCreation(entities, options, plan);
+    if (creation === undefined) return undefined;
+    const { statement, values, refersAhead } = creation;
+    const create = async (transaction: Transaction): Promise<readonly string[]> => {
+      const rows = await transaction.rows(statement, values);
+      if (refersAhead(rows.map(([, key]) => key ?? null))) throw new NotTogether();
+      const length = new AnswerLength();
+      return rows.map(([json]) => length.add(String(json)));
+    };
+    return Promise.resolve(executor.write(create)).then(answer);
+  }
+
+  #storedInSteps(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
     const { executor } = this.context.database;
     const write = (): Pending<readonly Entry[]> => {
       const uploads = this.#uploadsFor(caller);
@@ -283,7 +359,7 @@ export class WriteService {
     { isList, answers }: SentBody,
     entries: readonly Entry[],
     mode: WriteMode,
-  ): Pending<WriteAnswer> {
+  ): Pending<StatusAndJson> {
     if (mode === 'validate') return validated(entries);
     const isUndone = mode === 'atomic' && entries.some(({ result }) => 'problems' in result);
     const [first] = entries;
@@ -296,7 +372,7 @@ export class WriteService {
     answers: WriteAnswers,
     entries: readonly Entry[],
     isUndone: boolean,
-  ): Promise<WriteAnswer> {
+  ): Promise<StatusAndJson> {
     const length = new AnswerLength();
     const members: string[] = [];
     const pace = new Pace();
@@ -416,11 +492,11 @@ class BodySaving {
 
   #saveApplied({ body }: SentEntity, applied: SentEntity): Pending<void> {
     return whenThere(this.saver.save(this.transaction, applied, this.#options), (saved) => {
-      const result = this.#errors.shortened(this.#told(saved));
+      const result = this.#errors.shortened(this.#visibleFailure(saved));
       if (!isChange(result)) this.uploads?.giveBackLast();
       this.#isUndone ||= 'problems' in result && (this.mode === 'atomic' || this.#isAlone);
-      const isTold = !this.#isUndone || this.mode === 'refresh';
-      return whenThere(isTold ? this.#jsonNow(body, result) : undefined, (json) => {
+      const isAnswered = !this.#isUndone || this.mode === 'refresh';
+      return whenThere(isAnswered ? this.#jsonNow(body, result) : undefined, (json) => {
         this.#entries.push({
           body,
           result,
@@ -446,12 +522,12 @@ class BodySaving {
    * An error of an event ends the request if the entity stands alone, and is the entity's result in
    * a list.
    */
-  #told(result: SaveResult): SaveResult {
+  #visibleFailure(result: SaveResult): SaveResult {
     if (!('problems' in result) || result.failure === undefined) return result;
     const error = failureOf(result.failure.shown, result.failure.thrown);
     const { refusals } = this.saver;
     if (!this.sent.isList) throw error instanceof RestError ? refusals.visibleError(error) : error;
-    const { errors, status } = this.caller.tell(error);
+    const { errors, status } = this.caller.reportError(error);
     return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
   }
 }
@@ -476,7 +552,7 @@ function statusOfUndone(entries: readonly Entry[]): number {
 }
 
 /** The entities that could not be saved, with their errors (protocol P7.23). */
-function validated(entries: readonly Entry[]): WriteAnswer {
+function validated(entries: readonly Entry[]): StatusAndJson {
   const length = new AnswerLength();
   const refused = entries.flatMap(({ body, result }) =>
     'problems' in result
@@ -499,6 +575,7 @@ function readsOnly(executor: Executor): Transaction {
   };
   return {
     run: refuse,
+    aside: refuse,
     raiseStamp: refuse,
     value: (statement, values) => executor.value(statement, values),
     read: (statement, values) => executor.read(statement, values),

@@ -3,6 +3,7 @@ import type { Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/values.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { Upload, Uploads } from './upload-store.js';
 
 type UploadBody = Readonly<Record<string, unknown>>;
@@ -14,15 +15,13 @@ const found = new WeakMap<Dataclass, readonly StorageDefinition[]>();
  * entity.
  */
 function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
-  const known = found.get(dataclass);
-  if (known !== undefined) return known;
-  const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
-  const attributes = [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
-    (each): each is StorageDefinition =>
-      each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
-  );
-  found.set(dataclass, attributes);
-  return attributes;
+  return getOrInsertComputed(found, dataclass, () => {
+    const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
+    return [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
+      (each): each is StorageDefinition =>
+        each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
+    );
+  });
 }
 
 /** The bytes of an upload that an entity has used; none after they were given back. */

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { ConstraintError } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
-import type { UploadShare } from './upload-ledger.js';
 import {
   allOf,
   inBlocks,
@@ -17,6 +16,7 @@ import {
   type UploadLimits,
   type UploadOptions,
   type Uploads,
+  type UploadShare,
   uploadsFull,
   type UploadStore,
 } from './upload-store.js';
@@ -68,11 +68,11 @@ export class DatabaseUploadStore implements UploadStore {
       if (kept.length === 0) throw givenUp();
       return id;
     } catch (error) {
-      await caught(
-        () => this.state.run([this.#sql.end, id]),
+      try {
+        await this.state.run([this.#sql.end, id]);
+      } catch {
         // It expires.
-        () => [],
-      );
+      }
       throw error instanceof ConstraintError ? givenUp() : error;
     }
   }
@@ -207,27 +207,20 @@ class LoadedUploads implements Uploads {
     private readonly session: string | undefined,
   ) {}
 
-  load([id, ...others]: readonly string[]): Pending<void> {
-    if (id === undefined || this.session === undefined) return undefined;
-    const name = id.toUpperCase();
-    // A transaction may be tried again.
-    if (this.#loaded.has(name) || !isId.test(name)) return this.load(others);
-    return whenThere(this.state.run([this.sql.find, name, this.session]), (rows) => {
+  async load(ids: readonly string[]): Promise<void> {
+    if (this.session === undefined) return;
+    for (const name of ids.map((id) => id.toUpperCase())) {
+      // A transaction may be tried again.
+      if (this.#loaded.has(name) || !isId.test(name)) continue;
+      const rows = await this.state.run([this.sql.find, name, this.session]);
       const [row] = rows;
-      if (row !== undefined) {
-        const [type, space, written] = row as unknown as readonly [
-          ImageType | null,
-          number,
-          number,
-        ];
-        const content = Buffer.concat(
-          rows.flatMap(([, , , part]) => (part instanceof Uint8Array ? [part] : [])),
-        );
-        const most = mostUsed(space);
-        this.#loaded.set(name, { type: type ?? undefined, content, most, written, taken: 0 });
-      }
-      return this.load(others);
-    });
+      if (row === undefined) continue;
+      const [type, space, written] = row as unknown as readonly [ImageType | null, number, number];
+      const parts = rows.flatMap(([, , , part]) => (part instanceof Uint8Array ? [part] : []));
+      const content = Buffer.concat(parts);
+      const most = mostUsed(space);
+      this.#loaded.set(name, { type: type ?? undefined, content, most, written, taken: 0 });
+    }
   }
 
   find(id: string): Upload | undefined {
@@ -245,15 +238,16 @@ class LoadedUploads implements Uploads {
     };
   }
 
-  settle(): Pending<void> {
+  async settle(): Promise<void> {
     const used = [...this.#loaded].filter(([, { taken }]) => taken !== 0);
-    if (used.length === 0) return undefined;
-    const statements = used.map(([id, loaded]) => {
-      const { taken } = loaded;
-      loaded.taken = 0;
-      return [this.sql.write, id, taken] as const;
-    });
-    return whenThere(this.state.run(...statements), () => undefined);
+    if (used.length === 0) return;
+    await this.state.run(
+      ...used.map(([id, loaded]) => {
+        const { taken } = loaded;
+        loaded.taken = 0;
+        return [this.sql.write, id, taken] as const;
+      }),
+    );
   }
 }
 

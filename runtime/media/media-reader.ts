@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { comparableKey } from '../dataclass/comparable.js';
 import { Aliases, column, From, selecting } from '../dataclass/source.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** What is known of an image or BLOB without reading it. */
 export interface MediaVersion {
@@ -34,7 +36,9 @@ export class MediaReader {
     attribute: StorageDefinition,
     key: string | number,
   ): Promise<MediaVersion | undefined> {
-    const found = await this.#value(this.#planned(attribute).version, [this.#comparable(key)]);
+    const found = await this.#value(this.#planned(attribute).version, [
+      comparableKey(this.dataclass, this.database.dialect, key),
+    ]);
     if (found === undefined) return undefined;
     const [stamp = '', timestamp = '', length = ''] = String(found).split(' ');
     // A key may be used again after a deletion, and stamps begin again.
@@ -48,7 +52,7 @@ export class MediaReader {
     key: string | number,
     stamp: number,
   ): Promise<Uint8Array | undefined> {
-    const values = [this.#comparable(key), stamp];
+    const values = [comparableKey(this.dataclass, this.database.dialect, key), stamp];
     const found = await this.#value(this.#planned(attribute).bytes, values);
     if (found === undefined) return undefined;
     return found instanceof Uint8Array ? found : Buffer.from(String(found));
@@ -58,18 +62,8 @@ export class MediaReader {
     return this.database.executor.value(statement, values);
   }
 
-  #comparable(key: string | number): string | number {
-    const isText = this.dataclass.key.type === 'string';
-    return isText ? this.database.dialect.foldText(String(key)) : key;
-  }
-
   #planned(attribute: StorageDefinition): MediaPlans {
-    let plans = this.#plans.get(attribute);
-    if (plans === undefined) {
-      plans = this.#plan(attribute);
-      this.#plans.set(attribute, plans);
-    }
-    return plans;
+    return getOrInsertComputed(this.#plans, attribute, () => this.#plan(attribute));
   }
 
   #plan(attribute: StorageDefinition): MediaPlans {

@@ -5,8 +5,8 @@ import type { Clock } from '../entity-set/clock.js';
 import type { Pending } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError, refuseBusy } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { UploadFile, UploadFolder } from './upload-folder.js';
-import { accountsOf, type KeptUpload, UploadLedger, type UploadShare } from './upload-ledger.js';
 
 /** Sizes are bytes. */
 export interface UploadLimits {
@@ -88,20 +88,52 @@ export function mostUsed(space: number): number {
   return Math.max(mostCopies * space, mostCopied);
 }
 
+/** The limit of the uploads of an account together, in bytes. */
+export interface UploadShare {
+  readonly account: string;
+  readonly most: number;
+}
+
+/** The accounts for which an upload counts. */
+function accountsOf(sender: string | undefined): readonly string[] {
+  if (sender === undefined) return ['all'];
+  return sender.startsWith('guest ') ? ['all', 'guests', sender] : ['all', sender];
+}
+
+/** An upload whose file is complete. */
+interface KeptUpload {
+  /** ID of the session that sent it. */
+  owner: string;
+  readonly path: string;
+  /** `undefined` if it is no image. */
+  readonly type: ImageType | undefined;
+  /** Bytes on disk, whole blocks. */
+  readonly space: number;
+  readonly sender: string | undefined;
+  /** Milliseconds of the store's clock. */
+  readonly expires: number;
+  /** Bytes that entities have used. */
+  written: number;
+  /** Keeps it from being removed when it expires. */
+  readonly cancel: () => void;
+}
+
 /**
  * Keeps uploads on the disk of the only process. An ID is 128 bits from a secure source: for other
  * sessions it does not exist. It never becomes part of a path.
  */
 export class FileUploadStore implements UploadStore {
-  /** Timers of the uploads that this process has received, by their IDs. */
-  readonly #timers = new Map<string, () => void>();
+  /** By their IDs. */
+  readonly #kept = new Map<string, KeptUpload>();
+  readonly #ofSession = new Map<string, Set<string>>();
+  /** Bytes on disk by account, with those of incomplete uploads. */
+  readonly #spaces = new Map<string, number>();
   #isClosed = false;
 
   constructor(
     private readonly limits: UploadLimits,
     private readonly clock: Clock,
     private readonly folder: UploadFolder,
-    private readonly ledger = new UploadLedger(),
   ) {}
 
   async receive(
@@ -113,9 +145,11 @@ export class FileUploadStore implements UploadStore {
     const file = await onDisk(this.folder.create());
     const shares = sharesOf(this.limits, sender);
     const space = new Reservation((bytes, reserved) => {
-      if (this.ledger.reserve(bytes, shares) === undefined) return;
-      const size = inBlocks(length ?? this.limits.uploadSize);
-      throw this.#full(shares, Math.max(size, reserved + bytes) - reserved);
+      if (shares.some(({ account, most }) => this.#spaceOf(account) + bytes > most)) {
+        const size = inBlocks(length ?? this.limits.uploadSize);
+        throw this.#full(shares, Math.max(size, reserved + bytes) - reserved);
+      }
+      for (const { account } of shares) this.#spaces.set(account, this.#spaceOf(account) + bytes);
     });
     try {
       const head = await this.#write(file, chunks, space).finally(() => file.handle.close());
@@ -125,7 +159,7 @@ export class FileUploadStore implements UploadStore {
       const kept = { owner: owner(), path: file.path, type, space: space.bytes, sender };
       return this.#keep(kept, timeout);
     } catch (error) {
-      this.ledger.free(space.bytes, accountsOf(sender));
+      this.#free(space.bytes, sender);
       await unlink(file.path).catch(() => undefined);
       throw error;
     }
@@ -141,17 +175,21 @@ export class FileUploadStore implements UploadStore {
 
   /** Ends the uploads of a session. */
   releaseOf(session: string): void {
-    for (const id of this.ledger.idsOf(session)) this.#forget(id);
+    for (const id of this.#ofSession.get(session) ?? []) this.#forget(id);
   }
 
   /** Moves the uploads of a session to another one, which has none. */
   move(from: string, to: string): void {
-    this.ledger.move(from, to);
+    const moved = this.#ofSession.get(from);
+    if (moved === undefined) return;
+    this.#ofSession.delete(from);
+    this.#ofSession.set(to, moved);
+    for (const id of moved) (this.#kept.get(id) as KeptUpload).owner = to;
   }
 
   #find(id: string, session: string): Upload | undefined {
     const name = id.toUpperCase();
-    const kept = this.ledger.find(name);
+    const kept = this.#kept.get(name);
     if (kept === undefined || kept.expires <= this.clock.now()) return undefined;
     if (kept.owner !== session) return undefined;
     return {
@@ -165,26 +203,41 @@ export class FileUploadStore implements UploadStore {
         }
       },
       take: (bytes) => {
-        return this.ledger.write(name, bytes, mostUsed(kept.space));
+        const written = kept.written + bytes;
+        if (written > mostUsed(kept.space) || !this.#kept.has(name)) return false;
+        kept.written = written;
+        return true;
       },
     };
   }
 
   /** Bytes on disk, whole blocks. */
   get space(): number {
-    return this.ledger.spaceOf('all');
+    return this.#spaceOf('all');
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const cancel of this.#timers.values()) cancel();
-    this.#timers.clear();
-    this.ledger.close();
+    for (const { cancel } of this.#kept.values()) cancel();
+    this.#kept.clear();
+    this.#ofSession.clear();
     await this.folder.remove();
   }
 
   #refuseWhenClosed(): void {
     if (this.#isClosed) throw refuseBusy('The server is stopping.');
+  }
+
+  #spaceOf(account: string): number {
+    return this.#spaces.get(account) ?? 0;
+  }
+
+  #free(bytes: number, sender: string | undefined): void {
+    for (const account of accountsOf(sender)) {
+      const rest = this.#spaceOf(account) - bytes;
+      if (rest > 0) this.#spaces.set(account, rest);
+      else this.#spaces.delete(account);
+    }
   }
 
   /** @returns the beginning */
@@ -209,26 +262,32 @@ export class FileUploadStore implements UploadStore {
     return head;
   }
 
-  #keep(upload: Omit<KeptUpload, 'expires'>, seconds: number | undefined): string {
+  #keep(
+    upload: Omit<KeptUpload, 'expires' | 'written' | 'cancel'>,
+    seconds: number | undefined,
+  ): string {
     const id = randomBytes(16).toString('hex').toUpperCase();
     const life = lifeOf(this.limits, seconds) * 1000;
     const cancel = this.clock.after(life, () => {
       this.#forget(id);
     });
-    this.#timers.set(id, cancel);
-    this.ledger.keep(id, { ...upload, expires: this.clock.now() + life });
+    this.#kept.set(id, { ...upload, expires: this.clock.now() + life, written: 0, cancel });
+    getOrInsertComputed(this.#ofSession, upload.owner, () => new Set<string>()).add(id);
     return id;
   }
 
   #forget(id: string): void {
-    this.#timers.get(id)?.();
-    this.#timers.delete(id);
-    const kept = this.ledger.forget(id);
+    const kept = this.#kept.get(id);
     if (kept === undefined) return;
+    kept.cancel();
+    this.#kept.delete(id);
+    const siblings = this.#ofSession.get(kept.owner);
+    siblings?.delete(id);
+    if (siblings?.size === 0) this.#ofSession.delete(kept.owner);
     void unlink(kept.path)
       .catch(() => undefined)
       .then(() => {
-        this.ledger.removed(kept);
+        this.#free(kept.space, kept.sender);
       });
   }
 
@@ -241,15 +300,32 @@ export class FileUploadStore implements UploadStore {
     let end = now;
     const full: UploadShare[] = [];
     for (const share of shares) {
-      const excess = this.ledger.spaceOf(share.account) + missing - share.most;
+      const excess = this.#spaceOf(share.account) + missing - share.most;
       if (excess <= 0) continue;
       full.push(share);
       // Incoming uploads expire later.
-      const expiry = this.ledger.expiryOf(excess, share.account);
+      const expiry = this.#expiryOf(excess, share.account);
       end = Math.max(end, expiry ?? now + this.limits.uploadTimeout * 1000);
     }
     // A file is removed in the second after its expiry.
     return uploadsFull(full.at(-1) ?? allOf(this.limits), Math.floor((end - now) / 1000) + 1);
+  }
+
+  /**
+   * When uploads of an account with that many bytes will have expired; `undefined` if it has fewer
+   * bytes.
+   */
+  #expiryOf(bytes: number, account: string): number | undefined {
+    let freed = 0;
+    let last = 0;
+    // Usually the first ones to arrive expire first; otherwise the time is later than necessary.
+    for (const { space, sender, expires } of this.#kept.values()) {
+      if (!accountsOf(sender).includes(account)) continue;
+      freed += space;
+      last = Math.max(last, expires);
+      if (freed >= bytes) return last;
+    }
+    return undefined;
   }
 }
 

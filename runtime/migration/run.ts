@@ -10,7 +10,6 @@ import {
   type MigrationOptions,
   type Migrations,
   type MigrationStep,
-  type PresentColumn,
   type RenameStep,
   type MigrationRow,
   type RowValues,
@@ -20,14 +19,12 @@ import {
 } from '../dialect/schema/migration.js';
 import { requireNoOthers } from '../dialect/schema/presence.js';
 import { counted } from '../dialect/schema/rules.js';
+import type { ColumnShape, SchemaShape, TableShape } from '../dialect/schema/shape.js';
 import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/dates.js';
 
-/**
- * Marks a place in a migration where a person has to decide; the migration stops at the first row that reaches it.
- * @throws Error that says what to decide
- */
+/** Marks a place where a person has to decide; the migration stops at the first row that reaches it. */
 export function decide(what: string, row?: object): never {
   const of = row === undefined ? '' : `, for the row ${JSON.stringify(row)}`;
   throw new Error(`no value has been decided for ${what}${of}.`);
@@ -36,24 +33,22 @@ export function decide(what: string, row?: object): never {
 /** The migrations of a server by name, in order. */
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
   const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
+  const wordsOf = async (
+    database: MigratedDatabase,
+    options: MigrationOptions,
+    tell: (step: StepRun) => Promise<string | undefined>,
+  ): Promise<readonly string[]> => {
+    const all: string[] = [];
+    for (const each of await stepsNow(database, migrations)) {
+      const words = await tell(new StepRun(database, each, options));
+      if (words !== undefined) all.push(words);
+    }
+    return all;
+  };
   return {
     names: Object.keys(byName),
-    run: async (database, options) => {
-      const waiting: string[] = [];
-      for (const each of await stepsNow(database, migrations)) {
-        const words = await new StepRun(database, each, options).run();
-        if (words !== undefined) waiting.push(words);
-      }
-      return waiting;
-    },
-    plan: async (database, options) => {
-      const lines: string[] = [];
-      for (const each of await stepsNow(database, migrations)) {
-        const line = await new StepRun(database, each, options).plan();
-        if (line !== undefined) lines.push(line);
-      }
-      return lines;
-    },
+    run: (database, options) => wordsOf(database, options, (step) => step.run()),
+    plan: (database, options) => wordsOf(database, options, (step) => step.plan()),
     pending: async (database) => {
       const words: string[] = [];
       for (const each of stepsOf(migrations)) {
@@ -196,9 +191,10 @@ class StepRun {
     const { step } = this.named;
     if (step.kind !== 'drop') return undefined;
     const { table, column } = step;
-    const wanted = await this.database.wantedColumns(table);
+    const wanted = tableOf(await this.database.wanted(), table);
     const isUsed =
-      column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column);
+      wanted !== undefined &&
+      (column === undefined || stored(wanted).some(({ name }) => name === column));
     if (!isUsed) return undefined;
     return `skipped, because the model uses the ${column === undefined ? 'table' : 'column'}.`;
   }
@@ -223,10 +219,7 @@ class StepRun {
     }
   }
 
-  /**
-   * Runs work in a transaction that first checks that no other run has done the step: values must not be converted
-   * twice.
-   */
+  /** Checks first that no other run has done the step: values must not be converted twice. */
   #once<T>(work: () => Promise<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const { done } = await journalOf(this.database, this.named);
@@ -237,7 +230,7 @@ class StepRun {
   /** @returns how many rows this run filled */
   async #fill(step: FillStep): Promise<number> {
     await this.#columns(step.table);
-    await this.database.transaction(() => this.database.expand(step.table), 'rebuilding');
+    await this.database.transaction(() => this.#expand(step.table), 'rebuilding');
     const columns = await this.#columns(step.table);
     const key = columns.find(({ isKey }) => isKey)?.name;
     if (key === undefined) throw new Error('the table has no primary key.');
@@ -255,6 +248,24 @@ class StepRun {
     }
   }
 
+  /** A column with a default gets its values when the start adds it. */
+  async #expand(table: string): Promise<void> {
+    const { database } = this;
+    const [actual, wanted] = [
+      tableOf(await database.present(), table),
+      tableOf(await database.wanted(), table),
+    ];
+    if (actual === undefined || wanted === undefined) return;
+    const present = new Map(actual.columns.map((each) => [each.name, each]));
+    await database.expand(table, {
+      added: stored(wanted).filter((each) => !present.has(each.name) && each.default === undefined),
+      loosened: wanted.columns
+        .filter(({ name, isMandatory }) => !isMandatory && present.get(name)?.isMandatory === true)
+        .map(({ name }) => name),
+      dropped: actual.checks.filter((each) => !wanted.checks.includes(each)),
+    });
+  }
+
   async #fillBatch({ step, key, columns, names }: FilledStep): Promise<{
     readonly rows: number;
     readonly isLast: boolean;
@@ -267,7 +278,7 @@ class StepRun {
     const isFunction = typeof set === 'function';
     const read = isFunction
       ? columns
-          .filter(({ isLarge, name }) => !isLarge && !isDerived(name))
+          .filter(({ type, name }) => !/^(?:BLOB|bytea)$/.test(type) && !isDerived(name))
           .map(({ name }) => quoted(name))
       : Object.entries(set).map(([name, sql]) => `${this.#sql(sql)} AS ${quoted(name)}`);
     const conditions = [
@@ -328,8 +339,8 @@ class StepRun {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
     await this.#requireNoOthers();
-    const columns = await database.wantedColumns(table);
-    const wanted = columns.find(({ name }) => name === column);
+    const shape = tableOf(await database.wanted(), table);
+    const wanted = shape && stored(shape).find(({ name }) => name === column);
     if (wanted === undefined) throw new Error('the model has no such column.');
     const [old, made] = [quoted(column), quoted(`__converted_${column}`)];
     const text = this.#sql(step.value);
@@ -367,9 +378,10 @@ class StepRun {
   async #drop(step: DropStep): Promise<StepResult> {
     const { database } = this;
     const { table, column, atMost } = step;
-    const present = await database.columns(table);
+    const present = tableOf(await database.present(), table);
     let rows = 0;
-    if (present.some(({ name }) => column === undefined || name === column)) {
+    const isThere = ({ name }: ColumnShape): boolean => column === undefined || name === column;
+    if (present !== undefined && stored(present).some(isThere)) {
       const { lost, words } = await this.#dropped(step);
       if (atMost === undefined) {
         return {
@@ -396,9 +408,13 @@ class StepRun {
   }
 
   async #dropTable(table: string): Promise<void> {
-    const referring = await this.database.referring(table);
+    const { tables } = await this.database.present();
+    const referring = tables.filter(
+      ({ name, foreignKeys }) =>
+        name !== table && foreignKeys.some(({ target }) => target === table),
+    );
     if (referring.length > 0) {
-      const names = referring.map(quoted).join(', ');
+      const names = referring.map(({ name }) => quoted(name)).join(', ');
       throw new Error(`columns of ${names} refer to it: drop these columns first.`);
     }
     await this.database.query(`DROP TABLE ${quoted(table)}`);
@@ -414,10 +430,11 @@ class StepRun {
     await this.database.query(form, [table, column]);
   }
 
-  async #columns(table: string): Promise<readonly PresentColumn[]> {
-    const columns = await this.database.columns(table);
-    if (columns.length === 0) throw new Error(`the database has no table "${table}".`);
-    return columns;
+  /** Its columns that are not generated. */
+  async #columns(table: string): Promise<readonly ColumnShape[]> {
+    const present = tableOf(await this.database.present(), table);
+    if (present === undefined) throw new Error(`the database has no table "${table}".`);
+    return stored(present);
   }
 
   async #count(table: string, condition: string): Promise<number> {
@@ -432,6 +449,14 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+function tableOf({ tables }: SchemaShape, table: string): TableShape | undefined {
+  return tables.find(({ name }) => name === table);
+}
+
+function stored({ columns }: TableShape): readonly ColumnShape[] {
+  return columns.filter(({ expression }) => expression === undefined);
 }
 
 function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
@@ -449,7 +474,7 @@ interface StepResult {
 interface FilledStep {
   readonly step: FillStep;
   readonly key: string;
-  readonly columns: readonly PresentColumn[];
+  readonly columns: readonly ColumnShape[];
   readonly names: ReadonlySet<string>;
 }
 

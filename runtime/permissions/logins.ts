@@ -191,7 +191,6 @@ export interface LoginFailures {
   succeeded(attempt: Attempt): Pending<void>;
 }
 
-/** Failures that this process remembers. */
 export function memoryLoginFailures(clock: Clock): LoginFailures {
   const users = new FailureCounts(clock, slowdowns.user, mostRemembered);
   const addresses = new FailureCounts(clock, slowdowns.address, mostRemembered);

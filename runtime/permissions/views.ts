@@ -8,10 +8,11 @@ import type {
   Opening,
   AttributeDefinition,
 } from '../protocol/definition.js';
-import { opens, opens as opensTo } from './privileges.js';
+import { opens } from './privileges.js';
 import { foldName, type PrivilegeSet, type Session } from '../access/session.js';
+
 /** The requester, as far as views depend on it. */
-export type Viewer = Pick<Session, 'isGuest' | 'privileges'>;
+type Viewer = Pick<Session, 'isGuest' | 'privileges'>;
 
 /**
  * The model as sessions with the same privileges see it. What they may not read is not exposed, and
@@ -36,15 +37,16 @@ export class View {
     this.#definitions = definitions;
     const all = new Set([...held, 'guest']);
     this.#opens = (opening) => opens(opening, all);
-    this.#readable = readableDataclasses(definitions, this.#opens);
+    const readable = definitions.filter(({ access }) => this.#opens(access?.read));
+    this.#readable = new Set(readable.map(({ name }) => name));
     const permissions = new Map<string, Permissions>();
     for (const definition of definitions) {
-      const allowed = permissionsOf(definition, this.#readable, this.#opens, status);
+      const allowed = this.#permissionsOf(definition);
       if (allowed !== undefined) permissions.set(definition.name, allowed);
     }
     const restricted = definitions.filter((each) => each.restrict === true);
     this.dataclasses = linkDataclasses(
-      definitions.map((each) => readableDefinition(each, this.#readable, this.#opens)),
+      definitions.map((each) => this.#readableDefinition(each)),
       permissions,
       new Map(restricted.map(({ name }) => [name, restrictionOf(name)])),
     );
@@ -53,7 +55,7 @@ export class View {
   /** The dataclasses of the catalog, in the order of the model. */
   get catalog(): readonly DataclassDefinition[] {
     return (this.#catalog ??= this.#definitions.flatMap(
-      (each) => describedDefinition(each, this.#readable, this.#opens) ?? [],
+      (each) => this.#describedDefinition(each) ?? [],
     ));
   }
 
@@ -63,12 +65,111 @@ export class View {
   }
 
   /**
+   * Whether a session can call a function.
+   * @param dataclass of the function, if it belongs to one
+   */
+  calls(definition: FunctionDefinition, dataclass?: string): boolean {
+    if (!this.#opens(definition.access)) return false;
+    if (dataclass === undefined || this.#readable.has(dataclass)) return true;
+    const owner = this.#definitions.find(({ name }) => name === dataclass);
+    return isCalledUnread(definition, owner?.access?.read);
+  }
+
+  /**
    * Refuses a call that the session has no privilege for.
    * @param shown the function as a client calls it, `Company.hire` for one
    * @throws RequestError 401 or 403 with 1561
    */
   requireExecution({ access }: FunctionDefinition, shown: string): void {
     if (!this.#opens(access)) throw denied('execute', `the function "${shown}"`, this.status);
+  }
+
+  /**
+   * The privileges of an alias open it, wherever it leads; a relation is left out if the session may
+   * not read the dataclass that it leads to.
+   */
+  #isRead({ name }: DataclassDefinition, attribute: AttributeDefinition): boolean {
+    const isOpen = this.#readable.has(name) && this.#opens(attribute.access?.read);
+    return isOpen && this.#leadsToReadable(attribute);
+  }
+
+  #leadsToReadable(attribute: AttributeDefinition): boolean {
+    const isRelation = attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities';
+    return !isRelation || this.#readable.has(attribute.target);
+  }
+
+  /**
+   * A dataclass as a session sees it: what the session may not read is not exposed
+   * (`access.md#what-roles-do`).
+   */
+  #readableDefinition(definition: DataclassDefinition): DataclassDefinition {
+    return {
+      ...definition,
+      exposed: definition.exposed && this.#readable.has(definition.name),
+      attributes: definition.attributes.map((attribute) =>
+        this.#isRead(definition, attribute) ? attribute : hidden(attribute),
+      ),
+    };
+  }
+
+  /**
+   * A dataclass as the catalog shows it to a session: what the session may read, and what `describe`
+   * shows although it may not be read (`access.md#what-roles-do`). A dataclass that cannot be read is
+   * listed if functions of it can be called. `undefined` for one that is not listed.
+   */
+  #describedDefinition(definition: DataclassDefinition): DataclassDefinition | undefined {
+    const { name, access, attributes, functions = [] } = definition;
+    const describes = ({ describe }: { readonly describe?: Opening }): boolean =>
+      describe !== undefined && this.#opens(describe);
+    const isListed =
+      this.#readable.has(name) ||
+      describes(access ?? {}) ||
+      functions.some((each) => this.#opens(each.access) && isCalledUnread(each, access?.read));
+    if (!definition.exposed || !isListed) return undefined;
+    return {
+      ...definition,
+      attributes: attributes.map((attribute) => {
+        const isShown =
+          this.#isRead(definition, attribute) || describes(attribute.access ?? access ?? {});
+        return isShown ? attribute : hidden(attribute);
+      }),
+      functions: functions.filter((each) => this.lists(each)),
+    };
+  }
+
+  /** What a session may do with a dataclass; `undefined` if nothing is restricted. */
+  #permissionsOf(definition: DataclassDefinition): Permissions | undefined {
+    const { name, access, attributes } = definition;
+    const read = this.#readable.has(name);
+    const denied = (action: 'create' | 'update' | 'drop'): ReadonlySet<string> =>
+      withRelations(
+        attributes,
+        attributes.filter((each) => !this.#opens(each.access?.[action])),
+      );
+    const [create, update, drop] = [denied('create'), denied('update'), denied('drop')];
+    const unread = attributes.filter((each) => !this.#isRead(definition, each));
+    const onlyCreated = attributes.filter(
+      (each) =>
+        each.exposed !== false &&
+        !(read && this.#opens(each.access?.read)) &&
+        !create.has(each.name) &&
+        this.#leadsToReadable(each),
+    );
+    const permissions: Permissions = {
+      read,
+      notRead: withHiddenKeys(attributes, unread),
+      create: this.#opens(access?.create),
+      update: read && this.#opens(access?.update),
+      drop: read && this.#opens(access?.drop),
+      notCreated: create,
+      notUpdated: update,
+      notDropped: drop,
+      onlyCreated: new Map(onlyCreated.map((each) => [each.name, each])),
+      status: this.status,
+    };
+    const limited = [permissions.notRead, create, update, drop, permissions.onlyCreated];
+    const isWhole = permissions.create && permissions.update && permissions.drop;
+    return isWhole && limited.every(({ size }) => size === 0) ? undefined : permissions;
   }
 }
 
@@ -175,120 +276,12 @@ function openingsOf(access: DataAccess = {}): readonly Opening[] {
   return [create, read, update, drop, describe];
 }
 
-/** Whether a list of privileges is satisfied. */
-type Opens = (opening: Opening | undefined) => boolean;
-
-/** Names of dataclasses. */
-type Readable = ReadonlySet<string>;
-
-function readableDataclasses(definitions: readonly DataclassDefinition[], opens: Opens): Readable {
-  const readable = definitions.filter(({ access }) => opens(access?.read));
-  return new Set(readable.map(({ name }) => name));
-}
-
-/**
- * A dataclass as a session sees it: what the session may not read is not exposed
- * (`access.md#what-roles-do`). The privileges of an alias open it, wherever it leads; a relation is
- * left out if the session may not read the dataclass that it leads to.
- */
-function readableDefinition(
-  definition: DataclassDefinition,
-  readable: Readable,
-  opens: Opens,
-): DataclassDefinition {
-  const isReadable = readable.has(definition.name);
-  return {
-    ...definition,
-    exposed: definition.exposed && isReadable,
-    attributes: definition.attributes.map((attribute) =>
-      isReadable && opens(attribute.access?.read) && leadsToReadable(attribute, readable)
-        ? attribute
-        : hidden(attribute),
-    ),
-  };
-}
-
-/**
- * A dataclass as the catalog shows it to a session: what the session may read, and what `describe`
- * shows although it may not be read (`access.md#what-roles-do`). A dataclass that cannot be read is
- * listed if functions of it can be called. `undefined` for one that is not listed.
- */
-function describedDefinition(
-  definition: DataclassDefinition,
-  readable: Readable,
-  opens: Opens,
-): DataclassDefinition | undefined {
-  const { access, attributes, functions = [] } = definition;
-  const isReadable = readable.has(definition.name);
-  const describes = ({ describe }: { readonly describe?: Opening }): boolean =>
-    describe !== undefined && opens(describe);
-  const isListed =
-    isReadable ||
-    describes(access ?? {}) ||
-    functions.some((each) => opens(each.access) && isCalledUnread(each, access?.read));
-  if (!definition.exposed || !isListed) return undefined;
-  return {
-    ...definition,
-    attributes: attributes.map((attribute) => {
-      const isRead =
-        isReadable && opens(attribute.access?.read) && leadsToReadable(attribute, readable);
-      return isRead || describes(attribute.access ?? access ?? {}) ? attribute : hidden(attribute);
-    }),
-    functions: functions.filter((each) => opens(each.access) || describes(each)),
-  };
-}
-
 /**
  * Whether a function can be called by sessions that may not read its dataclass: a function of the
  * dataclass, or one whose own code may read it.
  */
 function isCalledUnread({ level, promote = [] }: FunctionDefinition, read?: Opening): boolean {
-  return level === 'dataclass' || opensTo(read, new Set(promote.map(foldName)));
-}
-
-/** What a session may do with a dataclass; `undefined` if nothing is restricted. */
-function permissionsOf(
-  definition: DataclassDefinition,
-  readable: Readable,
-  opens: Opens,
-  status: DenialStatus,
-): Permissions | undefined {
-  const { name, access, attributes } = definition;
-  const read = readable.has(name);
-  const denied = (action: 'create' | 'update' | 'drop'): ReadonlySet<string> =>
-    withRelations(
-      attributes,
-      attributes.filter((each) => !opens(each.access?.[action])),
-    );
-  const isRead = (each: AttributeDefinition): boolean =>
-    read && opens(each.access?.read) && leadsToReadable(each, readable);
-  const notRead = withHiddenKeys(
-    attributes,
-    attributes.filter((each) => !isRead(each)),
-  );
-  const permissions = {
-    read,
-    notRead,
-    create: opens(access?.create),
-    update: read && opens(access?.update),
-    drop: read && opens(access?.drop),
-    notCreated: denied('create'),
-    notUpdated: denied('update'),
-    notDropped: denied('drop'),
-    status,
-  };
-  const onlyCreated = attributes.filter(
-    (each) =>
-      each.exposed !== false &&
-      !(read && opens(each.access?.read)) &&
-      !permissions.notCreated.has(each.name) &&
-      leadsToReadable(each, readable),
-  );
-  const { create, update, drop, notCreated, notUpdated, notDropped } = permissions;
-  const ofAttributes = [notRead, notCreated, notUpdated, notDropped];
-  const limited = ofAttributes.reduce((sum, { size }) => sum + size, onlyCreated.length);
-  if (create && update && drop && limited === 0) return undefined;
-  return { ...permissions, onlyCreated: new Map(onlyCreated.map((each) => [each.name, each])) };
+  return level === 'dataclass' || opens(read, new Set(promote.map(foldName)));
 }
 
 /** A foreign key that no client can name is read through its relation only. */
@@ -323,11 +316,6 @@ function withRelations(
     else if (names.has(foreignKey)) names.add(name);
   }
   return names;
-}
-
-function leadsToReadable(attribute: AttributeDefinition, readable: Readable): boolean {
-  const isRelation = attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities';
-  return !isRelation || readable.has(attribute.target);
 }
 
 function hidden(attribute: AttributeDefinition): AttributeDefinition {

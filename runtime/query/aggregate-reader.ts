@@ -26,22 +26,17 @@ export function aggregationOf({
   return distinct ? '$distinct' : undefined;
 }
 
-/** Answers `$compute` and `$distinct` (protocol P5.1 to P5.11). */
+/** Answers `$compute` and `$distinct` (protocol P5.1 to P5.11); a statement is written once for each shape. */
 export class AggregateReader {
-  readonly #compute: ComputeReader;
-  readonly #distinct: DistinctReader;
-
-  constructor(private readonly context: ReadingContext) {
-    this.#compute = new ComputeReader(context);
-    this.#distinct = new DistinctReader(context);
-  }
+  constructor(private readonly context: ReadingContext) {}
 
   /**
    * @param path what the address names behind the selection
    * @param name of the attribute in the answer to `$compute=$all`; the path if left out
-   * @returns `undefined` if the entity whose relation is read does not exist
-   * @throws RequestError 400 with 1806 for parameters that exclude each other; for others see
-   * {@link ComputeReader} and {@link DistinctReader}
+   * @returns the JSON of a value, of an object for `$all`, or of an array; `undefined` if the entity
+   * whose relation is read does not exist
+   * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
+   * with 1806 for parameters that exclude each other
    */
   read(
     request: SelectionRequest,
@@ -50,15 +45,15 @@ export class AggregateReader {
     name?: string,
   ): PendingAnswer {
     checkCompanions(parameters);
-    return parameters.compute === undefined
-      ? this.#distinct.read(request, path ?? '', parameters)
-      : this.#compute.read(request, path ?? '', parameters.compute, name);
+    const text = (path ?? '').trim();
+    return whenResolved(this.context, request, (resolved) =>
+      parameters.compute === undefined
+        ? this.#distinct(resolved, text, parameters)
+        : this.#compute(resolved, text, parameters.compute, (name ?? text).trim()),
+    );
   }
 
-  /**
-   * The same for `/<dataClass>(<key>)/<relation>.<path>`: of the entities to which a to-many
-   * relation of one entity leads.
-   */
+  /** The same for `/<dataClass>(<key>)/<relation>.<path>`. */
   readRelated(
     owner: Dataclass,
     key: string | number,
@@ -68,6 +63,32 @@ export class AggregateReader {
     const { relation, rest } = relatedPath(owner, path ?? '', parameters);
     const request = relatedRequest(this.context, owner, relation, key, parameters);
     return this.read(request, rest, parameters, path);
+  }
+
+  #compute(request: SelectionRequest, path: string, keyword: string, shown: string): PendingAnswer {
+    const { database, plans, options } = this.context;
+    const computed = computeKeyword(keyword);
+    const shape = shapeName(['compute', path, computed, computed === '$all' ? shown : undefined]);
+    const { plan, values } = planFor(plans.selections, request, shape, {}, (selection) => {
+      const resolved = valuePath(selection.dataclass, path, '$compute');
+      checkAggregate(computed, resolved, shown);
+      return planCompute(database.dialect, options, selection, resolved, computed, shown);
+    });
+    return database.executor.read(plan.statement, values);
+  }
+
+  #distinct(request: SelectionRequest, path: string, paging: Parameters): PendingAnswer {
+    const { database, plans, options } = this.context;
+    const { skip = 0, top } = paging;
+    const isPaged = top !== undefined;
+    const most = isPaged ? pageTop(this.context, top) : Number.MAX_SAFE_INTEGER;
+    const shape = shapeName(['distinct', path, isPaged ? 'page' : undefined]);
+    const fixed = { skip, top: most };
+    const { plan, values } = planFor(plans.selections, request, shape, fixed, (selection) => {
+      const resolved = valuePath(selection.dataclass, path, '$distinct');
+      return planDistinct(database.dialect, options, selection, resolved, isPaged);
+    });
+    return database.executor.read(plan.statement, values);
   }
 }
 
@@ -98,10 +119,7 @@ const neverBeside = [
   'querypath',
 ] as const;
 
-/**
- * Refuses parameters that have nothing to select, to order or to page here, instead of ignoring
- * them.
- */
+/** Refuses parameters that have nothing to select, to order or to page here. */
 function checkCompanions(parameters: Parameters): void {
   const { compute, distinct } = parameters;
   const aggregation = compute === undefined ? '$distinct' : '$compute';
@@ -115,78 +133,4 @@ function checkCompanions(parameters: Parameters): void {
 
 function apart(aggregation: Aggregation, other: string): Error {
   return refuse('malformedUrl', `${aggregation} and ${other} cannot be combined.`);
-}
-
-/** Computes with the values of one attribute of a selection (`$compute`); a statement is written once for each shape. */
-class ComputeReader {
-  constructor(private readonly context: ReadingContext) {}
-
-  /**
-   * @param path from the selection's dataclass on
-   * @param keyword the value of `$compute`
-   * @param name of the attribute in the answer to `$all`; the path if left out
-   * @returns the JSON of a value, or of an object for `$all`; `undefined` if the entity whose
-   * relation is read does not exist
-   * @throws RequestError for a wrong path or keyword
-   */
-  read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
-    return whenResolved(this.context, request, (resolved) =>
-      this.#read(resolved, path, keyword, name),
-    );
-  }
-
-  #read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
-    const { database, plans, options } = this.context;
-    const computed = computeKeyword(keyword);
-    const text = path.trim();
-    const shown = (name ?? path).trim();
-    const shape = shapeName(['compute', text, computed, computed === '$all' ? shown : undefined]);
-    const { plan, values } = planFor(plans.selections, request, shape, {}, (selection) => {
-      const resolved = valuePath(selection.dataclass, text, '$compute');
-      checkAggregate(computed, resolved, shown);
-      return planCompute(database.dialect, options, selection, resolved, computed, shown);
-    });
-    return database.executor.read(plan.statement, values);
-  }
-}
-
-/** Lists the different values of one attribute of a selection (`$distinct`); a statement is written once for each shape. */
-class DistinctReader {
-  constructor(private readonly context: ReadingContext) {}
-
-  /**
-   * @param path from the selection's dataclass on
-   * @returns a JSON array; `undefined` if the entity whose relation is read does not exist
-   * @throws RequestError for a wrong path, and for a `$top` above the server's limit
-   */
-  read(
-    request: SelectionRequest,
-    path: string,
-    paging: Pick<Parameters, 'skip' | 'top'>,
-  ): PendingAnswer {
-    return whenResolved(this.context, request, (resolved) => this.#read(resolved, path, paging));
-  }
-
-  #read(
-    request: SelectionRequest,
-    path: string,
-    { skip = 0, top }: Pick<Parameters, 'skip' | 'top'>,
-  ): PendingAnswer {
-    const { database, plans, options } = this.context;
-    const text = path.trim();
-    const isPaged = top !== undefined;
-    const most = isPaged ? pageTop(this.context, top) : Number.MAX_SAFE_INTEGER;
-    const shape = shapeName(['distinct', text, isPaged ? 'page' : undefined]);
-    const { plan, values } = planFor(
-      plans.selections,
-      request,
-      shape,
-      { skip, top: most },
-      (selection) => {
-        const resolved = valuePath(selection.dataclass, text, '$distinct');
-        return planDistinct(database.dialect, options, selection, resolved, isPaged);
-      },
-    );
-    return database.executor.read(plan.statement, values);
-  }
 }

@@ -3,19 +3,12 @@ import { shortened } from '../protocol/names.js';
 import type { AnswerOptions } from './context.js';
 import type { Parameters } from './parameters.js';
 
-/**
- * The form of the answer to a read of several entities: the ordinary collection, a bare list, or a
- * report (protocol P6.1, P6.2).
- */
+/** The ordinary collection, a bare list, or a report (protocol P6.1, P6.2). */
 export type AnswerForm = 'collection' | 'array' | 'report';
 
 type FormParameters = Pick<Parameters, 'format' | 'asArray' | 'queryplan' | 'querypath' | 'method'>;
 
-/**
- * The form that a request selects.
- * @throws RequestError 400 with 1801 for an unknown `$format`, 1806 for parameters that exclude
- * each other
- */
+/** The form that a request selects. @throws RequestError 400 with 1801 or 1806 */
 export function answerForm(
   parameters: FormParameters,
   { reportFormat }: Pick<AnswerOptions, 'reportFormat'>,
@@ -32,11 +25,7 @@ export function answerForm(
   return format === undefined ? 'array' : 'report';
 }
 
-/**
- * Refuses forms that only a read of several entities can have.
- * @param what is at the address instead, such as `one entity`
- * @throws RequestError 400 with 1801 or 1806
- */
+/** Refuses forms of several entities; `what` is at the address instead. @throws RequestError 400 with 1801 or 1806 */
 export function refuseForms(
   { format, asArray, queryplan, querypath }: FormParameters,
   { reportFormat }: Pick<AnswerOptions, 'reportFormat'>,

@@ -1,5 +1,6 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
 import { found, nameEnd } from '../protocol/names.js';
+import { blanksEnd } from '../filter/lexer.js';
 /** Which list: of the path or `$attributes` (errors are 1804), or of `$expand` (1805). */
 export type ListKind = 'path' | '$attributes' | '$expand';
 
@@ -22,7 +23,7 @@ export interface ListedPath {
  */
 export function parseAttributeList(text: string, kind: ListKind): readonly ListedPath[] {
   const items: ListedPath[] = [];
-  let at = skipSpaces(text, 0);
+  let at = blanksEnd(text, 0);
   if (at === text.length) throw refuse('emptyAttributeList', `${listName(kind)} is empty.`);
   for (;;) {
     const { path, end: pathEnd } = dottedPath(text, at);
@@ -32,12 +33,12 @@ export function parseAttributeList(text: string, kind: ListKind): readonly Liste
       throw listError(kind, star, `expected a name, ${found(text, star)}`);
     }
     items.push({ path, all, start: at });
-    const end = skipSpaces(text, all ? star + 1 : pathEnd);
+    const end = blanksEnd(text, all ? star + 1 : pathEnd);
     if (end === text.length) return items;
     if (text.charCodeAt(end) !== 0x2c) {
       throw listError(kind, end, `expected a comma or the end, ${found(text, end)}`);
     }
-    at = skipSpaces(text, end + 1);
+    at = blanksEnd(text, end + 1);
   }
 }
 
@@ -72,15 +73,4 @@ export function dottedPath(text: string, start: number): DottedPath {
     if (text.charCodeAt(end) !== 0x2e) return { path, end };
     at = end + 1;
   }
-}
-
-/** Offset of the first character from `start` that is no space, tab or line break. */
-export function skipSpaces(text: string, start: number): number {
-  let at = start;
-  for (let unit = text.charCodeAt(at); isSpace(unit); unit = text.charCodeAt(at)) at += 1;
-  return at;
-}
-
-function isSpace(unit: number): boolean {
-  return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
 }

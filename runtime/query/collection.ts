@@ -1,24 +1,23 @@
 import { sql } from 'kysely';
-import type { Dialect, JsonPart } from '../dialect/dialect.js';
-import type { Statement } from '../dialect/statement.js';
-import { FilterSlots } from '../filter/slots.js';
-import { compileAnswer } from './computed-places.js';
-import type { AnswerOptions } from './context.js';
-import { countedStatement, countingOf, countQuery } from './counting.js';
-import { entityText, protocolForm } from './entity-json.js';
-import { page } from './page.js';
-import { dataclassOf, markedPage, pageRows, type PageSource } from './page-rows.js';
-import type { Projection } from './projection.js';
-import { mostRelated } from './related-count.js';
-import { firstFilterSlot, queryContext, type Selection, setSlot, skipSlot } from './selection.js';
-
-/** A statement over a selection, and the values of its filter. */
-export interface SelectionPlan {
-  readonly statement: Statement;
-  readonly filterSlots: FilterSlots;
-  /** The most related entities that an entity of the page can bring along. */
-  readonly mostRelated: number;
-}
+import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import type { AnswerOptions, QueryContext } from './context.js';
+import { entityText, protocolForm, page } from './entity-json.js';
+import { dataclassOf, pagePlan, pageRows, type PageSource } from './page-rows.js';
+import { type Projection, mostRelated } from './projection.js';
+import {
+  planOf,
+  queryContext,
+  type Selection,
+  type SelectionPlan,
+  setSlot,
+  skipSlot,
+  chosenEntities,
+  countSlot,
+  ifBaseExists,
+  versionSlot,
+} from './selection.js';
+import { Aliases, From } from '../dataclass/source.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 
 /** What a collection is read from, which decides the fields before the entities (protocol P3.9). */
 export type CollectionKind = 'selection' | 'set' | 'newSet';
@@ -32,12 +31,11 @@ export function planCollection(
   projection: Projection,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const name = JSON.stringify(dataclassOf(source).name);
   const head: JsonPart[] = ['{'];
   if (kind === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
   if (kind !== 'selection') head.push(`"__DATACLASS":${name},`);
-  const { prefix, count, columns } = countingOf(context, source, filterSlots);
+  const { prefix, count, columns } = countingOf(context, source);
   const { json, from } = page(context, {
     head: [
       ...head,
@@ -47,40 +45,26 @@ export function planCollection(
       count,
       ',',
     ],
-    rows: pageRows(context, source, filterSlots, (rowFrom, root) =>
+    rows: pageRows(context, source, (rowFrom, root) =>
       entityText(context, rowFrom, root, projection, protocolForm),
     ),
     first: dialect.integer(sql`${skipSlot}`),
   });
-  return {
-    statement: markedPage(
-      compileAnswer(context, sql`${prefix}select ${dialect.asBytes(json)}${columns} ${from}`),
-      source,
-    ),
-    filterSlots,
-    mostRelated: mostRelated(projection, options.pageSize),
-  };
+  const answer = sql`${prefix}select ${dialect.asBytes(json)}${columns} ${from}`;
+  return pagePlan(context, answer, source, mostRelated(projection, options.pageSize));
 }
 
-/**
- * Writes the statement that counts a selection; it returns null if the entity whose relation is
- * read does not exist.
- */
+/** Counts a selection; null if the entity whose relation is read does not exist. */
 export function planCount(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const statement = dialect.compile(countQuery(context, selection, filterSlots));
-  return { statement, filterSlots, mostRelated: 0 };
+  return planOf(context, countQuery(context, selection));
 }
 
-/**
- * Writes the statement that returns the number of a selection's entities and the version of the data
- * that it is true of: the bound number, if the bound version is still the present one.
- */
+/** Returns the number and the version of its data: the bound ones, if that version is the present one. */
 export function planKnownCount(
   dialect: Dialect,
   tablesVersion: NonNullable<Dialect['tablesVersion']>,
@@ -88,7 +72,71 @@ export function planKnownCount(
   selection: Selection,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const statement = countedStatement(context, tablesVersion, selection, filterSlots);
-  return { statement: dialect.compile(statement), filterSlots, mostRelated: 0 };
+  return planOf(context, countedStatement(context, tablesVersion, selection));
+}
+
+/** Counts a selection; returns null if the entity whose relation is read does not exist. */
+export function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQuery {
+  const from = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, from, selection);
+  const count = selection.dataclass.queries.count(from.complete(query, condition));
+  if (selection.base.kind !== 'related') return count;
+  return sql`select ${ifBaseExists(context, selection, sql`${count}`)}`;
+}
+
+/** How a statement that answers a page knows the number of all entities. */
+export interface Counting {
+  /** Precedes the statement. */
+  readonly prefix: Sql;
+  readonly count: Sql;
+  /** Columns after the answer: the number, and the version of the data that it is true of. */
+  readonly columns: Sql;
+}
+
+/**
+ * The number of all entities is bound, or is counted where the database tells versions: then the same
+ * statement compares the version at which the bound number was counted, and counts again if it differs. So
+ * number and page are of one moment, and cost one round trip.
+ */
+export function countingOf(context: QueryContext, source: PageSource): Counting {
+  const { dialect } = context;
+  if (source.kind === 'keys' || dialect.tablesVersion === undefined) {
+    return { prefix: sql``, count: dialect.integer(sql`${countSlot}`), columns: sql`` };
+  }
+  const count = sql`(select "count" from "__counted")`;
+  return {
+    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, source.selection)} `,
+    count,
+    columns: sql`, ${count}, (select "version" from "__counted")`,
+  };
+}
+
+/** A statement whose columns are the number and the version. */
+export function countedStatement(
+  context: QueryContext,
+  tablesVersion: NonNullable<Dialect['tablesVersion']>,
+  selection: Selection,
+): Sql {
+  const counted = knownOrCounted(context, tablesVersion, selection);
+  return sql`with ${counted} select "count", "version" from "__counted"`;
+}
+
+function knownOrCounted(
+  context: QueryContext,
+  tablesVersion: NonNullable<Dialect['tablesVersion']>,
+  selection: Selection,
+): Sql {
+  const { dialect } = context;
+  // Only tables that the count reads decide its version.
+  const aliases = new Aliases();
+  const count = countQuery({ ...context, aliases }, selection);
+  const isRestricted = dialect.compile(count).restricted !== undefined;
+  const version = tablesVersion(isRestricted ? undefined : aliases.tables);
+  const isKnown = sql`"version" = ${dialect.bound(sql`${versionSlot}`, 'text')}`;
+  return sql`"__counted" as materialized (select "version", case when ${isKnown} then ${dialect.integer(sql`${countSlot}`)} else ${subquery(count)} end as "count" from (select ${version} as "version" offset 0) as "__now")`;
+}
+
+/** Kysely puts a query of its builder into parentheses by itself. */
+function subquery(query: Sql | BuiltQuery): Sql {
+  return 'isRawBuilder' in query ? sql`(${query})` : sql`${query}`;
 }

@@ -1,9 +1,13 @@
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { firstFilterSlot, ifBaseExists, queryContext, type Selection } from './selection.js';
+import {
+  ifBaseExists,
+  planOf,
+  queryContext,
+  type Selection,
+  type SelectionPlan,
+} from './selection.js';
 import { type ValuePath, notApplicable, numericTypes } from './value-path.js';
 import { valueRows, type RowValue, type ValueRows } from './value-rows.js';
 import { refuse } from '../protocol/errors.js';
@@ -28,17 +32,12 @@ export function planCompute(
   name: string,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const rows: WriteRows = () => valueRows(context, selection, path, filterSlots, 'whole');
+  const rows: WriteRows = () => valueRows(context, selection, path, 'whole');
   const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
   const { values, from } = computed(context, path, rows, aggregates);
   const parts = keyword === '$all' ? object(name, aggregates, values) : values;
   const answer = sql`(select ${dialect.concat(parts)} from ${from})`;
-  return {
-    statement: dialect.compile(sql`select ${ifBaseExists(context, selection, answer)}`),
-    filterSlots,
-    mostRelated: 0,
-  };
+  return planOf(context, sql`select ${ifBaseExists(context, selection, answer)}`);
 }
 
 interface Aggregates {
@@ -93,10 +92,7 @@ const keywords: readonly ComputeKeyword[] = ['$all', 'average', 'count', 'min', 
 const ofNumbers: readonly Aggregate[] = ['count', 'sum', 'average', 'min', 'max'];
 const ofOthers: readonly Aggregate[] = ['count', 'min', 'max'];
 
-/**
- * @param text in any case
- * @throws RequestError 400 with 1817
- */
+/** @throws RequestError 400 with 1817 */
 export function computeKeyword(text: string): ComputeKeyword {
   const keyword = keywords.find((each) => each === text.toLowerCase());
   if (keyword !== undefined) return keyword;
@@ -131,32 +127,36 @@ export class ComputePass {
     return sql`${sql.id(this.alias, name)}`;
   }
 
-  count(values: Sql): Sql {
-    return this.dialect.concat([this.take('count', sql`count(${values})`)]);
+  /** JSON of an aggregate; `extreme` is that of the least or the greatest value. */
+  json(
+    aggregate: Aggregate,
+    values: Sql,
+    numbers: Sql,
+    extreme: (aggregate: 'min' | 'max') => Sql,
+  ): Sql {
+    const { dialect } = this;
+    switch (aggregate) {
+      case 'count':
+        return dialect.concat([this.take('count', sql`count(${values})`)]);
+      case 'sum':
+        return dialect.jsonReal(this.take('sum', dialect.total(numbers)));
+      case 'average': {
+        const sum = this.take('sum', dialect.total(numbers));
+        const count = this.take('numbers', sql`count(${numbers})`);
+        return dialect.jsonReal(dialect.quotient(sum, count));
+      }
+      case 'min':
+      case 'max':
+        return extreme(aggregate);
+    }
   }
 
-  sum(numbers: Sql): Sql {
-    return this.dialect.jsonReal(this.take('sum', this.dialect.total(numbers)));
+  extreme(aggregate: 'min' | 'max', kind: string, values: Sql): Sql {
+    const found = aggregate === 'min' ? sql`min(${values})` : sql`max(${values})`;
+    return this.take(`${aggregate} ${kind}`, found);
   }
 
-  average(numbers: Sql): Sql {
-    const sum = this.take('sum', this.dialect.total(numbers));
-    const count = this.take('numbers', sql`count(${numbers})`);
-    return this.dialect.jsonReal(this.dialect.quotient(sum, count));
-  }
-
-  least(kind: string, values: Sql): Sql {
-    return this.take(`min ${kind}`, sql`min(${values})`);
-  }
-
-  greatest(kind: string, values: Sql): Sql {
-    return this.take(`max ${kind}`, sql`max(${values})`);
-  }
-
-  /**
-   * The subquery, after every aggregate was taken.
-   * @param rows `from … where …`
-   */
+  /** The subquery over `from … where …`, after every aggregate was taken. */
   over(rows: Sql): Sql {
     const columns = [...this.#columns].map(([name, each]) => sql`${each} as ${sql.id(name)}`);
     return sql`(select ${sql.join(columns)} ${rows}) as ${sql.id(this.alias)}`;
@@ -175,33 +175,26 @@ function columnAggregate(
   rows: WriteRows,
   aggregate: Aggregate,
 ): Sql {
-  switch (aggregate) {
-    case 'count':
-      return pass.count(stored);
-    case 'sum':
-      return pass.sum(stored);
-    case 'average':
-      return pass.average(stored);
-    case 'min':
-    case 'max': {
-      const extreme =
-        aggregate === 'min' ? pass.least('value', comparable) : pass.greatest('value', comparable);
-      if (attribute.type !== 'string') return scalarJson(context, attribute, extreme);
-      return context.dialect.jsonText(storedText(rows(), extreme));
-    }
-  }
+  return pass.json(aggregate, stored, stored, (which) => {
+    const extreme = pass.extreme(which, 'value', comparable);
+    return attribute.type === 'string'
+      ? context.dialect.jsonText(storedText(context.dialect, rows(), extreme))
+      : scalarJson(context, attribute, extreme);
+  });
 }
 
 /** Of texts that are equal but for case, the first by code point. */
-function storedText({ value, where }: ValueRows, folded: Sql): Sql {
-  if (value.kind === 'property') throw new Error('The values are no column.');
-  return sql`(select min(${value.stored}) ${where(sql`${value.comparable} = ${folded}`)})`;
+function storedText(dialect: Dialect, { value, where }: ValueRows, folded: Sql): Sql {
+  const isColumn = value.kind === 'column';
+  const { json } = dialect;
+  const stored = isColumn ? value.stored : json.byKind(value.place, { text: value.place.value });
+  const comparable = isColumn
+    ? value.comparable
+    : json.byKind(value.place, { text: dialect.fold(value.place.value) });
+  return sql`(select min(${stored}) ${where(sql`${comparable} = ${folded}`)})`;
 }
 
-/**
- * JSON of an aggregate of values that may be of any type. The sum and the average are those of the numbers; the least and the
- * greatest value are the ends of what `$distinct` lists: booleans, then numbers, then texts.
- */
+/** The ends of what `$distinct` lists: booleans, then numbers, then texts. Only numbers have a sum. */
 function propertyAggregate(
   { dialect }: QueryContext,
   pass: ComputePass,
@@ -210,39 +203,19 @@ function propertyAggregate(
   aggregate: Aggregate,
 ): Sql {
   const { value } = place;
-  const numbers = dialect.json.byKind(place, { number: dialect.json.number(value) });
-  switch (aggregate) {
-    case 'count':
-      return pass.count(value);
-    case 'sum':
-      return pass.sum(numbers);
-    case 'average':
-      return pass.average(numbers);
-    case 'min':
-    case 'max': {
-      const extreme = (kind: string, values: Sql): Sql =>
-        aggregate === 'min' ? pass.least(kind, values) : pass.greatest(kind, values);
-      const number = extreme('number', numbers);
-      const text = extreme('text', dialect.json.byKind(place, { text: dialect.fold(value) }));
-      const boolean = extreme(
-        'boolean',
-        dialect.json.byKind(place, { boolean: dialect.json.boolean(value) }),
-      );
-      const cases = [
-        sql`when ${boolean} is not null then ${dialect.jsonBoolean(boolean)}`,
-        sql`when ${number} is not null then ${dialect.concat([dialect.jsonIfNumber(number)])}`,
-        sql`when ${text} is not null then ${dialect.jsonText(storedProperty(dialect, rows(), text))}`,
-      ];
-      if (aggregate === 'max') cases.reverse();
-      return sql`case ${sql.join(cases, sql` `)} else 'null' end`;
-    }
-  }
-}
-
-function storedProperty(dialect: Dialect, { value, where }: ValueRows, folded: Sql): Sql {
-  if (value.kind === 'column') throw new Error('The values are no properties.');
-  const { place } = value;
-  const text = dialect.json.byKind(place, { text: place.value });
-  const comparable = dialect.json.byKind(place, { text: dialect.fold(place.value) });
-  return sql`(select min(${text}) ${where(sql`${comparable} = ${folded}`)})`;
+  const { json } = dialect;
+  const numbers = json.byKind(place, { number: json.number(value) });
+  return pass.json(aggregate, value, numbers, (which) => {
+    const number = pass.extreme(which, 'number', numbers);
+    const text = pass.extreme(which, 'text', json.byKind(place, { text: dialect.fold(value) }));
+    const booleans = json.byKind(place, { boolean: json.boolean(value) });
+    const boolean = pass.extreme(which, 'boolean', booleans);
+    const cases = [
+      sql`when ${boolean} is not null then ${dialect.jsonBoolean(boolean)}`,
+      sql`when ${number} is not null then ${dialect.concat([dialect.jsonIfNumber(number)])}`,
+      sql`when ${text} is not null then ${dialect.jsonText(storedText(dialect, rows(), text))}`,
+    ];
+    if (which === 'max') cases.reverse();
+    return sql`case ${sql.join(cases, sql` `)} else 'null' end`;
+  });
 }

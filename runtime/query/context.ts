@@ -1,7 +1,10 @@
-import type { Aliases } from '../dataclass/source.js';
-import type { Dialect } from '../dialect/dialect.js';
-import type { Similarities } from '../filter/similarities.js';
-import type { ComputedPlaces } from './computed-places.js';
+import type { Aliases, Source } from '../dataclass/source.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { FilterSlots } from '../filter/slots.js';
+import type { BuiltQuery } from '../dialect/compile.js';
+import type { ComputedPlace, Statement } from '../dialect/statement.js';
+import type { ComputedDefinition } from '../protocol/definition.js';
+import type { Similarities } from '../filter/context.js';
 
 /** The settings of the model and the environment for answers. */
 export interface AnswerOptions {
@@ -17,7 +20,43 @@ export interface QueryContext {
   readonly dialect: Dialect;
   readonly aliases: Aliases;
   readonly options: AnswerOptions;
+  /** The values that the filters bind. */
+  readonly slots: FilterSlots;
   readonly similarities: Similarities;
   /** The places of the answer for values of class code. */
   readonly computed: ComputedPlaces;
+}
+
+/** Collects the places of one statement for values of class code. */
+export class ComputedPlaces {
+  readonly #places: ComputedPlace[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  get list(): readonly ComputedPlace[] {
+    return this.#places;
+  }
+
+  /** The number of a place; the same one for each entity of the answer. */
+  numberOf(
+    { dataclass }: Source,
+    attribute: ComputedDefinition,
+    form: ComputedPlace['form'],
+  ): number {
+    const name = `${dataclass.name} ${attribute.name} ${form}`;
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    const number = this.#places.length;
+    this.#places.push({ dataclass: dataclass.name, attribute, form });
+    this.#numbers.set(name, number);
+    return number;
+  }
+}
+
+/** The compiled statement of an answer, with the places for values of class code. */
+export function compileAnswer(
+  { computed, dialect }: { readonly computed: ComputedPlaces; readonly dialect: Dialect },
+  query: Sql | BuiltQuery,
+): Statement {
+  const statement = dialect.compile(query);
+  return computed.list.length === 0 ? statement : { ...statement, computed: computed.list };
 }

@@ -3,7 +3,7 @@ import type { Database } from '../dialect/database.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import { planCount, planKnownCount, type SelectionPlan } from './collection.js';
+import { planCount, planKnownCount } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import {
   countPosition,
@@ -12,6 +12,7 @@ import {
   type SelectionRequest,
   versionPosition,
 } from './selection-request.js';
+import type { SelectionPlan } from './selection.js';
 
 /** Bytes of all remembered numbers. */
 const maxCountBytes = 4 * 1024 * 1024;
@@ -96,10 +97,7 @@ export class Counts {
     });
   }
 
-  /**
-   * Reads a page whose statement counts too.
-   * @returns no answer if the entity whose relation is read does not exist
-   */
+  /** As {@link number}, for a page whose statement counts too. */
   readPage(
     counted: CountedSelection,
     statement: Statement,

@@ -1,15 +1,14 @@
 import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { scalarJson } from './value-json.js';
 import {
-  firstFilterSlot,
   ifBaseExists,
+  planOf,
   queryContext,
   type Selection,
+  type SelectionPlan,
   skipSlot,
   topSlot,
 } from './selection.js';
@@ -30,20 +29,13 @@ export function planDistinct(
   isPaged: boolean,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
-  const rows = valueRows(context, selection, path, filterSlots, 'elements');
+  const rows = valueRows(context, selection, path, 'elements');
   const alias = context.aliases.next();
   const list = dialect.concat(['[', dialect.joinRows(sql`${sql.id(alias, 'json')}`), ']']);
   const page = sql`limit ${dialect.integer(sql`${topSlot}`)} offset ${dialect.integer(sql`${skipSlot}`)}`;
   const values = differentValues(context, path, rows, isPaged);
   const answer = sql`(select ${list} from (${values} ${page}) as ${sql.id(alias)})`;
-  return {
-    statement: dialect.compile(
-      sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`,
-    ),
-    filterSlots,
-    mostRelated: 0,
-  };
+  return planOf(context, sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`);
 }
 
 /** A subquery that returns each value as the text column `json`, in order. */
@@ -81,9 +73,7 @@ function differentValues(
   return sql`select ${json(sql`min(${one})`)} from ${distinct} group by ${order} order by ${order}`;
 }
 
-/**
- * Booleans, then numbers, then texts: values of different types are never equal (protocol P5.6).
- */
+/** Booleans, then numbers, then texts: values of different types are never equal (protocol P5.6). */
 function differentProperties(context: QueryContext, rows: ValueRows, place: JsonPlace): Sql {
   const { dialect } = context;
   const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`2` });

@@ -10,7 +10,6 @@ import type {
   ComputedDefinition,
 } from '../protocol/definition.js';
 import { keyOrder } from './order-sql.js';
-import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';
 import type { ProjectedField, Projection } from './projection.js';
 import { keyedUri, keyJson, valueJson } from './value-json.js';
@@ -37,10 +36,7 @@ export interface EntityForm {
     relation: RelatedEntitiesDefinition,
     ownerKey: Sql,
   ): readonly JsonPart[];
-  /**
-   * The first page of an expanded to-many relation.
-   * @param rows a subquery that returns each entity as the text column `json`, in order
-   */
+  /** The first page of an expanded to-many relation; `rows` returns each entity as the text column `json`. */
   page(
     context: QueryContext,
     source: Source,
@@ -73,15 +69,17 @@ export const protocolForm: EntityForm = {
     ...relationUri(context, source, relation, ownerKey),
     '"}}',
   ],
-  // With the number of all of them (protocol P3.21).
+  // With the number of all of them (protocol P3.21): a page that is not full has all.
   page: (context, source, relation, ownerKey, rows) => {
+    const isAll = sql`count(*) < ${sql.lit(context.options.pageSize)}`;
+    const all = relatedCount(context, source, relation, ownerKey);
     const head = [
       '{"__ENTITYSET":"',
       ...relationUri(context, source, relation, ownerKey),
       '","__GlobalStamp":',
       context.dialect.globalStamp,
       ',"__COUNT":',
-      relatedCount(context, source, relation, ownerKey),
+      context.dialect.choose(isAll, sql`count(*)`, all),
       ',',
     ];
     const { json, from } = page(context, { head, rows, first: '0' });
@@ -89,10 +87,7 @@ export const protocolForm: EntityForm = {
   },
 };
 
-/**
- * One entity as a text.
- * @param head fields that come first
- */
+/** One entity as a text; `head` comes first. */
 export function entityText(
   context: QueryContext,
   from: From,
@@ -232,10 +227,7 @@ export function relatedTo(
   return sql`${column(target, foreignKey.column)} = ${ownerKey}`;
 }
 
-/**
- * Marks the place of a value until class code has computed it: which attribute, and of which
- * entity.
- */
+/** Marks the place of a value until class code has computed it. */
 export function computedJson(
   context: QueryContext,
   source: Source,
@@ -261,4 +253,49 @@ function relationUri(
   const name = encodeURIComponent(relation.name);
   const owner = keyedUri(context, dataclass.name, dataclass.key, ownerKey);
   return [...owner, `/${name}?$expand=${name}`];
+}
+
+/** The entities of one answer, and its fields before them. */
+export interface Page {
+  /** JSON from the opening brace to the comma before `"__SENT"`. */
+  readonly head: readonly JsonPart[];
+  /** A subquery that returns each entity as the text column `json`, in order. */
+  readonly rows: Sql;
+  /** What `__FIRST` says. */
+  readonly first: JsonPart;
+}
+
+/** A collection as JSON: the column to select, and its FROM clause. */
+export function page(
+  context: QueryContext,
+  { head, rows, first }: Page,
+): { readonly json: Sql; readonly from: Sql } {
+  const { dialect } = context;
+  const alias = context.aliases.next();
+  const parts: readonly JsonPart[] = [
+    ...head,
+    '"__SENT":',
+    sql`count(*)`,
+    ',"__FIRST":',
+    first,
+    ',"__ENTITIES":[',
+    dialect.joinRows(sql`${sql.id(alias, 'json')}`),
+    ']}',
+  ];
+  return { json: dialect.concat(parts), from: sql`from ${rows} as ${sql.id(alias)}` };
+}
+
+/** A part of a table: its conditions, its order, and its limit. */
+export interface Extract {
+  readonly from: From;
+  readonly where: Sql | undefined;
+  readonly order: Sql;
+  readonly top: Sql;
+}
+
+/** `(select <column> as <name>)` over a part of a table; written when every join of its FROM is known. */
+export function selectExtract(column: Sql, name: string, extract: Extract): Sql {
+  const { from, where, order, top } = extract;
+  const condition = where === undefined ? sql`` : sql` where ${where}`;
+  return sql`(select ${column} as ${sql.id(name)} ${from.clause}${condition} order by ${order} limit ${top})`;
 }

@@ -1,6 +1,7 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
 import { nameEnd, found } from '../protocol/names.js';
-import { dottedPath, skipSpaces } from './attribute-list.js';
+import { dottedPath } from './attribute-list.js';
+import { blanksEnd } from '../filter/lexer.js';
 
 /** One attribute to sort by. */
 export interface OrderItem {
@@ -46,7 +47,7 @@ export function parseOrderBy(
   const items: OrderItem[] = [];
   const named = new Set<string>();
   for (let at = 0; ; at += 1) {
-    const { item, end } = readItem(text, skipSpaces(text, at), origin);
+    const { item, end } = readItem(text, blanksEnd(text, at), origin);
     const name = item.path.join('.');
     if (!named.has(name)) {
       if (items.length === maxOrderItems) {
@@ -77,7 +78,7 @@ function readItem(text: string, start: number, origin: OrderOrigin): ReadItem {
     throw orderError(origin, end, `${problem}, ${found(text, end)}`);
   }
   const itemPlace = place(origin, start);
-  const directionAt = skipSpaces(text, end);
+  const directionAt = blanksEnd(text, end);
   if (text.charCodeAt(directionAt) === 0x28 && path.join('.').toLowerCase() === 'eval') {
     throw refuse('formulaNotAllowed', `${itemPlace}: formulas are not allowed.`);
   }
@@ -94,7 +95,7 @@ function readItem(text: string, start: number, origin: OrderOrigin): ReadItem {
     );
   }
   const item = { path, descending: direction === 'desc', place: itemPlace };
-  return { item, end: skipSpaces(text, directionEnd) };
+  return { item, end: blanksEnd(text, directionEnd) };
 }
 
 function place({ parameter, start }: OrderOrigin, offset: number): string {

@@ -19,18 +19,12 @@ import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
 
-/**
- * Primary key order: the default order, and the last criterion of every other one (protocol P3.12,
- * P3.14).
- */
+/** Primary key order: the default, and the last criterion of every other order (protocol P3.12, P3.14). */
 export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
   return comparableColumn(dialect, source, source.dataclass.key);
 }
 
-/**
- * The ORDER BY of a page.
- * @throws RequestError 400 with 1810 for a path that cannot be ordered by
- */
+/** The ORDER BY of a page. @throws RequestError 400 with 1810 */
 export function orderSql(context: QueryContext, from: From, items: readonly OrderItem[]): Sql {
   return orderList(context, orderTerms(context, from, items));
 }
@@ -43,10 +37,7 @@ export function orderList(
   return sql.join(terms.map((each) => dialect.orderTerm(each)));
 }
 
-/**
- * The terms of an order; the last one is the key, unless the key is among the items.
- * @throws RequestError 400 with 1810 for a path that cannot be ordered by
- */
+/** The terms of an order, of which the key is the last. @throws RequestError 400 with 1810 */
 export function orderTerms(
   context: QueryContext,
   from: From,
@@ -142,9 +133,8 @@ function orderedAttribute(
 const unordered: ReadonlySet<string> = new Set(['object', 'image', 'blob']);
 
 /**
- * An expression that grows as the similarity to the filter's vector falls (protocol P3.16), by the
- * filter's metric; null if there is none. It distinguishes similarities to about six digits.
- * @throws RequestError 400 with 1810 if the filter does not compare the vector
+ * Grows as the similarity to the filter's vector falls (protocol P3.16), to about six digits. @throws RequestError
+ * 400 with 1810
  */
 function similarityOrder(
   { similarities }: QueryContext,

@@ -2,12 +2,18 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
-import type { Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import type { FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
-import { baseSlot, chosenEntities, type Selection, skipSlot, topSlot } from './selection.js';
+import {
+  baseSlot,
+  chosenEntities,
+  planOf,
+  type Selection,
+  type SelectionPlan,
+  skipSlot,
+  topSlot,
+} from './selection.js';
 import { orderList, orderSql } from './order-sql.js';
 
 /** The source of the entities of a page. */
@@ -31,18 +37,24 @@ export function dataclassOf(source: PageSource): Dataclass {
   return source.kind === 'keys' ? source.dataclass : source.selection.dataclass;
 }
 
-/** Marks the statement of a page of all entities as such. */
-export function markedPage(statement: Statement, source: PageSource): Statement {
-  if (source.kind !== 'selection' || statement.restricted !== undefined) return statement;
+/** The plan of a page; its statement is marked if it is one of all entities. */
+export function pagePlan(
+  context: QueryContext,
+  query: Sql,
+  source: PageSource,
+  mostRelated = 0,
+): SelectionPlan {
+  const plan = planOf(context, query, mostRelated);
+  if (source.kind !== 'selection' || plan.statement.restricted !== undefined) return plan;
   const { base, filter } = source.selection;
-  return base.kind === 'all' && filter === undefined ? { ...statement, isPage: true } : statement;
+  const isPage = base.kind === 'all' && filter === undefined;
+  return isPage ? { ...plan, statement: { ...plan.statement, isPage } } : plan;
 }
 
 /** A subquery that returns each entity of the page as the text column `json`, in order. */
 export function pageRows(
   context: QueryContext,
   source: PageSource,
-  slots: FilterSlots,
   write: WriteRow,
   missing: string = undefinedEntity,
 ): Sql {
@@ -50,20 +62,37 @@ export function pageRows(
   const { selection, order } = source;
   const { dataclass } = selection;
   if (!isOrdered(selection, order)) {
-    const from = new From(context.aliases, dataclass, 'table');
-    const page = pageOf(context, from, selection, order, slots);
-    const before = from.joinCount;
-    const json = write(from, from.root);
-    if (from.joinCount === before) return page(sql`${json} as "json"`);
+    const rows = unjoinedRows(context, selection, write);
+    if (rows !== undefined) return rows;
   }
   // Sorting moves only keys, an index that covers the order serves a deep page without reading the
   // table, and joins of the answer are not made for skipped rows.
   const chosen = new From(context.aliases, dataclass, 'table');
-  const page = pageOf(context, chosen, selection, order, slots);
+  const page = pageOf(context, chosen, selection, order);
   const keys = page(sql`${keyColumn(chosen.root)} as "key"`);
   const from = new From(context.aliases, dataclass, { rows: keys, dialect: context.dialect });
   const json = write(from, from.root);
   return sql`(select ${json} as "json" ${from.clause}${from.order})`;
+}
+
+/** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
+function unjoinedRows(
+  context: QueryContext,
+  selection: Selection,
+  write: WriteRow,
+): Sql | undefined {
+  const { dataclass } = selection;
+  const chosen = new From(context.aliases, dataclass, 'table');
+  const page = pageOf(context, chosen, selection, []);
+  // Around the page, there are no joins that its filter has made.
+  const isAround = context.dialect.computesSkippedRows;
+  const from = isAround ? new From(context.aliases, dataclass, 'table') : chosen;
+  const before = from.joinCount;
+  const json = write(from, from.root);
+  if (from.joinCount > before) return undefined;
+  if (!isAround) return page(sql`${json} as "json"`);
+  const table = sql.id(from.root.alias);
+  return sql`(select ${json} as "json" from ${page(sql`${table}.*`)} as ${table})`;
 }
 
 function rowsOfKeys(
@@ -81,21 +110,17 @@ function rowsOfKeys(
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
 }
 
-/**
- * The emitted query of a page with what a request adds; its columns are written when every join is
- * known.
- */
+/** The emitted query of a page with what a request adds; its columns are written when every join is known. */
 function pageOf(
   context: QueryContext,
   from: From,
   selection: Selection,
   order: readonly OrderItem[],
-  slots: FilterSlots,
 ): (columns: Sql) => Sql {
   const { dialect } = context;
-  const { query, condition } = chosenEntities(context, from, selection, slots);
+  const { query, condition } = chosenEntities(context, from, selection);
   const sorted = isOrdered(selection, order)
-    ? selectionOrder(context, from, selection, order, slots)
+    ? selectionOrder(context, from, selection, order)
     : undefined;
   // A plain variable behind LIMIT makes SQLite prepare the statement again for every value.
   const [top, skip] = [dialect.integer(sql`${topSlot}`), dialect.integer(sql`${skipSlot}`)];
@@ -111,19 +136,15 @@ export function isOrdered({ base }: Pick<Selection, 'base'>, items: readonly Ord
   return items.length > 0 || (base.kind === 'tree' && base.tree.isOrdered);
 }
 
-/**
- * The ORDER BY of a selection, written behind its condition: that of `items`, or else its own.
- * @throws RequestError 400 with 1810 for a path that cannot be ordered by
- */
+/** That of `items`, or else its own; written behind its condition. @throws RequestError 400 with 1810 */
 export function selectionOrder(
   context: QueryContext,
   from: From,
   selection: Selection,
   items: readonly OrderItem[],
-  slots: FilterSlots,
 ): Sql {
   const { base } = selection;
   return base.kind === 'tree' && items.length === 0
-    ? orderList(context, base.tree.order(context, from, selection, slots))
+    ? orderList(context, base.tree.order(context, from, selection))
     : orderSql(context, from, items);
 }

@@ -4,10 +4,7 @@ import { shortened, nearestName } from '../protocol/names.js';
 import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
 import { digitsEnd } from '../protocol/numbers.js';
 
-/**
- * The parsed query string of a request. What a client did not send is `undefined`; what it sent
- * empty is an empty text.
- */
+/** The parsed query string; what a client did not send is `undefined`. */
 export interface Parameters {
   readonly filter: string | undefined;
   /** Values for the placeholders of the filter, or arguments of a function. */
@@ -54,7 +51,36 @@ export type RequestMode = 'read' | 'write';
 
 type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name] };
 
-const noParameters: Parameters = Object.freeze(emptyParameters());
+const noParameters: Parameters = Object.freeze({
+  filter: undefined,
+  params: undefined,
+  orderby: undefined,
+  skip: undefined,
+  top: undefined,
+  expand: undefined,
+  attributes: undefined,
+  method: undefined,
+  timeout: undefined,
+  savedfilter: undefined,
+  savedorderby: undefined,
+  subOrderby: undefined,
+  logicOperator: undefined,
+  otherCollection: undefined,
+  clean: false,
+  format: undefined,
+  asArray: false,
+  queryplan: false,
+  querypath: false,
+  compute: undefined,
+  distinct: false,
+  imageformat: undefined,
+  version: undefined,
+  binary: false,
+  rawPict: undefined,
+  lock: undefined,
+  atomic: false,
+  refresh: false,
+});
 
 /**
  * Reads the parameters of a request (protocol P1.5 to P1.8): names in any case; blanks and one pair
@@ -72,116 +98,20 @@ export function readParameters(
 ): Parameters {
   const names = Object.keys(query);
   if (names.length === 0) return noParameters;
-  const parameters = emptyParameters();
+  const parameters: MutableParameters = { ...noParameters };
   for (const name of names) {
     const rule = parameterRules.get(name) ?? parameterRules.get(name.toLowerCase());
     if (rule === undefined) {
       if (mode === 'write' || name.startsWith('$')) throw unknownParameter(name);
     } else {
       if (name !== rule.name) checkSpelling(rule, name, names);
-      readParameter(parameters, rule, unquoted(rule, query[name]));
+      rule.read(parameters, unquoted(rule.name, query[name]), rule.name);
     }
   }
   return parameters;
 }
 
-function emptyParameters(): MutableParameters {
-  return {
-    filter: undefined,
-    params: undefined,
-    orderby: undefined,
-    skip: undefined,
-    top: undefined,
-    expand: undefined,
-    attributes: undefined,
-    method: undefined,
-    timeout: undefined,
-    savedfilter: undefined,
-    savedorderby: undefined,
-    subOrderby: undefined,
-    logicOperator: undefined,
-    otherCollection: undefined,
-    clean: false,
-    format: undefined,
-    asArray: false,
-    queryplan: false,
-    querypath: false,
-    compute: undefined,
-    distinct: false,
-    imageformat: undefined,
-    version: undefined,
-    binary: false,
-    rawPict: undefined,
-    lock: undefined,
-    atomic: false,
-    refresh: false,
-  };
-}
-
-function readParameter(parameters: MutableParameters, rule: ParameterRule, text: string): void {
-  const { role } = rule;
-  switch (role) {
-    case 'filter':
-    case 'orderby':
-    case 'expand':
-    case 'attributes':
-    case 'method':
-    case 'subOrderby':
-    case 'logicOperator':
-    case 'otherCollection':
-    case 'compute':
-    case 'imageformat':
-    case 'version':
-    case 'rawPict':
-      parameters[role] = text;
-      return;
-    case 'savedfilter':
-    case 'savedorderby':
-      parameters[role] = text.toLowerCase() === 'false' ? undefined : text;
-      return;
-    case 'timeout': {
-      const seconds = wholeNumber(rule, text);
-      parameters.timeout = seconds === 0 ? undefined : seconds;
-      return;
-    }
-    case 'format':
-      parameters.format = text.toLowerCase() === 'json' ? undefined : text;
-      return;
-    case 'clean':
-    case 'asArray':
-    case 'distinct':
-    case 'refresh':
-    case 'queryplan':
-    case 'querypath':
-    case 'binary':
-    case 'lock':
-      parameters[role] = switched(rule, text);
-      return;
-    case 'atomic':
-      parameters.atomic = switched(rule, text, 'transactionCommand') || parameters.atomic;
-      return;
-    case 'params':
-      parameters.params = filterParams(text);
-      return;
-    case 'skip':
-    case 'top':
-      parameters[role] = wholeNumber(rule, text);
-      return;
-    case 'limit': {
-      const limit = wholeNumber(rule, text);
-      parameters.top ??= limit;
-      return;
-    }
-    case 'ignored':
-      return;
-  }
-}
-
-function switched(
-  { name }: ParameterRule,
-  text: string,
-  error: ErrorName = 'malformedUrl',
-): boolean {
+function switched(name: string, text: string, error: ErrorName = 'malformedUrl'): boolean {
   const value = text.toLowerCase();
   if (value === 'true') return true;
   if (value === 'false') return false;
@@ -189,7 +119,7 @@ function switched(
 }
 
 /** The value as text, without blanks and one pair of quotes around it. */
-function unquoted({ name }: ParameterRule, value: unknown): string {
+function unquoted(name: string, value: unknown): string {
   if (typeof value !== 'string') throw repeated(name);
   const text = value.trim();
   const first = text.charCodeAt(0);
@@ -212,7 +142,7 @@ function repeated(name: string): RequestError {
   return refuse('malformedUrl', `${name} is given more than once.`);
 }
 
-function wholeNumber({ name }: ParameterRule, text: string): number {
+function wholeNumber(name: string, text: string): number {
   const value = Number(text);
   if (text === '' || digitsEnd(text, 0) !== text.length || !Number.isSafeInteger(value)) {
     throw refuse('malformedUrl', `${name} must be a whole number, 0 or greater.`);
@@ -246,86 +176,93 @@ function unknownParameter(name: string): RequestError {
   return refuse('unknownParameter', `Unknown parameter ${shortened(name)}.${hint}`);
 }
 
-/** How this version treats a parameter of the protocol. */
+/** A parameter of the protocol. */
 interface ParameterRule {
   /** As the protocol writes it. */
   readonly name: string;
-  readonly role: ParameterRole;
+  readonly read: (parameters: MutableParameters, text: string, name: string) => void;
 }
 
-type ParameterRole =
-  | 'filter'
-  | 'params'
-  | 'orderby'
-  | 'skip'
-  | 'top'
-  | 'limit'
-  | 'expand'
-  | 'attributes'
-  | 'method'
-  | 'timeout'
-  | 'savedfilter'
-  | 'savedorderby'
-  | 'subOrderby'
-  | 'logicOperator'
-  | 'otherCollection'
-  /** `true` or `false`. */
-  | 'clean'
-  | 'asArray'
-  | 'queryplan'
-  | 'querypath'
-  | 'compute'
-  | 'distinct'
-  | 'atomic'
-  | 'refresh'
-  | 'imageformat'
-  | 'version'
-  | 'binary'
-  | 'rawPict'
-  /** Accepted, without effect (protocol P1.5). */
-  | 'ignored'
-  | 'format'
-  | 'lock';
+const texts = [
+  'filter',
+  'orderby',
+  'expand',
+  'attributes',
+  'method',
+  'subOrderby',
+  'logicOperator',
+  'otherCollection',
+  'compute',
+  'imageformat',
+  'version',
+  'rawPict',
+] as const;
 
-const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
-  filter: ['$filter'],
-  params: ['$params'],
-  orderby: ['$orderby'],
-  skip: ['$skip'],
-  top: ['$top'],
-  limit: ['$limit'],
-  expand: ['$expand'],
-  attributes: ['$attributes'],
-  method: ['$method'],
-  timeout: ['$timeout'],
-  savedfilter: ['$savedfilter'],
-  savedorderby: ['$savedorderby'],
-  subOrderby: ['$subOrderby'],
-  logicOperator: ['$logicOperator'],
-  otherCollection: ['$otherCollection'],
-  clean: ['$clean'],
-  asArray: ['$asArray'],
-  queryplan: ['$queryplan'],
-  querypath: ['$querypath'],
-  compute: ['$compute'],
-  distinct: ['$distinct'],
-  imageformat: ['$imageformat'],
-  version: ['$version'],
-  binary: ['$binary'],
-  rawPict: ['$rawPict'],
-  ignored: ['$metadata'],
-  atomic: ['$atomic', '$atOnce'],
-  refresh: ['$refresh'],
-  format: ['$format'],
-  lock: ['$lock'],
+const switches = [
+  'clean',
+  'asArray',
+  'distinct',
+  'refresh',
+  'queryplan',
+  'querypath',
+  'binary',
+  'lock',
+] as const;
+
+/** Parameters whose value is neither a text nor a switch. */
+const others: Readonly<Record<string, ParameterRule['read']>> = {
+  $params: (parameters, text) => {
+    parameters.params = filterParams(text);
+  },
+  $skip: (parameters, text, name) => {
+    parameters.skip = wholeNumber(name, text);
+  },
+  $top: (parameters, text, name) => {
+    parameters.top = wholeNumber(name, text);
+  },
+  $limit: (parameters, text, name) => {
+    const limit = wholeNumber(name, text);
+    parameters.top ??= limit;
+  },
+  $timeout: (parameters, text, name) => {
+    const seconds = wholeNumber(name, text);
+    parameters.timeout = seconds === 0 ? undefined : seconds;
+  },
+  $savedfilter: (parameters, text) => {
+    parameters.savedfilter = text.toLowerCase() === 'false' ? undefined : text;
+  },
+  $savedorderby: (parameters, text) => {
+    parameters.savedorderby = text.toLowerCase() === 'false' ? undefined : text;
+  },
+  $format: (parameters, text) => {
+    parameters.format = text.toLowerCase() === 'json' ? undefined : text;
+  },
+  $atomic: readAtomic,
+  $atOnce: readAtomic,
+  // Accepted, without effect (protocol P1.5).
+  $metadata: () => undefined,
 };
+
+function readAtomic(parameters: MutableParameters, text: string, name: string): void {
+  parameters.atomic = switched(name, text, 'transactionCommand') || parameters.atomic;
+}
+
+const rules: readonly ParameterRule[] = [
+  ...texts.map((role): ParameterRule => {
+    return { name: `$${role}`, read: (parameters, text) => (parameters[role] = text) };
+  }),
+  ...switches.map((role): ParameterRule => {
+    const read: ParameterRule['read'] = (parameters, text, name) =>
+      (parameters[role] = switched(name, text));
+    return { name: `$${role}`, read };
+  }),
+  ...Object.entries(others).map(([name, read]) => ({ name, read })),
+];
 
 /** Every parameter of the protocol, by its name in lower case (protocol P1.5). */
 const parameterRules: ReadonlyMap<string, ParameterRule> = new Map(
-  (Object.keys(byRole) as ParameterRole[]).flatMap((role) =>
-    byRole[role].map((name) => [name.toLowerCase(), { name, role }] as const),
-  ),
+  rules.map((rule) => [rule.name.toLowerCase(), rule]),
 );
 
 /** Every parameter of the protocol, as the protocol writes it. */
-export const parameterNames: readonly string[] = Object.values(byRole).flat();
+export const parameterNames: readonly string[] = rules.map(({ name }) => name);

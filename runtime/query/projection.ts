@@ -2,6 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { type ListedPath, type ListKind, listError, parseAttributeList } from './attribute-list.js';
+import type { Parameters } from './parameters.js';
 
 /** The attributes of an entity in an answer. */
 export interface Projection {
@@ -17,9 +18,7 @@ export interface ProjectedField {
   readonly expanded: Projection | undefined;
 }
 
-/**
- * Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19).
- */
+/** Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19). */
 export type ListOrigin = 'path' | 'attributes' | 'expand';
 
 /** Sent with every entity, listed or not. */
@@ -34,28 +33,22 @@ export function wholeEntity(dataclass: Dataclass): Projection {
   return { hasTimestamp: true, fields };
 }
 
-/**
- * The attributes that a client selects.
- * @throws RequestError for a name that is not exposed: 404 in a path, 400 in a parameter, with 1500
- * and 1804 or 1805
- */
+/** The attributes that a client selects. @throws RequestError 404 in a path, 400 in a parameter, with 1500 and 1804 or 1805 */
 export function project(
   dataclass: Dataclass,
   node: ProjectionNode,
   origin: ListOrigin,
   isRoot = true,
 ): Projection {
-  const wanted = new Map(node.children.map((child) => [child.name, child]));
-  for (const name of wanted.keys()) {
+  for (const [name, child] of node.children) {
     if (dataclass.exposedAttributes.has(name)) continue;
-    const child = wanted.get(name);
     if (!alwaysSent.has(name)) throw unknownAttribute(dataclass, name, origin);
-    const [beyond] = child?.children ?? [];
-    if (beyond !== undefined) throw unknownAttribute(dataclass, beyond.name, origin);
+    const [beyond] = child.children.keys();
+    if (beyond !== undefined) throw unknownAttribute(dataclass, beyond, origin);
   }
   const fields: ProjectedField[] = [];
   for (const attribute of dataclass.exposedAttributes.values()) {
-    const child = wanted.get(attribute.name);
+    const child = node.children.get(attribute.name);
     if (child === undefined && !node.all) continue;
     fields.push({ attribute, expanded: expansion(dataclass, attribute, child, origin) });
   }
@@ -68,25 +61,22 @@ function expansion(
   child: ProjectionNode | undefined,
   origin: ListOrigin,
 ): Projection | undefined {
-  if (child === undefined || (!child.all && child.children.length === 0)) return undefined;
+  if (child === undefined || (!child.all && child.children.size === 0)) return undefined;
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
     return project(dataclass.target(attribute), child, origin, false);
   }
-  const [beyond] = child.children;
+  const [beyond] = child.children.keys();
   if (beyond === undefined) return undefined;
   if (attribute.kind !== 'alias' && attribute.type === 'object') {
     throw refuse(
       origin === 'expand' ? 'expandList' : 'attributeList',
-      `"${attribute.name}" is an object: it is sent as a whole, its property "${beyond.name}" cannot be listed.`,
+      `"${attribute.name}" is an object: it is sent as a whole, its property "${beyond}" cannot be listed.`,
     );
   }
-  throw unknownAttribute(dataclass, beyond.name, origin);
+  throw unknownAttribute(dataclass, beyond, origin);
 }
 
-/**
- * The errors of a name that does not exist for this client; of a function's name too (protocol
- * P3.19, P11.27).
- */
+/** The errors of a name that does not exist for this client (protocol P3.19, P11.27). */
 export function unknownAttribute(
   dataclass: Pick<Dataclass, 'name'>,
   name: string,
@@ -106,14 +96,10 @@ export function unknownAttribute(
 
 /** The attributes in an answer, by their names only. */
 export interface ProjectionNode {
-  /** Empty for the root, the entity itself. */
-  readonly name: string;
   /** Whether every attribute of the entity is selected, in addition to the children. */
   readonly all: boolean;
-  /**
-   * In order of first mention. None, and `all` false: a plain attribute, or a deferred relation.
-   */
-  readonly children: readonly ProjectionNode[];
+  /** In order of first mention. None, and `all` false: a plain attribute, or a deferred relation. */
+  readonly children: ReadonlyMap<string, ProjectionNode>;
 }
 
 /** The lists of a request, as text. */
@@ -126,11 +112,8 @@ export interface ProjectionTexts {
 
 interface GrowingNode extends ProjectionNode {
   all: boolean;
-  readonly children: GrowingNode[];
+  readonly children: Map<string, GrowingNode>;
 }
-
-/** Children by name, so that a long list takes linear time. */
-type Index = Map<GrowingNode, Map<string, GrowingNode>>;
 
 /**
  * Merges a request's lists (protocol P3.8): `$attributes` wins over the path's list, and `$expand`
@@ -147,14 +130,13 @@ export function projectionTree(
 ): ProjectionNode | undefined {
   const names = attributes ?? pathList;
   if (names === undefined && expand === undefined) return undefined;
-  const root: GrowingNode = { name: '', all: names === undefined, children: [] };
-  const index: Index = new Map();
+  const root: GrowingNode = { all: names === undefined, children: new Map() };
   if (names !== undefined) {
     const kind = attributes === undefined ? 'path' : '$attributes';
     for (const item of parseAttributeList(names, kind)) {
       checkDepth(item, kind, item.path.length - (item.all ? 0 : 1), expandDepth);
       let node = root;
-      for (const name of item.path) node = childOf(node, name, index);
+      for (const name of item.path) node = childOf(node, name);
       if (item.all) node.all = true;
     }
   }
@@ -163,7 +145,7 @@ export function projectionTree(
       checkDepth(item, '$expand', item.path.length, expandDepth);
       let node = root;
       for (const name of item.path) {
-        node = childOf(node, name, index);
+        node = childOf(node, name);
         node.all = true;
       }
     }
@@ -177,17 +159,45 @@ function checkDepth(item: ListedPath, kind: ListKind, relations: number, limit: 
   }
 }
 
-function childOf(parent: GrowingNode, name: string, index: Index): GrowingNode {
-  let children = index.get(parent);
-  if (children === undefined) {
-    children = new Map();
-    index.set(parent, children);
-  }
-  let child = children.get(name);
-  if (child === undefined) {
-    child = { name, all: false, children: [] };
-    children.set(name, child);
-    parent.children.push(child);
-  }
+function childOf({ children }: GrowingNode, name: string): GrowingNode {
+  const child = children.get(name) ?? { all: false, children: new Map<string, GrowingNode>() };
+  children.set(name, child);
   return child;
+}
+
+/** Two levels of to-many relations fit with pages of 100, three levels only with a few entities. */
+const maxRelatedEntities = 2_000_000;
+
+/** The most entities that one entity can bring along over to-many relations, a page each. */
+export function mostRelated({ fields }: Projection, pageSize: number): number {
+  let most = 0;
+  for (const { attribute, expanded } of fields) {
+    if (expanded === undefined) continue;
+    const beyond = mostRelated(expanded, pageSize);
+    most += attribute.kind === 'relatedEntities' ? pageSize * (1 + beyond) : beyond;
+  }
+  return most;
+}
+
+/** Relations of relations multiply: too large answers are refused before any work. @throws RequestError 400 with 1805 */
+export function refuseTooManyRelated(count: number): void {
+  if (count <= maxRelatedEntities) return;
+  throw refuse(
+    'expandList',
+    `The expanded relations could return more than ${maxRelatedEntities} entities: name fewer of them, or a smaller $top.`,
+  );
+}
+
+/** The attributes that a request's lists select; all, if there is no list. */
+export function projectionOf(
+  dataclass: Dataclass,
+  pathList: string | undefined,
+  { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
+  { limits }: { readonly limits: { readonly expandDepth: number } },
+): Projection {
+  const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
+  if (tree === undefined) return wholeEntity(dataclass);
+  const origin =
+    attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';
+  return project(dataclass, tree, origin);
 }

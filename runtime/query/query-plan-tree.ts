@@ -12,13 +12,12 @@ import { From, type Source } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { TableSearch } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { FilterSlots } from '../filter/slots.js';
-import type { SelectionPlan } from './collection.js';
 import type { ReadingContext } from './reading-context.js';
 import {
-  firstFilterSlot,
+  planOf,
   queryContext,
   type Selection,
+  type SelectionPlan,
   type SelectionBase,
   selectionCondition,
 } from './selection.js';
@@ -36,9 +35,7 @@ export type PlanStep =
       readonly dataclass: Dataclass;
       readonly filter: ComparisonNode | ComputedNode;
     }
-  /**
-   * Entities related to one that all of `parts` find; those are steps over the related dataclass.
-   */
+  /** Entities related to one that all of `parts` find; those are steps over the related dataclass. */
   | {
       readonly kind: 'join';
       readonly dataclass: Dataclass;
@@ -51,17 +48,11 @@ export type PlanStep =
 /** The steps of a filter, and the origins of their comparisons. */
 export interface PlanTree {
   readonly root: PlanStep;
-  /**
-   * The comparison of the filter from which a step's comparison was made: behind a relation it has
-   * a shorter path.
-   */
+  /** The comparison of the filter from which a step's comparison with a shorter path was made. */
   readonly origin: (comparison: ComparisonNode) => ComparisonNode;
 }
 
-/**
- * Splits a filter by the names that its author wrote, so it cannot name what is not exposed
- * (protocol P6.9).
- */
+/** Splits a filter by the names that its author wrote (protocol P6.9). */
 export function planTree(dataclass: Dataclass, filter: FilterNode): PlanTree {
   const builder = new TreeBuilder();
   const root = builder.step(dataclass, filter);
@@ -98,10 +89,7 @@ class TreeBuilder {
     return { kind: 'or', filter, parts };
   }
 
-  /**
-   * Comparisons that AND joins and that follow one relation concern one related entity (filters
-   * F17).
-   */
+  /** Comparisons that AND joins and that follow one relation concern one entity (filters F17). */
   #comparisons(dataclass: Dataclass, compared: readonly ComparisonNode[]): PlanStep[] {
     const steps: PlanStep[] = [];
     const joined = new Map<string, ComparisonNode[]>();
@@ -136,10 +124,7 @@ class TreeBuilder {
     return { kind: 'join', dataclass, step, target, filter: allOf(group), parts };
   }
 
-  /**
-   * With the path of an alias, which shows whose attribute is compared, and which index can find
-   * it.
-   */
+  /** With the path of an alias, which shows whose attribute is compared. */
   #withoutAlias(dataclass: Dataclass, node: ComparisonNode): ComparisonNode {
     const { steps } = node.path;
     const followed = withoutAlias(dataclass, steps);
@@ -154,10 +139,7 @@ class TreeBuilder {
   }
 }
 
-/**
- * @returns the same steps if they use no alias, or one that passes through what the reader may not
- * name
- */
+/** The same steps if they use no alias, or one through what the reader may not name. */
 function withoutAlias(dataclass: Dataclass, steps: readonly PathStep[]): readonly PathStep[] {
   let here = dataclass;
   for (const [index, step] of steps.entries()) {
@@ -279,21 +261,19 @@ function explainable(
   selection: Selection,
 ): Explained {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass);
   const compared: ComparedAttribute[] = [];
   const condition = selectionCondition(
     context,
     from,
     selection,
-    filterSlots,
     (comparison, source, attribute) => {
       compared.push({ comparison, source, attribute });
     },
   );
   const where = condition === undefined ? sql`` : sql` where ${condition}`;
-  const statement = dialect.compile(sql`select count(*) ${from.clause}${where}`);
-  return { plan: { statement, filterSlots, mostRelated: 0 }, root: from.root, compared };
+  const plan = planOf(context, sql`select count(*) ${from.clause}${where}`);
+  return { plan, root: from.root, compared };
 }
 
 /** @param by the column that an index must cover, unless it is that of the key */

@@ -11,13 +11,13 @@ import {
 import type { ReadingContext } from './reading-context.js';
 import { type SelectionRequest, planFor, requestName } from './selection-request.js';
 import { whenThere } from '../dialect/pending.js';
-import type { FilterNode, AttributePath, ComparisonNode, PathStep } from '../filter/ast.js';
+import type { FilterNode, AttributePath, ComparisonNode } from '../filter/ast.js';
 import type { FilterInputs } from '../filter/inputs.js';
-import { inputPositions } from '../filter/prepared-filter.js';
-import { shapeOf } from '../filter/print.js';
+import { inputPositions, shapeOf } from '../filter/prepared-filter.js';
 import { planCount } from './collection.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { FilterInput } from '../filter/slots.js';
+import { stepText } from '../filter/path.js';
 
 type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 
@@ -102,10 +102,7 @@ interface MeasuredStep {
 /** Each step costs a statement. */
 const maxSteps = 20;
 
-/**
- * Runs the steps of a request one by one, and reports how long each took and how many entities it
- * found.
- */
+/** Runs the steps one by one: how long each took, and how many entities it found. */
 class PathMeasurement {
   readonly #positions;
 
@@ -292,11 +289,6 @@ function isAlias(dataclass: Dataclass, { steps }: AttributePath): boolean {
 
 function pathText({ steps }: AttributePath): string {
   return steps.map(stepText).join('.');
-}
-
-function stepText({ name, ordinal, element }: PathStep): string {
-  const text = ordinal === 1 ? name : `${name}{${ordinal}}`;
-  return element === undefined ? text : `${text}[${element}]`;
 }
 
 function valueText({ value, text }: FilterInput): string {

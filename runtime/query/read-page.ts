@@ -2,13 +2,12 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import { type SelectionPlan, type CollectionKind, planCollection } from './collection.js';
+import { type CollectionKind, planCollection } from './collection.js';
 import { whenResolved } from './computed-requests.js';
 import type { CountedSelection } from './counts.js';
-import type { PageSource } from './page-rows.js';
+import { type PageSource, pagePlan, pageRows } from './page-rows.js';
 import type { Parameters } from './parameters.js';
 import { type ReadingContext, pageTop } from './reading-context.js';
-import { refuseTooManyRelated } from './related-count.js';
 import {
   countPosition,
   orderOf,
@@ -18,13 +17,19 @@ import {
   type SelectionRequest,
   shapeName,
 } from './selection-request.js';
-import { projectionOf } from './projection-of.js';
+import { type SelectionPlan, ifBaseExists, queryContext } from './selection.js';
+import { refuseTooManyRelated, projectionOf, type Projection, mostRelated } from './projection.js';
+import { sql } from 'kysely';
+import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import type { AnswerOptions, QueryContext } from './context.js';
+import { column, keyColumn } from '../dataclass/source.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { type EntityForm, entityText, relatedCount } from './entity-json.js';
+import { keyNumber } from './value-json.js';
 
 /** How to write the page of an answer. */
 export interface PageForm {
-  /**
-   * The same for requests whose pages are written alike, whatever their entities and their order.
-   */
+  /** The same for requests whose pages are written alike, whatever their entities and their order. */
   readonly name: string;
   /** Whether the answer leaves out the number of all entities. */
   readonly isUncounted?: boolean;
@@ -33,10 +38,7 @@ export interface PageForm {
 
 type Paging = Pick<Parameters, 'skip' | 'top'>;
 
-/**
- * Reads a page of a selection.
- * @returns no answer if the entity whose relation is read does not exist
- */
+/** @returns no answer if the entity whose relation is read does not exist */
 export function readPage(
   context: ReadingContext,
   request: SelectionRequest,
@@ -73,10 +75,7 @@ export class PreparedPage {
   }
 }
 
-/**
- * Prepares a page of a selection that class code has resolved, and refuses errors of the request.
- * @throws RequestError 400 for wrong lists of attributes, and for an answer that could be too large
- */
+/** Prepares a page of a resolved selection. @throws RequestError 400 for wrong lists, and for too large answers */
 export function preparePage(
   context: ReadingContext,
   request: SelectionRequest,
@@ -131,10 +130,7 @@ export function preparePageOfKeys(
   };
 }
 
-/**
- * A page as the ordinary collection.
- * @param attributes the list in the path
- */
+/** A page as the ordinary collection; `attributes` is the list in the path. */
 export function collectionForm(
   context: ReadingContext,
   dataclass: Dataclass,
@@ -150,4 +146,81 @@ export function collectionForm(
       return planCollection(database.dialect, options, kind, source, projection);
     },
   };
+}
+
+/** A page as a bare list of entities, for `$asArray=true`. */
+export function arrayForm(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  parameters: Parameters,
+  attributes: string | undefined,
+): PageForm {
+  const { database, options } = context;
+  return {
+    name: shapeName(['array', attributes, parameters.attributes, parameters.expand]),
+    isUncounted: true,
+    plan: (source) => {
+      const projection = projectionOf(dataclass, attributes, parameters, context);
+      return planArray(database.dialect, options, source, projection);
+    },
+  };
+}
+
+/** Answers a page as a bare list (protocol P6.2); null if the entity whose relation is read does not exist. */
+function planArray(
+  dialect: Dialect,
+  options: AnswerOptions,
+  source: PageSource,
+  projection: Projection,
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  const rows = pageRows(context, source, (from, root) =>
+    entityText(context, from, root, projection, arrayEntityForm),
+  );
+  const alias = context.aliases.next();
+  const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
+  const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
+  const answer = source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
+  const query = sql`select ${answer} from ${rows} as ${sql.id(alias)}`;
+  return pagePlan(context, query, source, mostRelated(projection, options.pageSize));
+}
+
+/** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
+const arrayEntityForm: EntityForm = {
+  begin: (context, source) => {
+    const { key } = source.dataclass;
+    return [
+      `{"__KEY":{${JSON.stringify(key.name)}:`,
+      ...typedKey(context, key, keyColumn(source)),
+      ',"__STAMP":',
+      { integer: column(source, '__STAMP') },
+      '}',
+    ];
+  },
+  relatedKey: (context, { key }, value) => [
+    `{"__KEY":{${JSON.stringify(key.name)}:`,
+    ...typedKey(context, key, value),
+    '}}',
+  ],
+  relatedEntities: (context, source, relation, ownerKey) => [
+    '{"__COUNT":',
+    relatedCount(context, source, relation, ownerKey),
+    '}',
+  ],
+  page: (context, _source, _relation, _ownerKey, rows) => {
+    const alias = context.aliases.next();
+    const list = context.dialect.joinRows(sql`${sql.id(alias, 'json')}`);
+    return ['[', sql`(select ${list} from ${rows} as ${sql.id(alias)})`, ']'];
+  },
+};
+
+/** A key as a value of its type. */
+function typedKey(
+  { dialect }: QueryContext,
+  key: StorageDefinition,
+  value: Sql,
+): readonly JsonPart[] {
+  if (key.type === 'string') return [dialect.jsonText(value)];
+  // Nothing in a uuid would be escaped.
+  return key.type === 'uuid' ? ['"', value, '"'] : [keyNumber(key, value)];
 }

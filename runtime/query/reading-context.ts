@@ -2,11 +2,11 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { Statement } from '../dialect/statement.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
-import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import type { ComputedRequests } from './computed-requests.js';
 import type { Counts } from './counts.js';
 import { refuse } from '../protocol/errors.js';
+import type { SelectionPlan } from './selection.js';
 
 /** What readers of all dataclasses share. */
 export interface ReadingContext {
@@ -16,10 +16,7 @@ export interface ReadingContext {
   readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
   readonly plans: Plans;
   readonly counts: Counts;
-  /**
-   * Resolves conditions and orders through class code; only if class code computes attributes of
-   * the model.
-   */
+  /** Present if class code computes attributes of the model. */
   readonly computed?: ComputedRequests | undefined;
 }
 
@@ -41,10 +38,7 @@ export function emptyPlans(bytes = maxPlanBytes): Plans {
   };
 }
 
-/**
- * The number of entities that an answer holds at most.
- * @throws RequestError 400 for a `$top` above the server's limit (protocol P1.8)
- */
+/** The most entities of an answer. @throws RequestError 400 above the server's limit (protocol P1.8) */
 export function pageTop(
   { limits, options }: Pick<ReadingContext, 'limits' | 'options'>,
   requested: number | undefined,

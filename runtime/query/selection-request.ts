@@ -5,10 +5,9 @@ import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
-import type { SelectionPlan } from './collection.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
-import type { Selection, SelectionBase } from './selection.js';
+import type { Selection, SelectionBase, SelectionPlan } from './selection.js';
 
 /** A selection with the values of one request. */
 export interface SelectionRequest {
@@ -114,10 +113,7 @@ export const setPosition = 4;
 export const versionPosition = 5;
 export const firstFilterPosition = 6;
 
-/**
- * The plan for a request and its values; written once for all requests of one name.
- * @param name what else decides the statement
- */
+/** The plan for a request, written once for each name, and its values; `name` is what else decides the statement. */
 export function planFor(
   plans: BoundedCache<SelectionPlan>,
   request: SelectionRequest,
@@ -146,10 +142,7 @@ export function planFor(
   return { plan: other, values };
 }
 
-/**
- * One name for the texts of a request that decide its statement; different lists of texts have
- * different names.
- */
+/** One name for the texts that decide a statement; different lists have different names. */
 export function shapeName(texts: readonly (string | undefined)[]): string {
   let name = '';
   for (const text of texts) name += text === undefined ? '|' : `|${text.length}:${text}`;

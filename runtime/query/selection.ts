@@ -2,17 +2,16 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
-import { Slot } from '../dialect/statement.js';
+import type { BuiltQuery } from '../dialect/compile.js';
+import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import type { Compared } from '../filter/context.js';
+import { type Compared, Similarities } from '../filter/context.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
-import { Similarities } from '../filter/similarities.js';
-import type { FilterSlots } from '../filter/slots.js';
+import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { type EntityQuery, queryOf } from '../protocol/queries.js';
-import { ComputedPlaces } from './computed-places.js';
-import type { AnswerOptions, QueryContext } from './context.js';
+import { type AnswerOptions, type QueryContext, compileAnswer, ComputedPlaces } from './context.js';
 import { relatedTo } from './entity-json.js';
 
 /** The entities of a request, without the values of each request. */
@@ -37,35 +36,19 @@ export type SelectionBase =
     }
   /** Members of an entity set; the base's value is a JSON list of their keys. */
   | { readonly kind: 'members' }
-  /**
-   * A combination of other selections by class code, which contains their filters and has no other
-   * one.
-   */
+  /** A combination of other selections by class code, which contains their filters. */
   | { readonly kind: 'tree'; readonly tree: SelectionTree };
 
-/**
- * A selection that writes itself. Its values are inputs of the request, those of its filters and
- * others.
- */
+/** A selection that writes itself; its values are inputs of the request. */
 export interface SelectionTree {
   /** The same for trees whose statements differ only in values. */
   readonly shape: string;
   /** Whether its entities come in another order than that of their keys. */
   readonly isOrdered: boolean;
   /** As {@link selectionCondition}. */
-  condition(
-    context: QueryContext,
-    from: From,
-    selection: Selection,
-    slots: FilterSlots,
-  ): Sql | undefined;
+  condition(context: QueryContext, from: From, selection: Selection): Sql | undefined;
   /** Its order, the key last; written behind its condition. */
-  order(
-    context: QueryContext,
-    from: From,
-    selection: Selection,
-    slots: FilterSlots,
-  ): readonly OrderTerm[];
+  order(context: QueryContext, from: From, selection: Selection): readonly OrderTerm[];
 }
 
 /** The values of a statement over a selection: these, then those of its filter. */
@@ -78,16 +61,34 @@ export const countSlot = new Slot(3);
 export const setSlot = new Slot(4);
 /** The version of the data at which `countSlot` was the number; null if the statement has to count. */
 export const versionSlot = new Slot(5);
-export const firstFilterSlot = 6;
+const firstFilterSlot = 6;
+
+/** A statement over a selection, and the values of its filter. */
+export interface SelectionPlan {
+  readonly statement: Statement;
+  readonly filterSlots: FilterSlots;
+  /** The most related entities that an entity of the page can bring along. */
+  readonly mostRelated: number;
+}
 
 export function queryContext(dialect: Dialect, options: AnswerOptions): QueryContext {
   return {
     dialect,
     aliases: new Aliases(),
     options,
+    slots: new FilterSlots(firstFilterSlot),
     similarities: new Similarities(),
     computed: new ComputedPlaces(),
   };
+}
+
+/** The plan whose statement was written in `context`. */
+export function planOf(
+  context: QueryContext,
+  query: Sql | BuiltQuery,
+  mostRelated = 0,
+): SelectionPlan {
+  return { statement: compileAnswer(context, query), filterSlots: context.slots, mostRelated };
 }
 
 /** How a statement selects the entities. */
@@ -99,17 +100,12 @@ export interface Chosen {
 }
 
 /** @param from a `table`; {@link From.complete} combines both when every join is known */
-export function chosenEntities(
-  context: QueryContext,
-  from: From,
-  selection: Selection,
-  slots: FilterSlots,
-): Chosen {
+export function chosenEntities(context: QueryContext, from: From, selection: Selection): Chosen {
   const { base, dataclass } = selection;
   const { queries } = dataclass;
   const { db } = context.dialect;
   if (base.kind !== 'related') {
-    const condition = selectionCondition(context, from, selection, slots);
+    const condition = selectionCondition(context, from, selection);
     return { query: queries.entities(db), condition };
   }
   const relation = base.owner.inverse(base.relation).name;
@@ -118,7 +114,7 @@ export function chosenEntities(
   const all: Selection = { ...selection, base: { kind: 'all' } };
   return {
     query: related(db, ownerKey(context, base.owner)),
-    condition: selectionCondition(context, from, all, slots),
+    condition: selectionCondition(context, from, all),
   };
 }
 
@@ -127,11 +123,10 @@ export function selectionCondition(
   context: QueryContext,
   from: From,
   selection: Selection,
-  slots: FilterSlots,
   compared?: Compared,
 ): Sql | undefined {
   const { base, filter, nulls, patterns, mismatched } = selection;
-  if (base.kind === 'tree') return base.tree.condition(context, from, selection, slots);
+  if (base.kind === 'tree') return base.tree.condition(context, from, selection);
   const parts: Sql[] = [];
   if (base.kind === 'related') {
     parts.push(relatedTo(from.root, base.owner, base.relation, ownerKey(context, base.owner)));
@@ -148,7 +143,7 @@ export function selectionCondition(
     const filterContext = {
       dialect: context.dialect,
       aliases: context.aliases,
-      slots,
+      slots: context.slots,
       similarities: context.similarities,
       inputs: inputPositions(filter.filter),
       nulls: new Set(nulls),

@@ -12,32 +12,25 @@ export function valueJson(
   value = column(source, attribute.column),
 ): readonly JsonPart[] {
   const { dialect, options } = context;
-  switch (attribute.type) {
-    case 'string':
-      return [dialect.jsonText(value)];
-    case 'uuid':
-    case 'date':
-      if (attribute.dateOnly === true && options.dateOnlyFormat === 'bang') {
-        return [dialect.jsonBangDate(value)];
-      }
-      // Neither contains anything that JSON would escape.
-      return isNeverNull(attribute) ? ['"', value, '"'] : [dialect.jsonText(value)];
-    case 'boolean':
-      return [dialect.jsonBoolean(value)];
-    case 'number':
-    case 'integer':
-    case 'duration':
-      // An expression may yield anything.
-      if (attribute.kind === 'calculated') return [dialect.jsonIfNumber(value)];
-      if (attribute.key === true) return [keyNumber(attribute, value)];
-      return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
-    case 'object':
-    case 'vector':
-      return [attribute.kind === 'calculated' ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
-    case 'image':
-    case 'blob':
-      return [deferredMedia(context, source, attribute, value)];
+  const { type } = attribute;
+  if (type === 'image' || type === 'blob')
+    return [deferredMedia(context, source, attribute, value)];
+  const isComputed = attribute.kind === 'calculated';
+  if (type === 'object' || type === 'vector') {
+    return [isComputed ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
   }
+  if (isComputed || type === 'string' || type === 'boolean') {
+    return [scalarJson(context, attribute, value)];
+  }
+  if (type === 'uuid' || type === 'date') {
+    const isBang = attribute.dateOnly === true && options.dateOnlyFormat === 'bang';
+    // Neither contains anything that JSON would escape.
+    return isNeverNull(attribute) && !isBang
+      ? ['"', value, '"']
+      : [scalarJson(context, attribute, value)];
+  }
+  if (attribute.key === true) return [keyNumber(attribute, value)];
+  return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
 }
 
 function isNeverNull(attribute: ColumnDefinition): boolean {
@@ -99,10 +92,7 @@ export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql)
   return type === 'integer' ? { integer: value } : value;
 }
 
-/**
- * JSON of an attribute's value that is no longer a column, or `null`; in the form that the value
- * has in an entity (protocol P4.4 to P4.8).
- */
+/** JSON of a value that is no longer a column, in its form in an entity (protocol P4.4 to P4.8). */
 export function scalarJson(
   { dialect, options }: QueryContext,
   { type, dateOnly }: Pick<ColumnDefinition, 'type' | 'dateOnly'>,

@@ -4,7 +4,6 @@ import { comparableColumn, objectDocument, objectProperty } from '../dataclass/c
 import { column, From, keyColumn, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import type { FilterSlots } from '../filter/slots.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
@@ -37,7 +36,7 @@ export type RowValue =
   | { readonly kind: 'property'; readonly place: JsonPlace };
 
 /**
- * @param slots the filter's; the rows may be written several times in one statement
+ * The rows may be written several times in one statement.
  * @param arrays whether an array at the end of the path is a value, or stands for its elements
  * @throws RequestError 400 with 1162 if it follows too many relations and arrays
  */
@@ -45,10 +44,9 @@ export function valueRows(
   context: QueryContext,
   selection: Selection,
   { relations, attribute, steps }: ValuePath,
-  slots: FilterSlots,
   arrays: 'whole' | 'elements',
 ): ValueRows {
-  const { from, source, condition } = reached(context, selection, relations, slots);
+  const { from, source, condition } = reached(context, selection, relations);
   const { tables, place } = inObject(context, source, attribute, steps, arrays);
   if (from.joinCount + tables.length > maxJoins) {
     const problem = `follow more than ${maxJoins} relations and arrays together`;
@@ -80,16 +78,15 @@ function reached(
   context: QueryContext,
   selection: Selection,
   relations: ValuePath['relations'],
-  slots: FilterSlots,
 ): Reached {
   const toMany = relations.findLastIndex((each) => each.kind === 'relatedEntities');
   const toOnes = relations.slice(toMany + 1) as readonly RelatedEntityDefinition[];
   if (toMany === -1) {
     const from = new From(context.aliases, selection.dataclass);
-    const condition = selectionCondition(context, from, selection, slots);
+    const condition = selectionCondition(context, from, selection);
     return { from, source: followAll(from, from.root, toOnes), condition };
   }
-  const owners = reached(context, selection, relations.slice(0, toMany), slots);
+  const owners = reached(context, selection, relations.slice(0, toMany));
   const relation = relations[toMany] as RelatedEntitiesDefinition;
   const owner = owners.source.dataclass;
   const from = new From(context.aliases, owner.target(relation));

@@ -1,24 +1,33 @@
 import { sql } from 'kysely';
-import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
-import { column, type From, type Source } from '../dataclass/source.js';
+import {
+  type ColumnDefinition,
+  followAll,
+  resolveAlias,
+  resolvePath,
+  type ResolvedPath,
+} from '../dataclass/attribute-path.js';
+import { column, type From, type Source, maxJoins } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import { FilterSlots } from '../filter/slots.js';
-import { compileAnswer } from '../query/computed-places.js';
-import type { SelectionPlan } from '../query/collection.js';
-import { countingOf } from '../query/counting.js';
-import type { ComputedDefinition, StorageType } from '../protocol/definition.js';
+import type {
+  ComputedDefinition,
+  StorageType,
+  AttributeDefinition,
+  RelatedEntityDefinition,
+} from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
-import { markedPage, pageRows, type PageSource } from '../query/page-rows.js';
-import { firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
+import { pagePlan, pageRows, type PageSource } from '../query/page-rows.js';
+import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
 import { valueJson } from '../query/value-json.js';
-import { type ReportColumn, reportColumns } from './columns.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import type { PageForm } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { shapeName } from '../query/selection-request.js';
+import { countingOf } from '../query/collection.js';
+import { type ListedPath, listError, parseAttributeList } from '../query/attribute-list.js';
+import { unknownAttribute } from '../query/projection.js';
 
 /** Writes the statement that answers a page as a report (protocol P6.1). */
 export function planReport(
@@ -29,15 +38,13 @@ export function planReport(
   filtersApplied: boolean,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const filterSlots = new FilterSlots(firstFilterSlot);
   const rows = pageRows(
     context,
     source,
-    filterSlots,
     (from, root) => row(context, from, root, columns),
     `{"values":[${columns.map(() => 'null').join()}]}`,
   );
-  const { prefix, count, columns: more } = countingOf(context, source, filterSlots);
+  const { prefix, count, columns: more } = countingOf(context, source);
   const alias = context.aliases.next();
   const json = dialect.concat([
     '{"__COUNT":',
@@ -48,17 +55,8 @@ export function planReport(
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     `],"filtersApplied":${String(filtersApplied)}}`,
   ]);
-  return {
-    statement: markedPage(
-      compileAnswer(
-        context,
-        sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`,
-      ),
-      source,
-    ),
-    filterSlots,
-    mostRelated: 0,
-  };
+  const query = sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
+  return pagePlan(context, query, source);
 }
 
 function row(
@@ -116,32 +114,140 @@ export function reportForm(
   };
 }
 
-/** How a report describes a column (protocol P6.5). */
-interface ColumnSchema {
-  readonly name: string;
-  readonly dataType: 'NUMBER' | 'STRING';
-  readonly semantics: {
-    readonly conceptType: 'METRIC' | 'DIMENSION';
-    readonly semanticGroup: 'NUMERIC' | 'TEXT';
-    readonly semanticType: 'NUMBER' | 'TEXT';
-  };
-}
-
 const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'duration']);
 
-/** What a report says of its columns, in their order. */
-function reportSchema(columns: readonly ReportColumn[]): readonly ColumnSchema[] {
-  return columns.map(({ name, attribute }) =>
-    numberTypes.has(attribute.type)
-      ? {
-          name,
-          dataType: 'NUMBER',
-          semantics: { conceptType: 'METRIC', semanticGroup: 'NUMERIC', semanticType: 'NUMBER' },
-        }
-      : {
-          name,
-          dataType: 'STRING',
-          semantics: { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' },
-        },
-  );
+/** How a report describes its columns, in their order (protocol P6.5). */
+function reportSchema(columns: readonly ReportColumn[]): readonly object[] {
+  return columns.map(({ name, attribute }) => {
+    const isNumber = numberTypes.has(attribute.type);
+    const semantics = isNumber
+      ? { conceptType: 'METRIC', semanticGroup: 'NUMERIC', semanticType: 'NUMBER' }
+      : { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' };
+    return { name, dataType: isNumber ? 'NUMBER' : 'STRING', semantics };
+  });
+}
+
+/** One column of a report. */
+export interface ReportColumn {
+  /** As the client wrote it: `name`, `employer.name`. */
+  readonly name: string;
+  /** To-one relations on the way to the attribute. */
+  readonly relations: readonly RelatedEntityDefinition[];
+  readonly attribute: ColumnDefinition | ComputedDefinition;
+}
+
+const withoutColumn: ReadonlySet<string> = new Set(['object', 'image', 'blob', 'vector']);
+
+/**
+ * The columns of a report (protocol P6.4): those that a list names, in its order, or else every
+ * attribute with a single value that is a text, a number, a boolean or a date, in model order.
+ *
+ * @param pathList the list in the path
+ * @throws RequestError 1500 with 1804 for a name that is not exposed: 404 in a path, 400 in
+ * `$attributes`; 400 with 1804 for what cannot be a column, 1816 for an empty list
+ */
+export function reportColumns(
+  dataclass: Dataclass,
+  pathList: string | undefined,
+  { attributes }: Pick<Parameters, 'attributes'>,
+  expandDepth: number,
+): readonly ReportColumn[] {
+  const text = attributes ?? pathList;
+  const kind = attributes === undefined ? 'path' : '$attributes';
+  if (text === undefined) return allColumns(dataclass, '', []);
+  const columns = new Map<string, ReportColumn>();
+  for (const item of parseAttributeList(text, kind)) {
+    for (const column of columnsOf(dataclass, item, kind, expandDepth)) {
+      if (!columns.has(column.name)) columns.set(column.name, column);
+    }
+  }
+  const found = [...columns.values()];
+  checkJoins(found);
+  return found;
+}
+
+/** @param relations from the report's dataclass to this one */
+function allColumns(
+  dataclass: Dataclass,
+  prefix: string,
+  relations: readonly RelatedEntityDefinition[],
+): ReportColumn[] {
+  return [...dataclass.exposedAttributes.values()].flatMap((each): ReportColumn[] => {
+    const column = columnOf(dataclass, each, relations);
+    return column === undefined ? [] : [{ name: `${prefix}${each.name}`, ...column }];
+  });
+}
+
+function columnOf(
+  dataclass: Dataclass,
+  attribute: AttributeDefinition,
+  relations: readonly RelatedEntityDefinition[],
+): Omit<ReportColumn, 'name'> | undefined {
+  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
+  if (withoutColumn.has(attribute.type)) return undefined;
+  if (attribute.kind !== 'alias') return { relations, attribute };
+  const { relations: further, end } = resolveAlias(dataclass, attribute);
+  return { relations: [...relations, ...further], attribute: end };
+}
+
+function columnsOf(
+  dataclass: Dataclass,
+  item: ListedPath,
+  kind: 'path' | '$attributes',
+  expandDepth: number,
+): readonly ReportColumn[] {
+  const { path, all, start } = item;
+  if (path.length === 0) return allColumns(dataclass, '', []);
+  const followed = path.length - (all ? 0 : 1);
+  if (followed > expandDepth) {
+    const problem = `a path must not follow more than ${expandDepth} relations`;
+    throw listError(kind, start, problem);
+  }
+  const resolved = resolvePath(dataclass, path);
+  if ('kind' in resolved) {
+    const origin = kind === 'path' ? 'path' : 'attributes';
+    throw unknownAttribute({ name: resolved.dataclass }, resolved.name, origin);
+  }
+  const name = path.join('.');
+  const problem = problemOf(resolved, item);
+  if (problem !== undefined) throw listError(kind, start, `${name} ${problem}`);
+  const relations = resolved.relations as readonly RelatedEntityDefinition[];
+  const { end } = resolved;
+  if (end.kind !== 'relatedEntity') {
+    return [{ name, relations, attribute: end as ReportColumn['attribute'] }];
+  }
+  const owner = relations.reduce((here, relation) => here.target(relation), dataclass);
+  return allColumns(owner.target(end), `${name}.`, [...relations, end]);
+}
+
+/** Why a path that exists gives no column. */
+function problemOf(
+  { relations, end, properties }: ResolvedPath,
+  { all }: ListedPath,
+): string | undefined {
+  const isToMany = [...relations, end].some(({ kind }) => kind === 'relatedEntities');
+  if (isToMany) return 'leads over a to-many relation, and a column of a report has one value';
+  if (end.kind === 'relatedEntity') {
+    return all ? undefined : 'is a relation: name an attribute of it, with a dot between';
+  }
+  if (all) return 'is no relation, so nothing of it can be listed';
+  if (end.kind === 'relatedEntities') return undefined;
+  if (properties.length > 0) return 'is a property of an object, which cannot stand in a report';
+  return withoutColumn.has(end.type)
+    ? `is of the type ${end.type}, which cannot stand in a report`
+    : undefined;
+}
+
+/** Columns whose paths begin alike share their joins. */
+function checkJoins(columns: readonly ReportColumn[]): void {
+  const joins = new Set<string>();
+  for (const { relations } of columns) {
+    let path = '';
+    for (const { name } of relations) {
+      path += `.${name}`;
+      joins.add(path);
+    }
+  }
+  if (joins.size <= maxJoins) return;
+  throw refuse('attributeList', `A report follows at most ${maxJoins} to-one relations.`);
 }

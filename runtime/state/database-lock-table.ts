@@ -1,10 +1,19 @@
 import { createHash } from 'node:crypto';
-import { type Lock, type LockHolder, type LockTable, TooManyLocksError } from '../access/locks.js';
+import { sql } from 'kysely';
+import {
+  type Lock,
+  type LockGuard,
+  type LockHolder,
+  type LockOfDataclass,
+  type LockTable,
+  TooManyLocksError,
+} from '../access/locks.js';
 import { ConstraintError, type Rows, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
+import { requireFree } from './schema.js';
 
 type Row = readonly [
   key: string,
@@ -21,9 +30,10 @@ const batch = 500;
  * Locks of all servers. A lock that was given keeps others from changing the entity, whichever
  * server they ask, also at the same moment:
  *
- * - A change locks the row of the entity first, and then, with a later statement of its
- *   transaction, reads the lock ({@link refusal}). On SQLite the transaction alone may write.
- * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`LockFence`),
+ * - A change locks the row of the entity first, and reads the lock then: by a function that it
+ *   calls for the changed row ({@link guard}), or by a later statement of its transaction
+ *   ({@link refusal}). On SQLite the transaction alone may write, so it may read the lock first.
+ * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`waitForWriters`),
  *   before the client hears of it.
  *
  * So a change either began before and has ended when the client hears of its lock, or finds the
@@ -35,11 +45,11 @@ export class DatabaseLockTable implements LockTable {
   readonly isShared = true;
   /** Another server may give a lock at any moment. */
   readonly isEmpty = false;
+  readonly guard: LockGuard | undefined;
   readonly #freed: string;
   readonly #lock: string;
   readonly #locked: string;
   readonly #find: string;
-  readonly #ofDataclass: string;
 
   /**
    * @param most that one session may hold
@@ -64,9 +74,18 @@ export class DatabaseLockTable implements LockTable {
       from (select ${ofHolder} as held from drs_state.session where id = $1) as s
       left join drs_state.lock l on l.dataclass = $2 and l.key_hash = $3`;
     const columns = 'l.key, l.session, l.host, l.address, l.user_agent';
-    this.#ofDataclass = `select ${columns} from drs_state.lock l join drs_state.session s on s.id = l.session
-      where l.dataclass = $1 and s.expires > ${now}`;
-    this.#find = `${this.#ofDataclass} and l.key_hash = $2`;
+    this.#find = `select ${columns} from drs_state.lock l join drs_state.session s on s.id = l.session
+      where l.dataclass = $1 and l.key_hash = $2 and s.expires > ${now}`;
+    this.guard = this.#guardOf(state.schema);
+  }
+
+  #guardOf(schema: string | undefined): LockGuard | undefined {
+    if (schema === undefined) return undefined;
+    const called = sql.id(schema, requireFree);
+    return {
+      call: (dataclass, key, session) => sql`${called}(${sql.lit(dataclass)}, ${key}, ${session})`,
+      values: (key, session) => [this.#named(key)[0], session ?? null],
+    };
   }
 
   lock(
@@ -130,9 +149,19 @@ export class DatabaseLockTable implements LockTable {
     });
   }
 
-  locksOf(dataclass: string, transaction?: Transaction): Pending<readonly Lock[]> {
-    return whenThere(this.#read([this.#ofDataclass, dataclass], transaction), (rows) =>
-      (rows as unknown as readonly Row[]).map(lockOf),
+  locksOf(
+    dataclasses: readonly string[],
+    transaction?: Transaction,
+  ): Pending<readonly LockOfDataclass[]> {
+    const places = dataclasses.map((_, at) => `$${at + 1}`).join(', ');
+    const text = `select l.key, l.session, l.host, l.address, l.user_agent, l.dataclass
+      from drs_state.lock l join drs_state.session s on s.id = l.session
+      where l.dataclass in (${places}) and s.expires > ${this.state.now}`;
+    return whenThere(this.#read([text, ...dataclasses], transaction), (rows) =>
+      (rows as unknown as readonly (readonly [...Row, dataclass: string])[]).map((row) => {
+        const [key, session, host, address, userAgent, dataclass] = row;
+        return { ...lockOf([key, session, host, address, userAgent]), dataclass };
+      }),
     );
   }
 

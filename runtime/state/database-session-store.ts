@@ -1,5 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
-import { isGuest, noPrivileges } from '../access/grants.js';
+import { isGuest, isSystemId, noPrivileges } from '../access/grants.js';
 import { hasRates, network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import {
@@ -49,6 +49,8 @@ export class DatabaseSessionStore implements SessionStore {
   readonly #privileges = new BoundedCache<PrivilegeSet>(1024 * 1024, ({ size }) => 64 * size);
   /** Sessions that no other table can refer to yet, by their IDs. */
   readonly #unstored = new Map<string, DatabaseSession>();
+  /** IDs of this server itself. */
+  readonly #systems = new Set<string>();
   /** Sessions with changes, those of the last tick and earlier ones. */
   #changed = new Set<DatabaseSession>();
   #changedBefore = new Set<DatabaseSession>();
@@ -248,8 +250,17 @@ export class DatabaseSessionStore implements SessionStore {
     return flushed;
   }
 
-  /** Makes sure that other tables can refer to a session. */
+  /**
+   * Makes sure that other tables can refer to a session. That of the server itself ends when the
+   * server does not renew it any more.
+   */
   stored(id: string): Pending<void> {
+    if (isSystemId(id)) {
+      if (this.#systems.has(id)) return undefined;
+      return whenThere(this.state.run([this.#sql.live, id]), () => {
+        this.#systems.add(id);
+      });
+    }
     const session = this.#unstored.get(id);
     return session === undefined ? undefined : this.flush(session, false);
   }
@@ -437,6 +448,7 @@ export class DatabaseSessionStore implements SessionStore {
       // Whoever made the session and still runs gets the error; else nobody misses it.
       await Promise.resolve(this.flush(session, true)).catch(() => undefined);
     }
+    for (const id of this.#systems) await this.state.run([this.#sql.live, id]);
     const rows = await this.state.run([this.#sql.endExpired]);
     for (const [id] of rows) this.#ended(String(id));
   }
@@ -445,6 +457,9 @@ export class DatabaseSessionStore implements SessionStore {
   async close(): Promise<void> {
     for (const session of [...this.#changedBefore, ...this.#changed]) {
       await Promise.resolve(this.flush(session, true)).catch(() => undefined);
+    }
+    for (const id of this.#systems) {
+      await Promise.resolve(this.state.run([this.#sql.end, id])).catch(() => undefined);
     }
   }
 }
@@ -552,10 +567,16 @@ export function expiryAfter(now: string, seconds: string): string {
   return `(${now} + ${seconds} * 1000 + ${grain})`;
 }
 
+/** How long the session of a server lives that has died. */
+const systemSeconds = 60;
+/** In place of 0 for users and 1 for guests: it counts as neither. No token has its hash. */
+const ofServer = 2;
+
 interface SessionSql {
   readonly look: string;
   readonly find: string;
   readonly list: string;
+  readonly live: string;
   readonly begin: string;
   readonly begun: string;
   readonly moves: readonly string[];
@@ -585,7 +606,12 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
     look: `select id, version, refreshed, expires, ${now} from drs_state.session where token_hash = $1 and expires > ${now}`,
     find: `select ${columns}, v.name, v.value from drs_state.session s left join drs_state.stored v on v.session = s.id
       where s.token_hash = $1 and s.expires > ${now} order by v.position`,
-    list: `select ${columns}, null, null from drs_state.session s where s.expires > ${now} order by s.refreshed`,
+    list: `select ${columns}, null, null from drs_state.session s
+      where s.expires > ${now} and s.is_guest <> ${ofServer} order by s.refreshed`,
+    live: `insert into drs_state.session (id, token_hash, user_name, privileges, quotas, idle, refreshed, expires,
+        is_foreign, is_guest, version)
+      values ($1, $1, 'system', '[]', '{}', ${systemSeconds}, ${now}, ${now} + ${systemSeconds * 1000}, 0, ${ofServer}, 1)
+      on conflict (id) do update set expires = excluded.expires`,
     begin: `insert into drs_state.session (id, token_hash, user_name, privileges, quotas, idle, refreshed, expires, ends,
         is_foreign, address, network, is_guest, version)
       select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), cast($5 as text),
@@ -599,6 +625,7 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
     moves: [
       move('stored', 'session'),
       move('lock', 'session'),
+      move('singleton', 'session'),
       move('entityset', 'owner'),
       move('entityset', 'maker'),
       move('upload', 'owner'),

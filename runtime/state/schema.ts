@@ -1,12 +1,15 @@
-import type { StateSchema } from '../dialect/state-database.js';
+import { lockedRowState, type StateSchema } from '../dialect/state-database.js';
+
+/** Of a function that a change calls for the row that it has changed: see `DatabaseLockTable`. */
+export const requireFree = 'require_free';
 
 /**
  * The tables of the state. Times are milliseconds of the database's clock. What a crash of the
- * database must not lose is in tables that PostgreSQL logs: sessions, what they store, and locks.
+ * database must not lose is in tables that PostgreSQL logs: sessions, what they and their singletons store, and locks.
  */
 export const stateSchema: StateSchema = {
-  version: 1,
-  statements: ({ bytes, unlogged }) => [
+  version: 2,
+  statements: ({ bytes, unlogged, hasFunctions }) => [
     `create table if not exists drs_state.session (
       id text primary key, token_hash text not null unique, user_name text not null, privileges text not null,
       quotas text not null, idle double precision not null, refreshed double precision not null,
@@ -22,6 +25,24 @@ export const stateSchema: StateSchema = {
       session text not null references drs_state.session (id) on delete cascade,
       host text, address text, user_agent text, primary key (dataclass, key_hash))`,
     'create index if not exists lock_session on drs_state.lock (session)',
+    // The query of a volatile function sees what was committed until it runs, not until its caller began.
+    ...(hasFunctions
+      ? [
+          `create or replace function drs_state.${requireFree}(given_dataclass text, given_key text, given_session text)
+            returns void language plpgsql volatile as $body$
+            begin
+              if exists (select 1 from drs_state.lock l join drs_state.session s on s.id = l.session
+                where l.dataclass = given_dataclass and l.key_hash = given_key
+                  and l.session is distinct from given_session and s.expires > extract(epoch from now()) * 1000)
+              then raise exception 'another session has locked the entity' using errcode = '${lockedRowState}';
+              end if;
+            end $body$`,
+        ]
+      : []),
+    `create table if not exists drs_state.singleton (
+      session text not null references drs_state.session (id) on delete cascade, name text not null,
+      holder text, until double precision not null, value text, primary key (session, name))`,
+    'create index if not exists singleton_holder on drs_state.singleton (holder)',
     `create ${unlogged} table if not exists drs_state.entityset (
       id text primary key, dataclass text not null,
       owner text references drs_state.session (id) on delete cascade,

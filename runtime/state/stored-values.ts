@@ -45,7 +45,7 @@ export class StoredValues implements SessionStorage {
         `The name of a value of a session's storage has at most ${longestName} characters.`,
       );
     }
-    this.#change(name, textOf(name, value));
+    this.#change(name, this.#textOf(name, value));
     this.#hold(name, value);
   }
 
@@ -80,7 +80,7 @@ export class StoredValues implements SessionStorage {
   compare(): void {
     for (const [name, value] of this.#held) {
       try {
-        const text = textOf(name, value);
+        const text = this.#textOf(name, value);
         if (text !== this.#texts.get(name)) this.#change(name, text);
       } catch (error) {
         // What was stored before stays.
@@ -130,6 +130,10 @@ export class StoredValues implements SessionStorage {
     return this.#changes.size > 0;
   }
 
+  #textOf(name: string, value: unknown): string {
+    return jsonOf(value, `The value ${JSON.stringify(name)} of a session's storage`);
+  }
+
   #change(name: string, text: string): void {
     this.#texts.set(name, text);
     this.#changes.set(name, text);
@@ -151,16 +155,17 @@ const storing = `insert into drs_state.stored (session, name, value, position)
   from drs_state.session where id = $1
   on conflict (session, name) do update set value = excluded.value`;
 
-function textOf(name: string, value: unknown): string {
+/**
+ * @param shown the value in the message
+ * @throws TypeError for what JSON cannot hold
+ */
+export function jsonOf(value: unknown, shown: string): string {
   try {
     requireJson(value, []);
     return JSON.stringify(value);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new TypeError(
-      `The value ${JSON.stringify(name)} of a session's storage cannot be stored as JSON: ${reason}`,
-      { cause: error },
-    );
+    throw new TypeError(`${shown} cannot be stored as JSON: ${reason}`, { cause: error });
   }
 }
 

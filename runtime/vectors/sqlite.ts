@@ -8,10 +8,7 @@ import type {
 } from '../dialect/vector-access.js';
 import { readVector } from './values.js';
 
-/**
- * Bounds of the error that single precision causes in a distance of directions; each number is
- * rounded once, …
- */
+/** Bounds of the error that single precision causes in a distance of directions; each number is rounded once, … */
 const directionError = 3e-7;
 
 /** … and the sum loses at most half a unit of the last place for each number. */

@@ -6,17 +6,8 @@ import {
   type Metric,
   metrics,
 } from '../protocol/vector.js';
-/**
- * Covers the rounding errors of norms and limits, and the tolerance of scores: {@link
- * scoreTolerance}.
- */
+/** Covers the rounding errors of norms and limits, and the tolerance of scores: {@link scoreTolerance}. */
 const relativeSlack = 1e-11;
-
-/** See {@link file://../dialect/vector-access.ts VectorAccess}. */
-export function readVector(value: unknown, dimensions: number): ReadVector {
-  const read = readVectorComparison(value, dimensions);
-  return 'comparison' in read ? { values: vectorValues(read.comparison) } : read;
-}
 
 /**
  * With the directions `q` and `v`, `|q - v|² = 2 - 2 cos`. So the cosine is `1 - distance² / 2`, the dot product is that
@@ -97,10 +88,6 @@ function known(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** A comparison object, or why the value is none: the predicate of a sentence about the value. */
-type ReadVectorComparison =
-  { readonly comparison: VectorComparison } | { readonly problem: string };
-
 const defaultMetric: Metric = 'cosine';
 const defaultThreshold = 0.5;
 
@@ -115,7 +102,7 @@ const members: ReadonlySet<string> = new Set(['vector', 'metric', 'threshold']);
  *
  * @param dimensions how many numbers the attribute's vectors have
  */
-export function readVectorComparison(value: unknown, dimensions: number): ReadVectorComparison {
+export function readVector(value: unknown, dimensions: number): ReadVector {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refused(
       `must be an object such as {"vector":[…],"metric":"cosine","threshold":0.5} with a vector of ${dimensions} numbers`,
@@ -143,10 +130,10 @@ export function readVectorComparison(value: unknown, dimensions: number): ReadVe
   if (!isFiniteNumber(threshold)) {
     return refused(`has the threshold ${JSON.stringify(threshold)}, expected a number`);
   }
-  return { comparison: { vector, metric: known, threshold } };
+  return { values: vectorValues({ vector, metric: known, threshold }) };
 }
 
-function refused(problem: string): ReadVectorComparison {
+function refused(problem: string): ReadVector {
   return { problem };
 }
 

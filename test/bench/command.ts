@@ -23,3 +23,14 @@ export function run(
   }
   return milliseconds;
 }
+
+/** Runs a script of this folder to its end. `process.exit` also ends the servers that it has started. */
+export async function runScript(work: () => Promise<void>): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  try {
+    await work();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
+}

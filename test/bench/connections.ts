@@ -8,6 +8,7 @@
  * connection has added since the start. The last line: requests per second of 32 more clients,
  * divided by those of a server without the open connections; the median of the rounds.
  */
+import { runScript } from './command.js';
 import { chooseCores } from './cores.js';
 import { type Random, seededRandom } from './data/random.js';
 import { copyDatabase, filledDatabase } from './databases.js';
@@ -32,13 +33,7 @@ const steps: readonly { readonly name: string; readonly path: (random: Random) =
   { name: 'and again, twice', path: page },
 ];
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-try {
-  await measure();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-}
+await runScript(measure);
 
 async function measure(): Promise<void> {
   const { rounds, seconds } = readOptions(process.argv.slice(2));

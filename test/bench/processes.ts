@@ -10,6 +10,7 @@
  * times allow on two cores: twice the time per request with one process, divided by that with two.
  * Other work on the machine disturbs it less.
  */
+import { runScript } from './command.js';
 import { chooseCores } from './cores.js';
 import { type Random, seededRandom } from './data/random.js';
 import { copyDatabase, filledDatabase } from './databases.js';
@@ -45,13 +46,7 @@ const reads: readonly Read[] = [
   { name: 'page of a set, logged in', variant: 'roles', inSession: true, path: page },
 ];
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-try {
-  await compare();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-}
+await runScript(compare);
 
 async function compare(): Promise<void> {
   const { rows = 100_000, rounds, seconds } = readOptions(process.argv.slice(2));

@@ -24,6 +24,7 @@
  * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into README.md of this folder.
  */
 import { capRequest } from './cap/cap-requests.js';
+import { runScript } from './command.js';
 import { contest } from './contest.js';
 import { chooseCores } from './cores.js';
 import { seededRandom } from './data/random.js';
@@ -34,15 +35,10 @@ import { type Summary, summarize } from './report.js';
 import { saveResult } from './result.js';
 import { table } from './table.js';
 
-// `process.exit` also ends the servers.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-try {
+await runScript(async () => {
   const options = readOptions(process.argv.slice(2));
   console.log(table(await bench(options)));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-}
+});
 
 /** Each result is stored at once, because a run takes an hour. */
 async function bench(options: Options): Promise<readonly Summary[]> {

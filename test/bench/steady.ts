@@ -9,6 +9,7 @@
  * the quiet server, computed for each round. `scans` is the number of finished requests of the
  * other client per second.
  */
+import { runScript } from './command.js';
 import { chooseCores } from './cores.js';
 import { type Random, seededRandom } from './data/random.js';
 import { startGenerated } from './generated-server.js';
@@ -34,13 +35,7 @@ interface Beside {
   readonly request: ((random: Random) => SentRequest) | undefined;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-try {
-  await steady();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-}
+await runScript(steady);
 
 async function steady(): Promise<void> {
   const { rows = 1_000_000, rounds, seconds } = readOptions(process.argv.slice(2));

@@ -116,6 +116,7 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
     renameClasses: () =>
       Promise.resolve({ edits: [], problems: [], sources: new Map(), before, seen: '' }),
     parse: () => Promise.resolve({ model }),
+    openApi: () => Promise.resolve({ openapi: '3.1.0' }),
     compare: () => Promise.resolve({ data: [], clients: [], classCode: [] }),
     findClasses: () => Promise.resolve({ files: new Map(), problems: [], sources: new Map() }),
     reviewClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map() }),

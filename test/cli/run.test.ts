@@ -44,6 +44,7 @@ describe('drs-gen --help', () => {
         inspect [options] <model>   show what the generator understands of a model
         migrate [options] <model>   write a migration for what a changed model does to data, and generate
                                     the server
+        openapi [options] <model>   print the OpenAPI document of the server of a model
         schema [options]            print the JSON Schema of model files
 
       Examples:

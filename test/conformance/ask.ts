@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
+import { expectDescribed } from '../support/described-answers.js';
 import type { Expectation, Request } from './row.js';
 
 interface Entity {
@@ -31,13 +32,17 @@ export async function send(
   });
 }
 
-/** Sends the request and compares the answer with the expectation. */
+/**
+ * Sends the request, and compares the answer with the expectation and with what the server's
+ * OpenAPI document says.
+ */
 export async function ask(
   app: FastifyInstance,
   request: Request,
   expected: Expectation,
 ): Promise<void> {
   const response = await send(app, request);
+  await expectDescribed(app, request, response);
   const { body: text, headers, statusCode } = response;
   expect(statusCode, text).toBe(expected.status ?? 200);
   for (const [name, value] of Object.entries(expected.headers ?? {})) {

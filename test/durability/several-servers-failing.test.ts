@@ -86,7 +86,7 @@ describePostgres('Three servers, of which one fails', () => {
         await repeated(() => asked(client.get('/Item(1)?$lock=false')));
         return;
       }
-      if ((locked.json as { readonly result: boolean }).result !== true) return;
+      if (!(locked.json as { readonly result: boolean }).result) return;
       expect(holder).toBeUndefined();
       holder = user;
       const { json } = await repeated(() => asked(client.get('/Item(1)')));

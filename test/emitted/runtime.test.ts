@@ -171,7 +171,7 @@ describe('The runtime of a server', () => {
     const folder = await typedRuntime();
     const maps = readdirSync(folder).filter((name) => name.endsWith('.js.map'));
     const sources = maps.flatMap((name) => mapOf(join(folder, name)).sources);
-    expect(sources.length).toBeGreaterThan(300);
+    expect(sources.length).toBeGreaterThan(250);
     expect(sources.filter((source) => !source.startsWith('drs-gen:///runtime/'))).toEqual([]);
   });
 

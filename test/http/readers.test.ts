@@ -4,7 +4,7 @@ import { send } from '../conformance/ask.js';
 import { filledServer, moment } from '../conformance/fixture.js';
 import { forceReaders } from '../support/forced-readers.js';
 import { modelFile } from '../support/model-file.js';
-import { writeServer } from '../support/server.js';
+import { isOnPostgres, writeServer } from '../support/server.js';
 import { readCases } from './cases.js';
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
@@ -48,7 +48,8 @@ async function answerOf(app: FastifyInstance, url: string): Promise<string> {
   return `${statusCode} ${String(headers['content-type'])} ${body.replaceAll(drawn, '')}`;
 }
 
-describe('An answer of a reader process is the same', () => {
+// PostgreSQL needs no processes of the server for long reads.
+describe.skipIf(isOnPostgres)('An answer of a reader process is the same', () => {
   it.each(readCases)('$topic: $name', async ({ url }) => {
     expect(await answerOf(away.app, url)).toBe(expected.get(url));
   });

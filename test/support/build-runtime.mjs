@@ -15,10 +15,13 @@ const tsconfig = join(root, 'tsconfig.json');
 const banner = '// Part of the runtime of drs-gen, the same for every model. Edits here are lost.';
 
 /**
- * Programs that run in a separate process, by the name of their file. Each bundle is complete, so
- * it starts quickly and needs little memory.
+ * What runs outside of a server, by the name of its file: a separate process, and what the
+ * generator runs itself. Each bundle is complete, so it starts quickly and needs little memory.
  */
-const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' };
+const programs = {
+  'reader-process': 'dialect/sqlite/readers/reader-process.ts',
+  openapi: 'openapi/document.ts',
+};
 
 /** For each public entry, the beginnings of the paths of its modules. The first match counts. */
 const ownModules = {
@@ -28,7 +31,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
-  http: ['http/'],
+  http: ['http/', 'openapi/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
 };
@@ -91,6 +94,9 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
     const http = output.find(({ fileName }) => fileName === 'http.js');
     const needed = http?.imports.filter((name) => name.endsWith('.js') && name !== 'core.js') ?? [];
     if (needed.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
+    // The generator runs it without the packages of a server.
+    const described = output.find(({ fileName }) => fileName === 'openapi.js')?.imports ?? [];
+    if (described.length > 0) throw new Error(`openapi.js needs ${described.join(', ')}.`);
   }
 }
 

@@ -240,11 +240,11 @@ const cart = `
 import { CartBase } from '../generated/api.js';
 
 export class Cart extends CartBase {
-  readonly #items: string[] = [];
+  private readonly items: string[] = [];
 
   add(item: string): readonly string[] {
-    this.#items.push(item);
-    return this.#items;
+    this.items.push(item);
+    return this.items;
   }
 }
 `;

@@ -1,6 +1,9 @@
 import type { ClassFunction, Dataclass, FunctionType } from '../../model/model.js';
 import type { Literal } from '../layout.js';
 
+/** Plain JSON. */
+export type FunctionLiteral = string | { readonly [kind: string]: FunctionLiteral };
+
 /** The class that a function belongs to. */
 export type FunctionLevel = 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';
 
@@ -37,7 +40,8 @@ export function exposedFunctions(
     }));
 }
 
-function typeLiteral(type: FunctionType): Literal {
+/** A type of a function as the runtime knows it. */
+export function typeLiteral(type: FunctionType): FunctionLiteral {
   switch (type.kind) {
     case 'storage':
       return type.type;

@@ -100,10 +100,7 @@ order by t.relname`;
 const functions = `select concat_ws(' ', p.proname, pg_get_function_identity_arguments(p.oid), md5(p.prosrc)) as "name"
 from pg_proc p where p.pronamespace = $1::regnamespace and p.proname like 'drs\\_%' order by 1`;
 
-/**
- * Reads a schema.
- * @param name of the schema; unqualified names must resolve to its tables
- */
+/** Reads the schema of this name, to whose tables unqualified names must resolve. */
 export async function readCatalog(client: ClientBase, name: string): Promise<SchemaCatalog> {
   const found = await client.query<TableRow>(tables, [quoted(name)]);
   return { tables: found.rows.map(shapeOf), functions: await readFunctions(client, name) };

@@ -1,4 +1,4 @@
-import { type ClientBase, Pool, type PoolClient } from 'pg';
+import { Client, type ClientBase, Pool, type PoolClient } from 'pg';
 import { DatabaseUnavailableError } from '../executor.js';
 
 export interface PoolOptions {
@@ -28,10 +28,7 @@ const idleMilliseconds = 60_000;
 /** How long a statement waits for rows that another transaction has locked. */
 const lockMilliseconds = 30_000;
 
-/**
- * How long the database keeps an open transaction that is idle, so that a hanging process does not hold locks
- * forever. The server itself stops idle class code earlier.
- */
+/** Keeps a hanging process from holding locks forever. The server itself stops idle class code earlier. */
 const idleInTransactionMilliseconds = 120_000;
 
 /**
@@ -58,10 +55,7 @@ function sessionSettings(schema: string, queryTimeout: number | null): [string, 
   ];
 }
 
-/**
- * Applies the settings to a session in one statement.
- * @param isReadOnly whether what runs outside of a transaction only reads
- */
+/** Applies the settings in one statement; with `isReadOnly`, only transactions can write. */
 export async function prepareSession(
   client: ClientBase,
   schema: string,
@@ -115,6 +109,21 @@ export function clientOptions(url: string): {
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: longestWaitMilliseconds,
   };
+}
+
+/**
+ * Opens a connection that is not of the pool.
+ * @throws DatabaseUnavailableError
+ */
+export async function openClient(url: string): Promise<Client> {
+  const client = new Client(clientOptions(url));
+  client.on('error', nothing);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw unreachable(error);
+  }
 }
 
 /** The connection pool of a server. It opens connections on demand and replaces broken ones. */

@@ -20,10 +20,7 @@ export type Answer = QueryArrayResult<SqlValue[]>;
 /** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
 const mostSeen = 4_096;
 
-/**
- * Remembers texts over all connections. Only a text that runs a second time is prepared, because clients can send
- * filters of ever new shapes.
- */
+/** Texts that ran on any connection. Only a text that runs again is prepared: clients send filters of ever new shapes. */
 export class SeenTexts {
   #young = new Set<string>();
   #old = new Set<string>();
@@ -118,7 +115,7 @@ export class PostgresConnection {
     main: number,
     failed?: (done: number) => void,
   ): Promise<Answer> {
-    const queries = steps.map((step) => this.#queryOf(step));
+    const queries = this.#queriesOf(steps);
     const outcomes = await Promise.allSettled(
       queries.map((query) => this.client.query<SqlValue[]>(query)),
     );
@@ -179,6 +176,16 @@ export class PostgresConnection {
   }
 
   /** @throws TooComplexError, UnusableValueError for a statement that cannot be sent */
+  #queriesOf(steps: readonly Step[]): readonly (ExtendedQuery | string)[] {
+    try {
+      return steps.map((step) => this.#queryOf(step));
+    } catch (error) {
+      // Behind a pooler, a transaction may have begun, which no statement ends now.
+      if (this.beginning !== undefined) this.#isBroken = true;
+      throw error;
+    }
+  }
+
   #queryOf({ text, values, isScript, isUnprepared }: Step): ExtendedQuery | string {
     if (isScript === true) return text;
     if (values.length > mostValues) {

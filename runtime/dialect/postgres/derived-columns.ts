@@ -59,10 +59,7 @@ export async function fillFoldedColumns(
   return filled;
 }
 
-/**
- * Finds vectors without a norm, which only the server can compute.
- * @param actual the present schema
- */
+/** Finds vectors without a norm, which only the server can compute. */
 export async function vectorsWithoutNorm(
   client: ClientBase,
   actual: SchemaShape,
@@ -102,10 +99,7 @@ function derivedColumns(
   );
 }
 
-/**
- * Corrects the rows whose column is wrong, in the order of the key.
- * @returns the number of these rows
- */
+/** Corrects the wrong rows in the order of the key; returns their number. */
 async function fillOnce(filling: Filling, derived: DerivedColumn): Promise<number> {
   const { client, lockWait, log } = filling;
   const table = derived.table.name;
@@ -133,10 +127,7 @@ interface Batch {
   readonly last: string | null;
 }
 
-/**
- * Looks keys up with an array, which uses the index; a join might read the whole table each time.
- * @param last key of the previous batch
- */
+/** Looks keys up with an array, which uses the index; a join might read the whole table each time. */
 async function fillBatch(
   client: ClientBase,
   { table, source, column }: DerivedColumn,

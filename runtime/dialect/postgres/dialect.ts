@@ -9,8 +9,10 @@ import {
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
+import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
+import { stampOfRows } from './global-stamp.js';
 import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
@@ -92,10 +94,7 @@ const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
-/**
- * The dialect for PostgreSQL. Texts have the collation "C", and values have the same form as in SQLite.
- * @param foldText how the datastore compares texts
- */
+/** Texts have the collation "C", and values have the same form as in SQLite. */
 export function postgresDialect(foldText: Fold): Dialect {
   const fold = sql.raw(foldText === foldWithoutAccents ? 'drs_fold_without_accents' : 'drs_fold');
   // Computed texts are compared by their bytes, too.
@@ -132,7 +131,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   // PostgreSQL writes a whole number without a fraction, but keeps the sign of minus zero.
   jsonReal: (value) => jsonIfNumber(sql`(${value} + 0)`),
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
-  jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
+  jsonBoolean,
   jsonBangDate: (value) =>
     sql`coalesce('"' || ltrim(substr(${value}, 9, 2), '0') || '!' || ltrim(substr(${value}, 6, 2), '0') || '!' || substr(${value}, 1, 4) || '"', 'null')`,
   uriText: (value) => sql`drs_uri(${value})`,
@@ -151,14 +150,11 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   joinInOrder: sql`join`,
   apart: sql` offset 0`,
   losesOrder: true,
+  computesSkippedRows: true,
   integer: (value) => sql`cast(${value} as bigint)`,
   // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, primary key ("list", "key")) on commit delete rows`,
-  // Keys of all types are stored as text; integers also as numbers, so that the index has their order.
-  createPassedKeys: (table) =>
-    sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, "number" bigint generated always as (case when "key" ~ '^-?[0-9]{1,16}$' then cast("key" as bigint) end) stored, primary key ("list", "key"), unique ("list", "number", "key")) on commit delete rows`,
-  passedKey: (type) => (type === 'integer' ? sql`"number"` : sql`"key"`),
   listedKey: (key) => sql`cast(${key} as text)`,
   unlistedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   soughtKey: (key) => sql`cast(${key} as text)`,
@@ -172,12 +168,16 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
   tablesVersion,
+  direct: {
+    rows: (table, list) =>
+      sql`json_populate_recordset(cast(null as ${sql.id(table)}), cast(${list} as json))`,
+    // Behind the clause, the name stands for the rows of the change, within the change for the table.
+    answer: (change, table, answer) =>
+      sql`with ${sql.id(table)} as (${change}), ${sql.raw(stampOfRows(quoted(table)))} ${answer}`,
+  },
 };
 
-/**
- * PostgreSQL sorts nulls last when ascending. Columns without nulls have no NULLS clause, so that their index
- * matches.
- */
+/** Nulls sort last when ascending. Columns without nulls have no NULLS clause, so that their index matches. */
 function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm): Sql {
   if (isNeverNull === true) return descending ? sql`${value} desc` : value;
   const nullsFirst = descending === (isNullGreatest === true);
@@ -186,10 +186,6 @@ function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm
 
 function jsonIfNumber(value: Sql): Sql {
   return sql`case when ${isFinite(value)} then cast(${value} as text) else 'null' end`;
-}
-
-function isFinite(value: Sql): Sql {
-  return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
 }
 
 /** A sum of doubles fails on overflow, so values are scaled if one of them is large. No digits are lost. */
@@ -211,10 +207,7 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
   boolean: sql`smallint`,
 };
 
-/**
- * Compares an integer with an integer, so that an index is used. A fraction, or a number beyond the range, becomes
- * an integer with the same result.
- */
+/** Compares an integer with an integer, which uses an index, also where the given number is a fraction or too large. */
 function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
   if (type !== 'integer' || operator === '=') {
     return sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`;
@@ -242,10 +235,7 @@ function differs(value: Sql, wanted: Sql, type: ValueType): Sql {
     : sql`${value} is distinct from cast(${wanted} as ${sqlTypes[type]})`;
 }
 
-/**
- * The items of a bound JSON list as rows: `key` is the position, `value` the item; null for an item that equals no
- * integer.
- */
+/** The items of a bound JSON list: `key` is the position, `value` the item; null for one that equals no integer. */
 function listItems(list: Sql, type: ValueType): Sql {
   const items = sql`json_array_elements_text(cast(${list} as json)) with ordinality as "__item" ("text", "position")`;
   return sql`select "position" - 1 as "key", ${item(type)} as "value" from ${items}`;
@@ -275,10 +265,7 @@ function concat(parts: readonly JsonPart[]): Sql {
 function joined(parts: readonly (string | Sql)[]): Sql {
   const pieces = parts.map((part) => (typeof part === 'string' ? sql.lit(part) : part));
   if (pieces.length <= maxArguments) return sql`concat(${sql.join(pieces)})`;
-  const groups = Array.from({ length: Math.ceil(pieces.length / maxArguments) }, (_, index) =>
-    joined(pieces.slice(index * maxArguments, (index + 1) * maxArguments)),
-  );
-  return joined(groups);
+  return joined(inGroups(pieces, maxArguments).map(joined));
 }
 
 function flat(parts: readonly JsonPart[]): readonly (string | Sql)[] {
@@ -289,17 +276,4 @@ function flat(parts: readonly JsonPart[]): readonly (string | Sql)[] {
       ? sql`case when ${part.isNull} then 'null' else ${concat(part.parts)} end`
       : part;
   });
-}
-
-function mergeTexts(parts: readonly (string | Sql)[]): readonly (string | Sql)[] {
-  const merged: (string | Sql)[] = [];
-  for (const part of parts) {
-    const last = merged.at(-1);
-    if (typeof part === 'string' && typeof last === 'string') {
-      merged[merged.length - 1] = last + part;
-    } else {
-      merged.push(part);
-    }
-  }
-  return merged;
 }

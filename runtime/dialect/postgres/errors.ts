@@ -1,8 +1,10 @@
 import { DatabaseError } from 'pg';
+import { lockedRowState } from '../state-database.js';
 import {
   ConflictError,
   ConstraintError,
   DatabaseUnavailableError,
+  LockedRowError,
   QueryTimeoutError,
   TooComplexError,
   UnusableValueError,
@@ -71,6 +73,7 @@ export function translateError(error: Error, facts: ErrorFacts): Error {
   const code = error.code ?? '';
   const kind = constraintKinds[code];
   if (kind !== undefined) return new ConstraintError(kind, columnOf(error, facts), error);
+  if (code === lockedRowState) return new LockedRowError(error);
   if (code === '57014' && facts.queryTimeout !== null) {
     return new QueryTimeoutError(facts.queryTimeout, error);
   }

@@ -21,8 +21,8 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
-import { type ErrorFacts, translateError } from './errors.js';
-import { PostgresTransaction } from './transaction.js';
+import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
+import { commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
@@ -79,9 +79,13 @@ export class PostgresExecutor implements Executor {
     return undefined;
   }
 
-  async write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+    return this.#writing(() => this.#run(work));
+  }
+
+  async #writing<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw closedError();
-    const writing = Promise.resolve(this.#writers.run(() => this.#run(work)));
+    const writing = Promise.resolve(this.#writers.run(work));
     this.#writes.add(writing);
     try {
       return await writing;
@@ -89,6 +93,9 @@ export class PostgresExecutor implements Executor {
       this.#writes.delete(writing);
     }
   }
+
+  readonly change = async (statement: Statement, values: readonly SqlValue[]): Promise<Rows> =>
+    (await this.#writing(() => this.#changed(stepOf(statement, values)))).rows;
 
   async close(): Promise<void> {
     const grace = this.options.graceMilliseconds ?? defaultGraceMilliseconds;
@@ -100,7 +107,8 @@ export class PostgresExecutor implements Executor {
 
   async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     const connection = await this.#take();
-    const transaction = new PostgresTransaction(connection, this.options);
+    const aside = (step: Step): Promise<Answer> => this.#aside(step);
+    const transaction = new PostgresTransaction(connection, this.options, aside);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -113,6 +121,23 @@ export class PostgresExecutor implements Executor {
     } finally {
       this.#open.delete(connection);
       connection.release(isClean);
+    }
+  }
+
+  async #changed(step: Step): Promise<Answer> {
+    const connection = await this.#take();
+    let hasBegun = false;
+    try {
+      const begin = await connection.begin('read write');
+      hasBegun = true;
+      return await connection.run([...begin, step, commit], begin.length, (done) => {
+        hasBegun = done >= begin.length;
+      });
+    } catch (error) {
+      const reason = translateChangeError(error as Error, this.options);
+      throw hasBegun ? reason : notBegun(reason);
+    } finally {
+      connection.release();
     }
   }
 
@@ -131,6 +156,13 @@ export class PostgresExecutor implements Executor {
   /** Runs a step that only reads. */
   async readStep(step: Step): Promise<Rows> {
     return (await this.#ask(step)).rows;
+  }
+
+  /** Transactions leave one connection free, on which this waits for no other transaction. */
+  #aside(step: Step): Promise<Answer> {
+    return this.#using((connection) =>
+      connection.transaction('read write', [notFlushed, step, commit], 1),
+    );
   }
 
   #ask(step: Step): Promise<Answer> {
@@ -158,6 +190,9 @@ export class PostgresExecutor implements Executor {
   }
 }
 
+/** The commit of the transaction that uses the result writes this one to the disk as well. */
+const notFlushed = plainStep('set local synchronous_commit = off');
+
 function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
 }
@@ -170,14 +205,8 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** A column of an index. */
-interface IndexColumn {
-  readonly index: string;
-  readonly isPrimary: boolean;
-  readonly name: string;
-  /** The name as conditions print it, quoted if necessary. */
-  readonly shown: string;
-}
+/** A column of an index; `shown` is the name as conditions print it, quoted if necessary. */
+type IndexColumn = readonly [index: string, isPrimary: number, name: string, shown: string];
 
 const indexColumns = `select i.relname, x.indisprimary, a.attname, quote_ident(a.attname)
 from pg_index x
@@ -202,13 +231,7 @@ async function explained(
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
   const found = await connection.read({ text: indexColumns, values: [indexes] });
-  const columns = found.rows.map(([index, isPrimary, name, shown]) => ({
-    index: String(index),
-    isPrimary: isPrimary === 1,
-    name: String(name),
-    shown: String(shown),
-  }));
-  return tableSearches(root, columns);
+  return tableSearches(root, found.rows as unknown as readonly IndexColumn[]);
 }
 
 /** The tables of a plan. A bitmap scan has its indexes in child nodes. */
@@ -220,8 +243,8 @@ function tableSearches(root: PlanNode, columns: readonly IndexColumn[]): TableSe
     const used = indexed.flatMap((each) => usedColumns(each, columns));
     return {
       alias,
-      columns: used.map(({ name }) => name),
-      byKey: used.some(({ isPrimary }) => isPrimary),
+      columns: used.map(([, , name]) => name),
+      byKey: used.some(([, isPrimary]) => isPrimary === 1),
     };
   });
 }
@@ -239,10 +262,9 @@ function bitmapsOf(node: PlanNode): readonly PlanNode[] {
 function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly IndexColumn[] {
   const condition = (node['Index Cond'] ?? '').replaceAll(/'(?:[^']|'')*'/g, "''");
   const words = new Set(condition.match(/(?:"(?:[^"]|"")*"|[\p{L}\p{N}_$.])+/gu) ?? []);
-  return columns.filter(({ index, shown }) => index === node['Index Name'] && words.has(shown));
+  return columns.filter(([index, , , shown]) => index === node['Index Name'] && words.has(shown));
 }
 
-const commit = plainStep('commit');
 const rollback = plainStep('rollback');
 
 /** `read_only_sql_transaction` */
@@ -253,10 +275,7 @@ function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promi
   return connection.transaction('read only', [...steps, rollback], steps.length - 1);
 }
 
-/**
- * Runs a statement that the runtime did not write. It must not change anything, not even through a function.
- * @throws Error for a statement that may change something
- */
+/** Runs a statement of class code, which must not change anything, not even through a function. */
 async function readTable(connection: PostgresConnection, step: Step): Promise<Answer> {
   try {
     const answer = await readOnly(connection, [step]);

@@ -1,7 +1,4 @@
-/**
- * Functions for expressions of computed attributes where PostgreSQL has no equivalent of a SQLite function. `create
- * or replace` statements, to be run like those of {@link file://./functions.ts}.
- */
+/** For expressions of computed attributes: functions that SQLite has and PostgreSQL lacks. */
 export const expressionFunctions: readonly string[] = [
   // The number at the start of a text; 0 if there is none.
   `create or replace function drs_x_number(given text) returns double precision

@@ -73,10 +73,7 @@ interface LockingStep {
   readonly log?: ((words: string) => void) | undefined;
 }
 
-/**
- * Retries a step until it gets its locks.
- * @throws Error that names the blocking transactions after the last attempt
- */
+/** Retries a step until it gets its locks; the last error names the blocking transactions. */
 export async function whenUnlocked(
   client: ClientBase,
   lockWait: LockWait,

@@ -1,14 +1,13 @@
 import type { ClientBase } from 'pg';
 import type {
   ColumnValue,
+  Expansion,
   MigratedDatabase,
-  PresentColumn,
   MigrationRow,
   UpdatedRow,
-  WantedColumn,
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
-import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { SchemaShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { type SchemaCatalog, type CatalogTable, readCatalog } from './catalog.js';
@@ -74,7 +73,7 @@ export class MigratedSchema implements MigratedDatabase {
     const { client, name, lockWait, log } = this.parts;
     return oneAtATime(client, name, this.#tell, async () => {
       // Finding it takes a transaction that is rolled back, which would roll back this one, too.
-      if (use === 'rebuilding') await this.#findWanted();
+      if (use === 'rebuilding') await this.wanted();
       const results: T[] = [];
       await whenUnlocked(client, lockWait, {
         tables: [],
@@ -116,45 +115,28 @@ export class MigratedSchema implements MigratedDatabase {
     return rows[0]?.isThere === true;
   }
 
-  async columns(table: string): Promise<readonly PresentColumn[]> {
-    const found = await this.#table(table);
-    return (found?.columns ?? [])
-      .filter(({ expression }) => expression === undefined)
-      .map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'bytea' }));
+  present(): Promise<SchemaCatalog> {
+    return readCatalog(this.parts.client, this.parts.name);
   }
 
-  async wantedColumns(table: string): Promise<readonly WantedColumn[]> {
-    await this.#findWanted();
-    const columns = this.#wanted(table)?.columns ?? [];
-    return columns.filter(({ expression }) => expression === undefined);
+  /** Needs a transaction of its own that is rolled back: in another one, everything would be rolled back. */
+  async wanted(): Promise<SchemaShape> {
+    const { client, name, wanted } = this.parts;
+    return (this.#shape ??= await oneAtATime(client, name, this.#tell, wanted));
   }
 
-  async expand(table: string): Promise<void> {
-    const [actual, wanted] = [await this.#table(table), this.#wanted(table)];
-    if (actual === undefined || wanted === undefined) return;
-    const present = new Map(actual.columns.map((column) => [column.name, column]));
+  async expand(table: string, { added, loosened, dropped }: Expansion): Promise<void> {
+    const actual = await this.#table(table);
+    const constraints = actual?.constraints ?? [];
     const actions = [
-      // A column with a default gets its values when the start adds it.
-      ...wanted.columns
-        .filter((each) => !present.has(each.name) && each.default === undefined)
-        .filter(({ expression }) => expression === undefined)
-        .map(({ name, type }) => `ADD COLUMN ${quoted(name)} ${type}`),
-      ...wanted.columns
-        .filter(({ name, isMandatory }) => !isMandatory && present.get(name)?.isMandatory === true)
-        .map(({ name }) => `ALTER COLUMN ${quoted(name)} DROP NOT NULL`),
-      ...actual.constraints
-        .filter(({ check }) => check !== undefined && !wanted.checks.includes(check))
+      ...added.map(({ name, type }) => `ADD COLUMN ${quoted(name)} ${type}`),
+      ...loosened.map((name) => `ALTER COLUMN ${quoted(name)} DROP NOT NULL`),
+      ...constraints
+        .filter(({ check }) => check !== undefined && dropped.includes(check))
         .map(({ name }) => `DROP CONSTRAINT ${quoted(name)}`),
     ];
     if (actions.length === 0) return;
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${actions.join(', ')}`);
-  }
-
-  async referring(table: string): Promise<readonly string[]> {
-    const { tables } = await this.#catalog();
-    return tables
-      .filter(({ name, foreignKeys }) => name !== table && foreignKeys.some(isTo(table)))
-      .map(({ name }) => name);
   }
 
   async renameColumn(table: string, from: string, to: string): Promise<void> {
@@ -166,10 +148,7 @@ export class MigratedSchema implements MigratedDatabase {
     );
   }
 
-  /**
-   * Drops constraints and indexes, too. Objects that somebody else made of the columns, such as a view, prevent the
-   * drop.
-   */
+  /** Constraints and indexes go, too. Objects of others, such as a view, prevent it. */
   async dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = await this.#table(table);
     // The start that follows creates columns computed from these again if the model wants them.
@@ -187,42 +166,16 @@ export class MigratedSchema implements MigratedDatabase {
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
   }
 
-  /** Needs a transaction of its own that is rolled back: in another one, everything would be rolled back. */
-  async #findWanted(): Promise<void> {
-    const { client, name, wanted } = this.parts;
-    this.#shape ??= await oneAtATime(client, name, this.#tell, wanted);
-  }
-
-  /** The table that the model wants; call `#findWanted` first. */
-  #wanted(table: string): TableShape | undefined {
-    if (this.#shape === undefined) throw new Error('What the model wants is not known yet.');
-    return this.#shape.tables.find(({ name }) => name === table);
-  }
-
   async #table(table: string): Promise<CatalogTable | undefined> {
-    return (await this.#catalog()).tables.find(({ name }) => name === table);
-  }
-
-  #catalog(): Promise<SchemaCatalog> {
-    return readCatalog(this.parts.client, this.parts.name);
+    return (await this.present()).tables.find(({ name }) => name === table);
   }
 }
 
-/** Numbers out of the range of JSON, and bytes, in PostgreSQL's text form. */
-function jsonValue(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  return isBufferJson(value) ? `\\x${Buffer.from(value.data).toString('hex')}` : value;
-}
-
-/** JSON.stringify calls toJSON of a Buffer first. */
-function isBufferJson(value: unknown): value is { readonly data: readonly number[] } {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    value.type === 'Buffer' &&
-    'data' in value
-  );
+/** Numbers out of the range of JSON, and bytes, in PostgreSQL's text form; `value` of a Buffer is its `toJSON`. */
+function jsonValue(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+  const given = this[name];
+  if (given instanceof Uint8Array) return `\\x${Buffer.from(given).toString('hex')}`;
+  return typeof value === 'bigint' ? value.toString() : value;
 }
 
 /** The type's number in PostgreSQL's catalog. */
@@ -233,8 +186,4 @@ function integerFrom(value: unknown): number | bigint | null {
   if (value === null || value === undefined) return null;
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : BigInt(value as string);
-}
-
-function isTo(table: string): (foreignKey: { readonly target: string }) => boolean {
-  return ({ target }) => target === table;
 }

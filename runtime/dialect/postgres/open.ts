@@ -5,8 +5,14 @@ import { SchemaMismatchError } from '../schema-mismatch.js';
 import { migrateData, noteData, planData, type DataOptions } from '../schema/migrate-data.js';
 import { MigrationError } from '../schema/migration.js';
 import { usualMigration, migrateOptions } from '../schema/start.js';
-import { copySchema, requirePlainName, type SchemaCopy } from './copy.js';
-import { clientOptions, PostgresPool, type PoolOptions, prepareSession } from './connect.js';
+import { copySchema, requirePlainName } from './copy.js';
+import {
+  clientOptions,
+  openClient,
+  PostgresPool,
+  type PoolOptions,
+  prepareSession,
+} from './connect.js';
 import { PostgresExecutor } from './executor.js';
 import { defaultLockWait } from './lock-wait.js';
 import { MigratedSchema } from './migrated-schema.js';
@@ -40,11 +46,7 @@ interface Facts {
   readonly schema: string | null;
 }
 
-/**
- * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, with further parameters
- * of pg such as `sslmode`. Creates its schema, or adds what an existing one lacks.
- * @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model
- */
+/** Opens a database such as `postgres://user:password@host:5432/name?sslmode=…`, and brings its schema to the model. */
 export function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
   const startUrl = options.directUrl ?? options.url;
   return withClient(startUrl, async (client, schema): Promise<Opened> => {
@@ -61,7 +63,7 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
         open: (wanted) =>
           withClient(startUrl, async (own, name) => {
             const place = await prepareState(own, name, wanted);
-            return new PostgresState(executor, place);
+            return new PostgresState(executor, place, () => openClient(startUrl));
           }),
       },
       uniqueId,
@@ -93,16 +95,13 @@ async function requireOwnSession(client: Client, executor: PostgresExecutor): Pr
   );
 }
 
-/** Describes what migrations would do to the data. */
-export function planConnection(url: string, wanted: WantedSchema): Promise<readonly string[]> {
-  const { data } = wanted;
-  return withClient(url, async (client, schema) =>
-    data === undefined ? [] : planData(migrated(client, schema, wanted), data, data.fold),
-  );
-}
-
-/** Copies the schema of a `DATABASE_URL` to another one of the same database. */
-export async function copyConnection(url: string, copy: SchemaCopy): Promise<DatabaseCopy> {
+/** Copies what servers created in the schema of a `DATABASE_URL` to a new schema of the same database. */
+async function copyPostgres(
+  url: string,
+  name: string,
+  { log }: CopyOptions,
+): Promise<DatabaseCopy> {
+  const copy = { name, functions, log };
   requirePlainName(copy.name);
   await withClient(url, (client, schema) => copySchema(client, schema, copy));
   const path = `-c search_path=${copy.name}`;
@@ -257,70 +256,39 @@ function shownUrl(url: string): string {
   }
 }
 
-/**
- * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`. Creates its schema, or
- * compares an existing one.
- * @param schema one SQL statement each
- * @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model
- */
+/** @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model */
 export async function openPostgres(
   url: string,
   schema: readonly string[],
   fold: Fold,
   options: Omit<PoolOptions, 'url'>,
-  start: Pick<WantedSchema, 'migration' | 'log'> & { readonly data?: DataOptions } = {},
+  start: Pick<WantedSchema, 'migration' | 'log'> & { readonly data?: DataOptions | undefined } = {},
 ): Promise<Database> {
-  const { data, ...rest } = start;
-  const wanted = {
-    ...rest,
-    ...wantedOf(schema),
-    ...(data === undefined ? {} : { data: { ...data, fold } }),
-  };
+  const data = start.data && { ...start.data, fold };
+  const wanted = { ...start, statements: schema, functions, data };
   const opened = await openConnections({ ...options, url }, wanted);
   return { dialect: postgresDialect(fold), ...opened };
 }
 
-/** Describes what migrations would do. */
-export function planPostgres(
-  url: string,
-  schema: readonly string[],
-  fold: Fold,
-  data: DataOptions,
-): Promise<readonly string[]> {
-  return planConnection(url, { ...wantedOf(schema), data: { ...data, fold } });
-}
-
-/** Copies what servers created in the schema of a `DATABASE_URL` to a new schema of the same database. */
-export function copyPostgres(
-  url: string,
-  target: string,
-  { log }: CopyOptions,
-): Promise<DatabaseCopy> {
-  return copyConnection(url, { ...wantedOf([]), name: target, log });
-}
-
-function wantedOf(statements: readonly string[]): Pick<WantedSchema, 'statements' | 'functions'> {
-  return { statements, functions: [...postgresFunctions(), ...expressionFunctions] };
-}
+const functions: readonly string[] = [...postgresFunctions(), ...expressionFunctions];
 
 /** The driver for PostgreSQL. */
 export const postgresDriver: DatabaseDriver = {
   schemes: ['postgres', 'postgresql'],
   urls: 'postgres://<user>:<password>@<host>:<port>/<database>',
   open: (url, schema, fold, { queryTimeout, environment, data, log }) => {
-    const start = {
-      migration: migrateOptions(environment),
-      ...(data === undefined ? {} : { data }),
-      ...(log === undefined ? {} : { log }),
-    };
     const options = {
       queryTimeout,
       size: poolSize(environment),
       directUrl: directUrlOf(environment),
     };
+    const start = { migration: migrateOptions(environment), data, log };
     return openPostgres(url, schema, fold, options, start);
   },
-  plan: planPostgres,
+  plan: (url, schema, fold, data) => {
+    const wanted = { statements: schema, functions, data: { ...data, fold } };
+    return withClient(url, (client, name) => planData(migrated(client, name, wanted), data, fold));
+  },
   copy: copyPostgres,
 };
 
@@ -343,11 +311,7 @@ function directUrlOf(environment: Environment): string | undefined {
   );
 }
 
-/**
- * Maximum number of connections, from `DATABASE_POOL`. Each one is a process of PostgreSQL, whose limit is 100 by
- * default.
- * @throws Error that names `DATABASE_POOL` if it is not an integer of at least 2
- */
+/** `DATABASE_POOL`; each connection is a process of PostgreSQL, whose limit is 100 by default. */
 function poolSize(environment: Environment): number {
   const text = setting(environment, 'DATABASE_POOL', '10');
   const size = Number(text);

@@ -7,10 +7,7 @@ import type { SchemaCatalog, CatalogTable, Constraint } from './catalog.js';
 import { foldOf } from './derived-columns.js';
 import { createTouchTrigger, touchTrigger } from './table-versions.js';
 
-/**
- * Statements that are sent together as one transaction. A step holds its locks briefly, leaves a schema that
- * servers of both models can use, and may run again.
- */
+/** Statements of one transaction with brief locks. Servers of both models can use the schema after it; it may run again. */
 export interface SchemaStep {
   /** The tables that it locks. */
   readonly tables: readonly string[];
@@ -57,10 +54,7 @@ export interface SchemaSteps {
   readonly after: readonly SchemaStep[];
 }
 
-/**
- * Writes the steps for some changes.
- * @param actual the present schema; leftovers of an interrupted change are dropped first
- */
+/** The steps of some changes; leftovers of an interrupted change are dropped first. */
 export function schemaSteps(
   changes: readonly SchemaChange[],
   actual: SchemaCatalog,
@@ -126,10 +120,7 @@ function followedTexts(
     .map(({ name }) => ({ tables: [table], sql: followText(table, name) }));
 }
 
-/**
- * A trigger keeps a text and its derived column consistent, because a server of another model may write only the
- * text.
- */
+/** Keeps a text and its derived column consistent: a server of another model may write only the text. */
 export function followText(table: string, column: string): string {
   const { source, functionName } = foldOf(column) ?? { source: column, functionName: '' };
   const value = `${functionName}(new.${quoted(source)})`;

@@ -7,27 +7,25 @@ import { schemaChanges } from '../schema/changes.js';
 import { decide, missingIn, neededByNewer, type Outcome, targetOf } from '../schema/rules.js';
 import { type DataOptions, dataTables } from '../schema/migrate-data.js';
 import {
-  foreignAdvice,
   type JournalEntry,
   type StartOptions,
   newerThan,
-  offAdvice,
-  olderAdvice,
-  neededWords,
   notTold,
-  olderServerWords,
-  pendingWords,
   refuse,
   schemaHash,
   SchemaPendingError,
-  type StoredEntry,
   usualMigration,
   versionHash,
   waitMilliseconds,
   wordsOf,
+  requireAsItIs,
+  requireUsable,
+  foreignDatabase,
+  readJournal,
+  journalQuery,
+  type Additions,
 } from '../schema/start.js';
 import type { Trial } from '../schema/trial.js';
-import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
 import { type SchemaCatalog, readCatalog, readFunctions } from './catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
@@ -49,18 +47,19 @@ import {
   wantedOf,
 } from './schema-steps.js';
 import { createTouchTrigger, touchFunction, touchTrigger, versionTable } from './table-versions.js';
+import type { SchemaMismatchError } from '../schema-mismatch.js';
 
 export interface WantedSchema {
   /** The model's tables and indexes, one SQL statement each. */
   readonly statements: readonly string[];
   /** Functions that statements use; creating them is idempotent. */
   readonly functions: readonly string[];
-  readonly migration?: StartOptions;
+  readonly migration?: StartOptions | undefined;
   /** What the server knows about its data in addition to their schema. */
-  readonly data?: DataOptions & { readonly fold: Fold };
+  readonly data?: (DataOptions & { readonly fold: Fold }) | undefined;
   readonly lockWait?: LockWait;
   /** Called with what a start does or waits for, while it does. */
-  readonly log?: (words: string) => void;
+  readonly log?: ((words: string) => void) | undefined;
 }
 
 /** The server's own tables. */
@@ -90,7 +89,7 @@ const ownTables: readonly string[] = [
   ...dataTables,
 ];
 
-const foreignHint = 'Its URL may also name another schema: ?options=-c%20search_path%3Dshop.';
+const foreignHint = ' Its URL may also name another schema: ?options=-c%20search_path%3Dshop.';
 
 /** A change may require others, such as indexes of a column that is created again; these get a round of their own. */
 const mostRounds = 3;
@@ -200,23 +199,20 @@ class SchemaStart {
       const functions = await readFunctions(this.client, this.name);
       return [...missingParts(actual, expected), ...missingFunctions(actual.functions, functions)];
     });
-    const { mode } = this.#migration;
-    const isKnown = mode === 'off' || journal.some(({ hash }) => hash === this.#hash);
-    if (isKnown && missing.length === 0) return [];
-    if (mode === 'check') throw new SchemaPendingError(pendingWords(missing));
-    const differences = missing.map((what) => ({ what }));
-    throw new SchemaMismatchError({ differences, advice: offAdvice });
+    requireAsItIs(
+      missing,
+      this.#migration,
+      journal.some(({ hash }) => hash === this.#hash),
+    );
+    return [];
   }
 
   /** @throws SchemaMismatchError if a newer server removed something that this one needs */
   #requireUsable(actual: SchemaCatalog, expected: SchemaCatalog, newer: JournalEntry): void {
-    const differences = missingParts(actual, expected).map((what) => ({ what }));
-    if (differences.length > 0) {
-      throw new SchemaMismatchError({ differences, advice: olderAdvice(newer) });
+    const missing = missingParts(actual, expected);
+    for (const each of requireUsable(missing, newer, neededByNewer(actual, expected))) {
+      this.wanted.log?.(each);
     }
-    const { log } = this.wanted;
-    log?.(olderServerWords(newer));
-    for (const each of neededByNewer(actual, expected)) log?.(neededWords(each));
   }
 
   /** Logs once what the start waits for. */
@@ -307,10 +303,7 @@ class SchemaStart {
     return expected;
   }
 
-  /**
-   * Changes the schema until it matches.
-   * @returns what was filled, in words
-   */
+  /** Changes the schema until it matches; returns what was filled, in words. */
   async #adapt(before: SchemaCatalog, expected: SchemaCatalog): Promise<readonly string[]> {
     await this.#runAll(this.#functions);
     const wanted = wantedOf(expected, this.#statements);
@@ -379,24 +372,12 @@ class SchemaStart {
 
   #foreignDatabase(actual: SchemaCatalog, expected: SchemaCatalog): SchemaMismatchError {
     const wanted = wantedOf(expected, this.#statements);
-    const differences = schemaChanges(actual, expected).flatMap((change): SchemaDifference[] => {
-      const { kind, table } = change;
-      // Only a server writes into the server's own tables.
-      const isOwn = table.startsWith('__');
-      if (kind === 'addTable') {
-        const what = `table "${table}" is missing`;
-        return [isOwn ? { what } : { what, remedy: `${newTable(table, wanted)};` }];
-      }
-      if (kind !== 'addColumn') return [];
-      const definition = columnDefinition(table, change.column.name, wanted);
-      return [
-        {
-          what: `table "${table}": column "${change.column.name}" is missing`,
-          remedy: `ALTER TABLE ${quoted(table)} ADD COLUMN ${definition};`,
-        },
-      ];
-    });
-    return new SchemaMismatchError({ differences, advice: `${foreignAdvice} ${foreignHint}` });
+    const additions: Additions = {
+      table: (table) => newTable(table, wanted),
+      column: (table, column) =>
+        `ALTER TABLE ${quoted(table)} ADD COLUMN ${columnDefinition(table, column, wanted)}`,
+    };
+    return foreignDatabase(schemaChanges(actual, expected), additions, foreignHint);
   }
 
   /** Without values, a text may hold several statements: one round trip and one transaction for all. */
@@ -404,10 +385,10 @@ class SchemaStart {
     await this.client.query(statements.map((each) => `${each};`).join('\n'));
   }
 
-  async #journal(): Promise<readonly StoredEntry[]> {
-    const text = 'select "hash", "time", "changes" from "__schema" order by "position"';
-    const { rows } = await this.client.query<Record<'hash' | 'time' | 'changes', string>>(text);
-    return rows.map((row) => ({ ...row, changes: JSON.parse(row.changes) as readonly string[] }));
+  async #journal(): Promise<readonly JournalEntry[]> {
+    const { rows } =
+      await this.client.query<Record<'hash' | 'time' | 'changes', string>>(journalQuery);
+    return readJournal(rows);
   }
 
   async #knownStamp(): Promise<unknown> {
@@ -417,10 +398,7 @@ class SchemaStart {
     return rows[0]?.text;
   }
 
-  /**
-   * The last step: the database matches this model.
-   * @param changes for the journal, in words; none if nothing changed
-   */
+  /** The last step: the database matches this model. @param changes for the journal, if something changed */
   async #remember(changes: readonly string[] | undefined): Promise<void> {
     const stamp = this.#stampOf(await readCatalog(this.client, this.name));
     await this.client.query(

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import { ConflictError, type Rows, type Transaction } from '../executor.js';
 import {
+  ConflictError,
+  DatabaseUnavailableError,
+  type Rows,
+  type Transaction,
+} from '../executor.js';
+import {
+  type Release,
   requireVersion,
   type StateDatabase,
   type StateSchema,
@@ -17,6 +23,9 @@ export interface StepRunner {
   together(steps: readonly Step[]): Promise<Rows>;
 }
 
+/** Opens a connection that is not of the pool. */
+export type OpenClient = () => Promise<Client>;
+
 const isRead = /^\s*select\b/;
 
 /**
@@ -29,10 +38,13 @@ export class PostgresState implements StateDatabase {
   readonly skipLocked = ' for update skip locked';
   readonly #texts = new Map<string, string>();
   readonly #qualifier: string;
+  /** Connections that have a name, or wait for one. */
+  readonly #taking = new Set<Client>();
 
   constructor(
     private readonly runner: StepRunner,
-    schema: string,
+    readonly schema: string,
+    private readonly openClient: OpenClient,
   ) {
     this.#qualifier = `${quoted(schema)}.`;
   }
@@ -58,8 +70,46 @@ export class PostgresState implements StateDatabase {
     return Promise.resolve(transaction.rows(statement, values));
   }
 
-  close(): void {
-    // The connections belong to the database.
+  /**
+   * A transaction of its own connection has the name as an advisory lock, so that a pooler may
+   * stand between. PostgreSQL ends it with the connection, when a process is killed.
+   */
+  async take(
+    name: string,
+    isWaiting: boolean,
+    lost: (error: Error) => void,
+  ): Promise<Release | undefined> {
+    const client = await this.openClient();
+    let isReleased = false;
+    client.once('end', () => {
+      this.#taking.delete(client);
+      if (!isReleased) lost(new DatabaseUnavailableError(connectionLost, undefined));
+    });
+    this.#taking.add(client);
+    const release = async (): Promise<void> => {
+      isReleased = true;
+      await client.end().catch(nothing);
+    };
+    try {
+      await client.query('begin isolation level read committed read only');
+      await client.query(asLongAsItTakes);
+      const hash = createHash('sha256').update(`${this.schema}\n${name}`).digest();
+      const lock = isWaiting ? 'pg_advisory_xact_lock($1), true' : 'pg_try_advisory_xact_lock($1)';
+      const { rows } = await client.query<{ taken: boolean }>(`select ${lock} as taken`, [
+        String(hash.readBigInt64BE()),
+      ]);
+      if (rows[0]?.taken === true) return release;
+      await release();
+      return undefined;
+    } catch (error) {
+      await release();
+      throw new DatabaseUnavailableError(connectionLost, error);
+    }
+  }
+
+  /** The connections of the pool belong to the database. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#taking].map((each) => each.end().catch(nothing)));
   }
 
   #text(text: string): string {
@@ -69,6 +119,17 @@ export class PostgresState implements StateDatabase {
     this.#texts.set(text, made);
     return made;
   }
+}
+
+const connectionLost = 'the connection to the database broke';
+
+/** Whatever limits the database, the user or the URL set; PostgreSQL finds a dead machine in a minute. */
+const asLongAsItTakes = `select set_config(name, value, true) from (values ('lock_timeout', '0'),
+  ('statement_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('tcp_keepalives_idle', '30'),
+  ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')) as wanted (name, value)`;
+
+function nothing(): void {
+  // Whoever waits for the connection gets the error.
 }
 
 /** PostgreSQL cuts longer names. */
@@ -111,7 +172,11 @@ export async function prepareState(
     // Another server may have been faster.
     requireVersion((await versionOf(client, name)) ?? 0, wanted, place);
     await client.query(`create schema if not exists ${own}`);
-    for (const each of wanted.statements({ bytes: 'bytea', unlogged: 'unlogged' })) {
+    for (const each of wanted.statements({
+      bytes: 'bytea',
+      unlogged: 'unlogged',
+      hasFunctions: true,
+    })) {
       await client.query(each.replaceAll('drs_state.', `${own}.`));
     }
     await client.query(`create table if not exists ${own}.format (version integer not null)`);

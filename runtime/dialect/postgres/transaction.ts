@@ -19,30 +19,19 @@ import {
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
+import { raiseStamp } from './global-stamp.js';
 
 const guard = plainStep('savepoint "statement"');
 const pass = plainStep('release savepoint "statement"');
 const goBack = plainStep('rollback to savepoint "statement"');
-const commit = plainStep('commit');
+export const commit = plainStep('commit');
 const rollback = plainStep('rollback');
-
-/**
- * The counter of changes is the sum of several rows, because a row stays locked until its transaction has ended. A
- * transaction takes a row that nobody has locked, or makes one: there are as many as transactions have ended at once.
- */
-function raisingStamp(changes: number): Step {
-  return {
-    text: `with "free" as (
-        select "name" from "__datastore" where "name" like 'globalStamp%' limit 1 for no key update skip locked)
-      insert into "__datastore" ("name", "value")
-        values (coalesce((select "name" from "free"), 'globalStamp ' || pg_current_xact_id()), $1)
-      on conflict ("name") do update set "value" = "__datastore"."value" + excluded."value"`,
-    values: [changes],
-  };
-}
 
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
+
+/** Runs a statement as a transaction of its own, on another connection. */
+export type RunAside = (step: Step) => Promise<Answer>;
 
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
@@ -60,7 +49,13 @@ export class PostgresTransaction implements Transaction {
   constructor(
     private readonly connection: PostgresConnection,
     private readonly facts: ErrorFacts,
+    private readonly runAside: RunAside,
   ) {}
+
+  async aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
+    if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
+    return firstValue(await this.runAside(stepOf(statement, values)));
+  }
 
   raiseStamp(changes: number): void {
     this.#changes += changes;
@@ -87,17 +82,14 @@ export class PostgresTransaction implements Transaction {
     return tableOf(await this.#ask(statement, values));
   }
 
-  /**
-   * Commits when all requested statements have ended.
-   * @throws ConstraintError for a deferred constraint, DatabaseUnavailableError if the connection is lost
-   */
+  /** @throws ConstraintError for a deferred constraint, DatabaseUnavailableError if the connection is lost */
   commit(): Promise<void> {
     return this.#next(async () => {
       if (this.#state === 'lost') throw lostError();
       const isOpen = this.#state === 'open';
       this.#state = 'ended';
       if (!isOpen) return;
-      const before = this.#changes === 0 ? [] : [raisingStamp(this.#changes)];
+      const before = this.#changes === 0 ? [] : [{ text: raiseStamp, values: [this.#changes] }];
       const { command } = await this.#run(
         [...before, commit],
         before.length,
@@ -111,10 +103,7 @@ export class PostgresTransaction implements Transaction {
     });
   }
 
-  /**
-   * Rolls back and refuses further statements.
-   * @returns whether others can use the connection
-   */
+  /** Rolls back and refuses further statements; returns whether others can use the connection. */
   rollback(): Promise<boolean> {
     return this.#next(async () => {
       const state = this.#state;
@@ -210,7 +199,7 @@ export class PostgresTransaction implements Transaction {
 }
 
 /** For example where the database is a standby: nothing has happened, and later it may be another one. */
-function notBegun(error: Error): Error {
+export function notBegun(error: Error): Error {
   if (error instanceof DatabaseUnavailableError) return error;
   return new DatabaseUnavailableError('the database begins no transaction', error);
 }

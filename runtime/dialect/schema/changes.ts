@@ -31,10 +31,7 @@ interface ColumnChange<Kind extends string> {
   readonly to: ColumnShape;
 }
 
-/**
- * The changes from `actual` to `wanted`, table by table in the order of `wanted`. Indexes that somebody else
- * created are left alone, because they do not affect results.
- */
+/** From `actual` to `wanted`, table by table. Indexes of others are left alone, because they affect no result. */
 export function schemaChanges(actual: SchemaShape, wanted: SchemaShape): readonly SchemaChange[] {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
   const known = new Set(wanted.tables.map(({ name }) => name));
@@ -55,6 +52,12 @@ function tableChanges(actual: TableShape, wanted: TableShape): readonly SchemaCh
   const table = wanted.name;
   const columns = new Map(actual.columns.map((column) => [column.name, column]));
   const known = new Set(wanted.columns.map(({ name }) => name));
+  const checks = (kind: 'addCheck' | 'dropCheck', list: readonly string[]): SchemaChange[] =>
+    list.map((check) => ({ kind, table, check }));
+  const keys = (
+    kind: 'addForeignKey' | 'dropForeignKey',
+    list: readonly ForeignKeyShape[],
+  ): SchemaChange[] => list.map((foreignKey) => ({ kind, table, foreignKey }));
   return [
     ...wanted.columns.flatMap((to): readonly SchemaChange[] => {
       const from = columns.get(to.name);
@@ -65,26 +68,10 @@ function tableChanges(actual: TableShape, wanted: TableShape): readonly SchemaCh
     ...actual.columns
       .filter(({ name }) => !known.has(name))
       .map((column): SchemaChange => ({ kind: 'unusedColumn', table, column })),
-    ...without(actual.checks, wanted.checks).map((check): SchemaChange => ({
-      kind: 'dropCheck',
-      table,
-      check,
-    })),
-    ...without(wanted.checks, actual.checks).map((check): SchemaChange => ({
-      kind: 'addCheck',
-      table,
-      check,
-    })),
-    ...withoutAlike(actual.foreignKeys, wanted.foreignKeys).map((foreignKey): SchemaChange => ({
-      kind: 'dropForeignKey',
-      table,
-      foreignKey,
-    })),
-    ...withoutAlike(wanted.foreignKeys, actual.foreignKeys).map((foreignKey): SchemaChange => ({
-      kind: 'addForeignKey',
-      table,
-      foreignKey,
-    })),
+    ...checks('dropCheck', without(actual.checks, wanted.checks)),
+    ...checks('addCheck', without(wanted.checks, actual.checks)),
+    ...keys('dropForeignKey', withoutAlike(actual.foreignKeys, wanted.foreignKeys)),
+    ...keys('addForeignKey', withoutAlike(wanted.foreignKeys, actual.foreignKeys)),
     ...indexChanges(table, actual.indexes, wanted.indexes),
   ];
 }

@@ -87,12 +87,21 @@ export async function noteData(
   wasThere: boolean,
   { forms, migrations }: DataOptions,
 ): Promise<void> {
-  const unknown = await unknownForms(database, forms);
+  const known = await knownForms(database);
+  const unknown = forms.filter(
+    ({ table, column, form }) => known.get(keyOf(table, column)) !== form,
+  );
   // Most starts have nothing to write and need not wait for writers.
   if (wasThere && unknown.length === 0) return;
   await database.transaction(async () => {
     if (!wasThere) await migrations?.skip(database);
-    await noteForms(database, unknown);
+    for (const { table, column, form } of unknown) {
+      await database.query(
+        `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)
+          ON CONFLICT ("table", "column") DO UPDATE SET "form" = excluded."form"`,
+        [table, column, form],
+      );
+    }
   });
 }
 
@@ -151,26 +160,6 @@ async function formDifferences(
       remedy: isKey ? keyRemedy : conversionRemedy,
     };
   });
-}
-
-/** The columns without a recorded form. */
-async function unknownForms(
-  database: MigratedDatabase,
-  wanted: readonly ColumnForm[],
-): Promise<readonly ColumnForm[]> {
-  const known = await knownForms(database);
-  return wanted.filter(({ table, column, form }) => known.get(keyOf(table, column)) !== form);
-}
-
-/** Records the forms of the values that are written from now on. */
-async function noteForms(database: MigratedDatabase, forms: readonly ColumnForm[]): Promise<void> {
-  for (const { table, column, form } of forms) {
-    await database.query(
-      `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)
-        ON CONFLICT ("table", "column") DO UPDATE SET "form" = excluded."form"`,
-      [table, column, form],
-    );
-  }
 }
 
 async function knownForms(database: MigratedDatabase): Promise<ReadonlyMap<string, string>> {

@@ -1,15 +1,10 @@
 import type { Fold } from '../../protocol/fold.js';
+import type { ColumnShape, SchemaShape } from './shape.js';
 import type { Trial } from './trial.js';
 
-/**
- * The changes of data between two versions of a model that a start does not make by itself. Tables and columns have
- * their names in the database, and values their stored form.
- */
+/** The changes of data that a start does not make by itself, in names and values of the database. */
 export interface Migration {
-  /**
-   * Identifies the model before the migration: two migrations of two branches that start from the same model
-   * conflict.
-   */
+  /** Two migrations of two branches that start from the same model conflict. */
   readonly from: string;
   readonly to: string;
   /** Each step runs once, in this order. */
@@ -125,18 +120,13 @@ export interface UpdatedRow {
   readonly values: RowValues;
 }
 
-/** A column of the present schema. */
-export interface PresentColumn {
-  readonly name: string;
-  readonly isKey: boolean;
-  /** Whether its values may be large. */
-  readonly isLarge: boolean;
-}
-
-/** A column that the model wants. */
-export interface WantedColumn {
-  readonly name: string;
-  readonly type: string;
+/** The changes of a table that come before its rows are filled. */
+export interface Expansion {
+  readonly added: readonly ColumnShape[];
+  /** Names of columns that may be empty from now on. */
+  readonly loosened: readonly string[];
+  /** The rules that no longer apply. */
+  readonly dropped: readonly string[];
 }
 
 /** A database, of either kind, whose data are migrated. SQL parameters are `$1`, `$2`. */
@@ -150,17 +140,12 @@ export interface MigratedDatabase {
   /** @param use `rebuilding` for changes of tables, during which foreign keys may not be enforced */
   transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T>;
   hasTable(name: string): Promise<boolean>;
-  /** The columns of a table that are not generated; empty if the table does not exist. */
-  columns(table: string): Promise<readonly PresentColumn[]>;
-  /** The columns that the model wants. */
-  wantedColumns(table: string): Promise<readonly WantedColumn[]>;
-  /**
-   * Adds the wanted columns of a table without values and drops the rules that no longer apply; needs an open
-   * transaction.
-   */
-  expand(table: string): Promise<void>;
-  /** Other tables that refer to this one. */
-  referring(table: string): Promise<readonly string[]>;
+  /** The present schema. */
+  present(): Promise<SchemaShape>;
+  /** The schema that the model wants. */
+  wanted(): Promise<SchemaShape>;
+  /** Needs an open transaction. Added columns have no values. */
+  expand(table: string, expansion: Expansion): Promise<void>;
   /** Renames a column; needs an open transaction. */
   renameColumn(table: string, from: string, to: string): Promise<void>;
   /** Drops columns with their rules and indexes; needs an open transaction. */

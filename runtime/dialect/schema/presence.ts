@@ -12,10 +12,7 @@ const livingMilliseconds = 60_000;
 /** How many milliseconds a stopping server waits for its record to be removed. */
 const longestFarewell = 1_000;
 
-/**
- * Records in the database that a server uses it, until the returned function is called: migrations keep what a
- * running server of an older model needs.
- */
+/** Records that a server uses the database, until the returned function is called: migrations respect it. */
 export function announceServer({ dialect, executor, schemaHash }: Database): () => Promise<void> {
   const id = newUuid();
   const slot = (index: number): ReturnType<typeof sql> => sql`${new Slot(index)}`;

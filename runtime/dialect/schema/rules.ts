@@ -33,10 +33,7 @@ export function sourceOf(column: string): string | undefined {
   return prefix === undefined ? undefined : column.slice(prefix.length);
 }
 
-/**
- * The target of a start: the wanted schema, and the unused parts of the present one in a form that blocks nothing.
- * Every difference between target and present schema has to be applied.
- */
+/** The wanted schema, and the unused parts of the present one in a form that blocks nothing. */
 export function targetOf(actual: SchemaShape, wanted: SchemaShape): SchemaShape {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
   const used = new Set(wanted.tables.map(({ name }) => name));
@@ -117,19 +114,13 @@ function relaxedTable(table: TableShape, used: ReadonlySet<string>): TableShape 
   };
 }
 
-/**
- * The columns that an SQL text names. A word before a parenthesis is a function.
- * @param text a condition, an expression or the columns of an index, in the spelling of a shape
- */
+/** The columns that an SQL text in the spelling of a shape names. */
 export function namedColumns(text: string, columns: readonly string[]): readonly string[] {
   const words = new Set(wordsOf(text));
   return columns.filter((each) => words.has(each));
 }
 
-/**
- * Decides every change from `actual` to {@link targetOf}, and reports what is unused. If one change is refused,
- * none is made. A change without a decision is part of another one, such as the rules of a new column.
- */
+/** Decides every change to {@link targetOf}, and reports what is unused. A change without a decision is part of another. */
 export function decide(
   actual: SchemaShape,
   wanted: SchemaShape,

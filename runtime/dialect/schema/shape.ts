@@ -1,7 +1,4 @@
-/**
- * A schema in a form that is the same for every database, so that two schemas can be compared. The texts of types,
- * expressions and conditions are those of one database, in a uniform spelling.
- */
+/** A schema in a form in which two schemas of a database can be compared, in a uniform spelling. */
 export interface SchemaShape {
   readonly tables: readonly TableShape[];
 }

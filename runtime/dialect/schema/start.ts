@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type Environment, setting } from '../../protocol/environment.js';
-import { SchemaMismatchError } from '../schema-mismatch.js';
+import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import type { SchemaChange } from './changes.js';
 import type { Outcome } from './rules.js';
 
-/**
- * What a start may do to the schema: `auto` migrates it to the model; `check` waits until another server has
- * migrated it; `off` uses it as it is.
- */
+/** `auto` migrates the schema; `check` waits until another server has done so; `off` uses it as it is. */
 export type MigrateMode = 'auto' | 'check' | 'off';
 
 export interface StartOptions {
@@ -33,36 +31,35 @@ export function migrateOptions(environment: Environment): StartOptions {
 /** The interval at which a server that must not change the schema checks it again. */
 export const waitMilliseconds = 1000;
 
-/**
- * A row of the journal `__schema`: a version that a server has migrated the database to. The newest one has the
- * highest position.
- */
+/** A version that a server has migrated the database to: a row of `__schema`. */
 export interface JournalEntry {
   readonly hash: string;
   /** The time, in the format of the protocol's dates. */
   readonly time: string;
-}
-
-/** With the changes in words. */
-export interface StoredEntry extends JournalEntry {
+  /** In words. */
   readonly changes: readonly string[];
 }
+
+/** Reads the rows of the journal. */
+export function readJournal(
+  rows: readonly Readonly<Record<'hash' | 'time' | 'changes', string>>[],
+): readonly JournalEntry[] {
+  return rows.map((row) => ({ ...row, changes: JSON.parse(row.changes) as readonly string[] }));
+}
+
+export const journalQuery = 'select "hash", "time", "changes" from "__schema" order by "position"';
 
 /** An unused part is reported once, however many rows it has later. */
 export function notTold(
   unused: readonly string[],
-  journal: readonly StoredEntry[],
+  journal: readonly JournalEntry[],
 ): readonly string[] {
   const withoutNumber = (words: string): string => words.replace(/ with \d+ /, ' ');
   const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
   return unused.filter((each) => !told.has(withoutNumber(each)));
 }
 
-/**
- * Identifies a version in the journal. A model that returns to an earlier state with one more migration is a new
- * version.
- * @param hash of the model's schema
- */
+/** A model that returns to an earlier state with one more migration is a new version. */
 export function versionHash(hash: string, migrations: readonly string[] = []): string {
   return migrations.length === 0 ? hash : schemaHash([hash, ...migrations]);
 }
@@ -74,10 +71,7 @@ export function schemaHash(statements: readonly string[]): string {
   return hash.digest('hex');
 }
 
-/**
- * @param journal oldest entry first
- * @returns the entry of the newer model to which the database was migrated, if `hash` is an older one
- */
+/** The entry of a newer model to which the database was migrated, if `hash` is an older one. */
 export function newerThan(
   hash: string,
   journal: readonly JournalEntry[],
@@ -87,38 +81,95 @@ export function newerThan(
   return isKnown && newest?.hash !== hash ? newest : undefined;
 }
 
-export function olderServerWords({ time }: JournalEntry): string {
-  return `This server is older: another one migrated the database to a newer model at ${time}.`;
-}
-
-/** @param column that new rows need and an older server does not know; in words */
-export function neededWords(column: string): string {
-  return `An older server cannot add rows without a value that it does not know: ${column}.`;
-}
-
 /** Another server has to migrate the database first (`MIGRATE=check`). */
 export class SchemaPendingError extends Error {}
-
-export function pendingWords(missing: readonly string[]): string {
-  const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
-  return `MIGRATE is check: the server waits until another one has migrated the database to this model${list}.`;
-}
 
 /** The end of a refusal in which every difference has a remedy. */
 export const advice =
   'Each difference is followed by its remedy. Copy the database before you change it by hand. Then start the server again.';
 
-export const foreignAdvice =
-  'No server created this database, because its table "__datastore" is missing, so this server does not change it. Set DATABASE_URL to another database, or to a file that does not exist yet.';
-
-/** The end of the refusal of an older server. */
-export function olderAdvice({ time }: JournalEntry): string {
-  return `A server of a newer model has changed the database at ${time}, and something that this older one needs is missing. Start the newer server again, or this one on an earlier copy of the database.`;
+/** Remarks of an older server that uses a newer database. @throws SchemaMismatchError if something is missing */
+export function requireUsable(
+  missing: readonly string[],
+  newer: JournalEntry,
+  needed: readonly string[],
+): readonly string[] {
+  if (missing.length > 0) {
+    throw mismatch(
+      missing,
+      `A server of a newer model has changed the database at ${newer.time}, and something that this older one needs is missing. Start the newer server again, or this one on an earlier copy of the database.`,
+    );
+  }
+  return [
+    `This server is older: another one migrated the database to a newer model at ${newer.time}.`,
+    ...needed.map(
+      (column) =>
+        `An older server cannot add rows without a value that it does not know: ${column}.`,
+    ),
+  ];
 }
 
-/** The end of the refusal of a server with `MIGRATE=off`. */
-export const offAdvice =
-  'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';
+/**
+ * A server that must not change the schema accepts a compatible one.
+ * @throws SchemaMismatchError, or SchemaPendingError if another server has to migrate it first
+ */
+export function requireAsItIs(
+  missing: readonly string[],
+  { mode }: StartOptions,
+  isInJournal: boolean,
+): void {
+  if (missing.length === 0 && (mode === 'off' || isInJournal)) return;
+  if (mode === 'off') {
+    throw mismatch(
+      missing,
+      'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.',
+    );
+  }
+  const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
+  throw new SchemaPendingError(
+    `MIGRATE is check: the server waits until another one has migrated the database to this model${list}.`,
+  );
+}
+
+function mismatch(missing: readonly string[], words: string): SchemaMismatchError {
+  return new SchemaMismatchError({ differences: missing.map((what) => ({ what })), advice: words });
+}
+
+/** The SQL that adds a part of the schema. */
+export interface Additions {
+  readonly table: (table: string) => string;
+  readonly column: (table: string, column: string) => string;
+  /** Absent if that of a table includes it. */
+  readonly index?: (index: string) => string;
+}
+
+/** Refuses a database that no server created; only a server writes into the server's own tables. */
+export function foreignDatabase(
+  changes: readonly SchemaChange[],
+  additions: Additions,
+  hint = '',
+): SchemaMismatchError {
+  const differences = changes.flatMap((change): SchemaDifference[] => {
+    const table = `table "${change.table}"`;
+    if (change.kind === 'addTable') {
+      const what = `${table} is missing`;
+      const isOwn = change.table.startsWith('__');
+      return [isOwn ? { what } : { what, remedy: `${additions.table(change.table)};` }];
+    }
+    if (change.kind === 'addColumn') {
+      const { name } = change.column;
+      const remedy = `${additions.column(change.table, name)};`;
+      return [{ what: `${table}: column "${name}" is missing`, remedy }];
+    }
+    if (change.kind !== 'addIndex' || additions.index === undefined) return [];
+    const { name } = change.index;
+    return [{ what: `${table}: index "${name}" is missing`, remedy: `${additions.index(name)};` }];
+  });
+  return new SchemaMismatchError({
+    differences,
+    advice: `No server created this database, because its table "__datastore" is missing, so this server does not change it. Set DATABASE_URL to another database, or to a file that does not exist yet.${hint}`,
+  });
+}
 
 /** @throws SchemaMismatchError if a change is refused; nothing is changed then */
 export function refuse(outcomes: readonly Outcome[]): void {

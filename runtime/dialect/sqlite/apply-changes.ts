@@ -5,17 +5,15 @@ import type { SchemaShape, TableShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import type { SchemaDifference } from '../schema-mismatch.js';
 import { quoted, readTableDefinition } from '../table-definition.js';
-import { refusalOf } from './attempt.js';
 import { fillDerivedColumns } from './derived-columns.js';
 import { missingBytes, type Rebuilt, rebuildTable } from './rebuild.js';
 import { namesOf, statementOf } from './shape.js';
+import { refusalOf } from './errors.js';
 
 export interface WantedDatabase {
   /** An empty database with the wanted schema. */
   readonly database: Database.Database;
   readonly shape: SchemaShape;
-  /** The statements that created it. */
-  readonly statements: readonly string[];
 }
 
 /** The changes to make. */
@@ -32,10 +30,7 @@ export interface Applied {
   readonly refused: readonly SchemaDifference[];
 }
 
-/**
- * Makes decided changes. Foreign keys are not enforced, and a transaction is open, which the caller rolls back if
- * something is refused.
- */
+/** Makes decided changes in an open transaction, without foreign keys; it is rolled back if something is refused. */
 export function applyChanges(
   database: Database.Database,
   wanted: WantedDatabase,
@@ -155,10 +150,7 @@ class Work {
     return { actual, target, wanted: shape === undefined ? undefined : { shape, statement } };
   }
 
-  /**
-   * @returns whether `ALTER TABLE` made all changes of a table, which may depend on each other; otherwise none is
-   * made
-   */
+  /** Whether `ALTER TABLE` made all changes of a table, which may depend on each other; otherwise it makes none. */
   #isAltered(changes: readonly SchemaChange[]): boolean {
     const statements = changes.map((change) => this.#alterations(change));
     try {

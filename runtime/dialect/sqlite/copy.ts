@@ -13,10 +13,7 @@ const besides = ['-wal', '-shm', '-journal'];
 /** How long the copy waits for another process that locks the database. */
 const busyTimeoutMilliseconds = 30_000;
 
-/**
- * Copies a snapshot of a database while servers may write.
- * @param target path of a file that does not exist yet
- */
+/** Copies a snapshot to a new file, while servers may write. */
 export function copyDatabase(
   url: string,
   target: string,

@@ -8,10 +8,7 @@ const suffixes = ['', '-wal'];
 /** Two system calls cost a fifth of a small change. Writes within the interval are lost with the old file anyway. */
 const intervalMilliseconds = 100;
 
-/**
- * The open files of a server. SQLite continues with files that were deleted or moved, and the data
- * that it acknowledges then would be missing after the next start.
- */
+/** The open files of a server. SQLite would continue with deleted or moved ones, whose data are lost at the next start. */
 export class DatabaseFile {
   readonly #identities: readonly string[];
   #checked = -Infinity;
@@ -53,10 +50,7 @@ function identityOf(path: string): string {
 export class WriteAheadLog {
   readonly #path: string;
 
-  /**
-   * @param writer the connection that writes; it must not wait for others (`busy_timeout`)
-   * @param file path of the database
-   */
+  /** @param writer must not wait for others (`busy_timeout`) */
   constructor(
     private readonly writer: Database,
     file: string,
@@ -73,10 +67,7 @@ export class WriteAheadLog {
     }
   }
 
-  /**
-   * Restarts the log.
-   * @returns whether it did; not while somebody reads or writes
-   */
+  /** Restarts the log; returns whether it did, which it cannot while somebody reads or writes. */
   empty(): boolean {
     if (this.writer.inTransaction) return false;
     try {

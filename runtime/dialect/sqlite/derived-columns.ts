@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { directionOf, normOf, singlePrecision } from '../../protocol/vector.js';
 import type { SchemaDifference } from '../schema-mismatch.js';
-import { refusalOf } from './attempt.js';
 import { quoted } from '../table-definition.js';
 import { columnNames, tableNames } from './shape.js';
+import { refusalOf } from './errors.js';
 
 export interface Filled {
   /** What was filled, in words. */
@@ -11,37 +11,13 @@ export interface Filled {
   readonly refused: readonly SchemaDifference[];
 }
 
-/** A column with a derived value that comparisons use, as the server writes it. */
-interface Derived {
-  readonly prefix: string;
-  readonly value: (source: string) => string;
-  /** A condition for the rows whose value is missing: no schema shows that. */
-  readonly isWrong: (source: string, derived: string) => string;
-}
-
-const derivedColumns: readonly Derived[] = [
-  foldedColumn('__folded_'),
-  foldedColumn('__unaccented_'),
-  vectorColumn('__unit_', 'drs_direction'),
-  vectorColumn('__norm_', 'drs_norm'),
-];
-
-function foldedColumn(prefix: string): Derived {
-  return {
-    prefix,
-    value: (source) => `drs_fold(${source})`,
-    isWrong: (source, derived) => `${derived} IS NOT drs_fold(${source})`,
-  };
-}
-
-/** A zero vector has no direction. */
-function vectorColumn(prefix: string, name: string): Derived {
-  return {
-    prefix,
-    value: (source) => `${name}(${source})`,
-    isWrong: (source, derived) => `${derived} IS NULL AND ${name}(${source}) IS NOT NULL`,
-  };
-}
+/** The functions that compute derived columns, by the prefix of the column. A zero vector has no direction. */
+const functions: Readonly<Record<string, string>> = {
+  __folded_: 'drs_fold',
+  __unaccented_: 'drs_fold',
+  __unit_: 'drs_direction',
+  __norm_: 'drs_norm',
+};
 
 /**
  * Fills the derived columns of texts and vectors that somebody else wrote, or that are new: without them, filters
@@ -73,12 +49,16 @@ function fill(
   column: string,
   present: ReadonlySet<string>,
 ): number {
-  const kind = derivedColumns.find(({ prefix }) => column.startsWith(prefix));
-  const source = column.slice(kind?.prefix.length);
-  if (kind === undefined || !present.has(source)) return 0;
-  const text = `UPDATE ${quoted(table)} SET ${quoted(column)} = ${kind.value(quoted(source))}
-    WHERE ${kind.isWrong(quoted(source), quoted(column))}`;
-  return database.prepare(text).run().changes;
+  const [prefix, name] = Object.entries(functions).find(([each]) => column.startsWith(each)) ?? [];
+  const source = column.slice(prefix?.length);
+  if (name === undefined || !present.has(source)) return 0;
+  const value = `${name}(${quoted(source)})`;
+  const own = quoted(column);
+  // No schema shows that a value is missing.
+  const isWrong =
+    name === 'drs_fold' ? `${own} IS NOT ${value}` : `${own} IS NULL AND ${value} IS NOT NULL`;
+  return database.prepare(`UPDATE ${quoted(table)} SET ${own} = ${value} WHERE ${isWrong}`).run()
+    .changes;
 }
 
 function registerVectorFunctions(database: Database): void {

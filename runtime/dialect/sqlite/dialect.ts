@@ -8,6 +8,7 @@ import {
 } from 'kysely';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
+import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import { singlePrecision } from '../../protocol/vector.js';
@@ -146,7 +147,7 @@ const written: Omit<Dialect, 'foldText'> = {
   jsonIfNumber: (value) => sql`iif(${isFinite(value)}, ${value}, 'null')`,
   jsonReal,
   jsonIfJson: (value) => sql`iif(json_valid(${value}), ${value}, 'null')`,
-  jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
+  jsonBoolean,
   jsonBangDate: (value) =>
     sql`ifnull('"' || cast(substr(${value}, 9, 2) as integer) || '!' || cast(substr(${value}, 6, 2) as integer) || '!' || substr(${value}, 1, 4) || '"', 'null')`,
   uriText: (value) => sql`drs_uri(${value})`,
@@ -167,10 +168,9 @@ const written: Omit<Dialect, 'foldText'> = {
   joinInOrder: sql`cross join`,
   apart: sql``,
   losesOrder: false,
+  computesSkippedRows: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,
-  createPassedKeys: createKeyLists,
-  passedKey: () => sql`"key"`,
   listedKey: (key) => key,
   unlistedKey: (key) => key,
   // The unary plus removes the column's type affinity from comparisons.
@@ -200,10 +200,6 @@ function jsonReal(value: Sql): Sql {
   return sql`case when ${isWhole} then ${concat([whole])} else ${concat([written.jsonIfNumber(value)])} end`;
 }
 
-function isFinite(value: Sql): Sql {
-  return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
-}
-
 /** SQLite before 3.48 accepts at most 127 arguments to a function. */
 const maxArguments = 100;
 
@@ -217,7 +213,8 @@ function concat(parts: readonly JsonPart[]): Sql {
     typeof part === 'string' ? sql.lit(part) : part,
   );
   if (merged.length <= maxArguments) return sql`concat(${sql.join(merged)})`;
-  return concat(groups(merged).map((group) => sql`concat(${sql.join(group)})`));
+  const groups = inGroups(merged, maxArguments);
+  return concat(groups.map((group) => sql`concat(${sql.join(group)})`));
 }
 
 /**
@@ -281,23 +278,4 @@ function isInteger(part: JsonPart): part is IntegerJson {
 
 function plain(part: string | Sql | IntegerJson): string | Sql {
   return isInteger(part) ? part.integer : part;
-}
-
-function groups(parts: readonly Sql[]): Sql[][] {
-  return Array.from({ length: Math.ceil(parts.length / maxArguments) }, (_, i) =>
-    parts.slice(i * maxArguments, (i + 1) * maxArguments),
-  );
-}
-
-function mergeTexts(parts: readonly (string | Sql)[]): (string | Sql)[] {
-  const merged: (string | Sql)[] = [];
-  for (const part of parts) {
-    const last = merged.at(-1);
-    if (typeof part === 'string' && typeof last === 'string') {
-      merged[merged.length - 1] = last + part;
-    } else {
-      merged.push(part);
-    }
-  }
-  return merged;
 }

@@ -45,10 +45,7 @@ export function translateError(error: unknown): Error {
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }
 
-/**
- * As `translateError`, for a change whose statement compiled: SQLite computes generated columns then, and an
- * expression may fail on the given values.
- */
+/** SQLite computes generated columns in a change, and an expression may fail on the given values. */
 export function translateChangeError(error: unknown): Error {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
     ? new ConstraintError('expression', undefined, error)
@@ -58,4 +55,25 @@ export function translateChangeError(error: unknown): Error {
 /** From `UNIQUE constraint failed: Company.name`; both names may contain any character. */
 function columnOf(message: string): string {
   return message.slice(message.indexOf(': ') + 2);
+}
+
+/** Runs a statement that may fail; returns why the data or the schema prevent it. Other errors are thrown. */
+export function refusalOf(run: () => void): string | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    if (error.code.startsWith('SQLITE_CONSTRAINT')) return reasonOf(error.code, error.message);
+    if (error.code === 'SQLITE_ERROR') return reasonOf(error.code, error.message);
+    throw error;
+  }
+}
+
+function reasonOf(code: string, message: string): string {
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE') return `several rows have the same value (${message})`;
+  if (message.startsWith('Cannot add a NOT NULL column')) {
+    return 'it is mandatory, and the rows that are there have no value for it';
+  }
+  return message;
 }

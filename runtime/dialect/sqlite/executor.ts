@@ -1,4 +1,4 @@
-import type { Statement as Prepared } from 'better-sqlite3';
+import Database, { type Statement as Prepared } from 'better-sqlite3';
 import {
   DatabaseUnavailableError,
   type Executor,
@@ -9,17 +9,13 @@ import {
   type Transaction,
 } from '../executor.js';
 import { caught, type Pending, whenThere, settledWithin } from '../pending.js';
-import type { SqlValue, Statement } from '../statement.js';
+import { type SqlValue, type Statement, bind } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import { translateError } from './errors.js';
-import { explained } from './explain.js';
-import { lastCheckpoint } from './last-checkpoint.js';
 import type { SqliteConnections } from './open.js';
-import { ReadsHere, type SqliteReads } from './reads.js';
-import { StatementCache } from './statement-cache.js';
+import { SqliteReads, StatementCache } from './reads.js';
 import { SqliteTransaction } from './transaction.js';
 import { setTimeout } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 
 /** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
@@ -30,8 +26,8 @@ const readsMilliseconds = 2_000;
 export interface SqliteOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
-  /** Runs the reads of a database in a file; without it, the connection for reads runs all of them synchronously. */
-  readonly reads?: SqliteReads;
+  /** Where long reads of a database in a file run. */
+  readonly offloading?: ConstructorParameters<typeof SqliteReads>[1];
   /** Milliseconds that a statement of a transaction may run; no limit if absent. */
   readonly longest?: number;
 }
@@ -57,7 +53,7 @@ export class SqliteExecutor implements Executor {
     this.#graceMilliseconds = options.graceMilliseconds ?? defaultGraceMilliseconds;
     const statements = new StatementCache(connections.writer);
     const readStatements = this.#isShared ? statements : new StatementCache(connections.reader);
-    this.#reads = options.reads ?? new ReadsHere(readStatements);
+    this.#reads = new SqliteReads(readStatements, options.offloading);
     this.#dataVersion = connections.reader.prepare('pragma data_version').pluck();
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');
@@ -184,10 +180,7 @@ function closedError(): Error {
 /** How long a transaction waits for a writer in another process. */
 const longestMilliseconds = 5_000;
 
-/**
- * The pause between two attempts: as short as most transactions. Even many short transactions leave a gap now and
- * then.
- */
+/** As short as most transactions: even many short ones leave a gap now and then. */
 export const longestPauseMilliseconds = 4;
 
 /**
@@ -223,4 +216,41 @@ function isBegun(begin: Prepared): boolean {
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false;
     throw error;
   }
+}
+
+/** How long other processes may delay the checkpoint; closing the database takes them less time. */
+const checkpointMilliseconds = 250;
+
+/** Moves the log into the database file: SQLite does so for the very last connection, and processes that close together may have none. */
+function lastCheckpoint(writer: Database.Database): void {
+  try {
+    writer.pragma(`busy_timeout = ${checkpointMilliseconds}`);
+    writer.pragma('wal_checkpoint(truncate)');
+  } catch {
+    // The disk is full or fails: the log is read at the next start.
+  }
+}
+
+/** The plan of a statement. */
+function explained(
+  database: Database.Database,
+  statement: Statement,
+  values: readonly SqlValue[],
+): readonly TableSearch[] {
+  const steps = database.prepare(`explain query plan ${statement.sql}`);
+  const rows = steps.all(...bind(statement, values)) as readonly { readonly detail: string }[];
+  return rows.flatMap(({ detail }) => tableSearch(detail) ?? []);
+}
+
+/** Parses a line of a plan, such as `SEARCH t1 USING INDEX <name> (<column>=? AND <column>>?)`. */
+export function tableSearch(detail: string): TableSearch | undefined {
+  const [verb, alias] = detail.split(' ', 2);
+  if (alias === undefined || (verb !== 'SCAN' && verb !== 'SEARCH')) return undefined;
+  // SQLite builds an automatic index for one statement only, from a full scan of the table.
+  const isFound = verb === 'SEARCH' && !detail.includes(' USING AUTOMATIC ');
+  if (!isFound) return { alias, columns: [], byKey: false };
+  if (detail.includes(' USING INTEGER PRIMARY KEY ')) return { alias, columns: [], byKey: true };
+  const terms = /^.* \((.*)\)/.exec(detail)?.[1] ?? '';
+  const columns = terms.split(' AND ').flatMap((term) => /^(.+)[=<>]\?$/.exec(term)?.[1] ?? []);
+  return { alias, columns, byKey: false };
 }

@@ -3,20 +3,19 @@ import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import type {
   ColumnValue,
+  Expansion,
   MigratedDatabase,
-  PresentColumn,
   MigrationRow,
   UpdatedRow,
-  WantedColumn,
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
-import type { TableShape } from '../schema/shape.js';
+import type { SchemaShape, TableShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { longestPauseMilliseconds } from './executor.js';
 import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
-import { readShape } from './shape.js';
+import { readShape, withSchema } from './shape.js';
 
 /** Another server may be converting or filling a large table. */
 const longestWaitMilliseconds = 600_000;
@@ -27,7 +26,7 @@ export class MigratedFile implements MigratedDatabase {
   /** A write transaction is always the only one. */
   readonly forUpdate = '';
   readonly #database: Database.Database;
-  readonly #wanted: () => ReadonlyMap<string, TableShape>;
+  readonly #wanted: () => SchemaShape;
 
   /** @param statements the schema of the model */
   constructor(
@@ -36,8 +35,8 @@ export class MigratedFile implements MigratedDatabase {
     fold: Fold,
     private readonly trial: Trial | undefined,
   ) {
-    let wanted: ReadonlyMap<string, TableShape> | undefined;
-    this.#wanted = () => (wanted ??= wantedTables(statements, fold));
+    let wanted: SchemaShape | undefined;
+    this.#wanted = () => (wanted ??= withSchema(statements, fold, readShape));
     this.#database = new Database(file, { timeout: longestWaitMilliseconds });
     registerFunctions(this.#database, fold);
     this.#database.pragma('foreign_keys = ON');
@@ -102,53 +101,28 @@ export class MigratedFile implements MigratedDatabase {
     return Promise.resolve(this.#database.prepare(text).get(name) !== undefined);
   }
 
-  columns(table: string): Promise<readonly PresentColumn[]> {
-    const columns = this.#shape(table)?.columns.filter(
-      ({ expression }) => expression === undefined,
-    );
-    return Promise.resolve(
-      (columns ?? []).map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'BLOB' })),
-    );
+  present(): Promise<SchemaShape> {
+    return Promise.resolve(readShape(this.#database));
   }
 
-  wantedColumns(table: string): Promise<readonly WantedColumn[]> {
-    const columns = this.#wanted().get(table)?.columns ?? [];
-    return Promise.resolve(columns.filter(({ expression }) => expression === undefined));
+  wanted(): Promise<SchemaShape> {
+    return Promise.resolve(this.#wanted());
   }
 
-  expand(table: string): Promise<void> {
-    const [actual, wanted] = [this.#shape(table), this.#wanted().get(table)];
-    if (actual === undefined || wanted === undefined) return Promise.resolve();
-    const present = new Set(actual.columns.map(({ name }) => name));
-    for (const { name, type, default: value, expression } of wanted.columns) {
-      // A column with a default gets its values when the start adds it.
-      if (present.has(name) || value !== undefined || expression !== undefined) continue;
+  expand(table: string, { added, loosened, dropped }: Expansion): Promise<void> {
+    for (const { name, type } of added) {
       this.#database.exec(`ALTER TABLE ${quoted(table)} ADD COLUMN ${quoted(name)} ${type}`);
     }
-    const isOptional = (name: string): boolean =>
-      wanted.columns.some((each) => each.name === name && !each.isMandatory);
-    const checks = actual.checks.filter((each) => wanted.checks.includes(each));
-    const loosened = actual.columns.filter(
-      ({ name, isMandatory }) => isMandatory && isOptional(name),
-    );
-    if (checks.length === actual.checks.length && loosened.length === 0) return Promise.resolve();
-    const widened = this.#shape(table) ?? actual;
-    this.#rebuild(widened, {
-      ...widened,
-      checks,
-      columns: widened.columns.map((each) =>
-        isOptional(each.name) ? { ...each, isMandatory: false } : each,
+    const actual = this.#shape(table);
+    if (actual === undefined || dropped.length + loosened.length === 0) return Promise.resolve();
+    this.#rebuild(actual, {
+      ...actual,
+      checks: actual.checks.filter((each) => !dropped.includes(each)),
+      columns: actual.columns.map((each) =>
+        loosened.includes(each.name) ? { ...each, isMandatory: false } : each,
       ),
     });
     return Promise.resolve();
-  }
-
-  referring(table: string): Promise<readonly string[]> {
-    const referring = readShape(this.#database).tables.filter(
-      ({ name, foreignKeys }) =>
-        name !== table && foreignKeys.some(({ target }) => target === table),
-    );
-    return Promise.resolve(referring.map(({ name }) => name));
   }
 
   renameColumn(table: string, from: string, to: string): Promise<void> {
@@ -189,17 +163,6 @@ export class MigratedFile implements MigratedDatabase {
 
 /** The lock of a transaction. */
 export const wholeDatabase = 'the whole database';
-
-function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<string, TableShape> {
-  const wanted = new Database(':memory:');
-  try {
-    registerFunctions(wanted, fold);
-    for (const statement of statements) wanted.exec(statement);
-    return new Map(readShape(wanted).tables.map((table) => [table.name, table]));
-  } finally {
-    wanted.close();
-  }
-}
 
 const raisedStamp = '"__STAMP" = "__STAMP" + 1';
 

@@ -24,7 +24,7 @@ import {
   type Prepare,
   type Synchronous,
 } from './open.js';
-import { PlacedReads } from './readers/placed-reads.js';
+import { Placements } from './readers/placement.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './database-file.js';
 import { type SchemaReport, prepareSchema } from './schema.js';
@@ -51,9 +51,9 @@ export interface OpenOptions {
   /** What the start may do to the schema; by default it migrates it to the model. */
   readonly migration?: StartOptions;
   /** What the server knows about its data in addition to their schema. */
-  readonly data?: DataOptions;
+  readonly data?: DataOptions | undefined;
   /** Called with what the start finds and waits for. */
-  readonly log?: (words: string) => void;
+  readonly log?: ((words: string) => void) | undefined;
 }
 
 /**
@@ -125,17 +125,6 @@ function stateBeside(path: string | undefined): Database['state'] {
     // Synchronous work whose errors reject the promise.
     open: (schema) => Promise.resolve().then(() => SqliteState.open(file, schema)),
   };
-}
-
-/** Describes what migrations would do. */
-export async function planDatabase(
-  url: string,
-  schema: readonly string[],
-  fold: Fold,
-  data: DataOptions,
-): Promise<readonly string[]> {
-  const planned = withMigrated(url, schema, fold, { data }, (file) => planData(file, data, fold));
-  return (await planned) ?? [];
 }
 
 function dataOf({ data = { forms: [] } }: OpenOptions): DataOptions {
@@ -221,7 +210,7 @@ function executorOf(
     new WriteAheadLog(writer, path),
   );
   return new SqliteExecutor(connections, {
-    reads: new PlacedReads(reader, pool, longest !== Infinity),
+    offloading: { placements: new Placements(reader, longest !== Infinity), pool },
     longest,
   });
 }
@@ -237,10 +226,13 @@ export const sqliteDriver: DatabaseDriver = {
       synchronous: synchronousFrom(environment),
       readers: readersFrom(environment),
       migration: migrateOptions(environment),
-      ...(data === undefined ? {} : { data }),
-      ...(log === undefined ? {} : { log }),
+      data,
+      log,
     }),
-  plan: planDatabase,
+  plan: async (url, schema, fold, data) => {
+    const planned = withMigrated(url, schema, fold, { data }, (file) => planData(file, data, fold));
+    return (await planned) ?? [];
+  },
   copy: copyDatabase,
 };
 

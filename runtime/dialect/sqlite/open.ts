@@ -17,10 +17,7 @@ export interface SqliteConnections {
   readonly path: string | undefined;
 }
 
-/**
- * When a commit reaches the disk: `full` before it is acknowledged, `normal` some moments later. With `normal`, a
- * power loss, but not a crash of the process, may lose the last commits as a whole.
- */
+/** `full`: a commit reaches the disk before it is acknowledged. `normal`: a power loss may lose the last commits. */
 export type Synchronous = 'normal' | 'full';
 
 /** Examines a database before anything in it changes; throws to refuse it. */
@@ -80,10 +77,7 @@ export function openConnections(
   }
 }
 
-/**
- * Opens another connection, in another process, to a database that a server has open.
- * @throws Error that names the path
- */
+/** Opens a further connection to a database that a server has open, in another process. */
 export function openReader(
   file: string,
   fold: Fold,

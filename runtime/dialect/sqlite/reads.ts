@@ -1,45 +1,143 @@
+import type { Database, Statement as Prepared } from 'better-sqlite3';
+import { BoundedCache } from '../bounded-cache.js';
 import type { Rows, Table } from '../executor.js';
 import type { Pending } from '../pending.js';
-import type { SqlValue, Statement } from '../statement.js';
-import type { StatementCache } from './statement-cache.js';
-import { allRows, firstValue, readTable } from './transaction.js';
+import { bind, type SqlValue, type Statement } from '../statement.js';
+import { type ReadAnswer, type ReadKind, sizeOf } from './readers/messages.js';
+import {
+  ownDuration,
+  type Placement,
+  type Placements,
+  processorMilliseconds,
+} from './readers/placement.js';
+import type { ReaderPool } from './readers/reader-pool.js';
 
-/** Runs the reads of an executor; see there for the results. */
-export interface SqliteReads {
-  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
-  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
-  table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
-  /**
-   * Stops running reads.
-   * @returns when nothing else has the database open: the last connection to close it leaves all data in one file
-   */
-  close(): Pending<void>;
+/** The limit for all prepared statements of a connection; few return rows. */
+const maxPreparedBytes = 64 * 1024 * 1024;
+const maxRowsBytes = 16 * 1024 * 1024;
+
+/** Bytes that a prepared statement keeps for each character: up to 17 by measurement, plus the text itself. */
+const bytesPerCharacter = 20;
+
+/** A prepared statement has a fixed form of rows. */
+export interface CachedStatement {
+  readonly prepared: Prepared;
+  /** Where its reads run, known since the first one; `here` for one that never takes long. */
+  placement?: Placement | 'here';
 }
 
-/** Runs all reads synchronously on one connection. */
-export class ReadsHere implements SqliteReads {
-  constructor(private readonly statements: StatementCache) {}
+/** Prepared statements of one connection by their SQL text. */
+export class StatementCache {
+  readonly #first = cache(maxPreparedBytes);
+  readonly #rows = cache(maxRowsBytes);
 
-  value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
-    return firstValue(this.statements.get(statement.sql), statement, values);
+  constructor(private readonly database: Database) {}
+
+  /** Rows are returned as the value of their first column. */
+  get(text: string): CachedStatement {
+    const known = this.#first.get(text);
+    if (known !== undefined) return known;
+    const prepared = this.database.prepare(text);
+    if (prepared.reader) prepared.pluck();
+    const made = { prepared };
+    this.#first.set(text, made);
+    return made;
   }
 
-  rows(statement: Statement, values: readonly SqlValue[]): Rows {
-    return allRows(this.statements.rows(statement.sql), statement, values);
+  /** Rows are returned as arrays of all columns. */
+  rows(text: string): CachedStatement {
+    const known = this.#rows.get(text);
+    if (known !== undefined) return known;
+    const prepared = this.database.prepare(text);
+    if (prepared.reader) prepared.raw();
+    const made = { prepared };
+    this.#rows.set(text, made);
+    return made;
+  }
+}
+
+function cache(maxBytes: number): BoundedCache<CachedStatement> {
+  return new BoundedCache(maxBytes, ({ prepared }) => prepared.source.length * bytesPerCharacter);
+}
+
+/** Runs the reads of a connection; long reads are offloaded to other processes. See `Executor` for the results. */
+export class SqliteReads {
+  /** @param offloading absent for a database in memory: then all reads run synchronously here */
+  constructor(
+    private readonly statements: StatementCache,
+    private readonly offloading?: { readonly placements: Placements; readonly pool: ReaderPool },
+  ) {}
+
+  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
+    const cached = this.statements.get(statement.sql);
+    return this.#placed('value', cached, statement, values, firstValue);
   }
 
-  table(statement: Statement, values: readonly SqlValue[]): Table {
-    const prepared = this.statements.rows(statement.sql);
-    if (prepared.readonly && prepared.reader) return readTable(prepared, statement, values);
-    throw changesSomething();
+  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
+    return this.#placed('rows', this.statements.rows(statement.sql), statement, values, allRows);
   }
 
+  table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
+    const cached = this.statements.rows(statement.sql);
+    if (!cached.prepared.readonly || !cached.prepared.reader) {
+      throw new Error('A statement that may change something needs a transaction.');
+    }
+    return this.#placed('table', cached, statement, values, readTable);
+  }
+
+  /** Stops running reads, until nothing else has the database open. */
   close(): Pending<void> {
-    // No read is running.
+    return this.offloading?.pool.close();
+  }
+
+  #placed<T extends ReadAnswer>(
+    kind: ReadKind,
+    cached: CachedStatement,
+    statement: Statement,
+    values: readonly SqlValue[],
+    read: (prepared: Prepared, statement: Statement, values: readonly SqlValue[]) => T,
+  ): Pending<T> {
+    const { offloading } = this;
+    if (offloading === undefined) return read(cached.prepared, statement, values);
+    const placement = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
+    if (placement === 'here') return read(cached.prepared, statement, values);
+    const start = performance.now();
+    if (placement.isElsewhere(start)) {
+      const question = { kind, sql: statement.sql, values: bind(statement, values) };
+      // The process returns the form of the requested kind.
+      return offloading.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
+    }
+    const used = placement.isInDoubt ? processorMilliseconds() : undefined;
+    const answer = read(cached.prepared, statement, values);
+    const end = performance.now();
+    const duration = used === undefined ? end - start : ownDuration(end - start, used);
+    placement.ran(duration, sizeOf(answer), end);
+    return answer;
   }
 }
 
-/** The error for a read whose statement may change data. */
-export function changesSomething(): Error {
-  return new Error('A statement that may change something needs a transaction.');
+export function firstValue(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): SqlValue | undefined {
+  const answer = prepared.get(...bind(statement, values)) as SqlValue | undefined;
+  return answer ?? undefined;
+}
+
+export function allRows(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): Rows {
+  return prepared.all(...bind(statement, values)) as Rows;
+}
+
+export function readTable(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): Table {
+  const columns = prepared.columns().map(({ name }) => name);
+  return { columns, rows: allRows(prepared, statement, values) };
 }

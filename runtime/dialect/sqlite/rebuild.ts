@@ -93,8 +93,7 @@ function isOfSeveral(tokens: readonly string[]): boolean {
 /** Column definitions followed by constraints. */
 function definitionOf(target: TableShape, wanted: Rebuilt['wanted']): readonly string[] {
   const parts = wanted === undefined ? [] : readTableDefinition(wanted.statement).parts;
-  const isColumn = ({ normal }: (typeof parts)[number]): boolean => normal.startsWith('"');
-  const columns = parts.filter(isColumn);
+  const columns = parts.filter(({ isConstraint }) => !isConstraint);
   const known = new Set(columns.map(({ name }) => name));
   const keys = target.columns.filter(({ isKey, name }) => isKey && !known.has(name));
   const checks = [...(wanted?.shape.checks ?? [])];
@@ -104,7 +103,7 @@ function definitionOf(target: TableShape, wanted: Rebuilt['wanted']): readonly s
     ...target.columns
       .filter(({ name }) => !known.has(name))
       .map((each) => columnText(each, keys.length === 1)),
-    ...parts.filter((each) => !isColumn(each)).map(({ text }) => text),
+    ...parts.filter(({ isConstraint }) => isConstraint).map(({ text }) => text),
     ...(keys.length > 1
       ? [`PRIMARY KEY (${keys.map(({ name }) => quoted(name)).join(', ')})`]
       : []),

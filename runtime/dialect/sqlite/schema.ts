@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import { newUuid } from '../../protocol/uuid.js';
 import { type SchemaChange, schemaChanges } from '../schema/changes.js';
@@ -9,29 +8,25 @@ import type { SchemaShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import {
   advice,
-  foreignAdvice,
   type JournalEntry,
   type StartOptions,
-  neededWords,
   newerThan,
   notTold,
-  offAdvice,
-  olderAdvice,
-  olderServerWords,
-  pendingWords,
   refuse,
-  SchemaPendingError,
   schemaHash,
-  type StoredEntry,
   wordsOf,
   versionHash,
+  requireAsItIs,
+  requireUsable,
+  foreignDatabase,
+  readJournal,
+  journalQuery,
 } from '../schema/start.js';
-import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
 import { applyChanges, columnAddition, type WantedDatabase } from './apply-changes.js';
-import { refusalOf } from './attempt.js';
 import { fillDerivedColumns } from './derived-columns.js';
-import { registerFunctions } from './functions.js';
-import { lowerAscii, readShape, statementOf } from './shape.js';
+import { lowerAscii, readShape, statementOf, withSchema } from './shape.js';
+import { refusalOf } from './errors.js';
 
 /** One row for each fact about the datastore. */
 const datastoreTable = `CREATE TABLE "__datastore" (
@@ -48,10 +43,7 @@ const entitySetTable = `CREATE TABLE "__entityset" (
   "definition" TEXT NOT NULL
 )`;
 
-/**
- * The journal: the schemas that servers have migrated the database to, each with a JSON array of the changes in
- * words.
- */
+/** The journal: the schemas that servers have migrated to, with the changes as JSON. */
 const journalTable = `CREATE TABLE "__schema" (
   "position" INTEGER PRIMARY KEY AUTOINCREMENT,
   "hash" TEXT NOT NULL,
@@ -60,7 +52,7 @@ const journalTable = `CREATE TABLE "__schema" (
 )`;
 
 /** The schema of the model. */
-export interface ModelSchema {
+interface ModelSchema {
   /** One SQL statement each. */
   readonly statements: readonly string[];
   /** How the datastore compares texts. */
@@ -89,125 +81,176 @@ export function prepareSchema(
   schema: ModelSchema,
   migration: StartOptions,
 ): SchemaReport {
-  const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
+  const start = new SchemaStart(database, schema, migration);
   // A stamp marks a database that matched: it is compared again only when its schema or the model changes.
-  if (isStamped(database, all, migration)) return nothing;
-  if (migration.mode !== 'auto') return takeAsItIs(database, schema, migration);
+  if (start.isStamped) return nothing;
+  if (migration.mode !== 'auto') return start.takeAsItIs();
   // The setting cannot change within a transaction; rebuilding a table drops the old one.
   database.pragma('foreign_keys = OFF');
   try {
-    // Another process may start at the same time.
-    return database
-      .transaction(() => {
-        if (isEmpty(database)) return create(database, all, schema, migration);
-        if (isStamped(database, all, migration)) return nothing;
-        return withWanted(all, schema, (wanted) => adapt(database, wanted, schema, migration));
-      })
-      .immediate();
+    return database.transaction(() => start.prepare()).immediate();
   } finally {
     database.pragma('foreign_keys = ON');
   }
 }
 
-function isStamped(
-  database: Database.Database,
-  all: readonly string[],
-  { migrations }: StartOptions,
-): boolean {
-  if (!hasTable(database, '__datastore')) return false;
-  return knownStamp(database) === stampOf(database, all, migrations);
-}
+class SchemaStart {
+  readonly #statements: readonly string[];
+  readonly #hash: string;
 
-/** Creates the wanted schema in a temporary database and passes it on. */
-function withWanted<T>(
-  statements: readonly string[],
-  { fold }: ModelSchema,
-  use: (wanted: WantedDatabase) => T,
-): T {
-  const expected = new Database(':memory:');
-  try {
-    registerFunctions(expected, fold);
-    for (const statement of statements) expected.exec(statement);
-    return use({ database: expected, shape: readShape(expected), statements });
-  } finally {
-    expected.close();
+  constructor(
+    private readonly database: Database.Database,
+    private readonly schema: ModelSchema,
+    private readonly options: StartOptions,
+  ) {
+    const own = [datastoreTable, entitySetTable, journalTable, ...dataTables];
+    this.#statements = [...own, ...schema.statements];
+    this.#hash = versionHash(schemaHash(schema.statements), options.migrations);
   }
-}
 
-function create(
-  database: Database.Database,
-  all: readonly string[],
-  { statements }: ModelSchema,
-  { migrations }: StartOptions,
-): SchemaReport {
-  for (const statement of all) database.exec(statement);
-  const insert = database.prepare('insert into "__datastore" values (?, ?)');
-  insert.run('globalStamp', 0n);
-  insert.run('uniqueID', newUuid());
-  const hash = versionHash(schemaHash(statements), migrations);
-  enterInJournal(database, hash, ['the schema is created']);
-  remember(database, all, migrations);
-  return nothing;
-}
+  get isStamped(): boolean {
+    if (!this.#hasTable('__datastore')) return false;
+    const text = `select "value" from "__datastore" where "name" = 'schema'`;
+    return this.database.prepare(text).pluck().get() === this.#stamp();
+  }
 
-/** @throws SchemaMismatchError if a change is refused; nothing changes then */
-function adapt(
-  database: Database.Database,
-  wanted: WantedDatabase,
-  { statements, trial }: ModelSchema,
-  { keep, migrations }: StartOptions,
-): SchemaReport {
-  const actual = readShape(database);
-  if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
-  const hash = versionHash(schemaHash(statements), migrations);
-  const journal = journalOf(database);
-  const newer = newerThan(hash, journal);
-  if (newer !== undefined) return startOlder(database, wanted, actual, newer);
-  const decided = decidedChanges(database, actual, wanted, keep);
-  const outcomes = decided.map(({ outcome }) => outcome);
-  refuse(outcomes);
-  const changes = decided
-    .filter(({ outcome }) => outcome.kind === 'apply')
-    .map(({ change }) => change);
-  const { refused, filled } = applyChanges(database, wanted, { actual, changes, trial });
-  if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
-  const done = [
+  /** A server that must not change the schema accepts a compatible one. */
+  takeAsItIs(): SchemaReport {
+    const all = [datastoreTable, entitySetTable, ...this.schema.statements];
+    const missing = withSchema(all, this.schema.fold, (wanted) =>
+      missingIn(readShape(this.database), readShape(wanted)),
+    );
+    const isInJournal = this.#journal().some(({ hash }) => hash === this.#hash);
+    requireAsItIs(missing, this.options, isInJournal);
+    return nothing;
+  }
+
+  /** @throws SchemaMismatchError if a change is refused; nothing changes then */
+  prepare(): SchemaReport {
+    const isEmpty =
+      "select not exists (select 1 from sqlite_schema where name not like 'sqlite\\_%' escape '\\')";
+    if (this.database.prepare(isEmpty).pluck().get() === 1) return this.#create();
+    // Another process may have started at the same time.
+    if (this.isStamped) return nothing;
+    return withSchema(this.#statements, this.schema.fold, (wanted) =>
+      this.#adapt({ database: wanted, shape: readShape(wanted) }),
+    );
+  }
+
+  #create(): SchemaReport {
+    for (const statement of this.#statements) this.database.exec(statement);
+    const insert = this.database.prepare('insert into "__datastore" values (?, ?)');
+    insert.run('globalStamp', 0n);
+    insert.run('uniqueID', newUuid());
+    this.#enterInJournal(['the schema is created']);
+    this.#remember();
+    return nothing;
+  }
+
+  #adapt(wanted: WantedDatabase): SchemaReport {
+    const { database } = this;
+    const actual = readShape(database);
+    if (!this.#hasTable('__datastore')) {
+      const statementFor = (name: string): string => statementOf(wanted.database, name);
+      throw foreignDatabase(schemaChanges(actual, wanted.shape), {
+        table: statementFor,
+        column: (table, column) => columnAddition(wanted, table, column),
+        index: statementFor,
+      });
+    }
+    const journal = this.#journal();
+    const newer = newerThan(this.#hash, journal);
+    if (newer !== undefined) return this.#startOlder(wanted, actual, newer);
+    const decided = this.#decided(actual, wanted.shape);
+    const outcomes = decided.map(({ outcome }) => outcome);
+    refuse(outcomes);
+    const changes = decided.flatMap(({ change, outcome }) =>
+      outcome.kind === 'apply' ? [change] : [],
+    );
+    const planned = { actual, changes, trial: this.schema.trial };
+    const { refused, filled } = applyChanges(database, wanted, planned);
+    if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
     // A different default is no reason to rebuild a table: the server stores defaults itself.
-    ...wordsOf(
-      'apply',
-      decided.filter(({ change }) => change.kind !== 'changeDefault').map(({ outcome }) => outcome),
-    ),
-    ...filled,
-  ];
-  const unused = wordsOf('keep', outcomes);
-  if (done.length > 0 || journal.at(-1)?.hash !== hash) {
-    enterInJournal(database, hash, [...done, ...unused]);
+    const told = decided.filter(({ change }) => change.kind !== 'changeDefault');
+    const done = [
+      ...wordsOf(
+        'apply',
+        told.map(({ outcome }) => outcome),
+      ),
+      ...filled,
+    ];
+    const unused = wordsOf('keep', outcomes);
+    if (done.length > 0 || journal.at(-1)?.hash !== this.#hash) {
+      this.#enterInJournal([...done, ...unused]);
+    }
+    this.#remember();
+    return { changes: [...done, ...notTold(unused, journal)], remarks: [] };
   }
-  remember(database, wanted.statements, migrations);
-  return { changes: [...done, ...notTold(unused, journal)], remarks: [] };
-}
 
-interface Decided {
-  readonly change: SchemaChange;
-  readonly outcome: Outcome;
-}
+  #decided(
+    actual: SchemaShape,
+    wanted: SchemaShape,
+  ): readonly { readonly change: SchemaChange; readonly outcome: Outcome }[] {
+    const decisions = decide(actual, wanted, {
+      keep: this.options.keep,
+      derived: (column, source) =>
+        /^__(?:folded|unaccented)_/.test(column) ? `drs_fold(${source})` : source,
+    });
+    return decisions.map(({ change, count, outcome }) => ({
+      change,
+      outcome: sameName(change, actual) ?? outcome(this.#count(count)),
+    }));
+  }
 
-function decidedChanges(
-  database: Database.Database,
-  actual: SchemaShape,
-  wanted: WantedDatabase,
-  keep: ReadonlySet<string>,
-): readonly Decided[] {
-  const decisions = decide(actual, wanted.shape, {
-    keep,
-    derived: (column, source) =>
-      /^__(?:folded|unaccented)_/.test(column) ? `drs_fold(${source})` : source,
-  });
-  return decisions.map(({ change, count, outcome }) => ({
-    change,
-    outcome:
-      sameName(change, actual) ?? outcome(count === undefined ? 0 : numberFrom(database, count)),
-  }));
+  /** Counts that are not possible yet are checked when the change is made. */
+  #count(count: string | undefined): number {
+    let found = 0;
+    if (count === undefined) return found;
+    refusalOf(() => (found = Number(this.database.prepare(count).pluck().get())));
+    return found;
+  }
+
+  /** An older server only fills the derived columns of its own comparisons, which the newer one may leave empty. */
+  #startOlder(wanted: WantedDatabase, actual: SchemaShape, newer: JournalEntry): SchemaReport {
+    const missing = missingIn(actual, wanted.shape);
+    const remarks = requireUsable(missing, newer, neededByNewer(actual, wanted.shape));
+    const { filled, refused } = fillDerivedColumns(wanted.database, this.database);
+    if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
+    // Rows of this server lack columns that the newer one fills: remove the stamp so that it checks again.
+    this.database.exec(`delete from "__datastore" where "name" = 'schema'`);
+    return { changes: filled, remarks };
+  }
+
+  #hasTable(name: string): boolean {
+    const text = "select 1 from sqlite_schema where type = 'table' and name = ?";
+    return this.database.prepare(text).get(name) !== undefined;
+  }
+
+  /** A database of an earlier runtime has no journal. */
+  #journal(): readonly JournalEntry[] {
+    if (!this.#hasTable('__schema')) return [];
+    const rows = this.database.prepare(journalQuery).all();
+    return readJournal(rows as Parameters<typeof readJournal>[0]);
+  }
+
+  #enterInJournal(changes: readonly string[]): void {
+    const text = 'insert into "__schema" ("hash", "time", "changes") values (?, ?, ?)';
+    this.database.prepare(text).run(this.#hash, new Date().toISOString(), JSON.stringify(changes));
+  }
+
+  #remember(): void {
+    const text = `insert or replace into "__datastore" values ('schema', ?)`;
+    this.database.prepare(text).run(this.#stamp());
+  }
+
+  /** Identifies the wanted and the present schema; a rebuilt table may have its former text and other rows. */
+  #stamp(): string {
+    const text = 'select coalesce(sql, name) from sqlite_schema order by name';
+    const present = this.database.prepare(text).pluck().all() as string[];
+    const version = String(this.database.pragma('schema_version', { simple: true }));
+    const { migrations = [] } = this.options;
+    return schemaHash([...this.#statements, ...migrations, ...present, version]);
+  }
 }
 
 /** SQLite treats names that differ only in case as the same. */
@@ -225,136 +268,4 @@ function sameName(change: SchemaChange, { tables }: SchemaShape): Outcome | unde
     what: `${isColumn ? `table "${change.table}": column` : 'table'} "${name}" cannot be added, since there is "${same.name}"`,
     remedy: `Add this line to the ${isColumn ? 'attribute' : 'dataclass'} in the model: renamedFrom: ${same.name}`,
   };
-}
-
-/** Counts that are not possible yet are checked when the change is made. */
-function numberFrom(database: Database.Database, count: string): number {
-  let found = 0;
-  refusalOf(() => (found = Number(database.prepare(count).pluck().get())));
-  return found;
-}
-
-/**
- * An older server does not change the schema. It only fills the derived columns of its own comparisons, which the
- * newer server may have left empty.
- */
-function startOlder(
-  database: Database.Database,
-  wanted: WantedDatabase,
-  actual: SchemaShape,
-  newer: JournalEntry,
-): SchemaReport {
-  const missing = missingIn(actual, wanted.shape).map((what) => ({ what }));
-  if (missing.length > 0) {
-    throw new SchemaMismatchError({ differences: missing, advice: olderAdvice(newer) });
-  }
-  const { filled, refused } = fillDerivedColumns(wanted.database, database);
-  if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
-  // Rows of this server lack columns that the newer one fills: remove the stamp so that it checks again.
-  database.prepare(`delete from "__datastore" where "name" = 'schema'`).run();
-  return {
-    changes: filled,
-    remarks: [olderServerWords(newer), ...neededByNewer(actual, wanted.shape).map(neededWords)],
-  };
-}
-
-/** A server that must not change the schema accepts a compatible one. */
-function takeAsItIs(
-  database: Database.Database,
-  schema: ModelSchema,
-  { mode, migrations }: StartOptions,
-): SchemaReport {
-  const all = [datastoreTable, entitySetTable, ...schema.statements];
-  const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
-  const hash = versionHash(schemaHash(schema.statements), migrations);
-  const isKnown = mode === 'off' || journalOf(database).some((each) => each.hash === hash);
-  if (isKnown && missing.length === 0) return nothing;
-  const differences = missing.map((what) => ({ what }));
-  if (mode === 'off') throw new SchemaMismatchError({ differences, advice: offAdvice });
-  throw new SchemaPendingError(pendingWords(missing));
-}
-
-function foreignDatabase(actual: SchemaShape, wanted: WantedDatabase): SchemaMismatchError {
-  const statementFor = (name: string): string => statementOf(wanted.database, name);
-  const differences = schemaChanges(actual, wanted.shape).flatMap((change): SchemaDifference[] => {
-    const table = `table "${change.table}"`;
-    if (change.kind === 'addTable') {
-      const what = `${table} is missing`;
-      // Only a server writes into the server's own tables.
-      const isOwn = change.table.startsWith('__');
-      return [isOwn ? { what } : { what, remedy: `${statementFor(change.table)};` }];
-    }
-    if (change.kind === 'addColumn') {
-      const what = `${table}: column "${change.column.name}" is missing`;
-      return [{ what, remedy: `${columnAddition(wanted, change.table, change.column.name)};` }];
-    }
-    if (change.kind === 'addIndex') {
-      const what = `${table}: index "${change.index.name}" is missing`;
-      return [{ what, remedy: `${statementFor(change.index.name)};` }];
-    }
-    return [];
-  });
-  return new SchemaMismatchError({ differences, advice: foreignAdvice });
-}
-
-function isEmpty(database: Database.Database): boolean {
-  const count = database.prepare(
-    "select count(*) from sqlite_schema where name not like 'sqlite\\_%' escape '\\'",
-  );
-  return count.pluck().get() === 0;
-}
-
-function hasTable(database: Database.Database, name: string): boolean {
-  const text = "select 1 from sqlite_schema where type = 'table' and name = ?";
-  return database.prepare(text).get(name) !== undefined;
-}
-
-/** A database of an earlier runtime has no journal. */
-function journalOf(database: Database.Database): readonly StoredEntry[] {
-  if (!hasTable(database, '__schema')) return [];
-  const text = 'select "hash", "time", "changes" from "__schema" order by "position"';
-  const rows = database.prepare(text).all() as { hash: string; time: string; changes: string }[];
-  return rows.map((row) => ({ ...row, changes: JSON.parse(row.changes) as readonly string[] }));
-}
-
-function enterInJournal(
-  database: Database.Database,
-  hash: string,
-  changes: readonly string[],
-): void {
-  const text = 'insert into "__schema" ("hash", "time", "changes") values (?, ?, ?)';
-  database.prepare(text).run(hash, new Date().toISOString(), JSON.stringify(changes));
-}
-
-/**
- * Identifies both schemas: the wanted one and the present one. A rebuilt table may have its former text and other
- * rows, so the stamp includes the number of changes.
- */
-function stampOf(
-  database: Database.Database,
-  wanted: readonly string[],
-  migrations: readonly string[] = [],
-): string {
-  const hash = createHash('sha256');
-  for (const statement of [...wanted, ...migrations]) hash.update(statement).update('\0');
-  const present = database.prepare('select coalesce(sql, name) from sqlite_schema order by name');
-  for (const statement of present.pluck().all()) hash.update(String(statement)).update('\0');
-  hash.update(String(database.pragma('schema_version', { simple: true })));
-  return hash.digest('hex');
-}
-
-function knownStamp(database: Database.Database): unknown {
-  return database
-    .prepare('select "value" from "__datastore" where "name" = ?')
-    .pluck()
-    .get('schema');
-}
-
-function remember(
-  database: Database.Database,
-  all: readonly string[],
-  migrations: readonly string[] | undefined,
-): void {
-  const text = 'insert or replace into "__datastore" values (?, ?)';
-  database.prepare(text).run('schema', stampOf(database, all, migrations));
 }

@@ -1,4 +1,5 @@
-import type { Database } from 'better-sqlite3';
+import Sqlite, { type Database } from 'better-sqlite3';
+import type { Fold } from '../../protocol/fold.js';
 import type {
   ColumnShape,
   ForeignKeyShape,
@@ -13,6 +14,7 @@ import {
   readTableDefinition,
   sqlTokens,
 } from '../table-definition.js';
+import { registerFunctions } from './functions.js';
 
 interface ColumnRow {
   readonly name: string;
@@ -43,6 +45,22 @@ const keywords = new Set(
 /** The tables of a database without SQLite's own, virtual tables, and the shadow tables of these. */
 export function readShape(database: Database): SchemaShape {
   return { tables: tableNames(database).map((name) => tableShape(database, name)) };
+}
+
+/** Passes a temporary database with a schema on. */
+export function withSchema<T>(
+  statements: readonly string[],
+  fold: Fold,
+  use: (database: Database) => T,
+): T {
+  const database = new Sqlite(':memory:');
+  try {
+    registerFunctions(database, fold);
+    for (const statement of statements) database.exec(statement);
+    return use(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** In order of creation. */
@@ -126,7 +144,7 @@ function columnShape(
   const type = row.type.toUpperCase();
   const isBinary = collation === undefined || collation.toUpperCase() === 'BINARY';
   const isKey = row.pk > 0;
-  const expression = row.hidden > 1 ? spelling.of(after(tokens, 'AS') ?? []) : undefined;
+  const expression = row.hidden > 1 ? spelling.of(after(tokens, 'AS')) : undefined;
   const isDrawn = isKey && has(tokens, 'AUTOINCREMENT');
   return {
     name: row.name,
@@ -169,19 +187,21 @@ function inParentheses(tokens: readonly string[], start: number): readonly strin
 }
 
 /** The tokens in parentheses after a keyword that is not part of an expression. */
-function after(tokens: readonly string[], word: string): readonly string[] | undefined {
-  const at = tokens.findIndex(
-    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
-  );
-  return at === -1 ? undefined : inParentheses(tokens, at + 1);
+function after(tokens: readonly string[], word: string): readonly string[] {
+  const at = placeOf(tokens, word);
+  return at === -1 ? [] : inParentheses(tokens, at + 1);
 }
 
 function wordAfter(tokens: readonly string[], word: string): string | undefined {
-  const at = tokens.findIndex(
-    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
-  );
+  const at = placeOf(tokens, word);
   const found = at === -1 ? undefined : tokens[at + 1];
   return found === undefined ? undefined : (quotedName(found) ?? found);
+}
+
+function placeOf(tokens: readonly string[], word: string): number {
+  return tokens.findIndex(
+    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
+  );
 }
 
 function has(tokens: readonly string[], word: string): boolean {

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import Database, { type Statement as Prepared } from 'better-sqlite3';
-import type { Rows } from '../executor.js';
+import { DatabaseUnavailableError, type Rows } from '../executor.js';
 import type { SqlValue } from '../statement.js';
 import {
+  type Release,
   requireVersion,
   type StateDatabase,
   type StateSchema,
@@ -13,6 +16,8 @@ import { cannotOpen } from './open.js';
 
 /** How long a change waits for those of other processes, which take some microseconds each. */
 const busyTimeoutMilliseconds = 5_000;
+/** How often somebody who waits for a name asks for it. */
+const askMilliseconds = 50;
 /** The write-ahead log is cut back to this size. */
 const mostLogBytes = 64 * 1024 * 1024;
 
@@ -21,15 +26,18 @@ export class SqliteState implements StateDatabase {
   readonly now = `(unixepoch('subsec') * 1000.0)`;
   /** Changes run one after the other. */
   readonly skipLocked = '';
+  readonly schema = undefined;
   readonly #prepared = new Map<string, PreparedStatement>();
   readonly #file: DatabaseFile;
+  /** Files whose locks this process has. */
+  readonly #taken = new Set<Database.Database>();
   readonly #begin: Prepared;
   readonly #beginReading: Prepared;
   readonly #commit: Prepared;
 
   private constructor(
     private readonly database: Database.Database,
-    path: string,
+    private readonly path: string,
   ) {
     this.#file = new DatabaseFile(path);
     this.#begin = database.prepare('begin immediate');
@@ -37,10 +45,7 @@ export class SqliteState implements StateDatabase {
     this.#commit = database.prepare('commit');
   }
 
-  /**
-   * Opens the state, or creates it.
-   * @throws Error that names the path
-   */
+  /** Opens or creates the state; errors name the path. */
   static open(path: string, schema: StateSchema): SqliteState {
     let database: Database.Database | undefined;
     try {
@@ -54,9 +59,8 @@ export class SqliteState implements StateDatabase {
       made
         .transaction(() => {
           requireVersion(Number(made.pragma('user_version', { simple: true })), schema, path);
-          for (const each of schema.statements({ bytes: 'blob', unlogged: '' })) {
-            made.exec(unqualified(each));
-          }
+          const words = { bytes: 'blob', unlogged: '', hasFunctions: false };
+          for (const each of schema.statements(words)) made.exec(unqualified(each));
           made.pragma(`user_version = ${schema.version}`);
         })
         .immediate();
@@ -90,7 +94,38 @@ export class SqliteState implements StateDatabase {
     return this.run(statement);
   }
 
+  /**
+   * The lock of a file of its own, which the operating system ends with its process. Nobody removes
+   * the file: others may be about to lock it.
+   */
+  async take(name: string, isWaiting: boolean): Promise<Release | undefined> {
+    const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
+    const file = new Database(`${this.path}-${hash}`, { timeout: 0 });
+    for (;;) {
+      try {
+        file.exec('begin exclusive');
+        break;
+      } catch (error) {
+        const isTaken = error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY';
+        if (isTaken && isWaiting && this.database.open) {
+          await setTimeout(askMilliseconds, undefined, { ref: false });
+          continue;
+        }
+        file.close();
+        if (isTaken && !isWaiting) return undefined;
+        throw isTaken ? new DatabaseUnavailableError('the database is closed', error) : error;
+      }
+    }
+    this.#taken.add(file);
+    return () => {
+      this.#taken.delete(file);
+      file.close();
+      return Promise.resolve();
+    };
+  }
+
   close(): void {
+    for (const each of this.#taken) each.close();
     this.database.close();
   }
 

@@ -10,7 +10,7 @@ import {
 } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
-import type { StatementCache } from './statement-cache.js';
+import { allRows, firstValue, readTable, type StatementCache } from './reads.js';
 
 const raiseStamp = `update "__datastore" set "value" = "value" + cast(? as integer) where "name" = 'globalStamp'`;
 
@@ -61,7 +61,7 @@ export class SqliteTransaction implements Transaction {
 
   /** To be called before the commit. */
   storeStamp(): void {
-    if (this.#changes > 0) this.statements.get(raiseStamp).run(this.#changes);
+    if (this.#changes > 0) this.statements.get(raiseStamp).prepared.run(this.#changes);
   }
 
   run(statement: Statement, values: readonly SqlValue[]): RunResult {
@@ -70,7 +70,7 @@ export class SqliteTransaction implements Transaction {
       this.#overdue = undefined;
     }
     return this.#attempt(() => {
-      const prepared = this.statements.get(statement.sql);
+      const { prepared } = this.statements.get(statement.sql);
       try {
         return changed(prepared, statement, values);
       } catch (error) {
@@ -79,29 +79,37 @@ export class SqliteTransaction implements Transaction {
     });
   }
 
+  /** Nobody else writes before the transaction has ended. */
+  aside(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
+    return this.value(statement, values);
+  }
+
   value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
     return this.#attempt(() => {
       // `all`, not `get`: a changing statement that returns rows must run to its end.
-      const rows = this.statements.get(statement.sql).all(...bind(statement, values));
-      return rows[0] as SqlValue | undefined;
+      const { prepared } = this.statements.get(statement.sql);
+      return prepared.all(...bind(statement, values))[0] as SqlValue | undefined;
     });
   }
 
   read(statement: Statement, values: readonly SqlValue[]): JsonAnswer | undefined {
     return this.#attempt(
-      () => firstValue(this.statements.get(statement.sql), statement, values) as JsonAnswer,
+      () =>
+        firstValue(this.statements.get(statement.sql).prepared, statement, values) as JsonAnswer,
     );
   }
 
   rows(statement: Statement, values: readonly SqlValue[]): Rows {
-    return this.#attempt(() => allRows(this.statements.rows(statement.sql), statement, values));
+    return this.#attempt(() =>
+      allRows(this.statements.rows(statement.sql).prepared, statement, values),
+    );
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Table {
     return this.#attempt(() => {
       // Class code that writes SQL may end a transaction.
       this.#mayHaveEnded = true;
-      const prepared = this.statements.rows(statement.sql);
+      const { prepared } = this.statements.rows(statement.sql);
       if (prepared.reader) return readTable(prepared, statement, values);
       return { columns: [], rows: [], result: changed(prepared, statement, values) };
     });
@@ -117,10 +125,7 @@ export class SqliteTransaction implements Transaction {
     }
   }
 
-  /**
-   * A statement on this connection cannot be interrupted. After one that took too long, nothing else runs until its
-   * savepoint or the transaction is rolled back, even if class code catches the error.
-   */
+  /** It cannot be interrupted: after one that took too long, nothing else runs until it is rolled back. */
   #timed<T>(work: () => T): T {
     const start = performance.now();
     const result = work();
@@ -128,32 +133,6 @@ export class SqliteTransaction implements Transaction {
     this.#overdue = new QueryTimeoutError(this.longest, undefined);
     throw this.#overdue;
   }
-}
-
-export function firstValue(
-  prepared: Prepared,
-  statement: Statement,
-  values: readonly SqlValue[],
-): SqlValue | undefined {
-  const answer = prepared.get(...bind(statement, values)) as SqlValue | undefined;
-  return answer ?? undefined;
-}
-
-export function allRows(
-  prepared: Prepared,
-  statement: Statement,
-  values: readonly SqlValue[],
-): Rows {
-  return prepared.all(...bind(statement, values)) as Rows;
-}
-
-export function readTable(
-  prepared: Prepared,
-  statement: Statement,
-  values: readonly SqlValue[],
-): Table {
-  const columns = prepared.columns().map(({ name }) => name);
-  return { columns, rows: allRows(prepared, statement, values) };
 }
 
 function changed(prepared: Prepared, statement: Statement, values: readonly SqlValue[]): RunResult {

@@ -8,10 +8,7 @@ export type LoadVectors = (database: Database) => void;
 /** A variable, so that servers of models without vectors compile without the package. */
 const packageName = 'sqlite-vec';
 
-/**
- * Finds the SQLite extension that computes distances of vectors.
- * @throws Error that says what to install if it is missing or not built for this platform
- */
+/** Finds the SQLite extension that computes distances of vectors; errors say what to install. */
 export async function vectorExtension(): Promise<LoadVectors> {
   try {
     const extension = (await import(packageName)) as { readonly load: LoadVectors };

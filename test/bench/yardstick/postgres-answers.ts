@@ -108,7 +108,9 @@ export class PostgresAnswers {
       const columns = employeeColumns({ maxScore, isEmployerExpanded: expand === 'employer' });
       const page = `order by ${orders[order]} limit ${limit} offset ${offset}`;
       const where = employeesWhere(filter?.by, maxScore);
-      if (order === 'ID') return `select ${columns} from "Employee" e ${where} ${page}`;
+      // Around the page: PostgreSQL computes the columns of skipped rows, too.
+      if (order === 'ID')
+        return `select ${columns} from (select * from "Employee" e ${where} ${page}) e`;
       // Keys first, so that only rows of the page are sorted and read whole.
       return `select ${columns} from (select e."ID" as k from "Employee" e ${where} ${page}) s
         join "Employee" e on e."ID" = s.k order by ${orders[order]}`;
@@ -130,7 +132,7 @@ export class PostgresAnswers {
         expand === undefined
           ? companyColumns()
           : companyColumns(staffOf(employeeColumns({ maxScore, isManagerExpanded }), maxScore));
-      return `select ${columns} from "Company" c order by c."ID" limit $1 offset $2`;
+      return `select ${columns} from (select * from "Company" c order by c."ID" limit $1 offset $2) c`;
     };
     return this.#page('Company', skip, {
       name: `companies ${String(maxScore)} ${expand ?? ''}`,

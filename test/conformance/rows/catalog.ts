@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { get, type Row } from '../row.js';
 
 const brief = (name: string): object => ({
@@ -145,5 +146,32 @@ export const catalogRows: readonly Row[] = [
         ],
       },
     },
+  },
+  {
+    id: 'P2.10',
+    says: 'the catalog lists what a value must comply with',
+    request: get('/rest/$catalog/Employee'),
+    expect: {
+      has: {
+        attributes: expect.arrayContaining([
+          expect.objectContaining({ name: 'email', pattern: '.@.', minLength: 3 }),
+          expect.objectContaining({ name: 'salary', min: 0, max: 1_000_000 }),
+        ]) as unknown,
+      },
+    },
+    then: [
+      [
+        get('/rest/$catalog/Company'),
+        {
+          has: {
+            attributes: expect.arrayContaining([
+              expect.objectContaining({ name: 'name', maxLength: 120 }),
+              expect.objectContaining({ name: 'rank', enum: ['gold', 'silver', 'bronze'] }),
+              expect.objectContaining({ name: 'embedding', dimensions: 3 }),
+            ]) as unknown,
+          },
+        },
+      ],
+    ],
   },
 ];

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { get, post, postText, refused, type Row } from '../row.js';
 
 const unknownSet = '0123456789ABCDEF0123456789ABCDEF';
@@ -258,6 +259,68 @@ export const functionRows: readonly Row[] = [
         ],
       },
     },
+  },
+  {
+    id: 'P2.11',
+    says: 'the catalog lists the parameters and the result of a function',
+    request: get('/rest/$catalog/Company'),
+    expect: {
+      has: {
+        methods: expect.arrayContaining([
+          expect.objectContaining({
+            name: 'fromCity',
+            params: [{ name: 'city', type: 'string' }],
+            returns: { type: 'entitySelection', dataClass: 'Company' },
+          }),
+          expect.objectContaining({
+            name: 'since',
+            params: [
+              { name: 'when', type: 'date', simpleDate: false },
+              { name: 'days', type: 'list', items: { type: 'date', simpleDate: false } },
+            ],
+            returns: { type: 'any' },
+          }),
+          expect.objectContaining({
+            name: 'echo',
+            params: [{ name: 'value', type: 'any', optional: true }],
+            returns: { type: 'any' },
+          }),
+          expect.objectContaining({
+            name: 'hire',
+            params: [{ name: 'person', type: 'entity', dataClass: 'Employee' }],
+            returns: { type: 'entity', dataClass: 'Employee' },
+          }),
+        ]) as unknown,
+      },
+    },
+    then: [
+      [
+        get('/rest/$catalog'),
+        {
+          has: {
+            methods: [
+              {
+                name: 'authentify',
+                params: [
+                  { name: 'user', type: 'string' },
+                  { name: 'password', type: 'string' },
+                ],
+                returns: { type: 'string' },
+              },
+              { name: 'größe', params: [], returns: { type: 'long64' } },
+            ],
+            singletons: [
+              {
+                name: 'Clock',
+                methods: [{ name: 'now', params: [], returns: { type: 'date' } }],
+              },
+              {},
+              {},
+            ],
+          },
+        },
+      ],
+    ],
   },
   {
     id: 'P1.2 function names',

@@ -76,11 +76,11 @@ it('Locks end with their session, and with their entity', () => {
   locks.lock('B', 'x', one);
   locks.lock('A', 2, two);
   locks.forget('A', [2, 7]);
-  expect(locks.locksOf('A').map(({ key }) => key)).toEqual([1]);
+  expect(locks.locksOf(['A']).map(({ key }) => key)).toEqual([1]);
   locks.releaseAll('one');
   locks.releaseAll('one');
   expect(locks.size).toBe(0);
-  expect(locks.locksOf('B')).toEqual([]);
+  expect(locks.locksOf(['B'])).toEqual([]);
   for (const key of [1, 2, 3]) expect(locks.lock('C', key, one)).toBe(true);
 });
 

@@ -121,7 +121,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     requireLogin: declared.forceLogin ? requireLogin : undefined,
   });
   const ended: string[] = [];
-  sessions.sessions.onEnd((id) => ended.push(id));
+  sessions.sessions.store.onEnd((id) => ended.push(id));
   const work: Record<string, Work> = {};
   app.post<{ Params: { name: string } }>('/rest/work/:name', async (request, reply) => {
     const session = await sessions.of(request, reply);
@@ -129,7 +129,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     return reply.send({ result: result ?? null });
   });
   app.addHook('onClose', async () => {
-    await sessions.sessions.close();
+    await sessions.sessions.store.close();
   });
   await app.ready();
   return { app, clock, sessions, counts: () => stores.sessions.counts, ended, work, logged };

@@ -25,7 +25,7 @@ async function currentUser(by = client): Promise<unknown> {
 
 /** The IDs of all sessions. */
 function alive(): readonly string[] {
-  return (server.sessions.sessions.list() as readonly { id: string }[]).map(({ id }) => id);
+  return (server.sessions.sessions.store.list() as readonly { id: string }[]).map(({ id }) => id);
 }
 
 describe('A guest', () => {

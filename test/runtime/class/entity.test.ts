@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateOf } from '../../../runtime/class/entity-state.js';
 import { SaveError, AttributeError } from '../../../runtime/class/failure.js';
@@ -329,6 +330,40 @@ describe('save()', () => {
     const company = ds.Company.new({ name: 'A' });
     await Promise.all([company.save(), company.save()]);
     expect([company.key, company.stamp, await ds.Company.all().count()]).toEqual([1, 1, 1]);
+  });
+
+  it('stores what was set last, if it is called twice at the same time', async () => {
+    const company = ds.Company.new({ name: 'A' });
+    await company.save();
+    company.city = 'X';
+    const first = company.save();
+    company.city = 'Y';
+    await Promise.all([first, company.save()]);
+    expect((await ds.Company.get(1))?.city).toBe('Y');
+    company.city = 'Z';
+    await Promise.all([company.save(), company.drop()]);
+    expect(await ds.Company.all().count()).toBe(0);
+  });
+
+  it('waits for a transaction that saves the same object, and for nothing that waits for it', async () => {
+    const company = ds.Company.new({ name: 'A' });
+    let outside: Promise<void> | undefined;
+    const saved = new Promise<void>((resolve, reject) => {
+      const transaction = ds.transaction(async () => {
+        await company.save();
+        resolve();
+        await setTimeout(5);
+        company.city = 'X';
+        await company.save();
+        throw new Error('undone');
+      });
+      transaction.catch(reject);
+      outside = transaction.catch(() => undefined).then(() => undefined);
+    });
+    await saved;
+    await Promise.all([company.save(), outside]);
+    expect(await ds.Company.all().count()).toBe(1);
+    expect((await ds.Company.all().first())?.city).toBe('X');
   });
 
   it('raises the global stamp, once for each change', async () => {

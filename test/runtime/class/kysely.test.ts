@@ -2,6 +2,7 @@ import { type CompiledQuery, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Gate, isSettled } from './gate.js';
 import type { DataStore } from './staff-classes.js';
+import { isOnPostgres } from '../../support/server.js';
 import { places, type StaffServer, staffServer } from './staff-server.js';
 
 let server: StaffServer;
@@ -24,7 +25,10 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
 
   it('reads and changes data', async () => {
     const added = await ds.kysely.insertInto('Company').values(company).executeTakeFirst();
-    expect([added.insertId, added.numInsertedOrUpdatedRows]).toEqual([1n, 1n]);
+    expect([added.insertId, added.numInsertedOrUpdatedRows]).toEqual([
+      isOnPostgres ? undefined : 1n,
+      1n,
+    ]);
     expect(await rows()).toEqual([{ ID: 1, name: 'A', city: null }]);
     const changed = await ds.kysely
       .updateTable('Company')
@@ -34,7 +38,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
       .execute();
     expect(changed).toEqual([{ ID: 1, active: 1 }]);
     const raw = await sql<{ name: string }>`-- a comment
-      select name from Company where city = ${'Rome'}`.execute(ds.kysely);
+      select "name" from "Company" where "city" = ${'Rome'}`.execute(ds.kysely);
     expect(raw.rows).toEqual([{ name: 'A' }]);
     const removed = await ds.kysely.deleteFrom('Company').executeTakeFirst();
     expect(removed.numDeletedRows).toBe(1n);
@@ -113,7 +117,7 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
   });
 
   it('recognizes a change, whatever comments it contains', async () => {
-    const insert = sql`/* a */ ; insert into Company (ID, name, "__folded_name", "__STAMP", "__TIMESTAMP") /* b */
+    const insert = sql`/* a */ ; insert into "Company" ("ID", "name", "__folded_name", "__STAMP", "__TIMESTAMP") /* b */
       select 1, 'A', 'a', 1, 'now'`;
     expect((await insert.execute(ds.kysely)).numAffectedRows).toBe(1n);
     expect(await rows()).toEqual([{ ID: 1, name: 'A', city: null }]);
@@ -125,13 +129,15 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
         .execute(ds.kysely)
         .then((result) => result.rows[0]?.value);
     const date = new Date('2026-03-09T14:25:36.789Z');
+    // PostgreSQL takes a value without a type for a text.
+    const one = isOnPostgres ? '1' : 1;
     expect([await bind(true), await bind(date), await bind(null), await bind(1n)]).toEqual([
-      1,
+      one,
       date.toISOString(),
       null,
-      1,
+      one,
     ]);
-    expect(await bind(Buffer.from('x'))).toEqual(Buffer.from('x'));
+    expect(await bind(Buffer.from('x'))).toEqual(isOnPostgres ? 'x' : Buffer.from('x'));
     for (const value of [undefined, {}, [1], new Date(NaN), Symbol('x')]) {
       await expect(bind(value)).rejects.toThrow('cannot be bound');
     }

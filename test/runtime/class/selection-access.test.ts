@@ -9,7 +9,6 @@ import { selectionOf } from '../../../runtime/class/selection-state.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
 import { planCollection } from '../../../runtime/query/collection.js';
 import { readPage } from '../../../runtime/query/read-page.js';
-import { projectionOf } from '../../../runtime/query/projection-of.js';
 import {
   createStaff,
   type EmployeeSelection,
@@ -17,6 +16,7 @@ import {
   serveSelections,
   type TestDatastore,
 } from './selections-served.js';
+import { projectionOf } from '../../../runtime/query/projection.js';
 
 let served: ServedSelections;
 let ds: TestDatastore;

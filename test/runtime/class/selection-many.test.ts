@@ -1,3 +1,4 @@
+import { isOnPostgres } from '../../support/server.js';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { selectionKeys } from '../../support/selection-access.js';
@@ -36,6 +37,8 @@ describe('A selection of a million entities', () => {
     expect(await Employee.all().boss.count()).toBe(2);
     expect(await Employee.all().minus(azure).slice(100_000, 200_000).count()).toBe(100_000);
     expect((await Employee.all().last())?.ID).toBe(million);
+    // What follows names the statements of SQLite.
+    if (isOnPostgres) return;
     expect(served.statements).toHaveLength(8);
     for (const statement of served.statements.slice(0, -1)) {
       expect(statement).toMatch(/^select (?:count\(|\(select concat\()/);
@@ -62,7 +65,7 @@ describe('A selection of a million entities', () => {
     }
     // The first batch, the keys of all, and three more batches.
     expect(served.statements).toHaveLength(5);
-    const sizes = served.statements.filter((each) => each.includes('json_each'));
+    const sizes = served.statements.filter((each) => /json_each|json_array_elements/.test(each));
     expect(sizes).toHaveLength(3);
   });
 });

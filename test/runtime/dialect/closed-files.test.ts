@@ -7,8 +7,7 @@ import { DatabaseUnavailableError } from '../../../runtime/dialect/executor.js';
 import { SqliteExecutor } from '../../../runtime/dialect/sqlite/executor.js';
 import { openConnections } from '../../../runtime/dialect/sqlite/open.js';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
-import { ReadsHere } from '../../../runtime/dialect/sqlite/reads.js';
-import { StatementCache } from '../../../runtime/dialect/sqlite/statement-cache.js';
+import { SqliteReads } from '../../../runtime/dialect/sqlite/reads.js';
 import type { Statement } from '../../../runtime/dialect/statement.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 
@@ -55,13 +54,12 @@ describe('A database in a file that is closed', () => {
       database.exec(schema.join(';'));
     });
     let endReads = (): void => undefined;
-    const reads = new ReadsHere(new StatementCache(connections.reader));
-    const close = vi.spyOn(reads, 'close').mockReturnValue(
+    const close = vi.spyOn(SqliteReads.prototype, 'close').mockReturnValue(
       new Promise((resolve) => {
         endReads = resolve;
       }),
     );
-    const executor = new SqliteExecutor(connections, { graceMilliseconds: 0, reads });
+    const executor = new SqliteExecutor(connections, { graceMilliseconds: 0 });
     const other = new Database(file);
     other.exec('begin immediate');
     let hasBegun = false;
@@ -78,5 +76,6 @@ describe('A database in a file that is closed', () => {
     expect(hasBegun).toBe(false);
     endReads();
     await closing;
+    close.mockRestore();
   });
 });

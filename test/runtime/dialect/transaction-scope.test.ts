@@ -22,6 +22,7 @@ function noted(fails: (sql: string) => boolean = () => false): {
   const transaction: Transaction = {
     run: note({ changes: 0, insertedKey: 0 }),
     value: note(undefined),
+    aside: note(undefined),
     read: note(undefined),
     rows: note([]),
     table: note({ columns: [], rows: [] }),

@@ -1,6 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, serverOf } from '../../support/server.js';
+import { create, isOnPostgres, serverOf } from '../../support/server.js';
 
 const model = `
 drs: 1
@@ -14,7 +14,7 @@ dataclasses:
       number: { computed: number, expression: "text" }
       json: { computed: object, expression: "text" }
       a: { computed: string, expression: "iif(text like '{%', json_extract(text, '$.a'), null)" }
-      infinite: { computed: number, expression: "iif(text = 'x', 9e999, 1)" }
+${isOnPostgres ? '' : `      infinite: { computed: number, expression: "iif(text = 'x', 9e999, 1)" }`}
 `;
 
 describe('Computed attributes with an expression', () => {
@@ -33,8 +33,8 @@ describe('Computed attributes with an expression', () => {
   }
 
   it.each([
-    ['x', { number: null, json: null, infinite: null }],
-    ['12', { number: 12, json: 12, infinite: 1 }],
+    ['x', { number: null, json: null, ...(isOnPostgres ? {} : { infinite: null }) }],
+    ['12', { number: 12, json: 12, ...(isOnPostgres ? {} : { infinite: 1 }) }],
     ['{"a":"b"}', { number: null, json: { a: 'b' }, a: 'b' }],
     ['"', { number: null, json: null }],
     [null, { number: null, json: null, day: null }],

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, serverOf } from '../../support/server.js';
+import { create, isOnPostgres, serverOf } from '../../support/server.js';
 
 const model = `
 drs: 1
@@ -158,12 +158,16 @@ describe('A key that the database generates', () => {
 });
 
 describe('Values that a database could store differently', () => {
-  it('include texts with U+0000, whose following characters count', async () => {
-    const stored = await post('Last', { __KEY: 20, name: 'a\0bcd' });
-    expect(stored).toMatchObject({ status: 200, json: { name: 'a\0bcd' } });
-    const long = await post('Last', { __KEY: 21, name: 'a\0bcdefg' });
-    expect(long.status).toBe(422);
-  });
+  // PostgreSQL stores none.
+  it.skipIf(isOnPostgres)(
+    'include texts with U+0000, whose following characters count',
+    async () => {
+      const stored = await post('Last', { __KEY: 20, name: 'a\0bcd' });
+      expect(stored).toMatchObject({ status: 200, json: { name: 'a\0bcd' } });
+      const long = await post('Last', { __KEY: 21, name: 'a\0bcdefg' });
+      expect(long.status).toBe(422);
+    },
+  );
 
   it('are refused if they are integers that would be rounded, and stored if they are exact', async () => {
     const url = '/rest/Last?$method=update';

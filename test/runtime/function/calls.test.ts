@@ -494,6 +494,8 @@ describe('The catalog', () => {
       from: 'remoteServer',
       allowedOnHTTPGET: true,
       exposed: true,
+      params: [],
+      returns: { type: 'number' },
     });
   });
 });

@@ -4,6 +4,8 @@ import { Scratch } from '../../durability/support/scratch.js';
 import { writtenClasses } from '../../support/function-server.js';
 import { modelFile } from '../../support/model-file.js';
 
+/** A server for both databases takes PostgreSQL by default. */
+const environment = { DATABASE_URL: 'sqlite:./data.sqlite' };
 let scratch: Scratch;
 
 beforeAll(() => {
@@ -16,7 +18,7 @@ function call(origin: string, path: string): Promise<Response> {
 }
 
 it('A rejected promise that a function does not await does not end the server', async () => {
-  const server = await scratch.start();
+  const server = await scratch.start({ environment });
   const answer = await call(server.origin, 'Company/forgets');
   expect(await answer.json()).toEqual({ result: null });
   await expect.poll(server.stderr).toContain('an await is missing');
@@ -27,7 +29,7 @@ it('A rejected promise that a function does not await does not end the server', 
 });
 
 it('A function that never returns delays neither other requests nor the end of the server', async () => {
-  const server = await scratch.start();
+  const server = await scratch.start({ environment });
   const hanging = call(server.origin, 'Company/hangs').then(
     () => 'answered',
     () => 'cut',

@@ -25,6 +25,7 @@ function served(scope: SingletonClass['scope'], singleton: new (state: never) =>
   const singletons = new Singletons({ Clock: { singleton, scope, functions: [] } }, state, {
     asServer: (make) => make(),
     inSession: (make) => make(),
+    fields: undefined,
     onSessionEnd: (listener) => {
       end = listener;
     },
@@ -122,14 +123,14 @@ describe('Calls', () => {
     return told;
   }
 
-  it('of a process singleton run one after the other, also after one that fails', async () => {
-    expect(await order('process')).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
-  });
-
-  it.each(['shared', 'session'] as const)(
-    'of a %s singleton run at the same time',
+  it.each(['process', 'session'] as const)(
+    'of a %s singleton run one after the other, also after one that fails',
     async (scope) => {
-      expect(await order(scope)).toEqual(['a begins', 'b begins', 'a ends', 'b ends']);
+      expect(await order(scope)).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
     },
   );
+
+  it('of a shared singleton run at the same time', async () => {
+    expect(await order('shared')).toEqual(['a begins', 'b begins', 'a ends', 'b ends']);
+  });
 });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectServed } from '../../hostile/served.js';
-import { create, serverOf } from '../../support/server.js';
+import { create, isOnPostgres, serverOf } from '../../support/server.js';
 import { anyCharacter } from '../../support/any-character.js';
 
 const kinds = ['Integer', 'Number', 'Uuid', 'Text'] as const;
@@ -46,7 +46,7 @@ async function keysOf(kind: string): Promise<readonly string[]> {
 
 describe('An entity is deleted by its key:', () => {
   const uuid = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
-  it.each([
+  it.each<[string, string | number, string]>([
     ['Integer', 9007199254740991, '9007199254740991'],
     ['Integer', -7, '-007'],
     ['Number', 0.1, '0.1'],
@@ -60,8 +60,13 @@ describe('An entity is deleted by its key:', () => {
     ['Text', `a'b"c)`, `"A'b"c)"`],
     ['Text', '\'); drop table "Text"; --', `"'); DROP table "Text"; --"`],
     ['Text', '100% /?&#', "'100% /?&#'"],
-    ['Text', '\u0000', "'\u0000'"],
-    ['Text', 'a\u0000b', "'A\u0000B'"],
+    // PostgreSQL stores no U+0000.
+    ...(isOnPostgres
+      ? []
+      : ([
+          ['Text', '\u0000', "'\u0000'"],
+          ['Text', 'a\u0000b', "'A\u0000B'"],
+        ] satisfies [string, string, string][])),
     ['Text', ' ', "' '"],
     ['Text', '😀', '😀'],
   ])('%s %j as %s, and no other one', async (kind, key, written) => {

@@ -4,7 +4,7 @@ import { markAsUntransferable } from 'node:worker_threads';
 import fastify, { type FastifyInstance, type onSendHookHandler } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
-import { isSendHooked, SpentBytes, tellOwnBytes } from '../../../runtime/http/spent-bytes.js';
+import { isSendHooked, SpentBytes, markOwnBytes } from '../../../runtime/http/spent-bytes.js';
 
 let server: Server;
 
@@ -33,7 +33,7 @@ function answering(answers: Uint8Array[]): (response: ServerResponse, number: nu
   return (response, number) => {
     const bytes = bytesOf(number);
     answers.push(bytes);
-    tellOwnBytes(response, bytes);
+    markOwnBytes(response, bytes);
     response.end(bytes);
   };
 }
@@ -67,7 +67,7 @@ describe('The memory of an answer', () => {
     const foreign = bytesOf(7);
     const ask = await serve((response, number) => {
       const chunk = [shared.subarray(0, 10_000), few, foreign][number] as Uint8Array;
-      if (chunk !== foreign) tellOwnBytes(response, chunk);
+      if (chunk !== foreign) markOwnBytes(response, chunk);
       response.end(chunk);
     });
     for (const number of [0, 1, 2, 0, 1, 2]) await ask(number);
@@ -77,7 +77,7 @@ describe('The memory of an answer', () => {
   it('is not released if something else was sent instead', async () => {
     const bytes = bytesOf(1);
     const ask = await serve((response) => {
-      tellOwnBytes(response, bytes);
+      markOwnBytes(response, bytes);
       response.end(bytesOf(2));
     });
     for (const number of [1, 2, 3]) expect((await ask(number))[0]).toBe(2);
@@ -88,7 +88,7 @@ describe('The memory of an answer', () => {
     const seen: Uint8Array[] = [];
     const ask = await serve((response, number) => {
       const bytes = bytesOf(number);
-      tellOwnBytes(response, bytes);
+      markOwnBytes(response, bytes);
       const end = response.end.bind(response);
       response.end = (chunk: unknown) => {
         seen.push(chunk as Uint8Array);
@@ -104,7 +104,7 @@ describe('The memory of an answer', () => {
     const large = bytesOf(3, 32 * 1024 * 1024);
     const ask = await serve((response, number) => {
       const bytes = number === 0 ? large : bytesOf(number);
-      tellOwnBytes(response, bytes);
+      markOwnBytes(response, bytes);
       response.end(bytes);
     });
     const { port } = server.address() as AddressInfo;
@@ -130,7 +130,7 @@ describe('The memory of an answer', () => {
       const bytes = bytesOf(number);
       if (number === 2) markAsUntransferable(bytes.buffer);
       answers.push(bytes);
-      tellOwnBytes(response, bytes);
+      markOwnBytes(response, bytes);
       response.end(bytes);
     });
     for (const number of [1, 2, 3, 4, 5]) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readVectorComparison } from '../../../runtime/vectors/values.js';
+import { readVector } from '../../../runtime/vectors/values.js';
 
 const vector = [1, 0.5];
 
@@ -20,7 +20,7 @@ describe('A comparison object', () => {
       { vector, metric: 'cosine', threshold: 0 },
     ],
   ])('is read: %j', (value, comparison) => {
-    expect(readVectorComparison(value, 2)).toEqual({ comparison });
+    expect(readVector(value, 2)).toMatchObject({ values: { given: comparison } });
   });
 
   it.each<[unknown, RegExp]>([
@@ -46,14 +46,14 @@ describe('A comparison object', () => {
     [{ vector, Threshold: 1 }, /^has a member "Threshold", which has no meaning/],
     [JSON.parse('{"vector":[1,2],"__proto__":{}}'), /^has a member "__proto__"/],
   ])('is refused: %j', (value, problem) => {
-    const read = readVectorComparison(value, 2);
+    const read = readVector(value, 2);
     expect(read).toEqual({ problem: expect.stringMatching(problem) as unknown });
   });
 
   it('is read or refused, whatever the value is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        expect(Object.keys(readVectorComparison(value, 2))).toHaveLength(1);
+        expect(Object.keys(readVector(value, 2))).toHaveLength(1);
       }),
     );
   });

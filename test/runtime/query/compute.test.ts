@@ -155,7 +155,9 @@ describe('$compute of large numbers:', () => {
   });
 
   it('a sum within 53 bits is exact', async () => {
-    expect(await aggregate(large, 'Thing/whole?$compute=sum&$filter=ID=1')).toBe(String(largest));
+    // PostgreSQL writes it with an exponent.
+    const sum = await aggregate(large, 'Thing/whole?$compute=sum&$filter=ID=1');
+    expect(Number(sum)).toBe(largest);
   });
 
   it('a sum that is not a number is null', async () => {

@@ -8,8 +8,9 @@ import {
 import { isServed, refusalOf } from '../refusal.js';
 
 /** `*` for all attributes, children in braces. */
-function sketch({ name, all, children }: ProjectionNode): string {
-  const inside = [...(all ? ['*'] : []), ...children.map(sketch)].join(' ');
+function sketch({ all, children }: ProjectionNode, name = ''): string {
+  const parts = [...children].map(([child, node]) => sketch(node, child));
+  const inside = [...(all ? ['*'] : []), ...parts].join(' ');
   return inside === '' ? name : `${name}{${inside}}`;
 }
 

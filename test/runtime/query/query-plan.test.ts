@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, serverOf } from '../../support/server.js';
+import { create, isOnPostgres, serverOf } from '../../support/server.js';
 
 const model = `
 drs: 1
@@ -140,7 +140,11 @@ describe('The query path', () => {
       ['species contains o', 'Tree.species contains o'],
       ['species = null', '[index : Tree.species ] = null'],
       ['species != Oak', 'Tree.species != Oak'],
-      ["species in ['Oak', 'Elm']", '[index : Tree.species ] in ["Oak","Elm"]'],
+      // PostgreSQL reads all of such a small table.
+      [
+        "species in ['Oak', 'Elm']",
+        `${isOnPostgres ? 'Tree.species' : '[index : Tree.species ]'} in ["Oak","Elm"]`,
+      ],
       ['note = tall', 'Tree.note = tall'],
       ['planted = 2020-01-02', '[index : Tree.planted ] = 2020-01-02'],
       ['height = nonsense', 'Tree.height = nonsense'],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { describe } from 'vitest';
-import { PostgresPool } from '../../../runtime/dialect/postgres/connect.js';
+import { openClient, PostgresPool } from '../../../runtime/dialect/postgres/connect.js';
 import { PostgresExecutor } from '../../../runtime/dialect/postgres/executor.js';
 import { PostgresState, prepareState } from '../../../runtime/dialect/postgres/state.js';
 import { SqliteState } from '../../../runtime/dialect/sqlite/state.js';
@@ -45,7 +45,7 @@ async function postgres(): Promise<SharedState> {
       uniqueColumns: new Map(),
     });
     opened.push(executor);
-    return new PostgresState(executor, schema);
+    return new PostgresState(executor, schema, () => openClient(database.url));
   };
   const drop = async (): Promise<void> => {
     for (const each of opened) await each.close();

@@ -302,12 +302,12 @@ describeState('The state of two servers', (make) => {
       expect(await one.locks.unlock('Item', 2, bob.id)).toMatchObject({ session: mia.id });
       expect(await one.locks.unlock('Item', 2, mia.id)).toBe(true);
       await one.locks.forget('Item', ['1', 7]);
-      expect((await other.locks.locksOf('Item')).map(({ key }) => key).sort()).toEqual(
+      expect((await other.locks.locksOf(['Item'])).map(({ key }) => key).sort()).toEqual(
         [1, fold('strasse')].sort(),
       );
       other.sessions.remove(await foundBy(other, mia.token));
       await one.state.run(['delete from drs_state.session where id = $1', mia.id]);
-      expect(await one.locks.locksOf('Item')).toHaveLength(1);
+      expect(await one.locks.locksOf(['Item'])).toHaveLength(1);
       await expect(Promise.resolve().then(() => one.locks.lock('Item', 3, ofMia))).rejects.toThrow(
         'The session has ended',
       );

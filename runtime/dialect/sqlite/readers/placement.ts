@@ -4,10 +4,7 @@ import type { Statement } from '../../statement.js';
 /** Milliseconds that a read may block the server. */
 const slowMilliseconds = 10;
 
-/**
- * A run of this length is slow whatever else the machine does; a shorter one counts only if the next one is slow,
- * too.
- */
+/** Such a run is slow whatever else the machine does; a shorter one counts only if the next one is slow, too. */
 const surelySlowMilliseconds = 100;
 
 /** The cost of sending a byte of a result between processes. */
@@ -111,10 +108,7 @@ export class Placement {
     return now - this.#slowAt < memoryMilliseconds;
   }
 
-  /**
-   * Whether the next run decides that it is slow: the processor time distinguishes it from a busy
-   * machine, and reading it costs as much as a short statement.
-   */
+  /** Whether the next run decides that it is slow: then its processor time is measured. */
   get isInDoubt(): boolean {
     return this.#shortRuns === 0;
   }
@@ -124,11 +118,7 @@ export class Placement {
     return this.#last !== undefined && this.#last < longMilliseconds;
   }
 
-  /**
-   * Records a run.
-   * @param milliseconds duration
-   * @param bytes of the result
-   */
+  /** @param bytes of the result */
   ran(milliseconds: number, bytes: number, now: number): void {
     const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
     if (isSlow && (this.isInDoubt || milliseconds > surelySlowMilliseconds)) this.#slowAt = now;
@@ -152,10 +142,7 @@ export function processorMilliseconds(): number {
   return (user + system) / 1_000;
 }
 
-/**
- * The duration of a run without the time that other programs had the processor.
- * @param used of `processorMilliseconds()` when the run began
- */
+/** The duration without the time that other programs had the processor. */
 export function ownDuration(milliseconds: number, used: number): number {
   const own = Math.max(processorMilliseconds() - used, milliseconds / mostBeside);
   return Math.min(milliseconds, own);

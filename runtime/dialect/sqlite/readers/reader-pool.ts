@@ -1,10 +1,21 @@
-import { AbandonablePromise } from '../../abandonable.js';
+import { AbandonablePromise, type AbandonableWork } from '../../abandonable.js';
 import { DatabaseUnavailableError, QueryTimeoutError } from '../../executor.js';
 import type { DatabaseFile, WriteAheadLog } from '../database-file.js';
-import type { ReadAnswer, ReaderSettings, ReadQuestion } from './messages.js';
-import { Reader, type ReaderOwner, ReadJob } from './reader.js';
+import {
+  type ReadAnswer,
+  type ReaderSettings,
+  type ReadQuestion,
+  type ReadReply,
+  readyMessage,
+  sizeOf,
+} from './messages.js';
 import type { Placement } from './placement.js';
 import { refuseBusy } from '../../../protocol/errors.js';
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { translateError } from '../errors.js';
 
 /** An idle process ends after this time, so that an idle server has none. */
 const idleMilliseconds = 30_000;
@@ -22,11 +33,8 @@ export interface ReaderLimits {
   readonly longest: number;
 }
 
-/**
- * Processes for long reads, which would block the server. They start on demand. One is reserved for statements
- * known to finish within a second.
- */
-export class ReaderPool implements ReaderOwner {
+/** Processes for long reads. They start on demand; one is reserved for statements known to finish within a second. */
+export class ReaderPool {
   readonly #readers = new Set<Reader>();
   /** The exits of all processes, including killed ones: a hanging disk delays an exit. */
   readonly #ends = new Set<Promise<void>>();
@@ -54,10 +62,7 @@ export class ReaderPool implements ReaderOwner {
     return AbandonablePromise.waitingFor(job, job.promise);
   }
 
-  /**
-   * Stops running reads and rejects waiting ones.
-   * @returns when the processes have exited
-   */
+  /** Stops running reads and rejects waiting ones, until the processes have exited. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
@@ -66,12 +71,14 @@ export class ReaderPool implements ReaderOwner {
     await Promise.all(this.#ends);
   }
 
+  /** The reader is free. */
   onFree(reader: Reader): void {
     this.#free.push(reader);
     this.#assign();
     if (reader.job === undefined) reader.endWhenIdleFor(idleMilliseconds);
   }
 
+  /** The process has exited, by itself or stopped; `job` is its read if that has no result yet. */
   onEnd(reader: Reader, job: ReadJob | undefined): void {
     this.#readers.delete(reader);
     const index = this.#free.indexOf(reader);
@@ -129,9 +136,7 @@ export class ReaderPool implements ReaderOwner {
 
   #start(): Reader {
     this.file.check();
-    const reader = new Reader(this.settings, this, this.limits.longest, (job) => {
-      job.reject(new QueryTimeoutError(this.limits.longest, undefined));
-    });
+    const reader = new Reader(this.settings, this, this.limits.longest);
     this.#readers.add(reader);
     const { gone } = reader;
     this.#ends.add(gone);
@@ -209,16 +214,15 @@ const longestMilliseconds = 30_000;
 
 /** Reads that wait for a process. First in, first out, except that a process is reserved for short ones. */
 export class WaitingLine {
-  /** Statements known to be short, and all others. */
-  #short: ReadJob[] = [];
-  #other: ReadJob[] = [];
+  /** The oldest first. */
+  readonly #jobs: ReadJob[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly limits = { most, mostBytes, longestMilliseconds }) {}
 
   get length(): number {
-    return this.#short.length + this.#other.length;
+    return this.#jobs.length;
   }
 
   /** @throws RequestError 503 when the queue is full */
@@ -227,34 +231,26 @@ export class WaitingLine {
     if (this.length >= most || (this.length > 0 && this.#bytes + job.bytes > mostBytes)) {
       throw refuseBusy('Too many long reads wait for their turn.');
     }
-    (job.isShort ? this.#short : this.#other).push(job);
-    this.#bytes += job.bytes;
-    this.#timer ??= this.#watch();
+    this.#insert(this.length, job);
   }
 
   /** Puts a read back that was taken out. */
   putBack(job: ReadJob): void {
-    (job.isShort ? this.#short : this.#other).unshift(job);
-    this.#bytes += job.bytes;
-    this.#timer ??= this.#watch();
+    this.#insert(0, job);
   }
 
   /** @param isShortOnly whether only a statement known to be short may run */
   take(isShortOnly: boolean): ReadJob | undefined {
-    const [short] = this.#short;
-    const other = isShortOnly ? undefined : this.#other[0];
-    const isShortFirst = other === undefined || (short !== undefined && short.since <= other.since);
-    const job = isShortFirst ? this.#short.shift() : this.#other.shift();
-    if (job !== undefined) this.#bytes -= job.bytes;
+    const job = this.#jobs.find(({ isShort }) => isShort || !isShortOnly);
+    if (job !== undefined) this.remove(job);
     return job;
   }
 
   /** @returns whether it was waiting */
   remove(job: ReadJob): boolean {
-    const line = job.isShort ? this.#short : this.#other;
-    const index = line.indexOf(job);
+    const index = this.#jobs.indexOf(job);
     if (index === -1) return false;
-    line.splice(index, 1);
+    this.#jobs.splice(index, 1);
     this.#bytes -= job.bytes;
     return true;
   }
@@ -263,11 +259,14 @@ export class WaitingLine {
   empty(): readonly ReadJob[] {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const all = [...this.#short, ...this.#other];
-    this.#short = [];
-    this.#other = [];
     this.#bytes = 0;
-    return all;
+    return this.#jobs.splice(0);
+  }
+
+  #insert(index: number, job: ReadJob): void {
+    this.#jobs.splice(index, 0, job);
+    this.#bytes += job.bytes;
+    this.#timer ??= this.#watch();
   }
 
   /** One timer checks all of them periodically. */
@@ -275,14 +274,213 @@ export class WaitingLine {
     const { longestMilliseconds: longest } = this.limits;
     const timer = setTimeout(() => {
       const latest = performance.now() - longest;
-      for (const line of [this.#short, this.#other]) {
-        for (let first = line[0]; first !== undefined && first.since <= latest; first = line[0]) {
-          this.remove(first);
-          first.reject(refuseBusy(`This read has waited ${longest / 1000} s for others to end.`));
-        }
+      for (const job of this.#jobs.filter(({ since }) => since <= latest)) {
+        this.remove(job);
+        job.reject(refuseBusy(`This read has waited ${longest / 1000} s for others to end.`));
       }
       this.#timer = this.length === 0 ? undefined : this.#watch();
     }, longest / 8);
     return timer.unref();
+  }
+}
+
+/** How long a process may take to open the database. */
+const startMilliseconds = 20_000;
+
+const compiled = fileURLToPath(new URL('./reader-process.js', import.meta.url));
+const isCompiled = existsSync(compiled);
+const script = isCompiled ? compiled : compiled.replace(/\.js$/, '.ts');
+
+/** Without options of debuggers; loaders are kept if the server runs from TypeScript. */
+const nodeOptions = isCompiled
+  ? []
+  : process.execArgv.filter((each) => !/^--(?:inspect|cpu-prof|heap-prof|prof)/.test(each));
+
+/** A process that runs one statement at a time and can be killed to stop it. */
+class Reader {
+  /** Resolves when the process has exited or could not start. */
+  readonly gone: Promise<void>;
+  readonly #child: ChildProcess;
+  #job: ReadJob | undefined;
+  #isReady = false;
+  #hasEnded = false;
+  #started = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param longest milliseconds that a statement may run; `Infinity` for no limit */
+  constructor(
+    settings: ReaderSettings,
+    private readonly owner: ReaderPool,
+    private readonly longest: number,
+  ) {
+    this.#child = fork(script, [JSON.stringify(settings)], {
+      execArgv: nodeOptions,
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#timer = setTimeout(() => {
+      this.kill();
+    }, startMilliseconds).unref();
+    this.#child.on('message', (message) => {
+      this.#receive(message as ReadReply | typeof readyMessage);
+    });
+    this.gone = new Promise((resolve) => {
+      this.#child.on('exit', () => {
+        resolve();
+        this.#end();
+      });
+      this.#child.on('error', () => {
+        // A process that could not start emits no exit event.
+        if (this.#child.pid === undefined) resolve();
+        this.kill();
+      });
+    });
+  }
+
+  /** The current read; it may wait for the process to start. */
+  get job(): ReadJob | undefined {
+    return this.#job;
+  }
+
+  /** Milliseconds that the statement has run. */
+  get running(): number {
+    return this.#isReady ? performance.now() - this.#started : 0;
+  }
+
+  ask(job: ReadJob): void {
+    this.#job = job;
+    // A pending read keeps the server's process alive.
+    this.#child.ref();
+    this.#child.channel?.ref();
+    if (this.#isReady) this.#send(job);
+  }
+
+  /** Ends the process and its read, which is not retried. */
+  stop(): void {
+    this.#job?.wasStopped(this.running);
+    this.#job = undefined;
+    this.kill();
+  }
+
+  /** Ends the process at once; the owner gets its read back. */
+  kill(): void {
+    // Without a pid, the signal would go to the process group of the server.
+    if (this.#child.pid !== undefined) this.#child.kill('SIGKILL');
+    // A caller waits for the exit.
+    this.#child.ref();
+    this.#end();
+  }
+
+  /** Ends the process if it is still idle after a while. */
+  endWhenIdleFor(milliseconds: number): void {
+    this.#timer = setTimeout(() => {
+      this.kill();
+    }, milliseconds).unref();
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  #send(job: ReadJob): void {
+    clearTimeout(this.#timer);
+    this.#started = performance.now();
+    if (this.longest !== Infinity) {
+      this.#timer = setTimeout(() => {
+        this.stop();
+        job.reject(new QueryTimeoutError(this.longest, undefined));
+      }, this.longest);
+    }
+    // If sending fails, the process exits, which reports the error.
+    this.#child.send(job.question, () => undefined);
+  }
+
+  #receive(message: ReadReply | typeof readyMessage): void {
+    if (this.#hasEnded) return;
+    const job = this.#job;
+    if (message === readyMessage) {
+      this.#isReady = true;
+      clearTimeout(this.#timer);
+      if (job === undefined) this.owner.onFree(this);
+      else this.#send(job);
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#job = undefined;
+    if (job !== undefined) settle(job, message);
+    this.owner.onFree(this);
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    const job = this.#job;
+    this.#job = undefined;
+    this.owner.onEnd(this, job);
+  }
+}
+
+function settle(job: ReadJob, reply: ReadReply): void {
+  if (!('failure' in reply)) {
+    job.resolve(reply.answer, reply.milliseconds);
+    return;
+  }
+  const { code, message } = reply.failure;
+  const error = code === undefined ? new Error(message) : new Database.SqliteError(message, code);
+  job.reject(translateError(error));
+}
+
+/** A read for another process. */
+export class ReadJob implements AbandonableWork {
+  readonly promise: Promise<ReadAnswer>;
+  /** When it was requested. */
+  readonly since = performance.now();
+  readonly isShort: boolean;
+  /** The size of its values. */
+  readonly bytes: number;
+  /** The number of processes that crashed while they ran it. */
+  crashes = 0;
+  #resolve: (answer: ReadAnswer) => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+  #isSettled = false;
+
+  /** Whether it has a result, or nobody waits for one. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** @param onAbandon called when nobody waits for the result any more */
+  constructor(
+    readonly question: ReadQuestion,
+    private readonly placement: Placement,
+    private readonly onAbandon: (job: ReadJob) => void,
+  ) {
+    this.isShort = placement.isShort;
+    this.bytes = question.values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  resolve(answer: ReadAnswer, milliseconds: number): void {
+    this.#isSettled = true;
+    this.placement.ran(milliseconds, sizeOf(answer), performance.now());
+    this.#resolve(answer);
+  }
+
+  reject(error: Error): void {
+    this.#isSettled = true;
+    this.#reject(error);
+  }
+
+  /** The statement was stopped after this time. */
+  wasStopped(milliseconds: number): void {
+    this.placement.stopped(milliseconds, performance.now());
+  }
+
+  abandon(): void {
+    if (this.#isSettled) return;
+    this.onAbandon(this);
+    this.reject(refuseBusy('The client disconnected before it was answered.'));
   }
 }

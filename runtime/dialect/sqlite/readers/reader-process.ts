@@ -2,8 +2,7 @@
 import { setPriority } from 'node:os';
 import Database from 'better-sqlite3';
 import { fold, foldWithoutAccents } from '../../../protocol/fold.js';
-import { allRows, firstValue, readTable } from '../transaction.js';
-import { StatementCache } from '../statement-cache.js';
+import { allRows, firstValue, readTable, StatementCache } from '../reads.js';
 import { openReader } from '../open.js';
 import { vectorExtension } from '../vector-extension.js';
 import {
@@ -61,11 +60,11 @@ function answerOf(statements: StatementCache, { kind, sql, values }: ReadQuestio
   const statement = { sql, bindings: values };
   switch (kind) {
     case 'value':
-      return firstValue(statements.get(sql), statement, []);
+      return firstValue(statements.get(sql).prepared, statement, []);
     case 'rows':
-      return allRows(statements.rows(sql), statement, []);
+      return allRows(statements.rows(sql).prepared, statement, []);
     case 'table':
-      return readTable(statements.rows(sql), statement, []);
+      return readTable(statements.rows(sql).prepared, statement, []);
   }
 }
 
@@ -85,10 +84,7 @@ function lowerOwnPriority(): void {
 /** The interval at which a reader checks that its parent is alive. */
 const intervalMilliseconds = 500;
 
-/**
- * Kills this process when its parent has ended, even by `kill -9`. A statement blocks the main thread, so another
- * thread checks.
- */
+/** Kills this process when its parent ends. A statement blocks the main thread, so another thread checks. */
 function endWithParent(): void {
   const watch = `
     const parent = ${String(process.ppid)};

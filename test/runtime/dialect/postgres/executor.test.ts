@@ -339,7 +339,7 @@ describePostgres('An executor of PostgreSQL', () => {
   it('reads with a statement that was prepared before another server changed the table', async () => {
     const read = statement('select "a" from "t" order by "a"');
     const readAll = (): Promise<unknown> =>
-      Promise.all([1, 2, 3, 4].map(() => executor.rows(read, [])));
+      Promise.all([1, 2, 3, 4].map(async () => executor.rows(read, [])));
     await readAll();
     await readAll();
     const client = new Client({ connectionString: opened.url });
@@ -372,9 +372,8 @@ describePostgres('An executor of PostgreSQL', () => {
         .map((line) => line.trim().split(/\s+/))
         .filter(([, , remote = '']) => remote.endsWith(`:${port}`))
         .flatMap(([, , , , , timer = '']) => (timer.startsWith('02:') ? [timer.slice(3)] : []));
-      expect(timers.length).toBeGreaterThan(0);
-      // Hundredths of a second until it asks.
-      for (const each of timers) expect(parseInt(each, 16)).toBeLessThanOrEqual(1_100);
+      // Hundredths of a second until it asks; other programs have connections, too.
+      expect(timers.filter((each) => parseInt(each, 16) <= 1_100)).not.toEqual([]);
     },
   );
 

@@ -19,17 +19,17 @@ it('A server that runs from its TypeScript sources has reader processes', () => 
       script,
       `
       import { createRequire } from 'node:module';
-      import { Reader, ReadJob } from '${readers}/reader.js';
+      import { ReaderPool } from '${readers}/reader-pool.js';
       const Database = createRequire('${urlOf('package.json')}')('better-sqlite3');
       const file: string = process.argv[2];
       new Database(file).close();
       const settings = { file, isFoldedWithoutAccents: false, hasVectors: false };
       const placement = { isShort: true, ran: () => undefined };
-      const owner = { onFree: () => undefined, onEnd: () => process.exit(1) };
-      const reader = new Reader(settings, owner, Infinity, () => undefined);
-      const job = new ReadJob({ kind: 'value', sql: 'select 6 * 7', values: [] }, placement, () => undefined);
-      reader.ask(job);
-      console.log(await job.promise);
+      const log = { bytes: 0, empty: () => true };
+      const limits = { processes: 1, longest: Infinity };
+      const pool = new ReaderPool(settings, limits, { check: () => undefined }, log);
+      const question = { kind: 'value', sql: 'select 6 * 7', values: [] };
+      console.log(await pool.ask(question, placement));
       process.exit(0);
       `,
     );

@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ReadJob } from '../../../../runtime/dialect/sqlite/readers/reader.js';
 import { Placement } from '../../../../runtime/dialect/sqlite/readers/placement.js';
-import { WaitingLine } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
+import { WaitingLine, ReadJob } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
 
 function job(name: string, isShort: boolean, values: readonly string[] = []): ReadJob {
   const placement = new Placement(() => 'nothing');

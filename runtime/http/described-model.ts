@@ -1,0 +1,197 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type {
+  DescribedAttribute,
+  DescribedDataclass,
+  DescribedFunction,
+  DescribedModel,
+  ValueRules,
+} from '../openapi/described-model.js';
+import type {
+  AttributeDefinition,
+  DataclassDefinition,
+  FunctionDefinition,
+} from '../protocol/definition.js';
+import type { ServerFunctions } from './catalog.js';
+import type { ModelView } from './optional-plugins.js';
+import type { Limits, Settings } from './settings.js';
+
+interface DescribedParts {
+  readonly settings: Settings;
+  readonly limits: Limits;
+  readonly definitions: readonly DataclassDefinition[];
+  readonly functions: ServerFunctions;
+}
+
+/** What the sessions of a view may use of the model; nothing else is named. */
+export function describedModel(parts: DescribedParts, view: ModelView): DescribedModel {
+  const { settings, limits, definitions, functions } = parts;
+  const called = (list: readonly FunctionDefinition[]): readonly DescribedFunction[] =>
+    list.filter((each) => view.calls(each)).map(describedFunction);
+  return {
+    name: settings.name,
+    isOnlyLogin: false,
+    reportFormat: settings.reportFormat,
+    dateOnlyFormat: settings.dateOnlyFormat,
+    maxPageSize: limits.maxPageSize,
+    batchSize: limits.batchSize,
+    dataclasses: definitions.flatMap((each) => describedDataclass(each, view) ?? []),
+    functions: called(functions.datastore),
+    singletons: functions.singletons
+      .map((each) => ({ name: each.name, functions: called(each.functions) }))
+      .filter((each) => each.functions.length > 0),
+  };
+}
+
+function describedFunction(definition: FunctionDefinition): DescribedFunction {
+  const { name, onHTTPGet, params, returns } = definition;
+  return {
+    name,
+    onHTTPGet: onHTTPGet === true,
+    params: params.map((each) => ({
+      name: each.name,
+      type: each.type,
+      optional: each.optional === true,
+    })),
+    returns,
+  };
+}
+
+/** @returns nothing for a dataclass of which the sessions may use nothing */
+function describedDataclass(
+  definition: DataclassDefinition,
+  view: ModelView,
+): DescribedDataclass | undefined {
+  const { name, exposed, functions = [] } = definition;
+  const seen = view.dataclasses.get(name);
+  if (!exposed || seen === undefined) return undefined;
+  const { create = true, update = true, drop = true } = seen.permissions ?? {};
+  const called = (level: FunctionDefinition['level']): readonly DescribedFunction[] =>
+    functions
+      .filter((each) => each.level === level && view.calls(each, name))
+      .map(describedFunction);
+  const calls = {
+    dataclass: called('dataclass'),
+    selection: called('selection'),
+    entity: called('entity'),
+  };
+  const isCalled = Object.values(calls).some(({ length }) => length > 0);
+  if (!seen.exposed && !create && !isCalled) return undefined;
+  const uses = definition.attributes.map((each) => attributeUse(definition, each, seen, view));
+  return {
+    name,
+    canRead: seen.exposed,
+    canCreate: create,
+    canUpdate: update,
+    canDrop: drop,
+    keyType: seen.key.type,
+    attributes: uses.filter(isUsed).map((each) => ({
+      ...each,
+      required:
+        each.required && !uses.some((other) => other.canCreate && isTwin(definition, each, other)),
+    })),
+    functions: calls,
+  };
+}
+
+function isUsed({ canRead, canCreate, canUpdate }: DescribedAttribute): boolean {
+  return canRead || canCreate || canUpdate;
+}
+
+/** A to-one relation and its foreign key are one value. */
+function isTwin(
+  { attributes }: DataclassDefinition,
+  one: { readonly name: string },
+  other: { readonly name: string },
+): boolean {
+  return attributes.some(
+    (each) =>
+      each.kind === 'relatedEntity' &&
+      ((each.name === one.name && each.foreignKey === other.name) ||
+        (each.name === other.name && each.foreignKey === one.name)),
+  );
+}
+
+function attributeUse(
+  definition: DataclassDefinition,
+  attribute: AttributeDefinition,
+  seen: Dataclass,
+  view: ModelView,
+): DescribedAttribute {
+  const { name } = attribute;
+  const { permissions } = seen;
+  const isExposed = attribute.exposed !== false;
+  const isWritten = isExposed && isWritable(definition, attribute) && isReached(attribute, view);
+  const canRead = seen.exposed && seen.exposedAttributes.has(name);
+  const canCreate =
+    isWritten && permissions?.create !== false && permissions?.notCreated.has(name) !== true;
+  const mandatory = isMandatory(attribute);
+  const use = {
+    name,
+    canRead,
+    canCreate,
+    canUpdate:
+      isWritten &&
+      canRead &&
+      name !== definition.key &&
+      permissions?.update !== false &&
+      permissions?.notUpdated.has(name) !== true,
+    mandatory,
+    required: canCreate && mandatory && isGivenByClient(definition, attribute),
+  };
+  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
+    const kind = attribute.kind === 'relatedEntity' ? 'toOne' : 'toMany';
+    return { ...use, kind, target: attribute.target };
+  }
+  const isStored = attribute.kind === 'storage';
+  return {
+    ...use,
+    kind: 'value',
+    type: attribute.type,
+    dateOnly: attribute.dateOnly === true,
+    isUnique: isStored && (attribute.unique === true || attribute.key === true),
+    rules: isStored ? rulesOf(attribute) : {},
+  };
+}
+
+/** What can be set by a client at all. */
+function isWritable({ attributes }: DataclassDefinition, attribute: AttributeDefinition): boolean {
+  const isFixed = (name: string): boolean =>
+    attributes.some(
+      (each) => each.name === name && each.kind === 'storage' && each.readOnly === true,
+    );
+  if (attribute.kind === 'relatedEntity') return !isFixed(attribute.foreignKey);
+  if (attribute.kind === 'computed') return attribute.accessors.includes('set');
+  return attribute.kind === 'storage' && !isFixed(attribute.name);
+}
+
+function isReached(attribute: AttributeDefinition, { dataclasses }: ModelView): boolean {
+  return attribute.kind !== 'relatedEntity' || dataclasses.get(attribute.target)?.exposed === true;
+}
+
+function isMandatory(attribute: AttributeDefinition): boolean {
+  if (attribute.kind === 'storage') return attribute.mandatory === true || attribute.key === true;
+  return attribute.kind === 'relatedEntity' && attribute.mandatory === true;
+}
+
+/** Whether neither the model nor class code gives a new entity the value. */
+function isGivenByClient(
+  { events = [] }: DataclassDefinition,
+  attribute: AttributeDefinition,
+): boolean {
+  if (events.includes('saving') || events.includes('validateSave')) return false;
+  if (attribute.kind !== 'storage') return true;
+  return attribute.default === undefined && attribute.generated === undefined;
+}
+
+function rulesOf(attribute: AttributeDefinition & { readonly kind: 'storage' }): ValueRules {
+  const { min, max, minLength, maxLength, pattern, dimensions } = attribute;
+  return {
+    enum: attribute.enum,
+    min,
+    max,
+    minLength,
+    maxLength,
+    pattern: pattern?.source,
+    dimensions,
+  };
+}

@@ -1,0 +1,550 @@
+import type { FunctionType, StorageType } from '../protocol/definition.js';
+import type {
+  DescribedAttribute,
+  DescribedDataclass,
+  DescribedModel,
+  DescribedRelation,
+  DescribedValue,
+  ValueRules,
+} from './described-model.js';
+
+/** JSON of a document; members that are `undefined` are left out. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly Json[]
+  | { readonly [name: string]: Json };
+
+export type JsonObject = { readonly [name: string]: Json };
+
+/** A name as a part of the name of a component or an operation, which have letters of ASCII only. */
+export function componentName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_]/gu, (each) => `-${(each.codePointAt(0) ?? 0).toString(16)}-`);
+}
+
+export function schemaRef(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** A schema that is the same for every model. */
+export function sharedRef(name: SharedSchema): JsonObject {
+  return schemaRef(`rest.${name}`);
+}
+
+/** The schema of a dataclass, or of something that is made of it. */
+export function dataclassRef(
+  { name }: { readonly name: string },
+  part?: 'Page' | 'InArray' | 'Draft' | 'New' | 'Change',
+): JsonObject {
+  return schemaRef(componentName(name) + (part === undefined ? '' : `.${part}`));
+}
+
+export function anyOf(...schemas: readonly JsonObject[]): JsonObject {
+  const [first = {}] = schemas;
+  return schemas.length === 1 ? first : { anyOf: schemas };
+}
+
+export function listOf(items: JsonObject): JsonObject {
+  return { type: 'array', items };
+}
+
+const text: JsonObject = { type: 'string' };
+const integer: JsonObject = { type: 'integer' };
+const boolean: JsonObject = { type: 'boolean' };
+const nothing: JsonObject = { type: 'null' };
+
+type SharedSchema =
+  | 'Aggregates'
+  | 'Deferred'
+  | 'DeferredImage'
+  | 'Distinct'
+  | 'Error'
+  | 'Errors'
+  | 'Info'
+  | 'Lock'
+  | 'Ok'
+  | 'Report'
+  | 'Result'
+  | 'Sent'
+  | 'Status'
+  | 'Stored'
+  | 'Upload'
+  | 'UploadReference';
+
+function object(properties: JsonObject, required: readonly string[] = []): JsonObject {
+  return {
+    type: 'object',
+    ...(required.length === 0 ? {} : { required }),
+    properties,
+    additionalProperties: false,
+  };
+}
+
+const lockMembers: JsonObject = {
+  lockKind: integer,
+  lockKindText: text,
+  lockInfo: object({ host: text, IPAddr: text, recordNumber: integer, userAgent: text }),
+};
+
+export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
+  Aggregates: {
+    description:
+      'What $compute answers: one value, or with $all one member that is named as the path in the address.',
+    anyOf: [
+      { type: ['number', 'string', 'boolean', 'null'] },
+      {
+        type: 'object',
+        maxProperties: 1,
+        additionalProperties: object({
+          count: integer,
+          sum: { type: ['number', 'null'] },
+          average: { type: ['number', 'null'] },
+          min: { type: ['number', 'string', 'boolean', 'null'] },
+          max: { type: ['number', 'string', 'boolean', 'null'] },
+        }),
+      },
+    ],
+  },
+  Deferred: {
+    description: 'The address of what is not sent along.',
+    ...object({ __deferred: object({ uri: text, __KEY: text }, ['uri']) }, ['__deferred']),
+  },
+  DeferredImage: {
+    description: 'The address of the bytes of an image.',
+    ...object({ __deferred: object({ uri: text, image: { const: true } }, ['uri', 'image']) }, [
+      '__deferred',
+    ]),
+  },
+  Distinct: {
+    description: 'What $distinct answers.',
+    ...listOf({ type: ['string', 'number', 'boolean'] }),
+  },
+  Error: object(
+    {
+      message: text,
+      componentSignature: text,
+      errCode: integer,
+      attribute: { ...text, description: 'The attribute that the error is about.' },
+      extraDescription: { type: 'object' },
+    },
+    ['message', 'componentSignature', 'errCode'],
+  ),
+  Errors: object(
+    {
+      ok: { const: false },
+      result: { const: false },
+      __ERROR: listOf(schemaRef('rest.Error')),
+    },
+    ['__ERROR'],
+  ),
+  Info: object(
+    {
+      cacheSize: integer,
+      usedCache: integer,
+      entitySetCount: integer,
+      entitySet: listOf(
+        object({
+          id: text,
+          dataClass: text,
+          tableName: text,
+          selectionSize: integer,
+          sorted: boolean,
+          refreshed: text,
+          expires: text,
+        }),
+      ),
+      ProgressInfo: listOf({}),
+      sessionInfo: listOf(
+        object({ sessionID: text, userName: text, lifeTime: integer, expiration: text }),
+      ),
+      privileges: object({ privileges: listOf(object({ privilege: text })) }),
+    },
+    ['entitySet', 'sessionInfo', 'privileges'],
+  ),
+  Lock: object({ result: boolean, __STATUS: schemaRef('rest.Status') }, ['result', '__STATUS']),
+  Ok: object({ ok: { const: true } }, ['ok']),
+  Report: object(
+    {
+      __COUNT: integer,
+      __FIRST: integer,
+      schema: { type: ['array', 'object'] },
+      rows: listOf(
+        object({ values: listOf({ type: ['string', 'number', 'boolean', 'null'] }) }, ['values']),
+      ),
+      filtersApplied: boolean,
+    },
+    ['schema', 'rows', 'filtersApplied'],
+  ),
+  Result: object({ result: {} }, ['result']),
+  Sent: {
+    description: 'An entity as the client sent it, if nothing was saved; with its errors, if any.',
+    type: 'object',
+    properties: { __ERROR: listOf(schemaRef('rest.Error')) },
+    not: { required: ['__entityModel'] },
+  },
+  Status: object({
+    success: boolean,
+    status: {
+      ...integer,
+      description:
+        '1 no permission, 2 stamp has changed, 3 locked, 4 other error, 5 no longer there, 7 and 8 refused values.',
+    },
+    statusText: text,
+    ...lockMembers,
+  }),
+  Stored: {
+    description: 'A saved entity that the session may not read.',
+    ...object({
+      __entityModel: text,
+      __STATUS: schemaRef('rest.Status'),
+      uri: text,
+      __KEY: text,
+      __STAMP: integer,
+      __ERROR: listOf(schemaRef('rest.Error')),
+    }),
+  },
+  Upload: object({ ID: text }, ['ID']),
+  UploadReference: {
+    description: 'The ID that an upload was answered with.',
+    type: 'object',
+    required: ['ID'],
+    properties: { ID: text },
+  },
+};
+
+/** The schemas of a dataclass, by the names of their components. */
+export function dataclassSchemas(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+  const { canRead, canCreate, canUpdate } = dataclass;
+  const name = componentName(dataclass.name);
+  const isReturned = canRead && functionsOf(model).some(({ returns }) => isOf(returns, dataclass));
+  return {
+    ...(canRead
+      ? {
+          [name]: entitySchema(model, dataclass, false),
+          [`${name}.Page`]: pageSchema(dataclass),
+          [`${name}.InArray`]: arraySchema(model, dataclass),
+        }
+      : {}),
+    ...(isReturned ? { [`${name}.Draft`]: entitySchema(model, dataclass, true) } : {}),
+    ...(canCreate ? { [`${name}.New`]: newSchema(model, dataclass) } : {}),
+    ...(canUpdate ? { [`${name}.Change`]: changeSchema(model, dataclass) } : {}),
+  };
+}
+
+function functionsOf({
+  functions,
+  singletons,
+  dataclasses,
+}: DescribedModel): DescribedModel['functions'] {
+  return [
+    ...functions,
+    ...singletons.flatMap((each) => each.functions),
+    ...dataclasses.flatMap((each) => Object.values(each.functions).flat()),
+  ];
+}
+
+/** Whether a result contains entities of a dataclass that may not be stored. */
+function isOf(type: FunctionType, dataclass: { readonly name: string }): boolean {
+  if (typeof type === 'string') return false;
+  if ('list' in type) return isOf(type.list, dataclass);
+  return 'entity' in type && type.entity === dataclass.name;
+}
+
+const ownMembers: JsonObject = {
+  __DATACLASS: text,
+  __entityModel: text,
+  __STATUS: schemaRef('rest.Status'),
+  uri: text,
+  __KEY: text,
+  __TIMESTAMP: { ...text, format: 'date-time' },
+  __STAMP: {
+    ...integer,
+    description: 'To be sent back with a change: it tells whether another change came first.',
+  },
+  __ERROR: listOf(schemaRef('rest.Error')),
+};
+
+function entitySchema(
+  model: DescribedModel,
+  { name, attributes }: DescribedDataclass,
+  isDraft: boolean,
+): JsonObject {
+  const read = attributes.filter(({ canRead }) => canRead);
+  return {
+    description: isDraft
+      ? `An entity of ${name} that a function answers: it may not be stored.`
+      : `An entity of ${name}, with the attributes that the request names.`,
+    ...object({
+      ...ownMembers,
+      ...(isDraft
+        ? {
+            __KEY: { type: ['string', 'null'] },
+            __TIMESTAMP: { type: ['string', 'null'], format: 'date-time' },
+          }
+        : {}),
+      ...propertiesOf(read, (each) => readSchema(model, each, isDraft)),
+    }),
+  };
+}
+
+function pageSchema(dataclass: DescribedDataclass): JsonObject {
+  const page = {
+    __ENTITYSET: { ...text, description: 'The address of the new entity set.' },
+    __DATACLASS: text,
+    __entityModel: text,
+    __GlobalStamp: integer,
+    __COUNT: { ...integer, description: 'The number of all entities that match.' },
+    __SENT: integer,
+    __FIRST: integer,
+    __ENTITIES: listOf(dataclassRef(dataclass)),
+    __queryPlan: {},
+    __queryPath: {},
+  };
+  return {
+    description: `A page of entities of ${dataclass.name}.`,
+    ...object(page, ['__COUNT', '__ENTITIES']),
+  };
+}
+
+function arraySchema(model: DescribedModel, { name, attributes }: DescribedDataclass): JsonObject {
+  const read = attributes.filter(({ canRead }) => canRead);
+  return {
+    description: `An entity of ${name} in the bare list of $asArray.`,
+    ...object({
+      __KEY: { type: 'object' },
+      __STAMP: integer,
+      ...propertiesOf(read, (each) => inArray(model, each)),
+    }),
+  };
+}
+
+function inArray(model: DescribedModel, attribute: DescribedAttribute): JsonObject {
+  const whole = (target: string): JsonObject => dataclassRef({ name: target }, 'InArray');
+  switch (attribute.kind) {
+    case 'value':
+      return readSchema(model, attribute, false);
+    case 'toOne':
+      return anyOf(
+        nothing,
+        object({ __KEY: { type: 'object' } }, ['__KEY']),
+        whole(attribute.target),
+      );
+    case 'toMany':
+      return anyOf(object({ __COUNT: integer }, ['__COUNT']), listOf(whole(attribute.target)));
+  }
+}
+
+function propertiesOf(
+  attributes: readonly DescribedAttribute[],
+  schema: (attribute: DescribedAttribute) => JsonObject,
+): JsonObject {
+  return Object.fromEntries(attributes.map((each) => [each.name, schema(each)]));
+}
+
+function readSchema(
+  model: DescribedModel,
+  attribute: DescribedAttribute,
+  isDraft: boolean,
+): JsonObject {
+  switch (attribute.kind) {
+    case 'value': {
+      const { type, dateOnly, rules, mandatory } = attribute;
+      const value = answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules.enum);
+      return mandatory && !isDraft ? value : nullable(value);
+    }
+    case 'toOne':
+      return anyOf(nothing, sharedRef('Deferred'), dataclassRef({ name: attribute.target }));
+    case 'toMany':
+      return anyOf(sharedRef('Deferred'), dataclassRef({ name: attribute.target }, 'Page'));
+  }
+}
+
+/** A value in an answer (protocol P4.4 to P4.14). */
+function answered(
+  type: StorageType,
+  dateOnly: 'iso' | 'bang' | undefined,
+  values?: ValueRules['enum'],
+): JsonObject {
+  const listed = values === undefined ? {} : { enum: values };
+  switch (type) {
+    case 'string':
+      return { ...text, ...listed };
+    case 'uuid':
+      return { ...text, pattern: '^[0-9A-F]{32}$', ...listed };
+    case 'number':
+      return { type: 'number', ...listed };
+    case 'integer':
+      return { ...integer, ...listed };
+    case 'duration':
+      return { ...integer, description: 'Milliseconds.', ...listed };
+    case 'boolean':
+      return boolean;
+    case 'date':
+      return { ...dateSchema(dateOnly), ...listed };
+    case 'object':
+      return { type: ['object', 'array'] };
+    case 'vector':
+      return listOf({ type: 'number' });
+    case 'image':
+      return sharedRef('DeferredImage');
+    case 'blob':
+      return sharedRef('Deferred');
+  }
+}
+
+function dateSchema(dateOnly: 'iso' | 'bang' | undefined): JsonObject {
+  if (dateOnly === undefined) return { ...text, format: 'date-time' };
+  return dateOnly === 'iso'
+    ? { ...text, format: 'date' }
+    : { ...text, pattern: '^\\d+!\\d+!\\d+$', description: 'Day, month and year: 9!3!2026.' };
+}
+
+function nullable(schema: JsonObject): JsonObject {
+  const { type, enum: values } = schema;
+  const types = [type ?? []].flat();
+  if (types.length === 0) return anyOf(nothing, schema);
+  return {
+    ...schema,
+    type: [...types.filter((each) => each !== 'null'), 'null'],
+    ...(values === undefined ? {} : { enum: [values, null].flat() }),
+  };
+}
+
+function newSchema(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+  const sent = dataclass.attributes.filter(({ canCreate }) => canCreate);
+  const required = sent.filter((each) => each.required).map(({ name }) => name);
+  return {
+    description: `A new entity of ${dataclass.name}. With __KEY it gets this key.`,
+    type: 'object',
+    ...(required.length === 0 ? {} : { required }),
+    properties: {
+      __KEY: keySchema(dataclass.keyType),
+      ...propertiesOf(sent, (each) => sentSchema(model, each)),
+    },
+  };
+}
+
+function changeSchema(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+  const sent = dataclass.attributes.filter(({ canUpdate }) => canUpdate);
+  return {
+    description: `A change of an entity of ${dataclass.name}. Attributes that are not sent keep their values.`,
+    type: 'object',
+    required: ['__STAMP'],
+    properties: {
+      __KEY: keySchema(dataclass.keyType),
+      __STAMP: { ...integer, description: 'As it was read.' },
+      ...propertiesOf(sent, (each) => sentSchema(model, each)),
+    },
+  };
+}
+
+/** A key in a request. */
+export function keySchema(type: StorageType): JsonObject {
+  return type === 'integer' || type === 'number' ? { type: ['string', 'integer'] } : text;
+}
+
+/** A value in a body, as the protocol writes it; other spellings are accepted, too. */
+function sentSchema(model: DescribedModel, attribute: DescribedAttribute): JsonObject {
+  if (attribute.kind !== 'value') return relationInBody(attribute);
+  const value = valueInBody(model, attribute);
+  return attribute.mandatory ? value : nullable(value);
+}
+
+function relationInBody({ mandatory }: DescribedRelation): JsonObject {
+  const key = { type: ['string', 'integer'] };
+  const entity = { type: 'object', required: ['__KEY'], properties: { __KEY: key } };
+  return {
+    description: 'The key of the related entity, alone or as its __KEY.',
+    ...anyOf(...(mandatory ? [] : [nothing]), key, entity),
+  };
+}
+
+function valueInBody(model: DescribedModel, { type, dateOnly, rules }: DescribedValue): JsonObject {
+  if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
+  if (type === 'uuid') return text;
+  const { min, max, minLength, maxLength, pattern, dimensions } = rules;
+  const ends = [
+    ...(typeof min === 'string' ? [`not before ${min}`] : []),
+    ...(typeof max === 'string' ? [`not after ${max}`] : []),
+  ];
+  return {
+    ...answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules.enum),
+    ...(typeof min === 'number' ? { minimum: min } : {}),
+    ...(typeof max === 'number' ? { maximum: max } : {}),
+    ...(minLength === undefined ? {} : { minLength }),
+    ...(maxLength === undefined ? {} : { maxLength }),
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(dimensions === undefined ? {} : { minItems: dimensions, maxItems: dimensions }),
+    ...(ends.length === 0 ? {} : { description: `A date ${ends.join(' and ')}.` }),
+  };
+}
+
+/** The dataclasses that the reader of a document may read. */
+export type Readable = ReadonlySet<string>;
+
+/** The arguments of a function: a JSON list (protocol P11.6). */
+export function argumentsSchema(params: DescribedModel['functions'][number]['params']): JsonObject {
+  const mandatory = params.filter(({ optional }) => !optional).length;
+  const list = {
+    description: params.map(({ name }) => name).join(', '),
+    type: 'array',
+    ...(params.length === 0 ? {} : { prefixItems: params.map(argument) }),
+    minItems: mandatory,
+    maxItems: params.length,
+  };
+  return anyOf(list, { type: 'object', required: ['params'], properties: { params: list } });
+}
+
+function argument({
+  name,
+  type,
+  optional,
+}: DescribedModel['functions'][number]['params'][number]): JsonObject {
+  const schema = argumentOf(type);
+  const described = optional && Object.keys(schema).length > 0 ? nullable(schema) : schema;
+  return { ...described, title: name };
+}
+
+/** An argument (protocol P11.7 to P11.11). */
+function argumentOf(type: FunctionType): JsonObject {
+  if (typeof type !== 'string') {
+    if ('list' in type) return listOf(argumentOf(type.list));
+    return 'entity' in type
+      ? {
+          type: 'object',
+          required: ['__DATACLASS', '__ENTITY'],
+          properties: { __DATACLASS: text, __ENTITY: { const: true }, __KEY: {} },
+        }
+      : {
+          type: 'object',
+          required: ['__DATASET', '__ENTITIES'],
+          properties: { __DATASET: text, __ENTITIES: { const: true } },
+        };
+  }
+  if (type === 'any' || type === 'void' || type === 'message') return {};
+  if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
+  if (type === 'uuid') return text;
+  return type === 'dateOnly' ? dateSchema('iso') : answered(type, undefined);
+}
+
+/** A plain result of a function, or a part of one (protocol P11.15 to P11.22). */
+export function resultOf(type: FunctionType, readable: Readable): JsonObject {
+  const schema = resultSchema(type, readable);
+  return Object.keys(schema).length === 0 ? schema : nullable(schema);
+}
+
+function resultSchema(type: FunctionType, readable: Readable): JsonObject {
+  if (typeof type !== 'string') {
+    if ('list' in type) return listOf(resultOf(type.list, readable));
+    if ('selection' in type) return {};
+    return readable.has(type.entity) ? dataclassRef({ name: type.entity }, 'Draft') : {};
+  }
+  if (type === 'void') return nothing;
+  if (type === 'uuid') return text;
+  if (type === 'dateOnly') return dateSchema('iso');
+  const isAnything = type === 'any' || type === 'message' || type === 'object';
+  return isAnything || type === 'image' || type === 'blob' ? {} : answered(type, undefined);
+}

@@ -1,0 +1,218 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import openapiTS, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { openApi } from '../../../generator/emit/openapi.js';
+import type { Model } from '../../../generator/model/model.js';
+import { builtRuntime } from '../../support/built-runtime.js';
+import { Client } from '../../support/cookies.js';
+import { modelFile } from '../../support/model-file.js';
+import { rolesServerOf } from '../../support/roles-server.js';
+import { modelOf, packageRoot, serverOf } from '../../support/server.js';
+
+interface Document {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly operationId: string }>>>
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+async function documentOf(model: Model, role?: string): Promise<Document> {
+  const input = { packageRoot, runtimeFolder: builtRuntime(), role };
+  return JSON.parse(JSON.stringify(await openApi(model, input))) as Document;
+}
+
+const everyScript = `
+drs: 1
+name: measures
+dataclasses:
+  名前:
+    attributes:
+      Nr: { type: integer, key: true }
+      größe: { type: string, unique: true }
+      teile: { to: Teil, many: true, inverse: ganzes }
+    functions: { entity: { prüfe: { exposed: true, returns: 名前 } } }
+  Teil:
+    attributes: { Nr: { type: uuid, key: true }, ganzes: { to: 名前, inverse: teile } }
+`;
+
+const staff = modelFile('staff');
+const functions = modelFile('functions');
+const access = modelFile('access');
+const models: readonly (readonly [name: string, model: Model])[] = [
+  ['staff', staff],
+  ['functions', functions],
+  ['access', access],
+  ['names of every script', modelOf(everyScript)],
+];
+
+describe('An OpenAPI document', () => {
+  it.each(models)('has no errors for its linter: %s', async (_name, model) => {
+    const document = await documentOf(model);
+    const problems = await lintFromString({
+      source: JSON.stringify(document),
+      config: await createConfig({ extends: ['recommended'] }),
+    });
+    const errors = problems.filter(({ severity }) => severity === 'error');
+    expect(errors.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+  });
+
+  it.each(models)('names each operation once, in ASCII: %s', async (_name, model) => {
+    const { paths, components } = await documentOf(model);
+    const ids = Object.values(paths).flatMap((each) =>
+      Object.values(each).map(({ operationId }) => operationId),
+    );
+    expect(ids.length).toBeGreaterThan(30);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of [...ids, ...Object.keys(components.schemas)]) {
+      expect(id).toMatch(/^[\w.$-]+$/);
+    }
+  });
+
+  it('is the same text each time, in the order of the model', async () => {
+    const { paths } = await documentOf(staff);
+    const names = Object.keys(paths).flatMap((path) => /^\/rest\/(\w+)$/.exec(path)?.[1] ?? []);
+    expect(names).toEqual(['Company', 'Employee', 'Note']);
+    const again = await documentOf(staff);
+    expect(JSON.stringify(again.paths)).toBe(JSON.stringify(paths));
+  });
+
+  it('gives types by which tsc checks a client', async () => {
+    const document = await documentOf(staff);
+    const types = astToString(await openapiTS(JSON.stringify(document)));
+    const temporary = join(packageRoot, '.tmp');
+    mkdirSync(temporary, { recursive: true });
+    const folder = mkdtempSync(join(temporary, 'openapi-'));
+    try {
+      writeFileSync(join(folder, 'api.ts'), types);
+      writeFileSync(join(folder, 'client.ts'), client);
+      const program = ts.createProgram([join(folder, 'client.ts')], {
+        strict: true,
+        noEmit: true,
+        exactOptionalPropertyTypes: true,
+        target: ts.ScriptTarget.ES2022,
+        module: ts.ModuleKind.NodeNext,
+        types: [],
+        lib: ['lib.es2022.d.ts'],
+        skipLibCheck: true,
+      });
+      const problems = ts.getPreEmitDiagnostics(program);
+      expect(
+        problems.map((each) => ts.flattenDiagnosticMessageText(each.messageText, '\n')),
+      ).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+/** What a front end would write with the types; each line that must fail says so. */
+const client = `
+import type { components, operations, paths } from './api.js';
+
+type Company = components['schemas']['Company'];
+type Page = operations['list.Company']['responses'][200]['content']['application/json'];
+type New = components['schemas']['Company.New'];
+
+export const created: New = { name: 'Acme', rank: 'gold' };
+// @ts-expect-error a rank that the model does not list
+export const wrongRank: New = { name: 'Acme', rank: 'tin' };
+// @ts-expect-error the mandatory name is missing
+export const nameless: New = { city: 'Paris' };
+// @ts-expect-error not exposed
+export const hidden: Company = { internalRating: 1 };
+export const rank: 'gold' | 'silver' | 'bronze' | null | undefined = ({} as Company).rank;
+export const change: components['schemas']['Company.Change'] = { __STAMP: 1, city: null };
+// @ts-expect-error a change says which stamp it has read
+export const blind: components['schemas']['Company.Change'] = { city: 'Paris' };
+export function namesOf(page: Page): readonly (string | undefined)[] {
+  return Array.isArray(page) || !('__ENTITIES' in page) ? [] : page.__ENTITIES.map((each) => each.name);
+}
+export type Lookup = paths['/rest/Company:name({value})']['get'];
+`;
+
+describe('GET /rest/$openapi', () => {
+  it('answers the document that the generator prints', async () => {
+    const app = await serverOf(functions);
+    const { body, headers } = await app.inject('/rest/$openapi');
+    await app.close();
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(JSON.parse(body)).toEqual(await documentOf(functions));
+  });
+
+  it('has no such address with OPENAPI=off', async () => {
+    const app = await serverOf(access, { environment: { OPENAPI: 'off' } });
+    const { statusCode } = await app.inject('/rest/$openapi');
+    await app.close();
+    expect(statusCode).toBe(404);
+  });
+
+  it('is no start with another value of OPENAPI', async () => {
+    const started = serverOf(access, { environment: { OPENAPI: 'no' } });
+    await expect(started).rejects.toThrow('OPENAPI is "no"; it must be on or off.');
+  });
+
+  it('is read with GET, and without forms of entities', async () => {
+    const app = await serverOf(access);
+    const posted = await app.inject({ method: 'POST', url: '/rest/$openapi' });
+    const asArray = await app.inject('/rest/$openapi?$asArray=true');
+    await app.close();
+    expect([posted.statusCode, posted.headers.allow]).toEqual([405, 'GET, HEAD']);
+    expect(asArray.statusCode).toBe(400);
+  });
+
+  it('is closed to guests who have to log in', async () => {
+    const { roles } = access;
+    if (roles === undefined) throw new Error('The model has no roles.');
+    const model = { ...access, roles: { ...roles, forceLogin: true } };
+    const app = await rolesServerOf(model);
+    const { statusCode } = await app.inject('/rest/$openapi');
+    await app.close();
+    expect(statusCode).toBe(401);
+    expect(Object.keys((await documentOf(model, 'guest')).paths)).not.toContain('/rest/Company');
+  });
+
+  it('describes the largest page and list that the settings of the server allow', async () => {
+    const environment = { MAX_PAGE_SIZE: '7', BATCH_SIZE: '3' };
+    const app = await serverOf(staff, { environment });
+    const { body } = await app.inject('/rest/$openapi');
+    await app.close();
+    expect(body).toContain('"maximum":7');
+    expect(body).toContain('"maxItems":3');
+  });
+});
+
+const hiddenTarget = `
+drs: 1
+name: vaults
+dataclasses:
+  Door:
+    attributes: { ID: { type: integer, key: true } }
+    functions:
+      dataclass:
+        leads: { exposed: true, params: { to: Vault }, returns: 'Vault[]' }
+        every: { exposed: true, returns: Vault.selection }
+  Vault:
+    attributes: { ID: { type: integer, key: true } }
+roles:
+  privileges: [{ privilege: keeper }]
+  roles: [{ role: Keeper, privileges: [keeper] }]
+  permissions:
+    allowed: [{ applyTo: Vault, type: dataclass, read: [keeper], create: [keeper] }]
+`;
+
+describe('A function that takes and returns entities of a dataclass that is hidden', () => {
+  it('names it neither in the catalog nor in the OpenAPI document', async () => {
+    const app = await rolesServerOf(hiddenTarget);
+    const guest = new Client(app);
+    const { body: catalog } = await guest.get('/rest/$catalog/$all');
+    const { body: document } = await guest.get('/rest/$openapi');
+    await app.close();
+    expect(catalog).toContain('"params":[{"name":"to","type":"entity"}]');
+    expect(catalog).toContain('"returns":{"type":"entitySelection"}');
+    expect(document).toContain('/rest/Door/leads');
+    expect(catalog + document).not.toContain('Vault');
+  });
+});
