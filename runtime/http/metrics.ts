@@ -1,7 +1,9 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { fastifyPlugin } from 'fastify-plugin';
 import { whenEnded } from '../dialect/database.js';
 import { type Environment, setting } from '../protocol/environment.js';
+import { http } from './node-http.js';
+import type * as Prometheus from 'prom-client';
 import { factsOf } from './request-log.js';
 
 /**
@@ -19,7 +21,7 @@ export function metricsPort(environment: Environment): number | undefined {
 }
 
 /** Loaded only by servers with metrics. */
-async function loadClient(): Promise<typeof import('prom-client')> {
+async function loadClient(): Promise<typeof Prometheus> {
   try {
     return await import('prom-client');
   } catch (error) {
@@ -98,7 +100,7 @@ function serveMetrics(
   environment: Environment,
   read: () => Promise<string>,
 ): Promise<Server> {
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     const isAsked = request.url === '/metrics' && request.method === 'GET';
     if (!isAsked) {
       response.writeHead(404).end();

@@ -1,4 +1,4 @@
-import type { Context } from '@opentelemetry/api';
+import type * as OpenTelemetry from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { whenEnded } from '../dialect/database.js';
@@ -8,11 +8,11 @@ import { factsOf } from './request-log.js';
 const own = Symbol('context');
 
 interface Traced {
-  [own]?: Context;
+  [own]?: OpenTelemetry.Context;
 }
 
 /** Loaded only by servers with traces. */
-async function loadApi(): Promise<typeof import('@opentelemetry/api')> {
+async function loadApi(): Promise<typeof OpenTelemetry> {
   try {
     return await import('@opentelemetry/api');
   } catch (error) {
