@@ -44,6 +44,7 @@ export function factsOf({ method, query, routeOptions }: FastifyRequest): Reques
 
 const serverKinds: ReadonlyMap<string, RequestKind> = new Map([
   ['$catalog', 'catalog'],
+  ['$openapi', 'catalog'],
   ['$directory', 'directory'],
   ['$upload', 'upload'],
   ['$info', 'info'],

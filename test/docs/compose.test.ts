@@ -118,8 +118,10 @@ describe('The Kubernetes manifest of the guide', () => {
     expect([deployment?.kind, service?.kind]).toEqual(['Deployment', 'Service']);
     expect(service?.spec.selector).toEqual(pod?.metadata.labels);
     expect(deployment?.spec.selector).toEqual({ matchLabels: pod?.metadata.labels });
-    const [port] = container?.ports ?? [];
-    expect(port).toEqual({ name: 'http', containerPort: 8080 });
+    expect(container?.ports).toEqual([
+      { name: 'http', containerPort: 8080 },
+      { name: 'metrics', containerPort: variable('METRICS_PORT') },
+    ]);
     expect(service?.spec.ports?.map(({ targetPort }) => targetPort)).toEqual(['http']);
   });
 

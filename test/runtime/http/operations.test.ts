@@ -81,6 +81,7 @@ describe('REQUEST_LOG=on', () => {
     ],
     ['/rest/Person?$filter="', { dataclass: 'Person', kind: 'read', status: 400 }],
     ['/rest/$catalog', { kind: 'catalog', status: 200 }],
+    ['/rest/$openapi', { kind: 'catalog', status: 200 }],
     ['/rest/$info', { kind: 'info', status: 200 }],
     ['/rest/Nothing(1)', { kind: 'unknown', status: 404 }],
     ['/elsewhere', { kind: 'unknown', status: 404 }],
