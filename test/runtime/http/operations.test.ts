@@ -269,7 +269,7 @@ describeDatabases('SLOW_QUERY_MS', ({ driver, create }) => {
       payload: { name: 'hidden' },
       headers: { 'x-request-id': 'change-1' },
     });
-    const isInsert = ({ sql }: Line): boolean => /^insert/i.test(String(sql));
+    const isInsert = ({ sql }: Line): boolean => /insert into "Person"/i.test(String(sql));
     await expect
       .poll(() => slow().find(isInsert))
       .toMatchObject({ reqId: 'change-1', kind: 'save' });
