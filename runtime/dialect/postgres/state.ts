@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Client } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 import {
   ConflictError,
   DatabaseUnavailableError,
@@ -200,11 +200,20 @@ async function versionOf(client: Client, name: string): Promise<number | undefin
     [name],
   );
   if (tables.length === 0) return undefined;
-  const { rows } = await client.query<{ version: number }>(
-    `select version from ${quoted(name)}.format`,
-  );
-  return rows[0]?.version;
+  const own = quoted(name);
+  try {
+    const { rows } = await client.query<{ version: number }>(`select version from ${own}.format`);
+    return rows[0]?.version;
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== insufficientPrivilege) throw error;
+    throw new Error(
+      `the database user may not use the tables for sessions and other state: ${error.message}. Let their owner run GRANT USAGE ON SCHEMA ${own} TO <user>; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${own} TO <user>; or set STATE=memory for a single server`,
+      { cause: error },
+    );
+  }
 }
+
+const insufficientPrivilege = '42501';
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
