@@ -151,18 +151,28 @@ type SetQuota = 'defaultEntitySetTimeout' | 'maxEntitySetTimeout' | 'nbEntitySet
 type RateQuota = Exclude<QuotaName, SetQuota>;
 
 /**
- * Limits of the server as a whole and, with the suffix `PerSession`, of each session
- * (`access.md#quotas`): positive whole numbers. What is left out is not limited.
+ * Limits of the server as a whole, with the suffix `PerSession` of each session, and with
+ * `PerGuestAddress` of all guests with one address (`access.md#quotas`): positive whole numbers. What is left out is not limited.
  */
 export type ServerQuotas = Readonly<
-  Partial<Record<RateQuota | `${RateQuota}PerSession` | 'nbEntitySetsPerSession', number>>
+  Partial<
+    Record<
+      | RateQuota
+      | `${RateQuota}PerSession`
+      | `${RateQuota}PerGuestAddress`
+      | 'nbEntitySetsPerSession',
+      number
+    >
+  >
 >;
 
-/** The limits of the server, and those of each session. */
+/** The limits of the server, of each session, and of guests. */
 export interface ReadQuotas {
   readonly ofServer: QuotaValues;
   /** The limits with which each session begins. */
   readonly ofSession: QuotaValues;
+  /** The limits of all guests who have one address. */
+  readonly ofGuestAddress: QuotaValues;
 }
 
 const setQuotas: ReadonlySet<string> = new Set([
@@ -171,7 +181,19 @@ const setQuotas: ReadonlySet<string> = new Set([
   'nbEntitySets',
 ]);
 const rates = quotaNames.filter((name) => !setQuotas.has(name));
-const names = [...rates, ...rates.map((name) => `${name}PerSession`), 'nbEntitySetsPerSession'];
+const names = [
+  ...rates,
+  ...rates.map((name) => `${name}PerSession`),
+  'nbEntitySetsPerSession',
+  ...rates.map((name) => `${name}PerGuestAddress`),
+];
+
+/** Whose use a quota limits, by the end of its name. */
+const owners = [
+  { suffix: 'PerSession', of: 'ofSession' },
+  { suffix: 'PerGuestAddress', of: 'ofGuestAddress' },
+  { suffix: '', of: 'ofServer' },
+] as const;
 
 /**
  * Reads the quotas of a server.
@@ -180,19 +202,22 @@ const names = [...rates, ...rates.map((name) => `${name}PerSession`), 'nbEntityS
  */
 export function readServerQuotas(text: string, variable: string): ReadQuotas {
   const quotas = text === '' ? {} : parsed(text, variable);
-  const ofServer: Partial<Record<QuotaName, number>> = {};
-  const ofSession: Partial<Record<QuotaName, number>> = {};
+  const read: Record<keyof ReadQuotas, Partial<Record<QuotaName, number>>> = {
+    ofServer: {},
+    ofSession: {},
+    ofGuestAddress: {},
+  };
   for (const [name, value] of Object.entries(quotas)) {
     if (!names.includes(name)) {
       throw new Error(
         `${variable} holds ${JSON.stringify(name)}; it may hold ${names.join(', ')}.`,
       );
     }
-    const isOfSession = name.endsWith('PerSession');
-    const quota = (isOfSession ? name.slice(0, -'PerSession'.length) : name) as QuotaName;
-    (isOfSession ? ofSession : ofServer)[quota] = positive(`${variable}: ${name}`, value);
+    const owner = owners.find(({ suffix }) => name.endsWith(suffix)) ?? owners[2];
+    const quota = name.slice(0, name.length - owner.suffix.length) as QuotaName;
+    read[owner.of][quota] = positive(`${variable}: ${name}`, value);
   }
-  return { ofServer, ofSession };
+  return read;
 }
 
 function parsed(text: string, variable: string): object {

@@ -24,12 +24,49 @@ export type StatementObserver = (sql: string, values: readonly SqlValue[]) => vo
 
 /** An executor that reports each statement to an observer before it runs. */
 export function observedExecutor(executor: Executor, observe: StatementObserver): Executor {
+  return wrappedExecutor(executor, (statement, values, run) => {
+    observe(statement.sql, values);
+    return run();
+  });
+}
+
+/**
+ * Runs a statement with `run`, and does something before or after it. It returns what `run` does:
+ * the promise of a long read can be abandoned.
+ */
+export type StatementWrapper = <T>(
+  statement: Statement,
+  values: readonly SqlValue[],
+  run: () => T,
+) => T;
+
+/** Calls a function when a statement has ended, with the milliseconds that it took and its error. */
+export function whenEnded<T>(run: () => T, ended: (ms: number, error?: unknown) => void): T {
+  const begin = performance.now();
+  const end = (error?: unknown): void => {
+    ended(performance.now() - begin, error);
+  };
+  let result: T;
+  try {
+    result = run();
+  } catch (error) {
+    end(error);
+    throw error;
+  }
+  if (result instanceof Promise) {
+    result.then(() => {
+      end();
+    }, end);
+  } else end();
+  return result;
+}
+
+/** An executor that runs each statement, also those of transactions, by a wrapper. */
+export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Executor {
   const told =
     <T>(run: (statement: Statement, values: readonly SqlValue[]) => T) =>
-    (statement: Statement, values: readonly SqlValue[]): T => {
-      observe(statement.sql, values);
-      return run(statement, values);
-    };
+    (statement: Statement, values: readonly SqlValue[]): T =>
+      wrap(statement, values, () => run(statement, values));
   return {
     read: told((statement, values) => executor.read(statement, values)),
     value: told((statement, values) => executor.value(statement, values)),

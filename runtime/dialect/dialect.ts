@@ -110,6 +110,11 @@ export interface Dialect {
   /** As `matches`, for any member of a bound JSON object: names are patterns, values their literal pieces. */
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
+  /**
+   * What stands before a statement to get its plan for any values. The last column of a row is a line
+   * of the plan, without values.
+   */
+  readonly planPrefix: string;
   /** The direction of a vector (a vector of norm 1) in the form of its column. */
   readonly direction: (numbers: readonly number[]) => SqlValue;
   /** Absent for a model without vectors. */

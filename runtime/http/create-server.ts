@@ -17,20 +17,23 @@ import {
   errorReporter,
   type ErrorReporter,
 } from './errors.js';
+import { metrics, metricsPort } from './metrics.js';
 import { http } from './node-http.js';
 import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
+import { isOn, logRequests, requestIds } from './request-log.js';
 import { type LoadLog, RequestGate, loadSettings, gatedServers } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
 import { isSendHooked } from './spent-bytes.js';
+import { tracing } from './tracing.js';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
 import type { LoginModule } from '../access/login-module.js';
-import type { StatementObserver } from '../dialect/database.js';
+import type { StatementObserver, StatementWrapper } from '../dialect/database.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -56,6 +59,9 @@ export interface ServerSetup {
    * Closes what a plugin has opened, after all hooks of `onClose`: the last opened is closed first.
    */
   closeAtEnd(close: () => unknown): void;
+  /** Call it before the database is opened: its statements are run by the wrapper. */
+  wrapStatements(wrap: StatementWrapper): void;
+  readonly statementWrappers: readonly StatementWrapper[];
 }
 
 /** What a server writes about itself. */
@@ -90,7 +96,15 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const level = logLevel(environment);
   // Requests below /rest use it as it is: a child logger for each of them would cost a tenth of a
   // small read.
+  const hasLog = isOn(environment, 'REQUEST_LOG');
+  const portOfMetrics = metricsPort(environment);
+  const isTraced = isOn(environment, 'TRACING');
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
+  if (hasLog && ownLog?.isLevelEnabled('info') === false) {
+    throw new Error(
+      `REQUEST_LOG is on, and LOG_LEVEL is ${level}, which leaves its lines out: set LOG_LEVEL to info.`,
+    );
+  }
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const reportError = errorReporter(ownLog);
   const answerError = errorHandler(reportError);
@@ -107,6 +121,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     return503OnClosing: false,
     // A large database may take long to open.
     pluginTimeout: 0,
+    genReqId: requestIds(hasLog),
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply: FastifyReply) => {
@@ -121,6 +136,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   });
   const log = ownLog ?? app.log;
   const opened: (() => unknown)[] = [];
+  const statementWrappers: StatementWrapper[] = [];
   unready.add(app);
   app.addHook('onReady', (done) => {
     unready.delete(app);
@@ -143,12 +159,17 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     answerError,
     processes: processesOfServer(),
     closeAtEnd: (close) => opened.push(close),
+    wrapStatements: (wrap) => statementWrappers.push(wrap),
+    statementWrappers,
   };
   app.decorate('setup', setup);
   app.addHook('preClose', (done) => {
     gate.isClosing = true;
     done();
   });
+  if (hasLog) logRequests(app, log);
+  if (isTraced) app.register(tracing);
+  if (portOfMetrics !== undefined) app.register(metrics, { port: portOfMetrics });
   app.register(gate.underPressure(load.maxWait));
   for (const address of ['/health', '/health/live']) {
     app.get(address, (_request, reply) => sendJson(reply, '{"ok":true}'));

@@ -15,6 +15,7 @@ const exposedHeaders = [
   'Content-Range',
   'Retry-After',
   'WWW-Authenticate',
+  'X-Request-Id',
 ].join(', ');
 
 /** Seconds that a browser remembers the answer to a preflight. */

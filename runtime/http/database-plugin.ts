@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
 import { sql } from 'kysely';
-import { type Database, observedExecutor } from '../dialect/database.js';
+import { type Database, observedExecutor, wrappedExecutor } from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
@@ -13,7 +13,10 @@ import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
 import { sendJson } from './reply.js';
+import { followRequests } from './request-log.js';
 import type { Settings } from './settings.js';
+import { slowLimit, slowStatementsLogged } from './slow-statements.js';
+import { isStopping } from './stop.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -39,11 +42,17 @@ export const database = fastifyPlugin<DatabaseOptions>(
     setup.closeAtEnd(() => opened.executor.close());
     if (opened.isOfOneProcess !== true) setup.closeAtEnd(announceServer(opened));
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
-    app.decorate('database', opened);
+    const limit = slowLimit(setup.environment);
+    if (limit !== undefined) followRequests(app);
+    const executor = setup.statementWrappers.reduce(
+      wrappedExecutor,
+      limit === undefined ? opened.executor : slowStatementsLogged(opened, limit, setup.log),
+    );
+    app.decorate('database', { ...opened, executor });
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);
     app.get('/health/ready', async (_request, reply) => {
-      if (await isReady()) return sendJson(reply, '{"ok":true}');
+      if (!isStopping() && (await isReady())) return sendJson(reply, '{"ok":true}');
       return sendJson(reply.code(503).header('retry-after', '1'), '{"ok":false}');
     });
   },

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
 import { closeUnready, type AppOptions } from './create-server.js';
 import { mapStacks } from './mapped-stacks.js';
-import { stopOnSignal } from './stop.js';
+import { stopDelay, stopOnSignal } from './stop.js';
 
 export interface Listening {
   /** Its address, as clients use it. */
@@ -24,11 +24,12 @@ export type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike
  */
 export async function listen(build: BuildServer): Promise<Listening> {
   const chosenPort = port(setting(process.env, 'PORT', '8080'));
+  const delay = stopDelay(process.env);
   const app = await listening(build, {
     port: chosenPort,
     host: setting(process.env, 'HOST', '127.0.0.1'),
   });
-  const stop = stopOnSignal(app);
+  const stop = stopOnSignal(app, delay);
   reportRejections();
   mapStacks();
   const { address, family, port: taken } = app.server.address() as AddressInfo;

@@ -105,7 +105,7 @@ export function openSessions(parts: SessionParts): RequestSessions {
 }
 
 interface Guards {
-  readonly stores: Pick<ServerStores, 'sessions' | 'rates'>;
+  readonly stores: Pick<ServerStores, 'sessions' | 'rates' | 'ratesOfGuests'>;
   readonly quotas: ReadQuotas;
   /** Whether code of the user sets quotas of sessions. */
   readonly hasCode: boolean;
@@ -118,9 +118,8 @@ export function guardSessions(
   found: RequestSessions,
   { stores, quotas, hasCode, requireLogin }: Guards,
 ): void {
-  const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
-  if (hasQuotas || hasCode)
-    registerQuotas(app, found, { quotas: quotas.ofServer, rates: stores.rates });
+  const hasQuotas = Object.values(quotas).some(hasRates);
+  if (hasQuotas || hasCode) registerQuotas(app, found, quotas, stores);
   if (stores.sessions.isShared) synchronizeSessions(app, found);
   requireLogin?.(app, found);
   registerDirectory(app, found);
@@ -140,18 +139,34 @@ interface Counter {
 }
 
 /**
- * Refuses requests of a session, then of a server, that has used up a rate (`access.md#quotas`).
- * Bytes are counted when the answer is sent, so the request that uses them up is the last one that
- * is answered.
- * @param server what the server as a whole may use, and has used
+ * Refuses requests of guests with one address, then of a session, then of a server, that have used
+ * up a rate (`access.md#quotas`). Bytes are counted when the answer is sent, so the request that uses
+ * them up is the last one that is answered.
  */
-function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server: Counter): void {
+function registerQuotas(
+  app: FastifyInstance,
+  sessions: RequestSessions,
+  { ofServer, ofGuestAddress }: ReadQuotas,
+  stores: Guards['stores'],
+): void {
   const { clock } = sessions.sessions;
-  const shared: readonly Counter[] = hasRates(server.quotas) ? [server] : [];
-  const isUnlimited = (): boolean => shared.length === 0 && !sessions.sessions.hasRates;
-  const countersOf = (session: RequestSession | undefined): readonly Counter[] => {
+  const shared: readonly Counter[] = hasRates(ofServer)
+    ? [{ quotas: ofServer, rates: stores.rates }]
+    : [];
+  const limitsGuests = hasRates(ofGuestAddress);
+  const isUnlimited = (): boolean =>
+    shared.length === 0 && !limitsGuests && !sessions.sessions.hasRates;
+  const guestsOf = ({ ip }: FastifyRequest): readonly Counter[] => [
+    { quotas: ofGuestAddress, rates: stores.ratesOfGuests(ip) },
+  ];
+  const countersOf = (
+    request: FastifyRequest,
+    session: RequestSession | undefined,
+  ): readonly Counter[] => {
+    const guests = limitsGuests && session?.isGuest !== false ? guestsOf(request) : [];
     const { quotas, rates } = session?.record ?? {};
-    return quotas === undefined || rates === undefined ? shared : [{ quotas, rates }, ...shared];
+    const own = quotas === undefined || rates === undefined ? [] : [{ quotas, rates }];
+    return [...guests, ...own, ...shared];
   };
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -161,7 +176,7 @@ function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server:
     }
     const admit = async (): Promise<RequestError | undefined> => {
       const session = await sessions.of(request, reply);
-      for (const { quotas, rates } of countersOf(session)) {
+      for (const { quotas, rates } of countersOf(request, session)) {
         const seconds = await rates.admit(quotas, clock.now());
         if (seconds !== undefined) return exceeded(seconds);
       }
@@ -171,7 +186,7 @@ function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server:
   });
 
   app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {
-    const counters = isUnlimited() ? [] : countersOf(sessions.known(request));
+    const counters = isUnlimited() ? [] : countersOf(request, sessions.known(request));
     if (counters.length === 0) {
       done(null, payload);
       return;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseBusy } from '../protocol/errors.js';
+import { echoRequestId } from './request-log.js';
 import { BodyMemory, countedBody, noRoom } from './receive-body.js';
 import type { Origins } from './cross-site.js';
 import { HeldAnswers, watchedResponse } from './held-answers.js';
@@ -255,6 +256,7 @@ export function gatedServers(
         connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
       },
       (request, response) => {
+        echoRequestId(request, response);
         if (!gate.admits(request, response)) return;
         handler(request, response);
         gate.leave(request, response);

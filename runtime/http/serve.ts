@@ -6,9 +6,9 @@ import { availableParallelism } from 'node:os';
 
 /**
  * Starts a server, and stops it when the process gets a signal: `PORT` (8080, 0 for any), `HOST`
- * (127.0.0.1). Prints one line when it listens; on SIGTERM or SIGINT refuses new requests, finishes
- * the running ones, closes the database and exits with 0, within 20 seconds; on a second signal it
- * exits at once. A start that fails writes the error to stderr and exits with 1.
+ * (127.0.0.1). Prints one line when it listens; on SIGTERM or SIGINT is not ready any more, waits for
+ * `STOP_DELAY` (0 seconds), refuses new requests, finishes the running ones, closes the database and
+ * exits with 0, within 20 seconds; on a second signal it exits at once. A start that fails writes the error to stderr and exits with 1.
  *
  * With `PROCESSES` above 1 this process starts that many others, which serve at one address and
  * share what they remember about clients, and restarts one that dies; `build` runs only in those.

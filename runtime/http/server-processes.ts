@@ -2,8 +2,9 @@ import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
+import { metricsPort, serveMetricsOfProcesses } from './metrics.js';
 import { environmentOfOne, type ListeningMessage, stopMessage } from './one-of-several.js';
-import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
+import { exitCodeOf, isSecondWish, longestMilliseconds, stopDelay, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 
 /**
@@ -31,7 +32,10 @@ export async function startProcesses(count: number): Promise<string | undefined>
   }
   // If all of them have died, their successors need the same port.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
-  return new ServerProcesses(count).start();
+  const delay = stopDelay(process.env);
+  const portOfMetrics = metricsPort(process.env);
+  if (portOfMetrics !== undefined) await serveMetricsOfProcesses(portOfMetrics, process.env);
+  return new ServerProcesses(count, delay).start();
 }
 
 function freePort(): Promise<number> {
@@ -72,7 +76,11 @@ class ServerProcesses {
   #exitCode = 0;
   readonly #pauses = new Set<NodeJS.Timeout>();
 
-  constructor(private readonly count: number) {
+  /** @param delay see {@link stopDelay} */
+  constructor(
+    private readonly count: number,
+    private readonly delay: number,
+  ) {
     this.#stopOnSignal();
   }
 
@@ -106,7 +114,10 @@ class ServerProcesses {
     closeUnreceived(worker.process);
     this.#running.set(worker, undefined);
     return new Promise((resolve, reject) => {
-      worker.on('message', ({ url }: ListeningMessage) => {
+      worker.on('message', (message: ListeningMessage | object) => {
+        // Answers with metrics.
+        if (!('url' in message)) return;
+        const { url } = message;
         this.#running.set(worker, performance.now());
         // It may have got the signal before it could handle it.
         if (this.#isStopping) worker.send(stopMessage);
@@ -173,10 +184,13 @@ class ServerProcesses {
       return;
     }
     for (const [worker, listened] of this.#running) stop(worker, listened);
-    setTimeout(() => {
-      this.#exitCode = 1;
-      this.#killAll();
-    }, longestMilliseconds + restMilliseconds).unref();
+    setTimeout(
+      () => {
+        this.#exitCode = 1;
+        this.#killAll();
+      },
+      this.delay + longestMilliseconds + restMilliseconds,
+    ).unref();
   }
 
   #killAll(): void {

@@ -1,7 +1,8 @@
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
-import { type Rates, RateWindows } from '../access/quotas.js';
+import { network, type Rates, RateWindows } from '../access/quotas.js';
 import type { SessionStore } from '../access/session-store.js';
+import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
@@ -27,6 +28,8 @@ export interface ServerStores {
   readonly locks: LockTable;
   /** What all requests together have used of the server's quotas. */
   readonly rates: Rates;
+  /** What guests with an address have used. */
+  readonly ratesOfGuests: (address: string) => Rates;
   /** Set if the state is in the database. */
   readonly state: SharedState | undefined;
   /** Call it when nobody uses them any more. */
@@ -110,7 +113,32 @@ export function memoryStores(
     sessions.close();
     return Promise.resolve();
   };
-  return { clock, sessions, sets, locks, rates: new RateWindows(), state: undefined, close };
+  return {
+    clock,
+    sessions,
+    sets,
+    locks,
+    rates: new RateWindows(),
+    ratesOfGuests: ratesByAddress(),
+    state: undefined,
+    close,
+  };
+}
+
+/** Bytes for rates of addresses; the least recently used ones make room, and begin anew. */
+const memoryOfAddresses = 16 * 1024 * 1024;
+
+/** Rates of guests in the memory of this process. */
+export function ratesByAddress(): (address: string) => Rates {
+  const byNetwork = new BoundedCache<RateWindows>(memoryOfAddresses, () => 500);
+  return (address) => {
+    const key = network(address);
+    const known = byNetwork.get(key);
+    if (known !== undefined) return known;
+    const made = new RateWindows();
+    byNetwork.set(key, made);
+    return made;
+  };
 }
 
 /** The owner of the rates of all requests together; no session has this ID. */
@@ -147,6 +175,8 @@ export async function databaseStores(
     sets,
     locks: new DatabaseLockTable(database, maxLocksPerSession, dialect.foldText, stored),
     rates: quotas.of(serverRates),
+    // No session has such an ID.
+    ratesOfGuests: (address) => quotas.of(`address ${network(address)}`),
     state: {
       database,
       singletons,

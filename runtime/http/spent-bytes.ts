@@ -72,7 +72,11 @@ function nowhere(): MessagePort {
 }
 
 /** Hooks of the server itself, which keep nothing of what is sent. */
-const ownHooks: ReadonlySet<string> = new Set(['drsCountBytes', 'drsSynchronizeSession']);
+const ownHooks: ReadonlySet<string> = new Set([
+  'drsCountBytes',
+  'drsMeasureAnswer',
+  'drsSynchronizeSession',
+]);
 
 /** Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook can be added after that. */
 export function isSendHooked(app: FastifyInstance): boolean {

@@ -1,10 +1,12 @@
 import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { type Environment, setting } from '../protocol/environment.js';
 
 /** How long running requests may take to end after the signal; then their connections are cut. */
 const graceMilliseconds = 10_000;
 
-/** How long the whole stop may take. */
+/** How long the whole stop may take, after the delay of `STOP_DELAY`. */
 export const longestMilliseconds = 20_000;
 
 /** How long to wait for what remains after everything is closed, such as code of the user. */
@@ -32,16 +34,40 @@ export function isSecondWish(stoppingSince: number): boolean {
   return performance.now() - stoppingSince > echoMilliseconds;
 }
 
+/** Seconds; whatever waits for the end of a server does not wait for longer. */
+const longestDelay = 3_600;
+
+/**
+ * Milliseconds between the signal and the stop, from `STOP_DELAY` in seconds: so long
+ * `/health/ready` already answers 503, and requests are answered as before, until no proxy sends any.
+ * @throws Error that names the variable
+ */
+export function stopDelay(environment: Environment): number {
+  const text = setting(environment, 'STOP_DELAY', '0');
+  if (/^\d{1,4}$/.test(text) && Number(text) <= longestDelay) return Number(text) * 1_000;
+  throw new Error(
+    `STOP_DELAY is ${JSON.stringify(text)}; it must be a whole number of seconds from 0 to ${longestDelay}.`,
+  );
+}
+
+/** When this process began to stop, in time of `performance.now()`. */
+let since: number | undefined;
+
+/** Whether this process has got a signal to stop: then it is not ready for new clients. */
+export function isStopping(): boolean {
+  return since !== undefined;
+}
+
 /**
  * Stops a server when its process gets a signal.
+ * @param delay see {@link stopDelay}
  * @returns stops it; a second call has no effect
  */
-export function stopOnSignal(app: FastifyInstance): () => void {
-  let since: number | undefined;
+export function stopOnSignal(app: FastifyInstance, delay: number): () => void {
   const stopOnce = (): void => {
     if (since !== undefined) return;
     since = performance.now();
-    void stop(app);
+    void stop(app, delay);
   };
   for (const signal of stopSignals) {
     process.on(signal, () => {
@@ -53,7 +79,8 @@ export function stopOnSignal(app: FastifyInstance): () => void {
   return stopOnce;
 }
 
-async function stop(app: FastifyInstance): Promise<void> {
+async function stop(app: FastifyInstance, delay: number): Promise<void> {
+  if (delay > 0) await sleep(delay);
   const cut = setTimeout(() => {
     app.server.closeAllConnections();
   }, graceMilliseconds);

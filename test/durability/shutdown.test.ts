@@ -8,7 +8,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { durabilityModel } from './support/model.js';
 import { compiledProgram } from './support/program.js';
-import { kill, type ServerProcess, start } from './support/server-process.js';
+import { kill, launch, type ServerProcess, start } from './support/server-process.js';
 
 let program: string;
 let folder: string;
@@ -139,6 +139,47 @@ describe('SIGTERM', () => {
     clearInterval(again);
     expect(await server.ended).toEqual({ code, signal: null, stderr: '' });
     socket.destroy();
+  });
+
+  it.each([{}, { PROCESSES: '2' }])(
+    'makes a server with STOP_DELAY not ready, and lets it answer all other requests (%o)',
+    async (environment) => {
+      await kill(server);
+      // The second signal ends the delay.
+      server = await start(program, {
+        folder,
+        environment: { ...environment, STOP_DELAY: '3600' },
+      });
+      const statusOf = async (path: string): Promise<number> =>
+        (await fetch(`${server.origin}${path}`, { headers: { connection: 'close' } })).status;
+      expect(await statusOf('/health/ready')).toBe(200);
+      server.child.kill('SIGTERM');
+      await expect.poll(() => statusOf('/health/ready'), { timeout: 30_000 }).toBe(503);
+      for (const path of ['/health', '/health/live', '/rest/Counter']) {
+        expect(await statusOf(path), path).toBe(200);
+      }
+      const again = setInterval(() => server.child.kill('SIGTERM'), 50);
+      expect(await server.ended).toEqual({ code: 143, signal: null, stderr: '' });
+      clearInterval(again);
+    },
+  );
+
+  it('ends a server with STOP_DELAY with 0 after the delay', async () => {
+    await kill(server);
+    server = await start(program, { folder, environment: { STOP_DELAY: '1' } });
+    const begin = performance.now();
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(performance.now() - begin).toBeGreaterThan(900);
+  });
+
+  it.each(['soon', '-1', '1.5', '3601'])('finds no server with STOP_DELAY=%s', async (delay) => {
+    const launched = launch(program, { folder, environment: { STOP_DELAY: delay } });
+    expect(await launched.ended).toEqual({
+      code: 1,
+      signal: null,
+      stderr: `STOP_DELAY is "${delay}"; it must be a whole number of seconds from 0 to 3600.\n`,
+    });
   });
 });
 

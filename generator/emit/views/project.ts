@@ -20,6 +20,8 @@ export function packageView({ model }: EmitContext): object {
       '"fastify-plugin": "^6.0.0"',
       '"kysely": "^0.28.18 || ^0.29.9"',
       '"pino": "^10.1.0"',
+      // Loaded if METRICS_PORT is set.
+      '"prom-client": "^15.1.3"',
       ...(model.roles === undefined ? [] : ['"jose": "^6.2.0"']),
       // The parser of forms with files.
       ...(hasMedia(model) ? ['"@fastify/busboy": "^3.2.6"'] : []),

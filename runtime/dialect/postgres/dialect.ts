@@ -102,6 +102,7 @@ export function postgresDialect(foldText: Fold): Dialect {
 }
 
 const written: Omit<Dialect, 'fold' | 'foldText'> = {
+  planPrefix: 'explain (generic_plan) ',
   kysely,
   db: writer,
   compile: (query) => compileWith(writer, query),

@@ -115,6 +115,7 @@ export function sqliteDialect(foldText: Fold): Dialect {
 }
 
 const written: Omit<Dialect, 'foldText'> = {
+  planPrefix: 'explain query plan ',
   kysely,
   db: writer,
   compile: (query) => compileWith(writer, query),

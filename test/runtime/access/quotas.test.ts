@@ -81,11 +81,18 @@ describe('The quotas of the server', () => {
     ] as const) {
       expect(() => readServerQuotas(text, 'QUOTAS')).toThrow(message);
     }
-    expect(readServerQuotas('', 'QUOTAS')).toEqual({ ofServer: {}, ofSession: {} });
+    expect(readServerQuotas('', 'QUOTAS')).toEqual({
+      ofServer: {},
+      ofSession: {},
+      ofGuestAddress: {},
+    });
     expect(readServerQuotas('{"nbEntitySetsPerSession":3,"outBytesPerHour":9}', 'Q')).toEqual({
       ofServer: { outBytesPerHour: 9 },
       ofSession: { nbEntitySets: 3 },
+      ofGuestAddress: {},
     });
+    const text = '{"inBytesPerMinPerGuestAddress":5}';
+    expect(readServerQuotas(text, 'Q').ofGuestAddress).toEqual({ inBytesPerMin: 5 });
   });
 });
 

@@ -1,3 +1,4 @@
+import { ratesByAddress } from '../../../runtime/http/server-stores.js';
 import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { RequestScopes } from '../../../runtime/access/request-scope.js';
@@ -81,6 +82,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     clock,
     sessions: new MemorySessionStore(clock),
     rates: new RateWindows(),
+    ratesOfGuests: ratesByAddress(),
   };
   const declared = options.roles ?? roles;
   const quotas = readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS');

@@ -1,0 +1,94 @@
+import { BoundedCache } from '../dialect/bounded-cache.js';
+import { type Database, whenEnded, wrappedExecutor } from '../dialect/database.js';
+import type { Executor } from '../dialect/executor.js';
+import type { Statement } from '../dialect/statement.js';
+import { type Environment, setting } from '../protocol/environment.js';
+import { currentRequest, factsOf } from './request-log.js';
+
+/**
+ * Milliseconds from which on a statement is slow, from `SLOW_QUERY_MS`; `undefined` if it is not set.
+ * @throws Error that names the variable
+ */
+export function slowLimit(environment: Environment): number | undefined {
+  const text = setting(environment, 'SLOW_QUERY_MS', '');
+  if (text === '') return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(
+    `SLOW_QUERY_MS is ${JSON.stringify(text)}; it must be a whole number of milliseconds.`,
+  );
+}
+
+interface Log {
+  warn(what: object, message: string): void;
+}
+
+/** A plan costs as much as a small read, and slow statements come in large numbers. */
+const planEvery = 60_000;
+
+/** They are read one after the other: a slow database gets no more to do at once. */
+const mostWaiting = 10;
+
+/** A filter of a client may make a statement much longer. */
+const longestSql = 8_192;
+
+/**
+ * An executor that logs each statement that takes at least that many milliseconds, and its plan. It
+ * logs no values: they belong to users.
+ */
+export function slowStatementsLogged(database: Database, limit: number, log: Log): Executor {
+  const plans = new Plans(database);
+  const report = async (statement: Statement, ms: number): Promise<void> => {
+    const request = currentRequest();
+    const plan = await plans.of(statement);
+    const { sql } = statement;
+    const line = {
+      reqId: request?.id,
+      ...(request === undefined ? {} : factsOf(request)),
+      ms: Math.round(ms * 10) / 10,
+      sql: sql.length > longestSql ? `${sql.slice(0, longestSql)}…` : sql,
+      ...plan,
+    };
+    log.warn(line, 'slow statement');
+  };
+  return wrappedExecutor(database.executor, (statement, _values, run) =>
+    whenEnded(run, (ms) => {
+      if (ms >= limit) void report(statement, ms);
+    }),
+  );
+}
+
+type Plan = { readonly plan: readonly string[] } | { readonly planError: string } | undefined;
+
+class Plans {
+  /** When the plan of a statement was read last, in time of `performance.now()`. */
+  readonly #readAt = new BoundedCache<number>(4 * 1024 * 1024, () => 8);
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(private readonly database: Database) {}
+
+  /** @returns nothing if it was read within the last minute, or too many others are being read */
+  async of(statement: Statement): Promise<Plan> {
+    const now = performance.now();
+    const last = this.#readAt.get(statement.sql) ?? -Infinity;
+    if (this.#waiting >= mostWaiting || now - last < planEvery) return undefined;
+    this.#readAt.set(statement.sql, now);
+    this.#waiting += 1;
+    const plan = this.#last.then(() => this.#read(statement));
+    this.#last = plan;
+    return plan;
+  }
+
+  async #read({ sql, bindings }: Statement): Promise<Plan> {
+    const { dialect, executor } = this.database;
+    try {
+      const text = `${dialect.planPrefix}${sql}`;
+      const rows = await executor.rows({ sql: text, bindings: bindings.map(() => null) }, []);
+      return { plan: rows.map((row) => String(row.at(-1))) };
+    } catch (error) {
+      return { planError: (error as Error).message };
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+}
