@@ -25,7 +25,7 @@ import type { AnswerOptions, QueryContext } from './context.js';
 import { column, keyColumn } from '../dataclass/source.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { type EntityForm, entityText, relatedCount } from './entity-json.js';
-import { keyNumber } from './value-json.js';
+import { keyJson, keyNumber } from './value-json.js';
 
 /** How to write the page of an answer. */
 export interface PageForm {
@@ -187,21 +187,14 @@ function planArray(
 
 /** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
 const arrayEntityForm: EntityForm = {
-  begin: (context, source) => {
-    const { key } = source.dataclass;
-    return [
-      `{"__KEY":{${JSON.stringify(key.name)}:`,
-      ...typedKey(context, key, keyColumn(source)),
-      ',"__STAMP":',
-      { integer: column(source, '__STAMP') },
-      '}',
-    ];
-  },
-  relatedKey: (context, { key }, value) => [
-    `{"__KEY":{${JSON.stringify(key.name)}:`,
-    ...typedKey(context, key, value),
-    '}}',
+  begin: (context, source) => [
+    '{"__KEY":{',
+    ...namedKey(context, source.dataclass.key, keyColumn(source)),
+    ',"__STAMP":',
+    { integer: column(source, '__STAMP') },
+    '}',
   ],
+  relatedKey: (context, { key }, value) => ['{"__KEY":{', ...namedKey(context, key, value), '}}'],
   relatedEntities: (context, source, relation, ownerKey) => [
     '{"__COUNT":',
     relatedCount(context, source, relation, ownerKey),
@@ -214,13 +207,11 @@ const arrayEntityForm: EntityForm = {
   },
 };
 
-/** A key as a value of its type. */
-function typedKey(
-  { dialect }: QueryContext,
-  key: StorageDefinition,
-  value: Sql,
-): readonly JsonPart[] {
-  if (key.type === 'string') return [dialect.jsonText(value)];
+/** A key under its name, as a value of its type; as elsewhere under `__KEY` if its name is not shown. */
+function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): readonly JsonPart[] {
+  if (key.exposed === false) return ['"__KEY":', ...keyJson(context, key, value)];
+  const name = `${JSON.stringify(key.name)}:`;
+  if (key.type === 'string') return [name, context.dialect.jsonText(value)];
   // Nothing in a uuid would be escaped.
-  return key.type === 'uuid' ? ['"', value, '"'] : [keyNumber(key, value)];
+  return key.type === 'uuid' ? [name, '"', value, '"'] : [name, keyNumber(key, value)];
 }
