@@ -140,12 +140,21 @@ export function collectionForm(
 ): PageForm {
   const { database, options } = context;
   return {
-    name: shapeName([kind, attributes, parameters.attributes, parameters.expand]),
+    name: shapeName([kind, ...shapeOf(parameters, attributes)]),
+    isUncounted: !parameters.count,
     plan: (source) => {
       const projection = projectionOf(dataclass, attributes, parameters, context);
-      return planCollection(database.dialect, options, kind, source, projection);
+      return planCollection(database.dialect, options, kind, source, projection, parameters);
     },
   };
+}
+
+/** What decides how the entities of a page are written. */
+function shapeOf(
+  { attributes, expand, count }: Parameters,
+  inPath: string | undefined,
+): readonly (string | undefined)[] {
+  return [inPath, attributes, expand, count ? undefined : 'uncounted'];
 }
 
 /** A page as a bare list of entities, for `$asArray=true`. */
@@ -157,11 +166,12 @@ export function arrayForm(
 ): PageForm {
   const { database, options } = context;
   return {
-    name: shapeName(['array', attributes, parameters.attributes, parameters.expand]),
+    name: shapeName(['array', ...shapeOf(parameters, attributes)]),
     isUncounted: true,
     plan: (source) => {
       const projection = projectionOf(dataclass, attributes, parameters, context);
-      return planArray(database.dialect, options, source, projection);
+      const form = parameters.count ? arrayEntityForm : uncountedArrayForm;
+      return planArray(database.dialect, options, source, projection, form);
     },
   };
 }
@@ -172,10 +182,11 @@ function planArray(
   options: AnswerOptions,
   source: PageSource,
   projection: Projection,
+  form: EntityForm,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
   const rows = pageRows(context, source, (from, root) =>
-    entityText(context, from, root, projection, arrayEntityForm),
+    entityText(context, from, root, projection, form),
   );
   const alias = context.aliases.next();
   const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
@@ -206,6 +217,8 @@ const arrayEntityForm: EntityForm = {
     return ['[', sql`(select ${list} from ${rows} as ${sql.id(alias)})`, ']'];
   },
 };
+
+const uncountedArrayForm: EntityForm = { ...arrayEntityForm, relatedEntities: () => ['{}'] };
 
 /** A key under its name, as a value of its type; as elsewhere under `__KEY` if its name is not shown. */
 function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): readonly JsonPart[] {
