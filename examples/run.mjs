@@ -1,12 +1,17 @@
 // Generates, installs, builds and starts an example server, gives it users and sample data, and prints what to try with curl.
-// usage: npm run example [name]
+// The example `web` is a page with a typed client: it is served on another origin, and uses the server of `staff`.
+// usage: npm run example [staff | web]
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createServer } from 'node:http';
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const name = process.argv[2] ?? 'staff';
+const wanted = process.argv[2] ?? 'staff';
+const isWeb = wanted === 'web';
+const name = isWeb ? 'staff' : wanted;
+const pagePort = 8081;
 const folder = join(root, 'examples', name);
 const server = join(folder, 'server');
 if (!existsSync(join(folder, 'model.yaml'))) {
@@ -23,6 +28,16 @@ run('generate the server', root, process.execPath, [
   join('examples', name, 'server'),
   '--force',
 ]);
+if (isWeb) {
+  run('generate the client', root, process.execPath, [
+    'dist/generator/cli/main.js',
+    'client',
+    join('examples', name, 'model.yaml'),
+    '-o',
+    'examples/web/client',
+    '--force',
+  ]);
+}
 if (!existsSync(join(server, 'node_modules'))) {
   run('install its dependencies', server, 'npm', ['install', '--no-audit', '--no-fund']);
 }
@@ -56,6 +71,8 @@ function start() {
   console.error('> start it');
   const child = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: server,
+    // The page may use the server, although it is served on another port.
+    env: { ...process.env, ...(isWeb ? { ORIGINS: pageOrigin() } : {}) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child.stdout.setEncoding('utf8');
@@ -63,7 +80,7 @@ function start() {
     process.stdout.write(line);
     const base = line.trim().split(' ').at(-1);
     load(base).then(
-      () => printAddresses(base),
+      () => (isWeb ? servePage(base) : printAddresses(base)),
       (error) => {
         console.error(error.message);
         child.kill();
@@ -106,6 +123,27 @@ async function logIn(base, user) {
 function readJson(file) {
   const path = join(folder, file);
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+}
+
+function pageOrigin() {
+  return `http://127.0.0.1:${pagePort}`;
+}
+
+/** Serves the files of the page, as any web server would. */
+function servePage(base) {
+  const files = ['index.html', 'page.js', 'client/client.js'];
+  const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8' };
+  createServer(({ url }, response) => {
+    const path = new URL(url, pageOrigin()).pathname.slice(1);
+    const file = files.find((each) => each === (path === '' ? 'index.html' : path));
+    if (file === undefined) return response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': types[extname(file)] });
+    return response.end(readFileSync(join(root, 'examples/web', file)));
+  }).listen(pagePort, '127.0.0.1', () => {
+    const server = encodeURIComponent(base.replace(/\/rest$/, ''));
+    console.log(`\nOpen ${pageOrigin()}/?server=${server}`);
+    console.log(`Log in as mia or tom, with the password ${password}. Ctrl-C stops the servers.`);
+  });
 }
 
 function printAddresses(base) {

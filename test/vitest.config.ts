@@ -7,9 +7,13 @@ import { defineConfig } from 'vitest/config';
  * from the delays of their process whether it is under load. The story has failed once in a shared
  * process on a busy machine, for a reason that is not known.
  */
-const apart = ['http/postgres', 'conformance/postgres', 'hostile/load', 'docs/story'].map(
-  (name) => `test/${name}.test.ts`,
-);
+const apart = [
+  'http/postgres',
+  'conformance/postgres',
+  'conformance/servers',
+  'hostile/load',
+  'docs/story',
+].map((name) => `test/${name}.test.ts`);
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),

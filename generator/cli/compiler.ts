@@ -1,4 +1,5 @@
 import type { CheckedModel, ModelInput } from '../check/check-model.js';
+import type { ClientInput } from '../emit/emit-client.js';
 import type { EmitInput } from '../emit/emit-server.js';
 import type { EmittedFile } from '../emit/file.js';
 import type { OpenApiInput } from '../emit/openapi.js';
@@ -20,6 +21,8 @@ import { UsageError } from './failure.js';
 export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
   emit(model: Model, input: EmitInput): Promise<readonly EmittedFile[]>;
+  /** @throws UsageError for a role or a name that a client cannot have */
+  emitClient(model: Model, input: ClientInput): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
   /** Reviews the migrations of a server, and writes one. */
   reviewMigrations(input: MigrationInput): Promise<MigrationReview>;
@@ -54,6 +57,21 @@ export const lazyCompiler: Compiler = {
     }
   },
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
+  emitClient: async (model, input) => {
+    const { emitClient, ClientNameError } = await import('../emit/emit-client.js');
+    const { roleNames } = await import('../model/role-view.js');
+    const names = roleNames(model);
+    if (input.role !== undefined && !names.includes(input.role)) {
+      const known = names.length === 0 ? 'it has no roles' : `it has ${names.join(', ')}`;
+      throw new UsageError(`The model has no role ${input.role}: ${known}.`);
+    }
+    try {
+      return emitClient(model, input);
+    } catch (error) {
+      if (error instanceof ClientNameError) throw new UsageError(error.message, { cause: error });
+      throw error;
+    }
+  },
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
   reviewMigrations: async (input) =>
     (await import('../migration/migrations.js')).reviewMigrations(input),

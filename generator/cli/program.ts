@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command, Option, type OutputConfiguration } from 'commander';
 import type { GenerateOptions } from './commands/generate.js';
 import type { CheckOptions } from './commands/check.js';
+import type { ClientOptions } from './commands/client.js';
 import type { DiffOptions } from './commands/diff.js';
 import type { ImportCommandOptions } from './commands/import.js';
 import type { InspectOptions } from './commands/inspect.js';
@@ -30,9 +31,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .action(async (model: string | undefined, options: GenerateOptions) => {
       if (model === undefined) throw new UsageError('Name a model file; drs-gen --help shows how.');
       if (program.args.length > 1) throw tooMany(session, program.args);
-      if (options.check === true && options.dryRun === true) {
-        throw new UsageError('--check and --dry-run exclude each other.');
-      }
+      refuseBoth(options);
       finish(await (await import('./commands/generate.js')).generate(session, model, options));
     });
 
@@ -43,6 +42,21 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .option('--warn-as-error', 'exit 1 when there are warnings')
     .action(async (model: string, options: CheckOptions) => {
       finish(await (await import('./commands/check.js')).check(session, model, options));
+    });
+
+  verb(session, program, 'client')
+    .description('write a typed client of the servers of a model')
+    .argument('<model>', 'model file')
+    .requiredOption('-o, --output <dir>', 'folder of the client')
+    .option('--role <role>', 'only what a role may use; guest is a session without a login')
+    .option('--check', 'write nothing; exit 1 if the folder is not what the model says')
+    .option('--dry-run', 'write nothing; print what would change')
+    .option('--force', 'take over files of the generator that were edited')
+    .option('--json', 'print problems and plan as JSON on stdout')
+    .option('--warn-as-error', 'write nothing when there are warnings')
+    .action(async (model: string, options: ClientOptions) => {
+      refuseBoth(options);
+      finish(await (await import('./commands/client.js')).client(session, model, options));
     });
 
   verb(session, program, 'diff')
@@ -137,6 +151,11 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
   return program;
 }
 
+function refuseBoth({ check, dryRun }: Pick<GenerateOptions, 'check' | 'dryRun'>): void {
+  if (check !== true || dryRun !== true) return;
+  throw new UsageError('--check and --dry-run exclude each other.');
+}
+
 interface MigrateOptions extends Pick<GenerateOptions, 'output' | 'dryRun' | 'json'> {
   readonly name?: string;
 }
@@ -212,6 +231,7 @@ Examples:
   drs-gen diff HEAD:model.yaml model.yaml
                                           what does a change of the model mean?
   drs-gen model.yaml -o server            generate; again after every change of the model
+  drs-gen client model.yaml -o client     a typed client for browsers and programs
   drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
   drs-gen model.yaml -o server --dry-run  what would change?
   drs-gen model.yaml -o server --check    for CI: does the folder fit the model?

@@ -5,6 +5,10 @@ export const modelLockPath = `${recordFolder}/model.lock.json`;
 /** The model that data may still have, as long as no migration leads from it. */
 export const beforeLockPath = `${recordFolder}/before.lock.json`;
 
+/** A file that only the folder of a server has, and one that only the folder of a client has. */
+export const serverModule = 'src/generated/app.ts';
+export const clientModule = 'client.js';
+
 /** Control characters, and what Windows allows in no file name. */
 const forbidden = /[\p{Cc}\\<>:"|?*]/u;
 

@@ -150,7 +150,9 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     done();
   });
   app.register(gate.underPressure(load.maxWait));
-  app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
+  for (const address of ['/health', '/health/live']) {
+    app.get(address, (_request, reply) => sendJson(reply, '{"ok":true}'));
+  }
   prepareOwnRoutes(app);
   options.extend?.(app);
   return app;

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
+import { sql } from 'kysely';
 import { type Database, observedExecutor } from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
+import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/schema/presence.js';
 import type { Migrations } from '../dialect/schema/migration.js';
 import { Trial } from '../dialect/schema/trial.js';
@@ -10,6 +12,7 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
+import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
 
 declare module 'fastify' {
@@ -38,9 +41,36 @@ export const database = fastifyPlugin<DatabaseOptions>(
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     app.decorate('database', opened);
     app.decorate('definitions', options.definitions);
+    const isReady = readiness(opened);
+    app.get('/health/ready', async (_request, reply) => {
+      if (await isReady()) return sendJson(reply, '{"ok":true}');
+      return sendJson(reply.code(503).header('retry-after', '1'), '{"ok":false}');
+    });
   },
   { name: 'drs-database' },
 );
+
+/** How long the database may take to answer a server that asks whether it is there. */
+const longestAnswer = 5_000;
+
+/** Asks the database whether it is there, once for all who ask at a time. */
+function readiness({ dialect, executor }: Database): () => Promise<boolean> {
+  const statement = dialect.compile(sql`select 1`);
+  let asked: Promise<unknown> | undefined;
+  return async () => {
+    let isReady = false;
+    asked ??= Promise.resolve()
+      .then(() => executor.value(statement, []))
+      .finally(() => {
+        asked = undefined;
+      });
+    const answered = asked.then(() => {
+      isReady = true;
+    });
+    await settledWithin(answered, longestAnswer);
+    return isReady;
+  };
+}
 
 /** How a database is opened, and what may be done to it then. */
 interface OpeningOptions extends DatabaseOptions {
@@ -177,7 +207,7 @@ export async function migrate({ settings, ...options }: MigrateCommandOptions): 
     ...options,
     accentInsensitive: settings.accentInsensitive,
     queryTimeout: null,
-    environment: { ...process.env, MIGRATE: 'auto' },
+    environment: migrateEnvironment(process.env),
     withContracts: true,
     log,
   };
@@ -205,6 +235,13 @@ export async function migrate({ settings, ...options }: MigrateCommandOptions): 
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/** Changes of the schema need the database itself: a pooler may give each statement another session. */
+function migrateEnvironment(environment: Environment): Environment {
+  const direct = setting(environment, 'DATABASE_DIRECT_URL', '');
+  const url = direct === '' ? {} : { DATABASE_URL: direct };
+  return { ...environment, ...url, DATABASE_POOLER: '', MIGRATE: 'auto' };
 }
 
 async function planMigrations(opening: OpeningOptions): Promise<void> {

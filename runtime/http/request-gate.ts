@@ -30,13 +30,13 @@ export interface GateOptions {
 /** Milliseconds between two log entries: refusals come in large numbers. */
 const logInterval = 10_000;
 
-/** Load does not change whether the server lives. */
-const health = '/health';
+/** Load does not change whether the server lives, nor whether its database answers. */
+const isOfHealth = /^\/health(?:\/(?:live|ready))?$/;
 
 /**
  * Comes before everything else that a server does for a request, and refuses what it has no room
  * for, with 503 and `Retry-After`: bodies and waiting requests, which Node and Fastify do not limit
- * together. `/health` is always admitted.
+ * together. Requests for `/health` are always admitted.
  */
 export class RequestGate {
   readonly held: HeldAnswers;
@@ -70,7 +70,7 @@ export class RequestGate {
   admits(request: IncomingMessage, response: ServerResponse): boolean {
     // The rest of a connection that was cut meanwhile.
     if (request.socket.destroyed) return false;
-    if (request.url !== health && !this.#waiting.hasRoom(request, response)) {
+    if (!isOfHealth.test(request.url ?? '') && !this.#waiting.hasRoom(request, response)) {
       this.#refuse(request, response, crowded);
       return false;
     }
@@ -105,7 +105,7 @@ export class RequestGate {
         sampleInterval: Math.max(1000, maxWait),
         pressureHandler: (request, reply) => {
           // Where nobody listens, requests are injected, and code that injects them in a row leaves the event loop no turn.
-          if (request.url === health || !app.server.listening) return;
+          if (isOfHealth.test(request.url) || !app.server.listening) return;
           this.#count();
           const headers = { ...crowded.headers, ...this.#origins?.headersFor(request.headers) };
           void reply.code(crowded.status).headers(headers).send(crowded.json);

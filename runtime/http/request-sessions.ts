@@ -251,10 +251,21 @@ function setCookie(
 ): void {
   const others = otherCookies(reply, name);
   const life = token === undefined ? '; Max-Age=0' : '';
-  const secure = isSecure(request) ? '; Secure' : '';
-  const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=Lax${secure}${life}`;
+  const site = sameSiteOf(request);
+  const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=${site}${life}`;
   reply.removeHeader('set-cookie');
   reply.header('set-cookie', others.length === 0 ? cookie : [...others, cookie]);
+}
+
+/**
+ * A browser sends the cookie for pages of another site only if it is `None`, which it accepts only
+ * with `Secure`. Pages of sites that are not listed cannot change anything with it (protocol P1.12).
+ */
+function sameSiteOf(request: FastifyRequest): string {
+  const { headers, server } = request;
+  const isListed = server.setup.origins.has(headers.origin);
+  if (isListed && headers['sec-fetch-site'] === 'cross-site') return 'None; Secure';
+  return isSecure(request) ? 'Lax; Secure' : 'Lax';
 }
 
 /** Removes a session's cookie from an answer: the client keeps the one that it has. */

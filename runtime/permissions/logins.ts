@@ -66,7 +66,9 @@ function isOfSystem(error: unknown): boolean {
     /^(?:SQLITE_(?:FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM|CORRUPT|NOTADB)|E[A-Z]+$|EAI_|08|53|57P|58)/.test(
       code,
     );
-  return isSystemCode || isOfSystem(error.cause);
+  // pg has no code for this one.
+  const isCut = error.message.startsWith('Connection terminated');
+  return isSystemCode || isCut || isOfSystem(error.cause);
 }
 
 function tooMany(seconds: number): RequestError {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { isGuest, isSystemId, noPrivileges } from '../access/grants.js';
 import { hasRates, network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
@@ -21,6 +21,11 @@ import { StoredValues } from './stored-values.js';
 
 /** Bytes of the sessions that a process caches, about 2 kB each and what they store. */
 const mostKnownBytes = 32 * 1024 * 1024;
+/**
+ * A version rises by a random number. One that the database loses with its data, as a standby may
+ * that takes over, does not come back for other data.
+ */
+const mostRaised = 2 ** 20;
 /** Expired sessions that one statement removes. */
 const batch = 1000;
 
@@ -83,8 +88,13 @@ export class DatabaseSessionStore implements SessionStore {
       const known = this.#known.get(hash);
       const isKnown = known?.id === row[0] && known.hash === hash && !known.hasEnded;
       const session = isKnown ? known : this.#made(row, token, hash);
-      // A change of this process may have been stored after the row was read.
-      if (row[1] >= session.version) this.#fill(session, rows as readonly SessionRow[]);
+      if (row[1] < session.version) {
+        // A change of this process was stored after the row was read, or the database has lost it:
+        // what is read now is true.
+        session.version = 0;
+        return this.#read(token, hash);
+      }
+      this.#fill(session, rows as readonly SessionRow[]);
       this.#known.set(hash, session);
       return this.#used(session, [row[2], row[3], row[4]]);
     });
@@ -359,6 +369,7 @@ export class DatabaseSessionStore implements SessionStore {
     const isAnother = userName !== undefined || privileges !== undefined;
     const hash = token === undefined ? null : hashOf(token);
     const before = session.hash;
+    const raised = randomInt(1, mostRaised);
     const statements: StateStatement[] = [
       [
         this.#sql.change,
@@ -371,6 +382,7 @@ export class DatabaseSessionStore implements SessionStore {
         hash,
         before,
         room?.users ?? null,
+        raised,
       ],
       ...session.storage.takeChanges(session.id),
       [this.#sql.changed, session.id],
@@ -384,7 +396,7 @@ export class DatabaseSessionStore implements SessionStore {
       }
       const [version, stored, isStillGuest] = row as readonly [number, string, number];
       // Another server has changed it as well.
-      session.version = version === session.version + 1 ? version : 0;
+      session.version = version === session.version + raised ? version : 0;
       if (room !== undefined && isStillGuest === 1 && !isOfGuest) {
         session.version = 0;
         throw sessionsFull();
@@ -626,7 +638,7 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
         privileges = coalesce(cast($3 as text), privileges), quotas = coalesce(cast($4 as text), quotas),
         is_guest = coalesce(cast($5 as integer), is_guest), idle = ${idle}, refreshed = ${now}, expires = ${until(idle, 'ends')},
         token_hash = case when cast($7 as text) is not null and token_hash = $8 then cast($7 as text) else token_hash end,
-        version = version + 1
+        version = version + cast($10 as bigint)
       where id = $1 and (cast($9 as integer) is null or is_guest = 0
         or (select count(*) from drs_state.session where is_guest = 0 and expires > ${now}) < cast($9 as integer))`,
     changed: 'select version, token_hash, is_guest from drs_state.session where id = $1',

@@ -111,6 +111,7 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
       });
     },
     emit: () => Promise.resolve(files),
+    emitClient: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
     reviewMigrations: () => Promise.resolve({ names: [], files: [], open: [] }),
     renameClasses: () =>

@@ -125,6 +125,7 @@ describe('The npm package', () => {
     );
     expect(schema).toHaveProperty('properties.dataclasses');
     await mustWork(drsGen('check', 'shop/model.yaml'));
+    await mustWork(drsGen('client', 'shop/model.yaml', '-o', 'shop/client'));
     const first = await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server'));
     expect(first.out).toBe('');
     expect(first.err).toMatch(/\d+ created\nNext: cd shop\/server && npm install/);

@@ -38,6 +38,7 @@ describe('drs-gen --help', () => {
 
       Commands:
         check [options] <model>     show every problem of a model; write nothing
+        client [options] <model>    write a typed client of the servers of a model
         diff [options] <old> <new>  show what a newer model means for data, clients and class code
         import [options] <source>   write a model.yaml of a project or database that exists
         init [options] [dir]        write a first model.yaml, with its schema next to it for the editor
@@ -53,6 +54,7 @@ describe('drs-gen --help', () => {
         drs-gen diff HEAD:model.yaml model.yaml
                                                 what does a change of the model mean?
         drs-gen model.yaml -o server            generate; again after every change of the model
+        drs-gen client model.yaml -o client     a typed client for browsers and programs
         drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
         drs-gen model.yaml -o server --dry-run  what would change?
         drs-gen model.yaml -o server --check    for CI: does the folder fit the model?

@@ -119,6 +119,32 @@ export async function changeableServer(): Promise<FilledServer> {
   return { app, close: () => app.close() };
 }
 
+/**
+ * Servers on one PostgreSQL database with the fixture's entities, of which each request goes to the
+ * next one.
+ */
+export async function serversInTurn(count: number): Promise<FilledServer> {
+  const { url, drop } = await copied();
+  await setMediaOf(url);
+  const open = (): Promise<FastifyInstance> =>
+    serverOf(modelFile('staff'), { databaseUrl: url, environment: pool });
+  const servers = [await open()];
+  while (servers.length < count) servers.push(await open());
+  let requests = 0;
+  const inject = (...given: Parameters<FastifyInstance['inject']>): unknown => {
+    requests += 1;
+    return servers[requests % count]?.inject(...given);
+  };
+  const app = Object.create(servers[0] as FastifyInstance, {
+    inject: { value: inject },
+  }) as FastifyInstance;
+  const close = async (): Promise<void> => {
+    for (const each of servers) await each.close();
+    await drop();
+  };
+  return { app, close };
+}
+
 const pool = { DATABASE_POOL: '3' };
 
 const copied = postgresCopies(async (databaseUrl) => {
@@ -157,15 +183,17 @@ async function onPostgres(): Promise<FixtureDatabase> {
   const { url, drop } = await postgresDatabase();
   return {
     databaseUrl: url,
-    setMedia: async () => {
-      const client = new Client({ connectionString: url });
-      await client.connect();
-      await client.query('update "Company" set "logo" = $1, "brochure" = $2 where "ID" = 1', [
-        Buffer.from(logo, 'hex'),
-        Buffer.from(brochure, 'hex'),
-      ]);
-      await client.end();
-    },
+    setMedia: () => setMediaOf(url),
     drop,
   };
+}
+
+async function setMediaOf(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('update "Company" set "logo" = $1, "brochure" = $2 where "ID" = 1', [
+    Buffer.from(logo, 'hex'),
+    Buffer.from(brochure, 'hex'),
+  ]);
+  await client.end();
 }

@@ -14,8 +14,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The blocks of the cookbook belong to another server: `recipes.test.ts`. */
-const blocks = blocksOf('ts').filter(({ path }) => path !== 'runtime/docs/cookbook.md');
+/**
+ * The blocks of the cookbook belong to another server (`recipes.test.ts`), those of clients to no
+ * server (`client-guide.test.ts`).
+ */
+const others = ['runtime/docs/cookbook.md', 'runtime/docs/client.md'];
+const blocks = blocksOf('ts').filter(({ path }) => !others.includes(path));
 /** A block that begins with `// examples/staff/server/…` is an excerpt of that file. */
 const excerpts = blocks.filter(({ text }) => text.startsWith('// examples/'));
 const programs = blocks.filter((block) => !excerpts.includes(block));

@@ -574,6 +574,16 @@ Migration 0001-first: fill "Person": 1 row.
       ]) {
         await databases.run(database.url, sql);
       }
+      const advice = /(GRANT USAGE ON SCHEMA .*?;) (GRANT SELECT.*?;) or set STATE=memory/;
+      const refused = await serverOf(model, { databaseUrl: user.href }, written).then(
+        () => 'started',
+        (error: unknown) => String(error),
+      );
+      const [, ...grants] = advice.exec(refused) ?? [];
+      expect(grants, refused).toHaveLength(2);
+      for (const sql of grants) {
+        await databases.run(database.url, sql.replace('<user>', user.username));
+      }
       for (const mode of ['auto', 'check', 'off']) {
         const environment = { MIGRATE: mode };
         const app = await serverOf(model, { databaseUrl: user.href, environment }, written);

@@ -8,4 +8,6 @@ export function buildRuntime(
 
 export function buildTypes(folder: string): Promise<void>;
 
+export function buildClient(folder: string): Promise<void>;
+
 export function sourcesHash(): string;

@@ -1,9 +1,9 @@
 // The steps after the compiler: makes the command executable in a checkout (npm does so for
 // installed packages), writes the JSON Schema of model files as a file for editors and tools, and
-// compiles the runtime for servers.
+// compiles the runtime for servers, and that of clients.
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { buildRuntime, buildTypes } from './build-runtime.mjs';
+import { buildClient, buildRuntime, buildTypes } from './build-runtime.mjs';
 
 const built = new URL('../../dist/generator/', import.meta.url);
 chmodSync(new URL('cli/main.js', built), 0o755);
@@ -12,4 +12,6 @@ writeFileSync(new URL('model.schema.json', built), `${JSON.stringify(modelSchema
 
 const runtime = fileURLToPath(new URL('../../dist/runtime/', import.meta.url));
 rmSync(runtime, { recursive: true, force: true });
-await Promise.all([buildRuntime(runtime), buildTypes(runtime)]);
+const client = fileURLToPath(new URL('../../dist/client/', import.meta.url));
+rmSync(client, { recursive: true, force: true });
+await Promise.all([buildRuntime(runtime), buildTypes(runtime), buildClient(client)]);

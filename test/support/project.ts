@@ -14,6 +14,7 @@ import { run } from '../../generator/cli/run.js';
 import type { World } from '../../generator/cli/world.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';
 import { typeErrors } from '../emitted/type-errors.js';
+import { builtClient } from './built-client.js';
 import { typedRuntime } from './built-runtime.js';
 import { packageRoot } from './server.js';
 
@@ -78,6 +79,8 @@ export class Project {
       compiler: {
         ...lazyCompiler,
         emit: (value, input) => lazyCompiler.emit(value, { ...input, runtimeFolder }),
+        emitClient: async (value, input) =>
+          lazyCompiler.emitClient(value, { ...input, clientFolder: await builtClient() }),
       },
     };
     const code = await run([...args], world);

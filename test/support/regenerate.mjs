@@ -21,7 +21,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const isCheck = process.argv.includes('--check');
 const differences = [];
 
-for (const name of foldersIn('examples')) regenerateExample(name);
+for (const name of foldersIn('examples')) {
+  if (existsSync(join(root, 'examples', name, 'model.yaml'))) regenerateExample(name);
+}
+regenerateClient();
 for (const name of foldersIn('test/golden')) regenerateCase(name);
 if (differences.length > 0) {
   console.error(
@@ -54,6 +57,15 @@ function regenerateExample(name) {
   const { status, stderr } = drsGen(root, [join(folder, 'model.yaml'), '-o', fresh, '--force']);
   if (status !== 0) throw new Error(`${name}: ${stderr}`);
   compare(join(root, folder, 'server'), fresh);
+  rmSync(fresh, { recursive: true });
+}
+
+/** The example of a web page uses the server of the first example. */
+function regenerateClient() {
+  const fresh = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+  const { status, stderr } = drsGen(root, ['client', 'examples/staff/model.yaml', '-o', fresh]);
+  if (status !== 0) throw new Error(`The client: ${stderr}`);
+  compare(join(root, 'examples/web/client'), fresh);
   rmSync(fresh, { recursive: true });
 }
 

@@ -7,7 +7,7 @@ import type { MigrationReview } from '../../migration/migrations.js';
 import { changesOf } from '../../evolution/compare.js';
 import type { Comparison } from '../../evolution/change.js';
 import type { Model } from '../../model/model.js';
-import { modelLockPath } from '../../output/paths.js';
+import { clientModule, modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
 import { type UserFolder, withEdits } from '../../output/user-edits.js';
@@ -90,6 +90,9 @@ export async function generate(
     const request: OutputRequest = {
       folder: resolve(session.world.cwd, folder),
       files: async (users) => {
+        if (users?.owns(clientModule) === true) {
+          throw new Refusal(`${folder} holds a client; name another folder for the server.`);
+        }
         if (comparison === undefined && users !== undefined) {
           comparison = await compareWithLast(session, { model, folder, users });
           if (options.json !== true) tellComparison(session, { comparison, folder, file });
@@ -126,7 +129,8 @@ export async function generate(
       printReport(session, all(), { ok, plan, comparison, migrations, ...found });
     } else {
       tellProblems(session, review.found());
-      await tellPlan(session, { plan, folder, options });
+      const next = `cd ${shellWord(folder)} && npm install && npm run build && npm start`;
+      await tellPlan(session, { plan, folder, options, next });
       if (missing.length > 0) tell(session, renderMissingPackages(missing, folder));
       const isDone = options.upgrade === true && conflictsOf(plan).length === 0;
       const upgrading = renderUpgrade(upgrade, { file, folder, isDone });
@@ -211,7 +215,10 @@ async function emitter(
   };
 }
 
-function isDry({ check, dryRun }: GenerateOptions): boolean {
+/** What the options of commands that write have in common. */
+export type WriteOptions = Pick<GenerateOptions, 'check' | 'dryRun'>;
+
+function isDry({ check, dryRun }: WriteOptions): boolean {
   return check === true || dryRun === true;
 }
 
@@ -221,10 +228,11 @@ interface Outcome {
   readonly interruption: unknown;
 }
 
-async function carryOut(
+/** Writes the files of a request, or with `--check` and `--dry-run` plans to. */
+export async function carryOut(
   { world }: Session,
   request: OutputRequest,
-  options: GenerateOptions,
+  options: WriteOptions,
 ): Promise<Outcome> {
   const controller = new AbortController();
   const { signal } = controller;
@@ -246,9 +254,15 @@ async function carryOut(
   }
 }
 
-async function tellPlan(
+/** @param next the command for a folder that is new */
+export async function tellPlan(
   session: Session,
-  { plan, folder, options }: { plan: Plan; folder: string; options: GenerateOptions },
+  {
+    plan,
+    folder,
+    options,
+    next,
+  }: { plan: Plan; folder: string; options: WriteOptions; next: string },
 ): Promise<void> {
   if (options.check === true) {
     if (!changesAnything(plan)) return;
@@ -268,21 +282,19 @@ async function tellPlan(
     return;
   }
   tell(session, session.err.bold(renderSummary(plan, folder)));
-  if (plan.isFirst) {
-    tell(session, `Next: cd ${shellWord(folder)} && npm install && npm run build && npm start`);
-  }
+  if (plan.isFirst) tell(session, `Next: ${next}`);
 }
 
-function isFine(plan: Plan, options: GenerateOptions): boolean {
+export function isFine(plan: Plan, options: WriteOptions): boolean {
   return codeFor(plan, options) === exitCode.ok;
 }
 
-function codeFor(plan: Plan, options: GenerateOptions): number {
+export function codeFor(plan: Plan, options: WriteOptions): number {
   if (options.check === true) return changesAnything(plan) ? exitCode.failed : exitCode.ok;
   return conflictsOf(plan).length > 0 ? exitCode.refused : exitCode.ok;
 }
 
-interface Report {
+export interface Report {
   readonly ok: boolean;
   readonly plan?: Plan;
   readonly comparison?: Comparison | undefined;
@@ -292,7 +304,7 @@ interface Report {
   readonly error?: string;
 }
 
-function printReport(
+export function printReport(
   session: Session,
   checked: CheckedModel,
   { ok, plan, comparison, migrations, missing = [], oldLines = [], error }: Report,

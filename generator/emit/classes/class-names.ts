@@ -34,10 +34,11 @@ export interface AllClassNames {
  * too. A name that is taken gets the suffix `Class`, and a number if that is taken as well; shorter
  * names come first, so that `CompanyEntity` is the entity class of `Company`, whatever the order of
  * the model.
+ * @param alsoTaken further names that no class can have
  */
-export function classNames(model: Model): AllClassNames {
+export function classNames(model: Model, alsoTaken: readonly string[] = []): AllClassNames {
   // The file of the datastore's class is in the same folder.
-  const taken = new Set([fold('DataStore')]);
+  const taken = new Set(['DataStore', ...alsoTaken].map(fold));
   const plain = identifiers(model.dataclasses.map(({ name }) => name));
   const names = new Map<string, ClassNames>();
   const stems = new Map<string, string>();

@@ -53,8 +53,13 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     urls: '`postgres://<user>:<password>@<host>:<port>/<database>`, a database of PostgreSQL 15 or newer with the encoding UTF8; `?sslmode=verify-full` and other options of `pg` may follow',
     settings: [
       '| `DATABASE_POOL` | 10 | connections to PostgreSQL per process of the server, at least 2 |',
+      '| `DATABASE_POOLER`, `DATABASE_DIRECT_URL` | none | `transaction`, and the URL of PostgreSQL itself, if `DATABASE_URL` names a pooler that lends a connection for one transaction, such as PgBouncer |',
     ],
-    environment: ['DATABASE_POOL=10'],
+    environment: [
+      'DATABASE_POOL=10',
+      '# DATABASE_POOLER= (transaction, if DATABASE_URL names PgBouncer in transaction mode)',
+      '# DATABASE_DIRECT_URL= (of PostgreSQL itself then)',
+    ],
     users: 'the schema `users` of the database, or of the one that `USERS_DATABASE` names',
     notes: [
       'The PostgreSQL database must exist; `createdb` makes one. The tables are created in the first schema of the search path, `public`',

@@ -7,6 +7,11 @@ export interface PoolOptions {
   readonly size: number;
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
+  /**
+   * Set if a pooler stands between that lends a connection for one transaction, such as PgBouncer:
+   * the URL of the database itself, for the start.
+   */
+  readonly directUrl?: string | undefined;
   /** How long `close` waits for transactions; some seconds by default. */
   readonly graceMilliseconds?: number;
 }
@@ -65,18 +70,43 @@ export async function prepareSession(
   await client.query(`select ${calls.join(', ')}`, settings.flat());
 }
 
+/**
+ * Begins a transaction whose settings are those of {@link prepareSession}, and end with it: a pooler
+ * may use another connection for the next one. It is one message without placeholders; PostgreSQL
+ * runs nothing of it after an error.
+ */
+export function beginningOf(
+  schema: string,
+  queryTimeout: number | null,
+): (mode: TransactionMode) => string {
+  const calls = sessionSettings(schema, queryTimeout).map(
+    ([name, value]) => `set_config(${literal(name)}, ${literal(value)}, true)`,
+  );
+  const settings = `select ${calls.join(', ')}`;
+  return (mode) => `begin isolation level read committed ${mode}; ${settings}`;
+}
+
+export type TransactionMode = 'read only' | 'read write';
+
+/** Correct with both values of `standard_conforming_strings`. */
+function literal(text: string): string {
+  return `E'${text.replaceAll(/['\\]/g, (each) => `\\${each}`)}'`;
+}
+
 /** pg's options for each connection of a server. */
 export function clientOptions(url: string): {
   readonly connectionString: string;
   readonly fallback_application_name: string;
   readonly keepAlive: true;
+  readonly keepAliveInitialDelayMillis: number;
   readonly connectionTimeoutMillis: number;
 } {
   return {
     connectionString: url,
     fallback_application_name: 'drs-gen',
-    // Detects connections that the network dropped silently.
+    // Detects connections that the network dropped silently, within half a minute.
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: longestWaitMilliseconds,
   };
 }
@@ -100,8 +130,13 @@ export async function openClient(url: string): Promise<Client> {
 export class PostgresPool {
   readonly #pool: Pool;
 
+  /** How transactions begin; `undefined` where settings of the session last. */
+  readonly beginning: ((mode: TransactionMode) => string) | undefined;
+
   /** @param schema of the tables */
-  constructor({ url, size, queryTimeout }: PoolOptions, schema: string) {
+  constructor({ url, size, queryTimeout, directUrl }: PoolOptions, schema: string) {
+    const isPooled = directUrl !== undefined;
+    this.beginning = isPooled ? beginningOf(schema, queryTimeout) : undefined;
     this.#pool = new Pool({
       ...clientOptions(url),
       max: size,
@@ -111,6 +146,10 @@ export class PostgresPool {
       verify: (client, done) => {
         // A connection that breaks in use fails its statement; without a listener, the event would end the process.
         client.on('error', nothing);
+        if (isPooled) {
+          done();
+          return;
+        }
         prepareSession(client, schema, queryTimeout, true).then(() => {
           done();
         }, done);

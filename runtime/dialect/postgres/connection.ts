@@ -1,13 +1,18 @@
 import type { PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { type RunResult, type Table, TooComplexError, UnusableValueError } from '../executor.js';
-import { endsConnection } from './errors.js';
+import type { TransactionMode } from './connect.js';
+import { endsConnection, isOutdated } from './errors.js';
 import { readerOf, toWire } from './wire-values.js';
 
 /** One statement with its values. */
 export interface Step {
   readonly text: string;
   readonly values: readonly SqlValue[];
+  /** Set for a text of several statements, without values; they have no answer. */
+  readonly isScript?: true;
+  /** Set for a statement that is not to be prepared. */
+  readonly isUnprepared?: true;
 }
 
 export type Answer = QueryArrayResult<SqlValue[]>;
@@ -73,18 +78,24 @@ const mostValues = 65_535;
 
 const isCopy = /^(?:\s|--.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
 
+const commit: Step = { text: 'commit', values: [] };
+
 const namesOf = new WeakMap<PoolClient, PreparedNames>();
 
 /** A connection for one user until it is released. */
 export class PostgresConnection {
-  readonly #names: PreparedNames;
+  readonly #names: PreparedNames | undefined;
   #isBroken = false;
   #isReleased = false;
 
   constructor(
     private readonly client: PoolClient,
     seen: SeenTexts,
+    /** How transactions begin where a pooler lends a connection for each. */
+    private readonly beginning?: (mode: TransactionMode) => string,
   ) {
+    // A statement that one connection has prepared is unknown to the next one.
+    if (beginning !== undefined) return;
     let names = namesOf.get(client);
     if (names === undefined) {
       names = new PreparedNames(seen);
@@ -104,7 +115,7 @@ export class PostgresConnection {
     main: number,
     failed?: (done: number) => void,
   ): Promise<Answer> {
-    const queries = steps.map((step) => this.#queryOf(step));
+    const queries = this.#queriesOf(steps);
     const outcomes = await Promise.allSettled(
       queries.map((query) => this.client.query<SqlValue[]>(query)),
     );
@@ -121,15 +132,62 @@ export class PostgresConnection {
     return answer.value;
   }
 
+  /** Runs a statement that only reads, by itself. */
+  async read(step: Step): Promise<Answer> {
+    if (this.beginning === undefined) {
+      try {
+        return await this.run([step], 0);
+      } catch (error) {
+        // A server of a newer model may have changed the table since the statement was prepared.
+        if (!isOutdated(error)) throw error;
+        return this.run([{ ...step, isUnprepared: true }], 0);
+      }
+    }
+    // If the transaction does not begin, the error counts, and not what was read.
+    return this.run([script(this.beginning('read only')), step, commit], 1);
+  }
+
+  /**
+   * Runs the statements of a transaction, which the last one ends.
+   * @param main the position of the statement whose answer counts
+   */
+  async transaction(mode: TransactionMode, steps: readonly Step[], main: number): Promise<Answer> {
+    const begun = await this.begin(mode);
+    return this.run([...begun, ...steps], begun.length + main);
+  }
+
+  /**
+   * Begins a transaction.
+   * @returns the statement that does so, to be sent with the first one
+   */
+  async begin(mode: TransactionMode): Promise<readonly Step[]> {
+    if (this.beginning === undefined) return [beginnings[mode]];
+    // A statement that is sent behind it would run alone if the transaction does not begin. Without a
+    // pooler, the session only reads outside of transactions.
+    await this.run([script(this.beginning(mode))], 0);
+    return [];
+  }
+
   /** Returns the connection to the pool; closes it if it is broken or its state is unknown. */
   release(isKept = true): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.client.release(this.#isBroken || !isKept || this.#names.isOutdated);
+    this.client.release(this.#isBroken || !isKept || this.#names?.isOutdated === true);
   }
 
   /** @throws TooComplexError, UnusableValueError for a statement that cannot be sent */
-  #queryOf({ text, values }: Step): ExtendedQuery {
+  #queriesOf(steps: readonly Step[]): readonly (ExtendedQuery | string)[] {
+    try {
+      return steps.map((step) => this.#queryOf(step));
+    } catch (error) {
+      // Behind a pooler, a transaction may have begun, which no statement ends now.
+      if (this.beginning !== undefined) this.#isBroken = true;
+      throw error;
+    }
+  }
+
+  #queryOf({ text, values, isScript, isUnprepared }: Step): ExtendedQuery | string {
+    if (isScript === true) return text;
     if (values.length > mostValues) {
       throw new TooComplexError(`A statement takes ${mostValues} values at most.`, undefined);
     }
@@ -140,7 +198,7 @@ export class PostgresConnection {
     // It waits for rows, or sends some, in a form of its own.
     if (isCopy.test(text))
       throw new Error('COPY is not possible here: it needs a client of its own.');
-    const name = this.#names.of(text);
+    const name = isUnprepared === true ? undefined : this.#names?.of(text);
     return {
       text,
       values: values.map(toWire),
@@ -155,6 +213,15 @@ export class PostgresConnection {
 /** The declared types lack this option of pg: a text is one statement, also where it has no values. */
 interface ExtendedQuery extends QueryArrayConfig {
   readonly queryMode: 'extended';
+}
+
+const beginnings: Readonly<Record<TransactionMode, Step>> = {
+  'read only': plainStep('begin read only'),
+  'read write': plainStep('begin isolation level read committed read write'),
+};
+
+function script(text: string): Step {
+  return { text, values: [], isScript: true };
 }
 
 export function stepOf(statement: Statement, values: readonly SqlValue[]): Step {

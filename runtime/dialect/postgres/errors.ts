@@ -31,6 +31,7 @@ const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
 
 /** By prefix of SQLSTATE; longer prefixes come first. */
 const unavailable: readonly (readonly [string, string])[] = [
+  ['0A000', 'a table has changed since the statement was prepared'],
   ['08', 'the connection to the database broke'],
   ['25006', 'the database is read-only'],
   ['25P03', 'the database has given up the transaction, which was idle for too long'],
@@ -103,14 +104,18 @@ export function translateChangeError(error: Error, facts: ErrorFacts): Error {
     : translateError(error, facts);
 }
 
+/** Whether a prepared statement no longer matches its table, or is gone. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof DatabaseError && ['0A000', '26000'].includes(error.code ?? '');
+}
+
 /** Whether an error makes the connection unusable. */
 export function endsConnection(error: Error): boolean {
   if (!(error instanceof DatabaseError)) return !isRefusedHere(error);
   const code = error.code ?? '';
   const isCut = error.severity === 'FATAL' || error.severity === 'PANIC';
-  // A prepared statement no longer matches its table, or is gone: none of the connection's statements can be
-  // trusted.
-  return isCut || code.startsWith('08') || code === '26000' || code === '0A000';
+  // None of the connection's prepared statements can be trusted then.
+  return isCut || code.startsWith('08') || isOutdated(error);
 }
 
 /** An error of our own, raised before anything was sent. */

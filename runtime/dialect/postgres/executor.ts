@@ -22,7 +22,7 @@ import {
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
-import { beginWriting, commit, notBegun, PostgresTransaction } from './transaction.js';
+import { commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
@@ -126,29 +126,47 @@ export class PostgresExecutor implements Executor {
 
   async #changed(step: Step): Promise<Answer> {
     const connection = await this.#take();
-    let failed: number | undefined;
+    let hasBegun = false;
     try {
-      return await connection.run([beginWriting, step, commit], 1, (done) => (failed = done));
+      const begin = await connection.begin('read write');
+      hasBegun = true;
+      return await connection.run([...begin, step, commit], begin.length, (done) => {
+        hasBegun = done >= begin.length;
+      });
     } catch (error) {
       const reason = translateChangeError(error as Error, this.options);
-      throw failed === 0 ? notBegun(reason) : reason;
+      throw hasBegun ? reason : notBegun(reason);
     } finally {
       connection.release();
     }
   }
 
-  /** Runs steps that need nothing of a transaction around them, without waiting in between. */
-  async steps(steps: readonly Step[], main: number): Promise<Rows> {
-    return this.#using(async (connection) => (await connection.run(steps, main)).rows);
+  /** Runs steps as one transaction, and returns the rows of the last one. */
+  async together(steps: readonly Step[]): Promise<Rows> {
+    return this.#using(async (connection) => {
+      const answer = await connection.transaction(
+        'read write',
+        [...steps, commit],
+        steps.length - 1,
+      );
+      return answer.rows;
+    });
+  }
+
+  /** Runs a step that only reads. */
+  async readStep(step: Step): Promise<Rows> {
+    return (await this.#ask(step)).rows;
   }
 
   /** Transactions leave one connection free, on which this waits for no other transaction. */
   #aside(step: Step): Promise<Answer> {
-    return this.#using((connection) => connection.run([beginWriting, notFlushed, step, commit], 2));
+    return this.#using((connection) =>
+      connection.transaction('read write', [notFlushed, step, commit], 1),
+    );
   }
 
   #ask(step: Step): Promise<Answer> {
-    return this.#using((connection) => connection.run([step], 0));
+    return this.#using((connection) => connection.read(step));
   }
 
   async #using<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
@@ -164,7 +182,11 @@ export class PostgresExecutor implements Executor {
 
   async #take(): Promise<PostgresConnection> {
     if (this.#isClosed) throw closedError();
-    return new PostgresConnection(await this.connections.take(), this.#seen);
+    return new PostgresConnection(
+      await this.connections.take(),
+      this.#seen,
+      this.connections.beginning,
+    );
   }
 }
 
@@ -208,7 +230,7 @@ async function explained(
   ]);
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
-  const found = await connection.run([{ text: indexColumns, values: [indexes] }], 0);
+  const found = await connection.read({ text: indexColumns, values: [indexes] });
   return tableSearches(root, found.rows as unknown as readonly IndexColumn[]);
 }
 
@@ -243,7 +265,6 @@ function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly 
   return columns.filter(([index, , , shown]) => index === node['Index Name'] && words.has(shown));
 }
 
-const beginReading = plainStep('begin read only');
 const rollback = plainStep('rollback');
 
 /** `read_only_sql_transaction` */
@@ -251,7 +272,7 @@ const changesSomething = '25006';
 
 /** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
 function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promise<Answer> {
-  return connection.run([beginReading, ...steps, rollback], steps.length);
+  return connection.transaction('read only', [...steps, rollback], steps.length - 1);
 }
 
 /** Runs a statement of class code, which must not change anything, not even through a function. */

@@ -20,7 +20,7 @@ import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schem
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
 import type { StateAccess } from '../state-database.js';
-import { PostgresState, prepareState, type RunSteps, stateSchemaOf } from './state.js';
+import { PostgresState, prepareState, stateSchemaOf } from './state.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
@@ -48,21 +48,22 @@ interface Facts {
 
 /** Opens a database such as `postgres://user:password@host:5432/name?sslmode=…`, and brings its schema to the model. */
 export function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
-  return withClient(options.url, async (client, schema): Promise<Opened> => {
+  const startUrl = options.directUrl ?? options.url;
+  return withClient(startUrl, async (client, schema): Promise<Opened> => {
     const added = await prepareDatabase(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
     const uniqueColumns = await readUniqueColumns(client);
     const connections = new PostgresPool(options, schema);
     const executor = new PostgresExecutor(connections, { ...options, uniqueColumns });
+    await requireOwnSession(client, executor);
     return {
       executor,
       state: {
         isForMachines: true,
         open: (wanted) =>
-          withClient(options.url, async (own, name) => {
+          withClient(startUrl, async (own, name) => {
             const place = await prepareState(own, name, wanted);
-            const steps: RunSteps = (given, main) => executor.steps(given, main);
-            return new PostgresState(steps, place, () => openClient(options.url));
+            return new PostgresState(executor, place, () => openClient(startUrl));
           }),
       },
       uniqueId,
@@ -70,6 +71,28 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
       added,
     };
   });
+}
+
+/**
+ * Two connections with one session are those of a pooler that lends sessions for a transaction.
+ * @throws Error that says what to set
+ */
+async function requireOwnSession(client: Client, executor: PostgresExecutor): Promise<void> {
+  const text = 'select pg_backend_pid()';
+  const { rows } = await client.query<[number]>({ text, rowMode: 'array' });
+  try {
+    const other = await executor.value({ sql: text, bindings: [] }, []);
+    if (other !== rows[0]?.[0]) return;
+  } catch (error) {
+    await executor.close();
+    throw error;
+  }
+  await executor.close();
+  // Others use the same session.
+  await client.query('reset all');
+  throw new Error(
+    'a pooler lends its connections for one transaction each, as PgBouncer does with pool_mode=transaction. Set DATABASE_POOLER=transaction, and DATABASE_DIRECT_URL to the URL of PostgreSQL itself',
+  );
 }
 
 /** Copies what servers created in the schema of a `DATABASE_URL` to a new schema of the same database. */
@@ -255,7 +278,11 @@ export const postgresDriver: DatabaseDriver = {
   schemes: ['postgres', 'postgresql'],
   urls: 'postgres://<user>:<password>@<host>:<port>/<database>',
   open: (url, schema, fold, { queryTimeout, environment, data, log }) => {
-    const options = { queryTimeout, size: poolSize(environment) };
+    const options = {
+      queryTimeout,
+      size: poolSize(environment),
+      directUrl: directUrlOf(environment),
+    };
     const start = { migration: migrateOptions(environment), data, log };
     return openPostgres(url, schema, fold, options, start);
   },
@@ -265,6 +292,25 @@ export const postgresDriver: DatabaseDriver = {
   },
   copy: copyPostgres,
 };
+
+/**
+ * The URL of PostgreSQL itself where `DATABASE_POOLER` says that a pooler stands between.
+ * @throws Error that names the wrong variable
+ */
+function directUrlOf(environment: Environment): string | undefined {
+  const pooler = setting(environment, 'DATABASE_POOLER', '');
+  if (pooler === '') return undefined;
+  if (pooler !== 'transaction') {
+    throw new Error(
+      `DATABASE_POOLER is ${JSON.stringify(pooler)}; it must be transaction, or empty for a pooler that keeps sessions, or none.`,
+    );
+  }
+  const url = setting(environment, 'DATABASE_DIRECT_URL', '');
+  if (/^postgres(?:ql)?:/.test(url)) return url;
+  throw new Error(
+    'DATABASE_POOLER is transaction: DATABASE_DIRECT_URL must be the URL of PostgreSQL itself, postgres://<user>:<password>@<host>:<port>/<database>, which a start needs to change the schema.',
+  );
+}
 
 /** `DATABASE_POOL`; each connection is a process of PostgreSQL, whose limit is 100 by default. */
 function poolSize(environment: Environment): number {

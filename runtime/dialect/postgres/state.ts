@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Client } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 import {
   ConflictError,
   DatabaseUnavailableError,
@@ -16,15 +16,16 @@ import {
 import { Slot } from '../statement.js';
 import type { Step } from './connection.js';
 
-/** Runs steps on a connection of the pool without waiting in between, and returns the rows of one of them. */
-export type RunSteps = (steps: readonly Step[], main: number) => Promise<Rows>;
+/** Runs steps on a connection of the pool. */
+export interface StepRunner {
+  readStep(step: Step): Promise<Rows>;
+  /** @returns the rows of the last step */
+  together(steps: readonly Step[]): Promise<Rows>;
+}
 
 /** Opens a connection that is not of the pool. */
 export type OpenClient = () => Promise<Client>;
 
-/** What runs outside of a transaction only reads, see `connect.ts`. */
-const begin: Step = { text: 'begin isolation level read committed read write', values: [] };
-const commit: Step = { text: 'commit', values: [] };
 const isRead = /^\s*select\b/;
 
 /**
@@ -41,7 +42,7 @@ export class PostgresState implements StateDatabase {
   readonly #taking = new Set<Client>();
 
   constructor(
-    private readonly runSteps: RunSteps,
+    private readonly runner: StepRunner,
     readonly schema: string,
     private readonly openClient: OpenClient,
   ) {
@@ -51,16 +52,16 @@ export class PostgresState implements StateDatabase {
   async run(...statements: readonly StateStatement[]): Promise<Rows> {
     const steps = statements.map(([text, ...values]) => ({ text: this.#text(text), values }));
     const [first] = steps;
-    const asked =
+    const ask = (): Promise<Rows> =>
       steps.length === 1 && first !== undefined && isRead.test(first.text)
-        ? { steps: [first], main: 0 }
-        : { steps: [begin, ...steps, commit], main: steps.length };
+        ? this.runner.readStep(first)
+        : this.runner.together(steps);
     try {
-      return await this.runSteps(asked.steps, asked.main);
+      return await ask();
     } catch (error) {
       // A list of statements is complete in itself, so it can be repeated.
       if (!(error instanceof ConflictError)) throw error;
-      return await this.runSteps(asked.steps, asked.main);
+      return await ask();
     }
   }
 
@@ -199,11 +200,20 @@ async function versionOf(client: Client, name: string): Promise<number | undefin
     [name],
   );
   if (tables.length === 0) return undefined;
-  const { rows } = await client.query<{ version: number }>(
-    `select version from ${quoted(name)}.format`,
-  );
-  return rows[0]?.version;
+  const own = quoted(name);
+  try {
+    const { rows } = await client.query<{ version: number }>(`select version from ${own}.format`);
+    return rows[0]?.version;
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== insufficientPrivilege) throw error;
+    throw new Error(
+      `the database user may not use the tables for sessions and other state: ${error.message}. Let their owner run GRANT USAGE ON SCHEMA ${own} TO <user>; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${own} TO <user>; or set STATE=memory for a single server`,
+      { cause: error },
+    );
+  }
 }
+
+const insufficientPrivilege = '42501';
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

@@ -21,9 +21,6 @@ import {
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
 import { raiseStamp } from './global-stamp.js';
 
-/** What runs outside of a transaction only reads, see `connect.ts`: nothing is written where this fails. */
-export const beginWriting = plainStep('begin isolation level read committed read write');
-const begin = beginWriting;
 const guard = plainStep('savepoint "statement"');
 const pass = plainStep('release savepoint "statement"');
 const goBack = plainStep('rollback to savepoint "statement"');
@@ -130,22 +127,41 @@ export class PostgresTransaction implements Transaction {
       if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
       const step = stepOf(statement, values);
       if (this.#state === 'new') {
+        const begin = await this.#begin();
         this.#state = 'open';
-        return this.#run([begin, step], 1, translate, async (done) => {
-          if (done !== undefined) await this.#recover(done, rollback);
+        const main = begin.length;
+        let hasBegun = true;
+        const translated: Translate = (error, facts) =>
+          hasBegun ? translate(error, facts) : notBegun(translate(error, facts));
+        return this.#run([...begin, step], main, translated, async (done) => {
+          hasBegun = done === undefined || done >= main;
+          if (done !== undefined) await this.#recover(!hasBegun, rollback);
           if (this.#state === 'open') this.#state = 'new';
         });
       }
       if (ofSavepoints.test(statement.sql)) return this.#run([step], 0, translate);
       return this.#run([guard, step, pass], 1, translate, async (done) => {
-        if (done !== undefined) await this.#recover(done, goBack, pass);
+        if (done !== undefined) await this.#recover(done === 0, goBack, pass);
       });
     });
   }
 
-  /** Restores the state before the second statement of a batch, unless the first one failed. */
-  async #recover(done: number, ...steps: readonly Step[]): Promise<void> {
-    if (done === 0) {
+  /** @returns the statement that begins the transaction, if it is still to be sent */
+  async #begin(): Promise<readonly Step[]> {
+    try {
+      return await this.connection.begin('read write');
+    } catch (error) {
+      this.#state = 'lost';
+      throw notBegun(translateError(error as Error, this.facts));
+    }
+  }
+
+  /**
+   * Restores the state before a failed statement.
+   * @param isLost whether a statement failed that the others needed
+   */
+  async #recover(isLost: boolean, ...steps: readonly Step[]): Promise<void> {
+    if (isLost) {
       this.#state = 'lost';
       return;
     }
@@ -170,8 +186,7 @@ export class PostgresTransaction implements Transaction {
       });
     } catch (error) {
       await recover?.(done);
-      const reason = translate(error as Error, this.facts);
-      throw done !== undefined && steps[done] === begin ? notBegun(reason) : reason;
+      throw translate(error as Error, this.facts);
     }
   }
 

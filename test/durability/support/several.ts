@@ -18,6 +18,7 @@ datastore:
     recall: { exposed: true, onHTTPGet: true, params: { name: string }, returns: 'string[]' }
     limit: { exposed: true, params: { requests: integer } }
     become: { exposed: true, params: { privileges: string } }
+    hold: { exposed: true, params: { ID: integer, name: string, file: string } }
 roles:
   privileges:
     - { privilege: edit, includes: [] }
@@ -29,6 +30,7 @@ roles:
 
 export const severalClasses = {
   'src/classes/DataStore.ts': `
+import { existsSync } from 'node:fs';
 import { DataStoreBase } from '../generated/api.js';
 
 export class DataStore extends DataStoreBase {
@@ -49,6 +51,16 @@ export class DataStore extends DataStoreBase {
   }
   become(privileges: string): void {
     this.session.setPrivileges(privileges);
+  }
+  // The transaction ends when there is a file.
+  async hold(ID: number, name: string, file: string): Promise<void> {
+    await this.ds.transaction(async () => {
+      const item = await this.ds.Item.get(ID);
+      if (item === null) throw new Error('There is no such item.');
+      item.name = name;
+      await item.save();
+      while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 10));
+    });
   }
 }
 `,

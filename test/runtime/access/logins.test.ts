@@ -207,6 +207,7 @@ describe('A login that throws', () => {
     [{ code: 'ECONNREFUSED' }, 503],
     [{ code: '57P01' }, 503],
     [{ cause: Object.assign(new Error('disk'), { code: 'SQLITE_CANTOPEN' }) }, 503],
+    [{ cause: new Error('Connection terminated unexpectedly') }, 503],
     [{ code: 'SQLITE_ERROR' }, 500],
     [{ code: 'ERR_INVALID_ARG_TYPE' }, 500],
     [{}, 500],

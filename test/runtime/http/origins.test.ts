@@ -160,6 +160,31 @@ describe('A page of an origin that ORIGINS lists', () => {
     expect(out.json()).toEqual({ result: true });
   });
 
+  it('of another site gets a cookie that browsers send for it', async () => {
+    await openClosed({ ORIGINS: front });
+    const cookieFor = async (origin: string, site: string): Promise<string> => {
+      const headers = { 'sec-fetch-site': site };
+      const answer = await send('POST', '/rest/$directory/login', origin, {
+        body: ['mia', 'edit'],
+        headers,
+      });
+      return String(answer.headers['set-cookie'] ?? answer.statusCode).replace(
+        /=[0-9A-F]{32};/,
+        '=ID;',
+      );
+    };
+    expect(await cookieFor(front, 'cross-site')).toBe(
+      'DRSID_staff=ID; Path=/; HttpOnly; SameSite=None; Secure',
+    );
+    expect(await cookieFor(front, 'same-site')).toBe(
+      'DRSID_staff=ID; Path=/; HttpOnly; SameSite=Lax',
+    );
+    expect(await cookieFor('http://api.test', 'same-origin')).toBe(
+      'DRSID_staff=ID; Path=/; HttpOnly; SameSite=Lax',
+    );
+    expect(await cookieFor(other, 'cross-site')).toBe('403');
+  });
+
   it('can read why a request is refused', async () => {
     await openClosed({
       ORIGINS: front,

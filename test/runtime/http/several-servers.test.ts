@@ -211,7 +211,12 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     } else await database.drop();
     const answer = await one.get('/rest/$directory/currentUser');
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '1']);
-    expect((await one.get('/health')).statusCode).toBe(200);
+    expect((await one.get('/health/live')).statusCode).toBe(200);
+    const ready = await one.get('/health/ready');
+    const isStateAlone = driver === 'sqlite';
+    expect([ready.statusCode, ready.body]).toEqual(
+      isStateAlone ? [200, '{"ok":true}'] : [503, '{"ok":false}'],
+    );
     if (driver !== 'sqlite') database = await create();
   });
 });

@@ -5,11 +5,7 @@ import { Client } from 'pg';
 import { describe } from 'vitest';
 import { openClient, PostgresPool } from '../../../runtime/dialect/postgres/connect.js';
 import { PostgresExecutor } from '../../../runtime/dialect/postgres/executor.js';
-import {
-  PostgresState,
-  prepareState,
-  type RunSteps,
-} from '../../../runtime/dialect/postgres/state.js';
+import { PostgresState, prepareState } from '../../../runtime/dialect/postgres/state.js';
 import { SqliteState } from '../../../runtime/dialect/sqlite/state.js';
 import type { StateDatabase } from '../../../runtime/dialect/state-database.js';
 import { stateSchema } from '../../../runtime/state/schema.js';
@@ -49,8 +45,7 @@ async function postgres(): Promise<SharedState> {
       uniqueColumns: new Map(),
     });
     opened.push(executor);
-    const steps: RunSteps = (given, at) => executor.steps(given, at);
-    return new PostgresState(steps, schema, () => openClient(database.url));
+    return new PostgresState(executor, schema, () => openClient(database.url));
   };
   const drop = async (): Promise<void> => {
     for (const each of opened) await each.close();

@@ -91,6 +91,24 @@ describeState('The state of two servers', (make) => {
   const raw = async (text: string): Promise<readonly unknown[]> => one.state.run([text]);
 
   describe('sessions', () => {
+    it('are as the database has them, also if it has lost what one of them has stored', async () => {
+      const record = await begun();
+      const { token } = record;
+      const there = await foundBy(other, token);
+      one.sessions.change(record, { privileges: new Set(['edit', 'administrate']) });
+      await one.sessions.flush(record, false);
+      // What a standby has that takes over.
+      const lost = `update drs_state.session set version = 1, privileges = '["edit"]'`;
+      await raw(lost);
+      expect([...(await foundBy(one, token)).privileges]).toEqual(['edit']);
+      one.sessions.change(record, { privileges: new Set(['administrate']) });
+      await one.sessions.flush(record, false);
+      await raw(lost);
+      other.sessions.change(there, { privileges: new Set(['view']) });
+      await other.sessions.flush(there, false);
+      expect([...(await foundBy(one, token)).privileges]).toEqual(['view']);
+    });
+
     it('are found by both with what either has changed, and end for both', async () => {
       const { token, id } = await begun({ ends: Date.now() + 1e9, isForeign: true });
       const there = await foundBy(other, token);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import {
@@ -334,6 +335,47 @@ describePostgres('An executor of PostgreSQL', () => {
     expect(await single.value(statement(names), [])).toBeGreaterThan(100);
     await single.close();
   });
+
+  it('reads with a statement that was prepared before another server changed the table', async () => {
+    const read = statement('select "a" from "t" order by "a"');
+    const readAll = (): Promise<unknown> =>
+      Promise.all([1, 2, 3, 4].map(async () => executor.rows(read, [])));
+    await readAll();
+    await readAll();
+    const client = new Client({ connectionString: opened.url });
+    await client.connect();
+    await client.query('alter table "t" drop column "half"');
+    await client.query('alter table "t" alter column "a" type bigint');
+    try {
+      expect(await readAll()).toEqual(Array.from({ length: 4 }, () => [[1], [2]]));
+      const write = executor.write((transaction) => transaction.rows(read, []));
+      await Promise.resolve(write).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(DatabaseUnavailableError);
+      });
+      expect(await readAll()).toEqual(Array.from({ length: 4 }, () => [[1], [2]]));
+    } finally {
+      await client.query('alter table "t" alter column "a" type integer');
+      await client.query(
+        'alter table "t" add column "half" integer generated always as (100 / nullif("a", 99)) stored',
+      );
+      await client.end();
+    }
+  });
+
+  it.runIf(existsSync('/proc/net/tcp'))(
+    'asks the network within seconds whether PostgreSQL is still there',
+    async () => {
+      await executor.rows(count, []);
+      const port = Number(new URL(opened.url).port).toString(16).toUpperCase().padStart(4, '0');
+      const timers = readFileSync('/proc/net/tcp', 'utf8')
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/))
+        .filter(([, , remote = '']) => remote.endsWith(`:${port}`))
+        .flatMap(([, , , , , timer = '']) => (timer.startsWith('02:') ? [timer.slice(3)] : []));
+      // Hundredths of a second until it asks; other programs have connections, too.
+      expect(timers.filter((each) => parseInt(each, 16) <= 1_100)).not.toEqual([]);
+    },
+  );
 
   it('keeps few statements prepared, whatever clients ask for', async () => {
     const { executor: single } = await opened.open({ size: 2 });

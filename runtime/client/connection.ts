@@ -1,0 +1,119 @@
+import { type ErrorReason, isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
+import type { ConnectOptions } from './types.js';
+
+/** A request below `/rest`. */
+export interface ClientRequest {
+  /** Its parts are encoded: `/Company(7)`. */
+  readonly path: string;
+  /** Parameters that are `undefined` are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly method?: 'GET' | 'POST';
+  /** Sent as JSON, or as it is if it is a Blob. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Sends requests to one server, as one session. */
+export class Connection {
+  /** Address of `/rest`. */
+  readonly base: string;
+  readonly #options: ConnectOptions;
+  /** Browsers keep cookies themselves, and show none; other programs have no place for them. */
+  readonly #cookies = new Map<string, string>();
+
+  constructor(url: string, options: ConnectOptions) {
+    const plain = url.replace(/\/+$/, '');
+    this.base = plain.endsWith('/rest') ? plain : `${plain}/rest`;
+    this.#options = options;
+  }
+
+  urlOf({ path, query = {} }: Pick<ClientRequest, 'path' | 'query'>): string {
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+    );
+    return `${this.base}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+  }
+
+  /**
+   * @returns the JSON of the answer
+   * @throws RestError if the server refuses the request, or cannot be reached
+   */
+  async json(request: ClientRequest): Promise<unknown> {
+    const response = await this.send(request);
+    const body = await bodyOf(response, request);
+    const reasons = reasonsOf(body);
+    if (!response.ok || reasons.length > 0) throw new RestError(response.status, reasons);
+    return body;
+  }
+
+  /** As {@link json}, for an answer that is an object. */
+  async object(request: ClientRequest): Promise<JsonRecord> {
+    const body = await this.json(request);
+    if (isRecord(body)) return body;
+    throw unexpected(request, 'an object');
+  }
+
+  /**
+   * @returns the answer, whatever its status is
+   * @throws RestError with status 0 if there is none; the reason of the signal if it aborts
+   */
+  async send(request: ClientRequest): Promise<Response> {
+    const { method = 'GET', body, signal } = request;
+    const { token, fetch: send = globalThis.fetch } = this.#options;
+    const bearer = typeof token === 'function' ? await token() : token;
+    const headers: Record<string, string> = {};
+    if (bearer !== undefined) headers['authorization'] = `Bearer ${bearer}`;
+    if (this.#cookies.size > 0) {
+      headers['cookie'] = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    }
+    if (body !== undefined && !(body instanceof Blob)) headers['content-type'] = 'application/json';
+    const init: RequestInit = {
+      method,
+      headers,
+      credentials: bearer === undefined ? 'include' : 'omit',
+      ...(signal === undefined ? {} : { signal }),
+      ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
+    };
+    const url = this.urlOf(request);
+    let response: Response;
+    try {
+      response = await send(url, init);
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      const message = `${method} ${url} was not answered: ${error instanceof Error ? error.message : String(error)}`;
+      throw new RestError(0, [{ message, errCode: 0 }], { cause: error });
+    }
+    this.#keepCookies(response);
+    return response;
+  }
+
+  #keepCookies({ headers }: Response): void {
+    // Older browsers do not have the method.
+    const lines = (headers as Partial<Headers>).getSetCookie?.call(headers) ?? [];
+    for (const line of lines) {
+      const [pair = ''] = line.split(';');
+      const at = pair.indexOf('=');
+      const name = pair.slice(0, at).trim();
+      if (/;\s*max-age=0/i.test(line)) this.#cookies.delete(name);
+      else this.#cookies.set(name, pair.slice(at + 1).trim());
+    }
+  }
+}
+
+/** @throws RestError if the answer is not JSON */
+export async function bodyOf(response: Response, request: ClientRequest): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  } catch (error) {
+    const reasons: readonly ErrorReason[] = [
+      { message: `${request.path} was answered with something that is not JSON.`, errCode: 0 },
+    ];
+    throw new RestError(response.status, reasons, { cause: error });
+  }
+}
+
+function unexpected({ path }: ClientRequest, expected: string): RestError {
+  const message = `${path} was not answered with ${expected}: is this the address of a server of the model?`;
+  return new RestError(200, [{ message, errCode: 0 }]);
+}

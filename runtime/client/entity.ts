@@ -1,0 +1,538 @@
+import { bodyOf, type Connection } from './connection.js';
+import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
+import type { AttributeTable, DataclassTable } from './table.js';
+import type { Entity, EntityTypes, Media, RelatedEntity, RequestOptions } from './types.js';
+import { asBlob, decodeValue, encodeValue, entityPath, isSame } from './values.js';
+
+/** A dataclass of one client. */
+export interface ClientDataclass {
+  readonly name: string;
+  readonly key: DataclassTable['key'];
+  readonly attributes: ReadonlyMap<string, AttributeTable>;
+  readonly connection: Connection;
+  /** Another dataclass of the client. */
+  readonly dataclass: (name: string) => ClientDataclass;
+  readonly make: (state: EntityState) => object;
+  /** The selection of a to-many relation. */
+  readonly related: (key: Key, relation: string, target: string) => object;
+}
+
+export type Key = string | number;
+
+export function decodeKey({ key }: ClientDataclass, value: unknown): Key {
+  return key === 'number' ? Number(value) : String(value);
+}
+
+const states = new WeakMap<object, EntityState>();
+
+/** The state of an entity object of this module; `undefined` for any other value. */
+export function findState(value: unknown): EntityState | undefined {
+  return typeof value === 'object' && value !== null ? states.get(value) : undefined;
+}
+
+function stateOf(entity: object): EntityState {
+  const state = states.get(entity);
+  if (state === undefined) throw new TypeError('This is no entity of a client.');
+  return state;
+}
+
+/** The values of an entity object: as they were read, and what was set since. */
+export class EntityState {
+  key: Key | null = null;
+  stamp = 0;
+  readonly changes = new Map<string, unknown>();
+  #values: ReadonlyMap<string, unknown> = new Map();
+  readonly #related = new Map<string, { readonly key: Key; readonly entity: object }>();
+
+  constructor(readonly dataclass: ClientDataclass) {}
+
+  get isNew(): boolean {
+    return this.stamp === 0;
+  }
+
+  get(name: string): unknown {
+    return this.changes.has(name) ? this.changes.get(name) : (this.#values.get(name) ?? null);
+  }
+
+  stored(name: string): unknown {
+    return this.#values.get(name) ?? null;
+  }
+
+  /** @throws TypeError for what cannot be set */
+  set(name: string, value: unknown): void {
+    const { attributes, name: dataclass } = this.dataclass;
+    const attribute = attributes.get(name);
+    const what = `${dataclass}.${name}`;
+    if (attribute === undefined) throw new TypeError(`${what} does not exist.`);
+    if (attribute.many !== undefined) {
+      throw new TypeError(`${what} is set in the related entities.`);
+    }
+    if (attribute.readOnly === true) throw new TypeError(`${what} cannot be set.`);
+    this.#change(name, this.#settable(attribute, value, what));
+  }
+
+  #settable(attribute: AttributeTable, value: unknown, what: string): unknown {
+    if (attribute.one !== undefined) return this.#relatedKey(attribute.one, value, what);
+    if (attribute.type !== 'image' && attribute.type !== 'blob') {
+      encodeValue(value, what);
+      return value;
+    }
+    const bytes = value === null ? null : asBlob(value);
+    if (bytes === undefined) throw new TypeError(`${what} is set to a Blob, a Uint8Array or null.`);
+    return bytes;
+  }
+
+  #relatedKey(target: string, value: unknown, what: string): Key | null {
+    if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+    const related = findState(value);
+    if (related?.dataclass.name !== target) {
+      throw new TypeError(`${what} is set to an entity of ${target}, its key or null.`);
+    }
+    if (related.isNew || related.key === null) {
+      throw new TypeError(`${what} is set to an entity that is not saved: save it first.`);
+    }
+    return related.key;
+  }
+
+  #change(name: string, value: unknown): void {
+    const isBytes = value instanceof Blob;
+    if (!this.isNew && !isBytes && isSame(value, this.stored(name))) this.changes.delete(name);
+    else this.changes.set(name, value);
+  }
+
+  /** Takes the values of an answer. */
+  load(answer: JsonRecord): void {
+    const { __KEY: key, __STAMP: stamp } = answer;
+    this.key = key === null || key === undefined ? null : decodeKey(this.dataclass, key);
+    this.stamp = typeof stamp === 'number' ? stamp : 0;
+    const values = new Map<string, unknown>();
+    for (const [name, attribute] of this.dataclass.attributes) {
+      if (Object.hasOwn(answer, name)) {
+        values.set(name, decodeAttribute(this.dataclass, attribute, answer[name]));
+      }
+    }
+    this.#values = values;
+  }
+
+  /** The values of an entity that is not stored: all of them are to be saved. */
+  loadNew(answer: JsonRecord): void {
+    this.load(answer);
+    this.stamp = 0;
+    for (const [name, value] of this.#values) {
+      if (value !== null && this.#isSettable(name)) this.changes.set(name, value);
+    }
+  }
+
+  /**
+   * Takes the answer to a save.
+   * @param sent what was saved; what was set meanwhile is not
+   */
+  saved(answer: JsonRecord, sent: ReadonlyMap<string, unknown>): void {
+    const before = this.#values;
+    this.load(answer);
+    // A session that may not read gets no values.
+    if (![...this.#values.keys()].length) this.#values = new Map([...before, ...sent]);
+    for (const [name, value] of sent) {
+      if (this.changes.get(name) === value) this.changes.delete(name);
+    }
+  }
+
+  /** Takes what somebody else has stored, and the values that are to be stored over it. */
+  rebase(theirs: JsonRecord, wanted: object): void {
+    const bytes = [...this.changes].filter(([, value]) => value instanceof Blob);
+    this.load(theirs);
+    this.changes.clear();
+    for (const [name, value] of bytes) this.changes.set(name, value);
+    for (const [name, value] of Object.entries(wanted)) {
+      if (value !== undefined && this.#isSettable(name) && !isSame(value, this.stored(name))) {
+        this.set(name, value);
+      }
+    }
+  }
+
+  #isSettable(name: string): boolean {
+    const attribute = this.dataclass.attributes.get(name);
+    return attribute !== undefined && attribute.readOnly !== true && attribute.many === undefined;
+  }
+
+  /** The values that `toObject()` gives. */
+  object(): Record<string, unknown> {
+    return this.#objectOf((name) => this.get(name));
+  }
+
+  #objectOf(valueOf: (name: string) => unknown): Record<string, unknown> {
+    const entries: [string, unknown][] = [];
+    for (const [name, { type, many }] of this.dataclass.attributes) {
+      const isValue = many === undefined && type !== 'image' && type !== 'blob';
+      if (isValue) entries.push([name, valueOf(name)]);
+    }
+    return Object.fromEntries(entries);
+  }
+
+  /** What was set, as a body or an argument has it; bytes are uploaded. */
+  async written(options: RequestOptions): Promise<Record<string, unknown>> {
+    const entries: [string, unknown][] = [];
+    for (const [name, value] of this.changes) {
+      const what = `${this.dataclass.name}.${name}`;
+      const sent =
+        value instanceof Blob
+          ? await upload(this.dataclass.connection, value, options)
+          : encodeValue(value, what);
+      entries.push([name, sent]);
+    }
+    return Object.fromEntries(entries);
+  }
+
+  /** The address of a saved entity. */
+  get path(): string {
+    if (this.key !== null && !this.isNew) return entityPath(this.dataclass.name, this.key);
+    throw new Error(`This entity of ${this.dataclass.name} is not saved yet.`);
+  }
+
+  async read(options: RequestOptions): Promise<JsonRecord> {
+    const { connection } = this.dataclass;
+    return connection.object({ path: this.path, signal: options.signal });
+  }
+
+  async relatedEntity(
+    relation: string,
+    target: string,
+    options: RequestOptions,
+  ): Promise<object | null> {
+    const key = this.get(relation) as Key | null;
+    if (key === null) return null;
+    const known = this.#related.get(relation);
+    if (known?.key === key) return known.entity;
+    const entity = await getEntity(this.dataclass.dataclass(target), key, options);
+    if (entity !== null) this.#related.set(relation, { key, entity });
+    return entity;
+  }
+}
+
+/** A relation is its key, an image or BLOB the fact that there is one. */
+function decodeAttribute(
+  dataclass: ClientDataclass,
+  { type, one }: AttributeTable,
+  value: unknown,
+): unknown {
+  if (value === null) return null;
+  if (one !== undefined) {
+    const { __deferred: deferred, __KEY: expanded } = value as JsonRecord;
+    const key = isRecord(deferred) ? deferred['__KEY'] : expanded;
+    return key === undefined ? null : decodeKey(dataclass.dataclass(one), key);
+  }
+  return type === undefined ? null : decodeValue(type, value);
+}
+
+/** Keeps bytes on the server until they are saved. */
+export async function upload(
+  connection: Connection,
+  bytes: Blob,
+  { signal }: RequestOptions,
+): Promise<unknown> {
+  const query = bytes.type.startsWith('image/') ? { $rawPict: 'true' } : { $binary: 'true' };
+  const path = '/$upload';
+  const { ID } = await connection.object({ method: 'POST', path, query, body: bytes, signal });
+  return { ID };
+}
+
+/** @returns `null` if there is no entity with the key */
+export async function getEntity(
+  dataclass: ClientDataclass,
+  key: Key,
+  { signal }: RequestOptions,
+): Promise<object | null> {
+  const path = entityPath(dataclass.name, key);
+  try {
+    return entityOf(dataclass, await dataclass.connection.object({ path, signal }));
+  } catch (error) {
+    if (error instanceof RestError && error.errCode === unknownEntity) return null;
+    throw error;
+  }
+}
+
+const unknownEntity = 1543;
+
+/** An entity object for a part of an answer. */
+export function entityOf(dataclass: ClientDataclass, answer: JsonRecord): object {
+  const state = new EntityState(dataclass);
+  if (answer['__STAMP'] === 0) state.loadNew(answer);
+  else state.load(answer);
+  return dataclass.make(state);
+}
+
+type AnyTypes = EntityTypes;
+
+/** What is the same for the entities of all dataclasses. */
+export class EntityObject implements Entity<AnyTypes> {
+  constructor(state: EntityState) {
+    states.set(this, state);
+  }
+
+  get key(): Key | null {
+    return stateOf(this).key;
+  }
+
+  get stamp(): number {
+    return stateOf(this).stamp;
+  }
+
+  get isNew(): boolean {
+    return stateOf(this).isNew;
+  }
+
+  touched(attribute?: string): boolean {
+    const { changes } = stateOf(this);
+    return attribute === undefined ? changes.size > 0 : changes.has(attribute);
+  }
+
+  save(options: AnySaveOptions = {}): Promise<void> {
+    return saveEntities([stateOf(this)], options, false);
+  }
+
+  async drop({ signal }: RequestOptions = {}): Promise<void> {
+    const { path, dataclass } = stateOf(this);
+    const query = { $method: 'delete' };
+    await dataclass.connection.json({ method: 'POST', path, query, signal });
+  }
+
+  async reload(options: RequestOptions = {}): Promise<void> {
+    const state = stateOf(this);
+    state.load(await state.read(options));
+    state.changes.clear();
+  }
+
+  lock(options: RequestOptions = {}): Promise<boolean> {
+    return setLock(stateOf(this), true, options);
+  }
+
+  unlock(options: RequestOptions = {}): Promise<boolean> {
+    return setLock(stateOf(this), false, options);
+  }
+
+  toObject(): object {
+    return stateOf(this).object();
+  }
+
+  fromObject(values: object): this {
+    const state = stateOf(this);
+    for (const [name, value] of Object.entries(values)) {
+      if (value !== undefined) state.set(name, value);
+    }
+    return this;
+  }
+}
+
+async function setLock(
+  { path, dataclass }: EntityState,
+  isLocked: boolean,
+  { signal }: RequestOptions,
+): Promise<boolean> {
+  const query = { $lock: String(isLocked) };
+  const answer = await dataclass.connection.object({ method: 'POST', path, query, signal });
+  return answer['result'] === true;
+}
+
+/** The class of the entities of a dataclass: each attribute is a property. */
+export function entityClass(
+  attributes: ClientDataclass['attributes'],
+): new (state: EntityState) => object {
+  class DataclassEntity extends EntityObject {}
+  for (const [name, attribute] of attributes) {
+    Object.defineProperty(DataclassEntity.prototype, name, {
+      get(this: object): unknown {
+        return propertyOf(stateOf(this), name, attribute);
+      },
+      set(this: object, value: unknown): void {
+        stateOf(this).set(name, value);
+      },
+      enumerable: true,
+      configurable: true,
+    });
+  }
+  return DataclassEntity;
+}
+
+function propertyOf(
+  state: EntityState,
+  name: string,
+  { type, one, many }: AttributeTable,
+): unknown {
+  if (one !== undefined) return new RelatedHandle(state, name, one);
+  if (many !== undefined) {
+    if (state.isNew || state.key === null) {
+      throw new Error(`Save the entity before its related entities (${name}) are read.`);
+    }
+    return state.dataclass.related(state.key, name, many);
+  }
+  return type === 'image' || type === 'blob' ? new MediaHandle(state, name, type) : state.get(name);
+}
+
+class RelatedHandle implements RelatedEntity<AnyTypes> {
+  readonly #state: EntityState;
+  readonly #name: string;
+  readonly #target: string;
+
+  constructor(state: EntityState, name: string, target: string) {
+    this.#state = state;
+    this.#name = name;
+    this.#target = target;
+  }
+
+  get key(): Key | null {
+    return this.#state.get(this.#name) as Key | null;
+  }
+
+  get(options: RequestOptions = {}): Promise<object | null> {
+    return this.#state.relatedEntity(this.#name, this.#target, options);
+  }
+
+  set(related: object | Key | null): void {
+    this.#state.set(this.#name, related);
+  }
+}
+
+class MediaHandle implements Media {
+  readonly #state: EntityState;
+  readonly #name: string;
+  readonly #type: 'image' | 'blob';
+
+  constructor(state: EntityState, name: string, type: 'image' | 'blob') {
+    this.#state = state;
+    this.#name = name;
+    this.#type = type;
+  }
+
+  get url(): string | null {
+    const request = this.#request;
+    return request === undefined ? null : this.#state.dataclass.connection.urlOf(request);
+  }
+
+  async read({ signal }: RequestOptions = {}): Promise<Blob | null> {
+    const set = this.#state.changes.get(this.#name);
+    if (set !== undefined) return set instanceof Blob ? set : null;
+    const request = this.#request;
+    if (request === undefined) return null;
+    const response = await this.#state.dataclass.connection.send({ ...request, signal });
+    if (!response.ok) {
+      throw new RestError(response.status, reasonsOf(await bodyOf(response, request)));
+    }
+    const bytes = await response.blob();
+    return bytes.size === 0 ? null : bytes;
+  }
+
+  set(bytes: Blob | Uint8Array | null): void {
+    this.#state.set(this.#name, bytes);
+  }
+
+  get #request(): { path: string; query: Record<string, string> } | undefined {
+    if (this.#state.isNew || this.#state.stored(this.#name) === null) return undefined;
+    const form =
+      this.#type === 'image'
+        ? { $imageformat: 'best', $version: String(this.#state.stamp) }
+        : { $binary: 'true' };
+    return {
+      path: `${this.#state.path}/${encodeURIComponent(this.#name)}`,
+      query: { ...form, $expand: this.#name },
+    };
+  }
+}
+
+/** The options of a save, whatever the dataclass is. */
+export interface AnySaveOptions extends RequestOptions {
+  readonly onConflict?: (mine: object, theirs: object) => AnyConflictAnswer;
+}
+
+type AnyConflictAnswer = object | null | undefined | Promise<object | null | undefined>;
+
+/** Somebody may change an entity again while a conflict is resolved. */
+const mostConflicts = 10;
+
+/**
+ * Saves one entity, or all of them or none.
+ * @throws RestError if one is refused
+ */
+export async function saveEntities(
+  all: readonly EntityState[],
+  options: AnySaveOptions,
+  isAtomic: boolean,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const changed = all.filter(({ isNew, changes }) => isNew || changes.size > 0);
+    const refused = await sendSave(changed, options, isAtomic);
+    const [first] = refused;
+    if (first === undefined) return;
+    const { onConflict } = options;
+    if (onConflict === undefined || attempt === mostConflicts) throw first.error;
+    for (const { state, error, isConflict } of refused) {
+      if (!isConflict) throw error;
+      const theirs = new EntityState(state.dataclass);
+      const stored = await state.read(options);
+      theirs.load(stored);
+      const wanted = await onConflict(state.object(), theirs.object());
+      if (wanted === null || wanted === undefined) throw error;
+      state.rebase(stored, wanted);
+    }
+  }
+}
+
+/** An entity that was not saved, and why. */
+interface Refused {
+  readonly state: EntityState;
+  readonly error: RestError;
+  /** Whether somebody else has changed it. */
+  readonly isConflict: boolean;
+}
+
+async function sendSave(
+  changed: readonly EntityState[],
+  options: RequestOptions,
+  isAtomic: boolean,
+): Promise<readonly Refused[]> {
+  const [first] = changed;
+  if (first === undefined) return [];
+  const { name, connection } = first.dataclass;
+  const sent = changed.map(({ changes }) => new Map(changes));
+  const bodies: object[] = [];
+  for (const state of changed) {
+    const identity = state.isNew ? {} : { __KEY: String(state.key), __STAMP: state.stamp };
+    bodies.push({ ...(await state.written(options)), ...identity });
+  }
+  const request = {
+    method: 'POST',
+    path: `/${encodeURIComponent(name)}`,
+    query: { $method: 'update', $atomic: isAtomic ? 'true' : undefined },
+    body: isAtomic ? bodies : bodies[0],
+    signal: options.signal,
+  } as const;
+  const response = await connection.send(request);
+  const body = await bodyOf(response, request);
+  const answers = answersIn(body, isAtomic);
+  const refused = changed.flatMap((state, at): readonly Refused[] => {
+    const answer = answers[at];
+    const errors = reasonsOf(answer);
+    if (answer === undefined || errors.length === 0) return [];
+    const { __STATUS: status } = answer;
+    const isConflict = isRecord(status) && status['status'] === staleStamp;
+    const error = new RestError(response.status, errors, { entity: state.dataclass.make(state) });
+    return [{ state, error, isConflict }];
+  });
+  if (refused.length > 0) return refused;
+  if (!response.ok || answers.length !== changed.length) {
+    throw new RestError(response.status, reasonsOf(body));
+  }
+  for (const [at, state] of changed.entries()) {
+    state.saved(answers[at] ?? {}, sent[at] ?? new Map());
+  }
+  return [];
+}
+
+/** `status` of `__STATUS` if somebody else has changed the entity. */
+const staleStamp = 2;
+
+function answersIn(body: unknown, isAtomic: boolean): readonly JsonRecord[] {
+  if (!isRecord(body)) return [];
+  if (!isAtomic) return [body];
+  const { __ENTITIES: entities } = body;
+  return Array.isArray(entities) ? entities.filter(isRecord) : [];
+}

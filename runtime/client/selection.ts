@@ -1,0 +1,630 @@
+import { bodyOf, type ClientRequest } from './connection.js';
+import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
+import { type ClientDataclass, decodeKey, entityOf, findState, type Key } from './entity.js';
+import type { EntitySelection, EntityTypes, RequestOptions } from './types.js';
+import { decodeValue, encodeValue, entityPath } from './values.js';
+
+/** Where the entities of a selection come from. */
+type Source =
+  | { readonly kind: 'all' }
+  /** A to-many relation of an entity of `owner`. */
+  | {
+      readonly kind: 'related';
+      readonly owner: string;
+      readonly key: Key;
+      readonly relation: string;
+    }
+  | { readonly kind: 'set'; readonly id: string }
+  /** Entities of another selection. */
+  | { readonly kind: 'part'; readonly of: SelectionState }
+  | {
+      readonly kind: 'combined';
+      readonly operator: 'AND' | 'OR' | 'EXCEPT';
+      readonly left: SelectionState;
+      readonly right: SelectionState;
+    };
+
+/** What a selection describes. */
+export interface SelectionState {
+  readonly dataclass: ClientDataclass;
+  readonly pageSize: number;
+  readonly source: Source;
+  /** With the JSON of its values. */
+  readonly filter?: { readonly text: string; readonly params: string | undefined };
+  readonly order?: string;
+  /** Of `select()`. */
+  readonly paths?: readonly string[];
+  /** Aborts reads. */
+  readonly signal: AbortSignal | undefined;
+  /** Makes an object of the class of the dataclass. */
+  readonly make: (state: SelectionState) => object;
+}
+
+const states = new WeakMap<object, SelectionState>();
+
+/** The state of a selection of this module; `undefined` for any other value. */
+export function findSelection(value: unknown): SelectionState | undefined {
+  return typeof value === 'object' && value !== null ? states.get(value) : undefined;
+}
+
+function stateOf(selection: object): SelectionState {
+  const state = states.get(selection);
+  if (state === undefined) throw new TypeError('This is no selection of a client.');
+  return state;
+}
+
+/** What is the same for the selections of all dataclasses. */
+export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
+  constructor(state: SelectionState) {
+    states.set(this, state);
+  }
+
+  query(text: string, ...values: readonly unknown[]): this {
+    const state = stateOf(this);
+    const filter = { text, params: paramsOf(values) };
+    if (state.filter === undefined) return this.#with({ ...state, filter });
+    return this.#with({ ...from(state, { kind: 'part', of: state }), filter });
+  }
+
+  orderBy(order: string): this {
+    return this.#with({ ...stateOf(this), order });
+  }
+
+  select(...paths: readonly string[]): EntitySelection<EntityTypes, never> {
+    const state = stateOf(this);
+    checkPaths(state.dataclass, paths);
+    const make = (each: SelectionState): SelectionObject => new SelectionObject(each);
+    return make({ ...state, paths, make }) as object as EntitySelection<EntityTypes, never>;
+  }
+
+  and(other: object): this {
+    return this.#combined('AND', other);
+  }
+
+  or(other: object): this {
+    return this.#combined('OR', other);
+  }
+
+  minus(other: object): this {
+    return this.#combined('EXCEPT', other);
+  }
+
+  count(options: RequestOptions = {}): Promise<number> {
+    return reading(stateOf(this), options, async (reader) => {
+      const { count } = await reader.page(0, 0);
+      return count;
+    });
+  }
+
+  first(options: RequestOptions = {}): Promise<unknown> {
+    return this.at(0, options);
+  }
+
+  last(options: RequestOptions = {}): Promise<unknown> {
+    return this.at(-1, options);
+  }
+
+  at(position: number, options: RequestOptions = {}): Promise<unknown> {
+    checkPosition(position);
+    return reading(stateOf(this), options, async (reader) => {
+      const skip = position < 0 ? (await reader.page(0, 0)).count + position : position;
+      if (skip < 0) return null;
+      const { items } = await reader.page(skip, 1);
+      return items[0] ?? null;
+    });
+  }
+
+  slice(start: number, end: number, options: RequestOptions = {}): Promise<unknown[]> {
+    for (const each of [start, end]) {
+      checkPosition(each);
+      if (each < 0) throw new RangeError(`${each} is no position from 0 on.`);
+    }
+    return reading(stateOf(this), options, async (reader) => {
+      const found: unknown[] = [];
+      for (let skip = start; skip < end;) {
+        const page = await reader.page(skip, Math.min(end - skip, reader.state.pageSize));
+        found.push(...page.items);
+        skip += page.sent;
+        if (page.sent === 0 || skip >= page.count) break;
+      }
+      return found;
+    });
+  }
+
+  async toArray(options: RequestOptions = {}): Promise<unknown[]> {
+    const found: unknown[] = [];
+    for await (const each of iterate(stateOf(this), options)) found.push(each);
+    return found;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<unknown, undefined> {
+    return iterate(stateOf(this), {});
+  }
+
+  async contains(entity: object, options: RequestOptions = {}): Promise<boolean> {
+    const { dataclass } = stateOf(this);
+    const state = findState(entity);
+    if (state?.dataclass.name !== dataclass.name) {
+      throw new TypeError(`An entity of ${dataclass.name} is expected.`);
+    }
+    if (state.isNew || state.key === null) return false;
+    return (await this.query('__KEY = :1', state.key).count(options)) > 0;
+  }
+
+  async sum(path: string, options: RequestOptions = {}): Promise<number> {
+    return Number(await compute(stateOf(this), path, 'sum', options));
+  }
+
+  async average(path: string, options: RequestOptions = {}): Promise<number | null> {
+    return (await compute(stateOf(this), path, 'average', options)) as number | null;
+  }
+
+  async min(path: string, options: RequestOptions = {}): Promise<never> {
+    const state = stateOf(this);
+    return decodeAt(state.dataclass, path, await compute(state, path, 'min', options)) as never;
+  }
+
+  async max(path: string, options: RequestOptions = {}): Promise<never> {
+    const state = stateOf(this);
+    return decodeAt(state.dataclass, path, await compute(state, path, 'max', options)) as never;
+  }
+
+  distinct(path: string, options: RequestOptions = {}): Promise<never[]> {
+    const state = stateOf(this);
+    return reading(state, options, async (reader) => {
+      const values = await reader.values(path, { $distinct: 'true' });
+      if (!Array.isArray(values)) throw new RestError(200, [{ message: 'No list.', errCode: 0 }]);
+      return values.map((each) => decodeAt(state.dataclass, path, each) as never);
+    });
+  }
+
+  async drop(options: RequestOptions = {}): Promise<void> {
+    const state = stateOf(this);
+    const { dataclass, source, filter } = state;
+    const { signal } = { ...state, ...options };
+    const query = { $method: 'delete' };
+    const { connection, name } = dataclass;
+    if (source.kind === 'all' && filter !== undefined) {
+      const path = `/${encodeURIComponent(name)}`;
+      const request = { method: 'POST', path, query: { ...filterOf(state), ...query }, signal };
+      await connection.json(request as ClientRequest);
+      return;
+    }
+    await usingSet(state, options, async (id) => {
+      const path = `/${encodeURIComponent(name)}/$entityset/${id}`;
+      await connection.json({ method: 'POST', path, query, signal });
+    });
+  }
+
+  async set(options: RequestOptions = {}): Promise<this> {
+    const state = stateOf(this);
+    const sets = new TemporarySets(state, options);
+    try {
+      const id = await sets.create(state);
+      return this.#with(from(state, { kind: 'set', id }));
+    } finally {
+      await sets.release();
+    }
+  }
+
+  async release(options: RequestOptions = {}): Promise<void> {
+    const { source, dataclass } = stateOf(this);
+    if (source.kind === 'set') await releaseSets(dataclass, [source.id], options.signal);
+  }
+
+  #with(state: SelectionState): this {
+    return state.make(state) as this;
+  }
+
+  /** @throws TypeError if the other one is no selection of the same dataclass */
+  #combined(operator: 'AND' | 'OR' | 'EXCEPT', other: object): this {
+    const left = stateOf(this);
+    const right = findSelection(other);
+    if (right?.dataclass.name !== left.dataclass.name) {
+      throw new TypeError(
+        `A selection of ${left.dataclass.name} is combined with another one of it.`,
+      );
+    }
+    return this.#with(from(left, { kind: 'combined', operator, left, right }));
+  }
+}
+
+/** The same kind of selection of another source, without a filter and an order. */
+function from(
+  { dataclass, pageSize, paths, signal, make }: SelectionState,
+  source: Source,
+): SelectionState {
+  const selected = paths === undefined ? {} : { paths };
+  return { dataclass, pageSize, source, signal, make, ...selected };
+}
+
+/** The values of placeholders as `$params`: a list for `:1`, or an object for `:name`. */
+function paramsOf(values: readonly unknown[]): string | undefined {
+  if (values.length === 0) return undefined;
+  const [only] = values;
+  const isNamed = values.length === 1 && isRecord(only) && isPlain(only) && !('vector' in only);
+  const encoded = isNamed
+    ? Object.entries(only).map(([name, value]) => [name, param(value, `:${name}`)] as const)
+    : values.map((value, at) => param(value, `:${at + 1}`));
+  return JSON.stringify(isNamed ? Object.fromEntries(encoded as [string, unknown][]) : encoded);
+}
+
+function param(value: unknown, name: string): unknown {
+  return encodeValue(value, `The value of ${name}`, (object) => {
+    const state = findState(object);
+    if (state === undefined) return undefined;
+    if (state.key !== null) return state.key;
+    throw new TypeError(`The value of ${name} is an entity that has no key yet: save it first.`);
+  });
+}
+
+function isPlain(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype && findState(value) === undefined;
+}
+
+/** @throws TypeError for a path that leads to no value of the model */
+function checkPaths(dataclass: ClientDataclass, paths: readonly string[]): void {
+  if (paths.length === 0) throw new TypeError('select() needs the names of attributes.');
+  for (const path of paths) {
+    const names = path.split('.');
+    const last = names.pop() ?? '';
+    let at = dataclass;
+    for (const name of names) {
+      const { one, many } = at.attributes.get(name) ?? {};
+      const target = one ?? many;
+      if (target === undefined) throw new TypeError(`${at.name}.${name} is no relation (${path}).`);
+      at = at.dataclass(target);
+    }
+    if (last === '*') continue;
+    const { type } = at.attributes.get(last) ?? {};
+    if (type === undefined || type === 'image' || type === 'blob') {
+      throw new TypeError(`${at.name}.${last} is no attribute with a value (${path}).`);
+    }
+  }
+}
+
+/** @throws RangeError for what is no whole number */
+function checkPosition(position: number): void {
+  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
+}
+
+/** The request for the entities of a selection. */
+interface Address {
+  readonly kind: 'all' | 'related' | 'set';
+  readonly path: string;
+  readonly query: Readonly<Record<string, string | undefined>>;
+}
+
+interface Page {
+  /** Without those that are deleted meanwhile. */
+  readonly items: readonly unknown[];
+  /** Entities that the server sent, deleted ones included. */
+  readonly sent: number;
+  /** Of the whole selection. */
+  readonly count: number;
+}
+
+/** Reads the entities of a selection at one address. */
+class Reader {
+  constructor(
+    readonly state: SelectionState,
+    readonly address: Address,
+    readonly signal: AbortSignal | undefined,
+  ) {}
+
+  async page(skip: number, top: number): Promise<Page> {
+    const { state, address, signal } = this;
+    const { dataclass, paths } = state;
+    const answer = await dataclass.connection.object({
+      path: address.path,
+      query: {
+        ...address.query,
+        ...filterOf(state),
+        ...(top === 0 ? {} : { $orderby: state.order, $attributes: paths?.join(',') }),
+        $skip: skip === 0 ? undefined : String(skip),
+        $top: String(top),
+      },
+      signal,
+    });
+    return pageOf(state, answer, signal);
+  }
+
+  /** What `$compute` or `$distinct` answers for a path. */
+  async values(path: string, query: Readonly<Record<string, string>>): Promise<unknown> {
+    const { state, address, signal } = this;
+    const { connection, name } = state.dataclass;
+    const encoded = encodeURIComponent(path);
+    const paths: Readonly<Record<Address['kind'], string>> = {
+      all: `${address.path}/${encoded}`,
+      related: `${address.path}.${encoded}`,
+      set: address.path.replace(/(?=\/\$entityset\/)/, `/${encoded}`),
+    };
+    if (path === '') throw new TypeError(`Name an attribute of ${name}.`);
+    const all = { ...filterOf(state), ...query };
+    return connection.json({ path: paths[address.kind], query: all, signal });
+  }
+}
+
+async function compute(
+  state: SelectionState,
+  path: string,
+  name: string,
+  options: RequestOptions,
+): Promise<unknown> {
+  return reading(state, options, (reader) => reader.values(path, { $compute: name }));
+}
+
+async function pageOf(
+  state: SelectionState,
+  answer: JsonRecord,
+  signal: AbortSignal | undefined,
+): Promise<Page> {
+  const { __ENTITIES: entities, __COUNT: count } = answer;
+  if (!Array.isArray(entities) || typeof count !== 'number') {
+    const message = `${state.dataclass.name} was not answered with entities.`;
+    throw new RestError(200, [{ message, errCode: 0 }]);
+  }
+  const { dataclass, paths } = state;
+  const items: unknown[] = [];
+  for (const each of entities.filter(isRecord)) {
+    // An entity of a set that is deleted has no key.
+    if (each['__KEY'] === undefined) continue;
+    items.push(
+      paths === undefined ? entityOf(dataclass, each) : await rowOf(dataclass, paths, each, signal),
+    );
+  }
+  return { items, sent: entities.length, count };
+}
+
+/** A row of `select()`. */
+async function rowOf(
+  dataclass: ClientDataclass,
+  paths: readonly string[],
+  answer: JsonRecord,
+  signal: AbortSignal | undefined,
+): Promise<object> {
+  const row: [string, unknown][] = [
+    ['key', decodeKey(dataclass, answer['__KEY'])],
+    ['stamp', answer['__STAMP']],
+  ];
+  for (const [name, { type, one, many }] of dataclass.attributes) {
+    const below = paths
+      .filter((path) => path.startsWith(`${name}.`))
+      .map((path) => path.slice(name.length + 1));
+    const value = answer[name];
+    if (type !== undefined) {
+      const isWanted = paths.includes('*') || paths.includes(name);
+      if (isWanted && type !== 'image' && type !== 'blob') {
+        row.push([name, decodeValue(type, value)]);
+      }
+    } else if (below.length > 0) {
+      const target = dataclass.dataclass(one ?? many ?? '');
+      const isOne = one !== undefined;
+      const related = isOne ? [value] : await relatedRows(value, dataclass, below, signal);
+      const rows: object[] = [];
+      for (const each of related.filter(isRecord)) {
+        // What the session may not see is not expanded.
+        if (each['__KEY'] !== undefined) rows.push(await rowOf(target, below, each, signal));
+      }
+      row.push([name, isOne ? (rows[0] ?? null) : rows]);
+    }
+  }
+  return Object.fromEntries(row);
+}
+
+/** The related entities of an answer, which holds a first page of them, and the rest of them. */
+async function relatedRows(
+  value: unknown,
+  { connection }: ClientDataclass,
+  paths: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly unknown[]> {
+  if (!isRecord(value)) return [];
+  const { __ENTITIES: first, __COUNT: count, __ENTITYSET: address } = value;
+  if (!Array.isArray(first) || typeof count !== 'number') return [];
+  const all = [...(first as readonly unknown[])];
+  const [path = '', expand = ''] = String(address)
+    .replace(/^\/rest/, '')
+    .split('?$expand=');
+  while (all.length < count) {
+    const page = await connection.object({
+      path,
+      query: {
+        $expand: decodeURIComponent(expand),
+        $attributes: paths.join(','),
+        $skip: String(all.length),
+      },
+      signal,
+    });
+    const { __ENTITIES: more } = page;
+    if (!Array.isArray(more) || more.length === 0) break;
+    all.push(...(more as readonly unknown[]));
+  }
+  return all;
+}
+
+/** A value at the end of a path; what the client does not know stays as it is sent. */
+function decodeAt(dataclass: ClientDataclass, path: string, value: unknown): unknown {
+  let at: ClientDataclass | undefined = dataclass;
+  const names = path.split('.');
+  for (const [index, name] of names.entries()) {
+    const attribute: ReturnType<ClientDataclass['attributes']['get']> = at?.attributes.get(name);
+    if (attribute === undefined) return value;
+    const isLast = index === names.length - 1;
+    if (isLast && attribute.type !== undefined) return decodeValue(attribute.type, value);
+    const target: string | undefined = attribute.one ?? attribute.many;
+    at = target === undefined ? undefined : at?.dataclass(target);
+  }
+  return value;
+}
+
+/** Quoted, because the server removes one pair of quotes. */
+function filterOf({ filter }: SelectionState): Readonly<Record<string, string | undefined>> {
+  return filter === undefined ? {} : { $filter: `"${filter.text}"`, $params: filter.params };
+}
+
+async function reading<R>(
+  state: SelectionState,
+  options: RequestOptions,
+  read: (reader: Reader) => Promise<R>,
+): Promise<R> {
+  const sets = new TemporarySets(state, options);
+  try {
+    return await read(new Reader(state, await sets.addressOf(state), sets.signal));
+  } finally {
+    await sets.release();
+  }
+}
+
+/** Runs code with the entity set of a selection, which is released afterwards. */
+export async function usingSet<R>(
+  state: SelectionState,
+  options: RequestOptions,
+  use: (id: string) => Promise<R>,
+): Promise<R> {
+  const sets = new TemporarySets(state, options);
+  try {
+    return await use(await sets.idOf(state));
+  } finally {
+    await sets.release();
+  }
+}
+
+/** What does not fit on one page is read from a set, so that changes do not move entities between pages. */
+async function* iterate(
+  state: SelectionState,
+  options: RequestOptions,
+): AsyncGenerator<unknown, undefined> {
+  const sets = new TemporarySets(state, options);
+  try {
+    let reader = new Reader(state, await sets.addressOf(state), sets.signal);
+    let page = await reader.page(0, state.pageSize);
+    if (page.sent < page.count && !isSet(state)) {
+      const id = await sets.idOf(state);
+      const whole = from(state, { kind: 'set', id });
+      reader = new Reader(whole, await sets.addressOf(whole), sets.signal);
+      page = await reader.page(0, state.pageSize);
+    }
+    for (let skip = 0; ;) {
+      yield* page.items;
+      skip += page.sent;
+      if (page.sent === 0 || skip >= page.count) return;
+      page = await reader.page(skip, state.pageSize);
+    }
+  } finally {
+    await sets.release();
+  }
+}
+
+function isSet({ source, filter, order }: SelectionState): boolean {
+  return source.kind === 'set' && filter === undefined && order === undefined;
+}
+
+/** The entity sets that one read needs; they are released when it ends. */
+class TemporarySets {
+  readonly #made: string[] = [];
+  readonly signal: AbortSignal | undefined;
+  readonly #dataclass: ClientDataclass;
+
+  constructor({ dataclass, signal }: SelectionState, options: RequestOptions) {
+    this.#dataclass = dataclass;
+    this.signal = options.signal ?? signal;
+  }
+
+  async addressOf(state: SelectionState): Promise<Address> {
+    const { source, dataclass } = state;
+    const path = `/${encodeURIComponent(dataclass.name)}`;
+    switch (source.kind) {
+      case 'all':
+        return { kind: 'all', path, query: {} };
+      case 'related': {
+        const { owner, key, relation } = source;
+        const related = `${entityPath(owner, key)}/${encodeURIComponent(relation)}`;
+        return { kind: 'related', path: related, query: { $expand: relation } };
+      }
+      case 'set':
+        return { kind: 'set', path: `${path}/$entityset/${source.id}`, query: {} };
+      case 'part': {
+        const id = await this.idOf(source.of);
+        return { kind: 'set', path: `${path}/$entityset/${id}`, query: {} };
+      }
+      case 'combined': {
+        const id = await this.#combined(source, path);
+        return { kind: 'set', path: `${path}/$entityset/${id}`, query: {} };
+      }
+    }
+  }
+
+  async idOf(state: SelectionState): Promise<string> {
+    if (isSet(state) && state.source.kind === 'set') return state.source.id;
+    const id = await this.create(state);
+    this.#made.push(id);
+    return id;
+  }
+
+  /** A set that is not released with the others. */
+  async create(state: SelectionState): Promise<string> {
+    const { path, query, kind } = await this.addressOf(state);
+    const method =
+      kind === 'related'
+        ? { $method: 'subentityset', $subOrderby: state.order }
+        : { $method: 'entityset', $orderby: state.order };
+    return this.#created({ path, query: { ...query, ...filterOf(state), ...method } });
+  }
+
+  async #combined(
+    { operator, left, right }: Extract<Source, { kind: 'combined' }>,
+    dataclass: string,
+  ): Promise<string> {
+    const path = `${dataclass}/$entityset/${await this.idOf(left)}`;
+    const other = await this.idOf(right);
+    const query = { $logicOperator: operator, $otherCollection: other, $method: 'entityset' };
+    const id = await this.#created({ path, query });
+    this.#made.push(id);
+    return id;
+  }
+
+  async #created(request: Pick<ClientRequest, 'path' | 'query'>): Promise<string> {
+    const { path, signal } = { path: request.path, signal: this.signal };
+    const query = { ...request.query, $top: '0' };
+    const answer = await this.#dataclass.connection.object({ method: 'POST', path, query, signal });
+    return setId(answer);
+  }
+
+  /** Also after the signal has aborted the read. */
+  async release(): Promise<void> {
+    if (this.#made.length === 0) return;
+    try {
+      await releaseSets(this.#dataclass, this.#made, undefined);
+    } catch (error) {
+      // The result of the read matters more, and the server forgets sets that nobody uses.
+      if (!(error instanceof RestError)) throw error;
+    }
+  }
+}
+
+/** The ID of the set that an answer tells of. */
+export function setId({ __ENTITYSET: address }: JsonRecord): string {
+  const id = /\/\$entityset\/(\w+)/.exec(String(address))?.[1];
+  if (id !== undefined) return id;
+  throw new RestError(200, [{ message: 'The server has made no entity set.', errCode: 0 }]);
+}
+
+async function releaseSets(
+  { connection }: ClientDataclass,
+  ids: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const request = { method: 'POST', path: '/$entityset/$release', body: ids, signal } as const;
+  const response = await connection.send(request);
+  const body = await bodyOf(response, request);
+  if (!response.ok) throw new RestError(response.status, reasonsOf(body));
+}
+
+/** The parameters of a call of a selection's function, where no set is needed. */
+export function callAddress(
+  state: SelectionState,
+): Readonly<Record<string, string | undefined>> | undefined {
+  if (state.source.kind !== 'all') return undefined;
+  return { ...filterOf(state), $orderby: state.order };
+}

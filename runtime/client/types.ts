@@ -1,0 +1,278 @@
+// What users of a client see. The emitted part of a client fills these types in for a model.
+
+import type { RestError } from './errors.js';
+
+/** What is emitted of one dataclass for the types of its objects. Nothing of it exists at run time. */
+export interface EntityTypes {
+  readonly name: string;
+  readonly key: string | number;
+  /** Name → type as read, of the attributes that hold one value each. */
+  readonly attributes: object;
+  /** Name → types of the related dataclass, of the to-one relations. */
+  readonly one: object;
+  /** Name → types of the related dataclass, of the to-many relations. */
+  readonly many: object;
+  /** What `new()` and `fromObject()` take: every attribute that can be written, all of them optional. */
+  readonly values: object;
+  /** What `toObject()` gives. */
+  readonly object: object;
+  readonly entity: object;
+  readonly selection: object;
+}
+
+/** A value of an `object` attribute: frozen, since a change inside it would not be saved. Set a new one. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+
+/** What an `object` attribute holds. It may be a list too: use `Array.isArray` to recognize it. */
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+
+export type Vector = readonly number[];
+
+export interface ConnectOptions {
+  /** A bearer token, or a function that returns one for each request. Without it, sessions use cookies. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Sends the requests instead of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Entities that one request reads; that of the model by default. */
+  readonly pageSize?: number;
+}
+
+export interface RequestOptions {
+  /** Aborts the requests: they fail with the reason of the signal. */
+  readonly signal?: AbortSignal;
+}
+
+export interface SaveOptions<T extends EntityTypes> extends RequestOptions {
+  /**
+   * Called if somebody else changed the entity since it was read: returns the values that are to be
+   * stored now, or null to give up. Values that it leaves out stay as they are stored.
+   * @param mine the values that were to be saved
+   * @param theirs the values that are stored
+   */
+  readonly onConflict?: (
+    mine: T['object'],
+    theirs: T['object'],
+  ) => OnConflictAnswer<T> | Promise<OnConflictAnswer<T>>;
+}
+
+export type OnConflictAnswer<T extends EntityTypes> =
+  T['values'] | Partial<T['object']> | null | undefined;
+
+/** An entity: its attributes are properties, which the emitted types declare. */
+export interface Entity<T extends EntityTypes> {
+  /** `null` for a new entity. */
+  readonly key: T['key'] | null;
+  /** Rises with each save; 0 for an entity that is not saved yet. */
+  readonly stamp: number;
+  /** Whether it was never saved. */
+  readonly isNew: boolean;
+  /** Whether the value of an attribute was set and is not saved; without a name, whether any was. */
+  touched(attribute?: keyof T['values'] & string): boolean;
+  /**
+   * Creates the entity, or stores what was set since it was read; without a change it does nothing.
+   * @throws RestError if it is refused: the object stays as it is
+   */
+  save(options?: SaveOptions<T>): Promise<void>;
+  /**
+   * Deletes the entity, also if somebody else changed it.
+   * @throws RestError if it is refused
+   */
+  drop(options?: RequestOptions): Promise<void>;
+  /** Reads the entity again; what was set and not saved is lost. */
+  reload(options?: RequestOptions): Promise<void>;
+  /**
+   * Keeps other sessions from changing or deleting the entity.
+   * @returns `false` if another session has locked it
+   */
+  lock(options?: RequestOptions): Promise<boolean>;
+  /** @returns `false` if another session has locked it */
+  unlock(options?: RequestOptions): Promise<boolean>;
+  /** The values of all attributes; a to-one relation is its key. Images, BLOBs and to-many relations are left out. */
+  toObject(): T['object'];
+  /** Sets several attributes; `undefined` is ignored. */
+  fromObject(values: T['values']): this;
+}
+
+/** A to-one relation of an entity. */
+export interface RelatedEntity<T extends EntityTypes> {
+  /** Key of the related entity, or null; known without reading it. */
+  readonly key: T['key'] | null;
+  /** Reads the related entity, once for this entity; `null` if there is none. */
+  get(options?: RequestOptions): Promise<T['entity'] | null>;
+  /** @param related an entity that is saved, its key, or null */
+  set(related: T['entity'] | T['key'] | null): void;
+}
+
+/** An image or BLOB of an entity; its bytes are read when they are asked for. */
+export interface Media {
+  /** The address of the stored bytes, for `<img src>` in a page with a cookie; `null` if there are none. */
+  readonly url: string | null;
+  /** Reads the stored bytes; what was set here, as it was set. */
+  read(options?: RequestOptions): Promise<Blob | null>;
+  /** Uploaded and stored by `save()`. */
+  set(bytes: Blob | Uint8Array | null): void;
+}
+
+/**
+ * Entities of one dataclass in an order. A selection holds no entities: it describes a request, and
+ * each reading method reads the entities of that moment.
+ * @typeParam R what it reads: entities, or after `select()` rows with the selected values
+ */
+export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
+  /**
+   * Those that match a filter, in the same order unless the filter has an `order by`.
+   * @param filter in the language of filters: `city = :1 and staff.salary > :2`
+   * @param values of its placeholders: texts, numbers, booleans, `Date`s, entities, null, lists of
+   * those behind `in`; or one object with the values of `:name`
+   */
+  query(filter: string, ...values: readonly unknown[]): this;
+  /** @param order paths, each with `asc` or `desc`: `employer.name desc, lastName` */
+  orderBy(order: string): this;
+  /**
+   * Reads rows with these values instead of entities: attributes, those of related entities
+   * (`employer.name`, `staff.lastName`), or all of them (`*`, `employer.*`).
+   */
+  select<const P extends (keyof T['attributes'] & string) | (string & {})>(
+    ...paths: readonly (P & ValidPath<T, P>)[]
+  ): EntitySelection<T, Row<T, P>>;
+  /** Those that are in the other selection too, in the order of this one. */
+  and(other: EntitySelection<T, unknown>): this;
+  /** Those of this selection, then those that the other one adds. */
+  or(other: EntitySelection<T, unknown>): this;
+  /** Those that are not in the other selection, in the order of this one. */
+  minus(other: EntitySelection<T, unknown>): this;
+  count(options?: RequestOptions): Promise<number>;
+  first(options?: RequestOptions): Promise<R | null>;
+  last(options?: RequestOptions): Promise<R | null>;
+  /** @param position from 0 on; -1 is the last one */
+  at(position: number, options?: RequestOptions): Promise<R | null>;
+  /** Reads those at the positions from `start` on and before `end`: a page of a table. */
+  slice(start: number, end: number, options?: RequestOptions): Promise<R[]>;
+  /** Reads all at once. */
+  toArray(options?: RequestOptions): Promise<R[]>;
+  /** Whether an entity is stored and belongs to the selection. */
+  contains(entity: T['entity'], options?: RequestOptions): Promise<boolean>;
+  /** 0 if there are no numbers. */
+  sum(path: NumberPath<T>, options?: RequestOptions): Promise<number>;
+  average(path: NumberPath<T>, options?: RequestOptions): Promise<number | null>;
+  min<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
+  max<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
+  /** The different values, ascending and without null. */
+  distinct<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P>[]>;
+  /** Deletes all of them or none. */
+  drop(options?: RequestOptions): Promise<void>;
+  /**
+   * Makes an entity set of it: the server keeps the list of the entities of this moment, until
+   * `release()` or its timeout.
+   */
+  set(options?: RequestOptions): Promise<this>;
+  /** Makes the server forget the entity set that `set()` or a function has returned. */
+  release(options?: RequestOptions): Promise<void>;
+  /**
+   * Reads page by page, in the list of the moment of the first page; the server forgets it at the
+   * end of the loop.
+   */
+  [Symbol.asyncIterator](): AsyncGenerator<R, undefined>;
+}
+
+/** A dataclass: `ds.Company`. */
+export interface DataclassObject<T extends EntityTypes> {
+  all(): T['selection'];
+  /** As `query()` of a selection, of all entities. */
+  query(filter: string, ...values: readonly unknown[]): T['selection'];
+  /** @returns `null` if there is none */
+  get(key: T['key'], options?: RequestOptions): Promise<T['entity'] | null>;
+  /** A new entity in memory, which `save()` stores. */
+  readonly new: (values?: T['values']) => T['entity'];
+}
+
+/** Who uses the client. */
+export interface Session {
+  /** @returns whether the user was let in */
+  login(
+    user: string,
+    password: string,
+    options?: RequestOptions & {
+      /** Seconds without a request after which the session ends. */
+      readonly seconds?: number;
+    },
+  ): Promise<boolean>;
+  logout(options?: RequestOptions): Promise<void>;
+  /** The name of the user; `null` for a guest. */
+  userName(options?: RequestOptions): Promise<string | null>;
+  /** Whether the session holds one of the privileges. */
+  hasPrivilege(...names: readonly string[]): Promise<boolean>;
+}
+
+/** The datastore of a server; the emitted types declare its dataclasses and functions. */
+export interface Datastore {
+  readonly session: Session;
+  /**
+   * Saves entities of one dataclass: all of them or none.
+   * @throws RestError whose `entity` is the one that was refused
+   */
+  atomic<T extends EntityTypes>(
+    entities: readonly Entity<T>[],
+    options?: SaveOptions<T>,
+  ): Promise<void>;
+  /** The same datastore, whose requests a signal aborts. Entities that it reads do not keep the signal. */
+  with(options: RequestOptions): this;
+}
+
+/** One row of `select()`. */
+export type Row<T extends EntityTypes, P extends string> = {
+  readonly key: T['key'];
+  readonly stamp: number;
+} & {
+  readonly [N in OwnNames<T, P>]: T['attributes'][N];
+} & {
+  readonly [N in Head<P> & keyof T['one']]: T['one'][N] extends EntityTypes
+    ? Row<T['one'][N], Tail<P, N & string>> | null
+    : never;
+} & {
+  readonly [N in Head<P> & keyof T['many']]: T['many'][N] extends EntityTypes
+    ? readonly Row<T['many'][N], Tail<P, N & string>>[]
+    : never;
+};
+
+type OwnNames<T extends EntityTypes, P extends string> =
+  ('*' extends P ? keyof T['attributes'] : never) | (P & keyof T['attributes']);
+type Head<P extends string> = P extends `${infer H}.${string}` ? H : never;
+type Tail<P extends string, H extends string> = P extends `${H}.${infer R}` ? R : never;
+
+/** The path itself if it leads to a value of the model, else nothing. */
+export type ValidPath<T extends EntityTypes, P extends string> = P extends
+  '*' | (keyof T['attributes'] & string)
+  ? P
+  : P extends `${infer H}.${infer R}`
+    ? H extends keyof T['one']
+      ? T['one'][H] extends EntityTypes
+        ? `${H}.${ValidPath<T['one'][H], R>}`
+        : never
+      : H extends keyof T['many']
+        ? T['many'][H] extends EntityTypes
+          ? `${H}.${ValidPath<T['many'][H], R>}`
+          : never
+        : never
+    : never;
+
+/** An attribute with values, or a path to one such as `employer.name` or `extra.size`. */
+export type ValuePath<T extends EntityTypes> =
+  (keyof T['attributes'] & string) | `${string}.${string}`;
+
+export type ValueAt<T extends EntityTypes, P extends string> = P extends keyof T['attributes']
+  ? NonNullable<T['attributes'][P]>
+  : unknown;
+
+/** An attribute with numbers, or a path, whose end is not known here. */
+export type NumberPath<T extends EntityTypes> =
+  | {
+      [N in keyof T['attributes'] & string]: NonNullable<T['attributes'][N]> extends number
+        ? N
+        : never;
+    }[keyof T['attributes'] & string]
+  | `${string}.${string}`;
+
+export type { RestError };
