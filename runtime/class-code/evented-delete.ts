@@ -6,7 +6,7 @@ import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { cascade, checkLocks, countListed, type Deletion, removeListed } from '../entity/delete.js';
-import { DeletionRefused, refusedByDropEvent } from '../entity/delete-refusal.js';
+import { DeletionRefused, refusedByDropEvent, refusedBySize } from '../entity/delete-refusal.js';
 import {
   deletionList,
   type DeletionReach,
@@ -36,8 +36,8 @@ function wantsDrops(events: DataclassEvents | undefined): events is DataclassEve
 /**
  * Deletes entities of which some have events (`class-code.md#events`): validateDrop of all, then
  * the check of locks and stamps, dropping of all, the deletion itself, afterDrop of all. In memory are
- * the keys of those with events, some hundred entities, and the rows of those with afterDrop.
- * Everything happens in one savepoint.
+ * the keys of those with events, some hundred entities, and the rows of those with afterDrop, up to
+ * {@link mostKept} bytes. Everything happens in one savepoint.
  */
 export class EventedDeleter implements EventedDeletion {
   readonly #plans = new Map<number, EventedStatements>();
@@ -186,7 +186,7 @@ function planEventedDeletion(
       const keys = listedKeys(dialect, listed, sql.lit(number), dataclass);
       return {
         dataclass,
-        keys: dialect.compile(sql`${keys} order by 1`),
+        keys: dialect.compile(sql`${keys} order by 1 limit ${sql.lit(mostKeys + 1)}`),
         stamp: dialect.compile(
           sql`select "__STAMP" from ${sql.id(table)} where ${sql.id(key.column)} = ${new Slot(0)}`,
         ),
@@ -205,6 +205,15 @@ const chunkSize = 500;
 /** How many entities keep one object through all of their events. */
 const mostHeld = 1000;
 
+/** Bytes of the keys and rows that one deletion keeps. */
+const mostKept = 128 * 1024 * 1024;
+
+/** Bytes of a key or a row, in addition to two for each character. */
+const keptOverhead = 64;
+
+/** More keys are never read: they exceed {@link mostKept}. */
+const mostKeys = mostKept / keptOverhead;
+
 type EntityKey = string | number;
 
 /** An entity whose afterDrop follows: its object, or a text from which it is made again. */
@@ -221,6 +230,8 @@ class DroppedEntities {
   /** The keys for which an event ran, by the name of the event and of the dataclass. */
   readonly #done = new Map<string, Set<EntityKey>>();
   readonly #kept: Kept[] = [];
+  /** The bytes that may still be kept. */
+  #room = mostKept;
 
   /** @param live the object that class code deletes; of the list's first dataclass */
   constructor(
@@ -264,10 +275,17 @@ class DroppedEntities {
     const undone: EntityKey[] = [];
     for (const [key] of (await this.transaction.rows(keys, [])) as readonly [EntityKey][]) {
       if (done.has(key)) continue;
+      this.#reserve(key);
       done.add(key);
       undone.push(key);
     }
     return undone;
+  }
+
+  /** @throws DeletionRefused */
+  #reserve(kept: EntityKey): void {
+    this.#room -= keptOverhead + (typeof kept === 'string' ? 2 * kept.length : 0);
+    if (this.#room < 0) throw refusedBySize(mostKept);
   }
 
   /** Keeps what `afterDrop` needs of the entities on the list. */
@@ -280,6 +298,7 @@ class DroppedEntities {
       await this.#each(dataclass, keys, (entity, key) => {
         const isHeld = this.#held.get(dataclass.dataclass)?.get(key) === entity;
         const kept = isHeld ? entity : events.textOf(entity);
+        if (typeof kept === 'string') this.#reserve(kept);
         this.#kept.push({ events, dataClassName, entity: kept });
       });
     }

@@ -31,6 +31,12 @@ export function refusedByDropEvent(
   return new DeletionRefused(problems, status, entityStatus);
 }
 
+/** A deletion reaches more entities with events than a server keeps in memory. */
+export function refusedBySize(most: number): DeletionRefused {
+  const text = `Nothing was deleted: the deletion reaches too many entities with events, whose keys and values would take more than ${most} bytes; delete fewer at once.`;
+  return new DeletionRefused([protocolError('tooLarge', text)], errorCodes.tooLarge.status);
+}
+
 /** How many locks an answer lists. */
 const namedLocks = 10;
 

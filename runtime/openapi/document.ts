@@ -172,6 +172,10 @@ const parameterTexts = {
     'Aggregate the values of the path in the address.',
     { type: 'string', enum: ['$all', 'count', 'sum', 'average', 'min', 'max'] },
   ],
+  count: [
+    '`false` leaves the numbers of entities out, which costs nothing then.',
+    { type: 'boolean' },
+  ],
   distinct: ['The distinct values of the path in the address.', { type: 'boolean' }],
   expand: ['Related entities to be sent along, with commas between the paths.', text],
   filter: ['Which entities: `"name begin a and city = :1"`.', text],
@@ -219,7 +223,7 @@ function parametersOf({
   };
 }
 
-const choosing = ['filter', 'params', 'orderby', 'skip', 'top'] as const;
+const choosing = ['filter', 'params', 'orderby', 'skip', 'top', 'count'] as const;
 const showing = ['attributes', 'expand'] as const;
 const forms = ['asArray', 'format', 'queryplan', 'querypath'] as const;
 const saving = ['timeout', 'savedfilter', 'savedorderby'] as const;
@@ -552,7 +556,7 @@ function collectionPaths(model: DescribedModel, dataclass: DescribedDataclass): 
             tag,
             summary: `Read an entity of ${name}`,
             path: key,
-            query: [...showing, ...(canUpdate ? (['lock'] as const) : [])],
+            query: [...showing, 'count', ...(canUpdate ? (['lock'] as const) : [])],
             answer: ok(anyOf(entity, ...(canUpdate ? [sharedRef('Lock')] : []))),
           }
         : undefined,
@@ -839,7 +843,7 @@ function functionAddresses(
     };
     const shown: readonly ParameterName[] = [
       ...query,
-      ...(showsEntities ? showing : []),
+      ...(showsEntities ? ([...showing, 'count'] as const) : []),
       ...(isList || returns === 'any' ? (['skip', 'top', 'timeout'] as const) : []),
     ];
     const needsBody = each.params.some(({ optional }) => !optional);

@@ -296,7 +296,10 @@ function pageSchema(dataclass: DescribedDataclass): JsonObject {
     __DATACLASS: text,
     __entityModel: text,
     __GlobalStamp: integer,
-    __COUNT: { ...integer, description: 'The number of all entities that match.' },
+    __COUNT: {
+      ...integer,
+      description: 'The number of all entities that match; missing with `$count=false`.',
+    },
     __SENT: integer,
     __FIRST: integer,
     __ENTITIES: listOf(dataclassRef(dataclass)),
@@ -305,7 +308,7 @@ function pageSchema(dataclass: DescribedDataclass): JsonObject {
   };
   return {
     description: `A page of entities of ${dataclass.name}.`,
-    ...object(page, ['__COUNT', '__ENTITIES']),
+    ...object(page, ['__ENTITIES']),
   };
 }
 
@@ -333,7 +336,7 @@ function inArray(model: DescribedModel, attribute: DescribedAttribute): JsonObje
         whole(attribute.target),
       );
     case 'toMany':
-      return anyOf(object({ __COUNT: integer }, ['__COUNT']), listOf(whole(attribute.target)));
+      return anyOf(object({ __COUNT: integer }), listOf(whole(attribute.target)));
   }
 }
 

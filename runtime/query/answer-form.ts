@@ -6,7 +6,10 @@ import type { Parameters } from './parameters.js';
 /** The ordinary collection, a bare list, or a report (protocol P6.1, P6.2). */
 export type AnswerForm = 'collection' | 'array' | 'report';
 
-type FormParameters = Pick<Parameters, 'format' | 'asArray' | 'queryplan' | 'querypath' | 'method'>;
+type FormParameters = Pick<
+  Parameters,
+  'format' | 'asArray' | 'count' | 'queryplan' | 'querypath' | 'method'
+>;
 
 /** The form that a request selects. @throws RequestError 400 with 1801 or 1806 */
 export function answerForm(
@@ -18,6 +21,7 @@ export function answerForm(
   if (format !== undefined) checkFormat(format, reportFormat);
   const form = format === undefined ? '$asArray' : `$format=${reportFormat}`;
   if (format !== undefined && asArray) throw apart(form, '$asArray');
+  if (format !== undefined && !parameters.count) throw apart(form, '$count=false');
   // The answer to a request that makes a set contains the set's address.
   if (method !== undefined) throw apart(form, `$method=${method}`);
   if (parameters.queryplan) throw apart(form, '$queryplan');

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { entityText, protocolForm, page } from './entity-json.js';
+import { entityText, page, requestedForm } from './entity-json.js';
+import type { Parameters } from './parameters.js';
 import { dataclassOf, pagePlan, pageRows, type PageSource } from './page-rows.js';
 import { type Projection, mostRelated } from './projection.js';
 import {
@@ -29,29 +30,39 @@ export function planCollection(
   kind: CollectionKind,
   source: PageSource,
   projection: Projection,
+  parameters: Pick<Parameters, 'count'>,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
+  const form = requestedForm(parameters);
   const name = JSON.stringify(dataclassOf(source).name);
   const head: JsonPart[] = ['{'];
   if (kind === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
   if (kind !== 'selection') head.push(`"__DATACLASS":${name},`);
-  const { prefix, count, columns } = countingOf(context, source);
+  const counting = parameters.count ? countingOf(context, source) : undefined;
   const { json, from } = page(context, {
     head: [
       ...head,
       `"__entityModel":${name},"__GlobalStamp":`,
       context.dialect.globalStamp,
-      ',"__COUNT":',
-      count,
+      ...(counting === undefined ? [] : [',"__COUNT":', counting.count]),
       ',',
     ],
     rows: pageRows(context, source, (rowFrom, root) =>
-      entityText(context, rowFrom, root, projection, protocolForm),
+      entityText(context, rowFrom, root, projection, form),
     ),
     first: dialect.integer(sql`${skipSlot}`),
   });
-  const answer = sql`${prefix}select ${dialect.asBytes(json)}${columns} ${from}`;
+  const written = dialect.asBytes(json);
+  const answer =
+    counting === undefined
+      ? sql`select ${uncounted(context, source, written)} ${from}`
+      : sql`${counting.prefix}select ${written}${counting.columns} ${from}`;
   return pagePlan(context, answer, source, mostRelated(projection, options.pageSize));
+}
+
+/** Null if the entity whose relation is read does not exist, which otherwise the count tells. */
+function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
+  return source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
 }
 
 /** Counts a selection; null if the entity whose relation is read does not exist. */

@@ -11,6 +11,7 @@ import type {
 } from '../protocol/definition.js';
 import { keyOrder } from './order-sql.js';
 import type { QueryContext } from './context.js';
+import type { Parameters } from './parameters.js';
 import type { ProjectedField, Projection } from './projection.js';
 import { keyedUri, keyJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
@@ -82,10 +83,34 @@ export const protocolForm: EntityForm = {
       context.dialect.choose(isAll, sql`count(*)`, all),
       ',',
     ];
-    const { json, from } = page(context, { head, rows, first: '0' });
-    return [sql`(select ${json} ${from})`];
+    return relatedPage(context, head, rows);
   },
 };
+
+/** The same without the numbers of entities (protocol P3.24). */
+const uncountedForm: EntityForm = {
+  ...protocolForm,
+  page: (context, source, relation, ownerKey, rows) => {
+    const uri = relationUri(context, source, relation, ownerKey);
+    const stamp = context.dialect.globalStamp;
+    const head = ['{"__ENTITYSET":"', ...uri, '","__GlobalStamp":', stamp, ','];
+    return relatedPage(context, head, rows);
+  },
+};
+
+/** The form of the protocol for a request. */
+export function requestedForm({ count }: Pick<Parameters, 'count'>): EntityForm {
+  return count ? protocolForm : uncountedForm;
+}
+
+function relatedPage(
+  context: QueryContext,
+  head: readonly JsonPart[],
+  rows: Sql,
+): readonly JsonPart[] {
+  const { json, from } = page(context, { head, rows, first: '0' });
+  return [sql`(select ${json} ${from})`];
+}
 
 /** One entity as a text; `head` comes first. */
 export function entityText(

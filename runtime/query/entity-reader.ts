@@ -24,7 +24,7 @@ import { valueTypeOf } from '../dialect/value-type.js';
 import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
 import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
-import { entityText, protocolForm } from './entity-json.js';
+import { entityText, protocolForm, requestedForm } from './entity-json.js';
 import { entityUri } from './value-json.js';
 
 /** The types of attributes whose values an address can contain. */
@@ -91,6 +91,7 @@ export class EntityReader {
       attributes,
       parameters.attributes,
       parameters.expand,
+      parameters.count ? undefined : 'uncounted',
     ]);
     const known = this.context.plans.entities.get(name);
     if (known !== undefined) return known;
@@ -98,7 +99,8 @@ export class EntityReader {
     const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
     refuseTooManyRelated(mostRelated(projection, options.pageSize));
     const { dialect } = database;
-    const statement = planEntity(dialect, options, this.dataclass, attribute, projection);
+    const form = requestedForm(parameters);
+    const statement = planEntity(dialect, options, this.dataclass, attribute, projection, form);
     this.context.plans.entities.set(name, statement);
     return statement;
   }
@@ -111,11 +113,12 @@ export function planEntity(
   dataclass: Dataclass,
   attribute: StorageDefinition,
   projection: Projection,
+  form = protocolForm,
 ): Statement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
   const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
-  const json = entityText(context, from, from.root, projection, protocolForm, head);
+  const json = entityText(context, from, from.root, projection, form, head);
   // Not as bytes: Node sends a short text together with the headers.
   const query = from.complete(entitiesWith(dialect, from.root, attribute));
   return compileAnswer(context, selecting(query, json));

@@ -28,6 +28,8 @@ export interface Parameters {
   /** `$format`, unless it is `json`. */
   readonly format: string | undefined;
   readonly asArray: boolean;
+  /** Whether the answer says how many entities there are (protocol P3.24). */
+  readonly count: boolean;
   readonly queryplan: boolean;
   readonly querypath: boolean;
   readonly compute: string | undefined;
@@ -69,6 +71,7 @@ const noParameters: Parameters = Object.freeze({
   clean: false,
   format: undefined,
   asArray: false,
+  count: true,
   queryplan: false,
   querypath: false,
   compute: undefined,
@@ -201,6 +204,7 @@ const texts = [
 const switches = [
   'clean',
   'asArray',
+  'count',
   'distinct',
   'refresh',
   'queryplan',

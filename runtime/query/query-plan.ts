@@ -257,7 +257,8 @@ class PlanText {
     const { dataclass } = step;
     if (step.kind === 'join') {
       const { target } = step;
-      const foreign = `${target.name}.${target.key.name}`;
+      const { key } = target;
+      const foreign = `${target.name}.${key.exposed === false ? '__KEY' : key.name}`;
       return `Join on Table : ${target.name} : ${dataclass.name}.${stepText(step.step)} = ${foreign}`;
     }
     const { filter } = step;

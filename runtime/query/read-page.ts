@@ -25,7 +25,7 @@ import type { AnswerOptions, QueryContext } from './context.js';
 import { column, keyColumn } from '../dataclass/source.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { type EntityForm, entityText, relatedCount } from './entity-json.js';
-import { keyNumber } from './value-json.js';
+import { keyJson, keyNumber } from './value-json.js';
 
 /** How to write the page of an answer. */
 export interface PageForm {
@@ -140,12 +140,21 @@ export function collectionForm(
 ): PageForm {
   const { database, options } = context;
   return {
-    name: shapeName([kind, attributes, parameters.attributes, parameters.expand]),
+    name: shapeName([kind, ...shapeOf(parameters, attributes)]),
+    isUncounted: !parameters.count,
     plan: (source) => {
       const projection = projectionOf(dataclass, attributes, parameters, context);
-      return planCollection(database.dialect, options, kind, source, projection);
+      return planCollection(database.dialect, options, kind, source, projection, parameters);
     },
   };
+}
+
+/** What decides how the entities of a page are written. */
+function shapeOf(
+  { attributes, expand, count }: Parameters,
+  inPath: string | undefined,
+): readonly (string | undefined)[] {
+  return [inPath, attributes, expand, count ? undefined : 'uncounted'];
 }
 
 /** A page as a bare list of entities, for `$asArray=true`. */
@@ -157,11 +166,12 @@ export function arrayForm(
 ): PageForm {
   const { database, options } = context;
   return {
-    name: shapeName(['array', attributes, parameters.attributes, parameters.expand]),
+    name: shapeName(['array', ...shapeOf(parameters, attributes)]),
     isUncounted: true,
     plan: (source) => {
       const projection = projectionOf(dataclass, attributes, parameters, context);
-      return planArray(database.dialect, options, source, projection);
+      const form = parameters.count ? arrayEntityForm : uncountedArrayForm;
+      return planArray(database.dialect, options, source, projection, form);
     },
   };
 }
@@ -172,10 +182,11 @@ function planArray(
   options: AnswerOptions,
   source: PageSource,
   projection: Projection,
+  form: EntityForm,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
   const rows = pageRows(context, source, (from, root) =>
-    entityText(context, from, root, projection, arrayEntityForm),
+    entityText(context, from, root, projection, form),
   );
   const alias = context.aliases.next();
   const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
@@ -187,21 +198,14 @@ function planArray(
 
 /** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
 const arrayEntityForm: EntityForm = {
-  begin: (context, source) => {
-    const { key } = source.dataclass;
-    return [
-      `{"__KEY":{${JSON.stringify(key.name)}:`,
-      ...typedKey(context, key, keyColumn(source)),
-      ',"__STAMP":',
-      { integer: column(source, '__STAMP') },
-      '}',
-    ];
-  },
-  relatedKey: (context, { key }, value) => [
-    `{"__KEY":{${JSON.stringify(key.name)}:`,
-    ...typedKey(context, key, value),
-    '}}',
+  begin: (context, source) => [
+    '{"__KEY":{',
+    ...namedKey(context, source.dataclass.key, keyColumn(source)),
+    ',"__STAMP":',
+    { integer: column(source, '__STAMP') },
+    '}',
   ],
+  relatedKey: (context, { key }, value) => ['{"__KEY":{', ...namedKey(context, key, value), '}}'],
   relatedEntities: (context, source, relation, ownerKey) => [
     '{"__COUNT":',
     relatedCount(context, source, relation, ownerKey),
@@ -214,13 +218,13 @@ const arrayEntityForm: EntityForm = {
   },
 };
 
-/** A key as a value of its type. */
-function typedKey(
-  { dialect }: QueryContext,
-  key: StorageDefinition,
-  value: Sql,
-): readonly JsonPart[] {
-  if (key.type === 'string') return [dialect.jsonText(value)];
+const uncountedArrayForm: EntityForm = { ...arrayEntityForm, relatedEntities: () => ['{}'] };
+
+/** A key under its name, as a value of its type; as elsewhere under `__KEY` if its name is not shown. */
+function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): readonly JsonPart[] {
+  if (key.exposed === false) return ['"__KEY":', ...keyJson(context, key, value)];
+  const name = `${JSON.stringify(key.name)}:`;
+  if (key.type === 'string') return [name, context.dialect.jsonText(value)];
   // Nothing in a uuid would be escaped.
-  return key.type === 'uuid' ? ['"', value, '"'] : [keyNumber(key, value)];
+  return key.type === 'uuid' ? [name, '"', value, '"'] : [name, keyNumber(key, value)];
 }

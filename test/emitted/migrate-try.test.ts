@@ -190,7 +190,8 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       ? readdirSync(folder)
       : inPostgres(async (client) => {
           const { rows } = await client.query<{ name: string }>(
-            `select nspname as "name" from pg_namespace where nspname !~ '^(pg_|information_schema|public$)' order by 1`,
+            // The state of servers on the original is no part of a copy.
+            `select nspname as "name" from pg_namespace where nspname !~ '^(pg_|information_schema|public$|drs_state$)' order by 1`,
           );
           return rows.map(({ name }) => name);
         });
@@ -251,8 +252,8 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     );
     expect(tried.out).toMatch(
       isSqlite
-        ? /^The copy stays: DATABASE_URL=sqlite:.*trial starts a server on it\.\nDelete the file/m
-        : /^The copy stays: \?options=-c%20search_path%3Dtrial in DATABASE_URL .*\nWhen you no longer need it: DROP SCHEMA "trial" CASCADE;\n$/m,
+        ? /^The copy stays: DATABASE_URL=sqlite:.*trial starts a server on it\.\nDelete the file when you no longer need it, and those beside it/m
+        : /^The copy stays: \?options=-c%20search_path%3Dtrial in DATABASE_URL .*\nWhen you no longer need it: DROP SCHEMA IF EXISTS "trial", "drs_state_trial" CASCADE;\n$/m,
     );
 
     // The newer server runs on the copy, and the older one on the database.
@@ -379,6 +380,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       expect(readFileSync(target, 'utf8')).toBe('somebody else wrote this');
       writeFileSync(join(folder, 'left-wal'), 'x');
       await refused(join(folder, 'left'), /left-wal exists already/);
+      writeFileSync(join(folder, 'kept-state'), 'x');
+      await refused(join(folder, 'kept'), /kept-state exists already/);
+      rmSync(join(folder, 'kept-state'));
       await refused(join(folder, 'none', 'copy'), /cannot make the file .*ENOENT/);
       await refused(database.url.slice('sqlite:'.length), /exists already/);
       await refused(database.url, /takes the path of a new file/);
@@ -388,6 +392,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
         await refused(name, /takes the name of a new schema/);
       }
       await refused('public', /"public" exists already/);
+      await runSql('create schema "drs_state_left"');
+      await refused('left', /"drs_state_left" exists already/);
+      await runSql('drop schema "drs_state_left"');
       await inPostgres(async (client) => {
         expect((await client.query('select from "taken"."Person"')).rowCount).toBe(0);
       });

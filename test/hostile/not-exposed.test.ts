@@ -190,3 +190,123 @@ it('A created entity shows nothing that is not exposed', async () => {
   };
   expect(await seen(app, probe)).toEqual(await seen(plain, probe));
 });
+
+describe('The name of a key that is not exposed', () => {
+  /** A key as a text, and one as a number: both are written in other ways. */
+  const keyed = `
+drs: 1
+name: keyed
+dataclasses:
+  Item:
+    attributes:
+      hiddenKey: { type: integer, key: true, generated: sequence, exposed: false }
+      name: { type: string, unique: true }
+      amount: number
+      box: { to: Box, inverse: items }
+      parent: { to: Item, inverse: children }
+      children: { to: Item, many: true, inverse: parent }
+  Box:
+    attributes:
+      hiddenCode: { type: string, key: true, exposed: false }
+      label: { type: string, unique: true }
+      items: { to: Item, many: true, inverse: box }
+`;
+  let server: FastifyInstance;
+  beforeAll(async () => {
+    server = await serverOf(modelOf(keyed));
+    await create(server, 'Box', [{ __KEY: 'a"b', label: 'x' }]);
+    await create(server, 'Item', [
+      { name: 'one', amount: 1, box: { __KEY: 'a"b' } },
+      { name: 'two', amount: 2, parent: { __KEY: 1 } },
+    ]);
+  });
+  afterAll(() => server.close());
+
+  const post = (url: string, body: unknown): Probe => {
+    return { method: 'POST', url: `/rest/${url}`, body: JSON.stringify(body) };
+  };
+  const probes: readonly Probe[] = [
+    ...[
+      '$catalog/$all',
+      '$openapi',
+      'Item',
+      'Item(1)',
+      'Item(99)',
+      'Item(x)',
+      'Item:name(one)',
+      'Item:hidden(1)',
+      'Item?$asArray=true',
+      'Item?$asArray=true&$expand=box,parent,children',
+      'Item?$asArray=true&$attributes=name,parent.name,box.items.name',
+      'Box?$asArray=true&$expand=items',
+      'Box(a%22b)/items?$expand=items&$asArray=true',
+      'Item?$format=looker',
+      'Item?$format=looker&$attributes=name,box.label',
+      'Item?$filter="box.label=x and parent is null"&$queryplan=true&$querypath=true',
+      'Item?$filter="box.label=x"&$queryplan=true&$querypath=true',
+      'Box?$filter="items.name=one"&$queryplan=true&$querypath=true',
+      'Box(a%22b)/items?$expand=items&$filter="amount>0"&$queryplan=true&$querypath=true',
+      'Item?$filter="box=1"',
+      'Item?$filter="box=null"&$queryplan=true&$querypath=true',
+      'Item?$filter="parent=1"',
+      'Item?$orderby=parent,box',
+      'Item?$orderby=hidden',
+      'Item/parent?$compute=count',
+      'Item?$filter="hidden=1"',
+      'Item?$attributes=hidden',
+    ].map((path): Probe => ({ url: `/rest/${encodeURI(path).replaceAll('%2522', '%22')}` })),
+    post('Item(1)', { __KEY: '2', __STAMP: 1 }),
+    post('Item?$method=update', [
+      { name: 'one' },
+      { __KEY: 'x' },
+      { __KEY: 1.5 },
+      { __KEY: 77, __STAMP: 1 },
+      { __KEY: '2', __STAMP: 9 },
+      { __KEY: '2' },
+      { parent: 55 },
+      { parent: { __KEY: {} } },
+      { hidden: 1 },
+    ]),
+    post('Box?$method=update', [{ label: 'y' }, { __KEY: '', label: 'y' }, { __KEY: 'a"b' }]),
+    post('Box?$method=validate', [{ label: 'y' }]),
+    post('Item?$method=update&$refresh=true', [{ name: 'three' }]),
+    { method: 'POST', url: '/rest/Box(a%22b)?$method=delete' },
+  ];
+
+  it.each(probes.map((probe) => [`${probe.url} ${probe.body ?? ''}`, probe] as const))(
+    'is in no answer: %s',
+    async (_, probe) => {
+      const { method = 'GET', url, body } = probe;
+      const answer = await server.inject({
+        method,
+        url,
+        ...(body === undefined ? {} : { payload: body }),
+      });
+      expect(answer.statusCode).toBeLessThan(500);
+      expect(answer.body).not.toMatch(/hiddenKey|hiddenCode/);
+    },
+  );
+
+  it('is replaced by __KEY in a bare list, with the key as a text', async () => {
+    await create(server, 'Box', [{ __KEY: 'c"d', label: 'z' }]);
+    await create(server, 'Item', [{ name: 'last', parent: { __KEY: 2 }, box: { __KEY: 'c"d' } }]);
+    const { body } = await server.inject(
+      `/rest/Item?$asArray=true&$filter=name=last&$attributes=name,parent,box`,
+    );
+    const [{ __KEY: key, ...rest }] = JSON.parse(body) as [{ __KEY: Record<string, unknown> }];
+    expect(Object.keys(key)).toEqual(['__KEY', '__STAMP']);
+    expect(key['__KEY']).toMatch(/^\d+$/);
+    expect(rest).toEqual({
+      name: 'last',
+      box: { __KEY: { __KEY: 'c"d' } },
+      parent: { __KEY: { __KEY: '2' } },
+    });
+  });
+
+  it('is replaced by __KEY in the steps of a filter', async () => {
+    const { body } = await server.inject(
+      '/rest/Item?$filter="box.label=x and name=one"&$querypath=true&$queryplan=true',
+    );
+    expect(body).toContain('= Box.__KEY');
+  });
+});

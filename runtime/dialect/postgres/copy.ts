@@ -3,6 +3,7 @@ import { MigrationError } from '../schema/migration.js';
 import { quoted } from '../table-definition.js';
 import { foldOf } from './derived-columns.js';
 import { followText } from './schema-steps.js';
+import { stateSchemaOf } from './state.js';
 import { createTouchTrigger, touchFunction } from './table-versions.js';
 
 /** Names that PostgreSQL accepts without quotes, also in a URL. */
@@ -119,6 +120,10 @@ class Copying {
     const { log } = copy;
     const start = performance.now();
     await client.query(`create schema ${this.#target}`);
+    // A server on this copy would know the sessions and locks of an earlier copy.
+    const state = stateSchemaOf(copy.name);
+    const known = await client.query('select from pg_namespace where nspname = $1', [state]);
+    if (known.rowCount !== 0) throw existsAlready(state);
     // Unqualified names in the texts of expressions resolve in the same way in both schemas.
     const list = await this.#read<CopiedTable>(tables);
     const keys = await this.#read<{ sql: string }>(constraints);
@@ -189,14 +194,14 @@ class Copying {
   }
 }
 
+function existsAlready(name: string, cause?: DatabaseError): MigrationError {
+  const text = `The schema "${name}" exists already; --try takes the name of a new one.`;
+  return new MigrationError(text, { cause });
+}
+
 function reasonOf(error: unknown, name: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
-  if (error.code === '42P06') {
-    return new MigrationError(
-      `The schema "${name}" exists already; --try takes the name of a new one.`,
-      { cause: error },
-    );
-  }
+  if (error.code === '42P06') return existsAlready(name, error);
   return new MigrationError(
     `The tables cannot be copied to the schema "${name}": ${error.message}.`,
     { cause: error },

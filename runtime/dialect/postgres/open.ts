@@ -20,7 +20,7 @@ import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schem
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
 import type { StateAccess } from '../state-database.js';
-import { PostgresState, prepareState } from './state.js';
+import { PostgresState, prepareState, stateSchemaOf } from './state.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
@@ -113,7 +113,8 @@ async function copyPostgres(
     url: own.href,
     words: [
       `The copy stays: ?options=${encodeURIComponent(path)} in DATABASE_URL starts a server on it.`,
-      `When you no longer need it: DROP SCHEMA "${copy.name}" CASCADE;`,
+      // The second one is that of servers on the copy.
+      `When you no longer need it: DROP SCHEMA IF EXISTS "${copy.name}", "${stateSchemaOf(copy.name)}" CASCADE;`,
     ],
   };
 }

@@ -7,8 +7,8 @@ import { registerFunctions } from './functions.js';
 import { databaseFile } from './open.js';
 import { freeBytes } from './rebuild.js';
 
-/** Suffixes of the files that SQLite creates next to a database. */
-const besides = ['-wal', '-shm', '-journal'];
+/** Suffixes of the files that SQLite and servers create next to a database. */
+const besides = ['-wal', '-shm', '-journal', '-state'];
 
 /** How long the copy waits for another process that locks the database. */
 const busyTimeoutMilliseconds = 30_000;
@@ -45,7 +45,7 @@ export function copyDatabase(
     url: copy,
     words: [
       `The copy stays: DATABASE_URL=${copy} starts a server on it.`,
-      `Delete the file when you no longer need it.`,
+      `Delete the file when you no longer need it, and those beside it whose names begin with its name.`,
     ],
   });
 }

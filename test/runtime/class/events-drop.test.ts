@@ -472,3 +472,27 @@ describe('More entities than fit into one batch', () => {
     expect(await client.count('Person')).toBe(0);
   });
 });
+
+describe('A deletion whose events need more memory than a server keeps for it', () => {
+  it('is refused with 413, and all that its events stored is undone', async () => {
+    const small = Array.from({ length: 1000 }, (_, index) => ({ name: `${index}` }));
+    const companies = await client.create('Company', small);
+    const last = Number(companies.at(-1)?.__KEY);
+    const large = Array.from({ length: 34 }, () => ({ name: 'x'.repeat(1_000_000) }));
+    await client.create('Company', large);
+    await client.create('Company', large);
+    const dropped: unknown[] = [];
+    server.handlers.Company = {
+      dropping: (entity) => (entity['ID'] === last ? log(entity, 'dropping') : undefined),
+      afterDrop: (entity) => void dropped.push(entity['ID']),
+    };
+    const refused = await client.remove('Company', 'ID > 0');
+    expect(refused).toMatchObject({ status: 413, json: { __ERROR: [{ errCode: 1834 }] } });
+    expect(JSON.stringify(refused.json)).toContain('more than 134217728 bytes');
+    expect([await client.count('Company'), dropped, await texts()]).toEqual([1068, [], []]);
+    // In two parts it has room.
+    expect(await client.remove('Company', `ID <= ${last + 34}`)).toMatchObject({ status: 200 });
+    expect(await client.remove('Company', 'ID > 0')).toMatchObject({ status: 200 });
+    expect([await client.count('Company'), dropped.length]).toEqual([0, 1068]);
+  });
+});

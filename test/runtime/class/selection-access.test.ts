@@ -54,6 +54,7 @@ async function page(
         'selection',
         source,
         projection,
+        { count: true },
       );
     },
   });

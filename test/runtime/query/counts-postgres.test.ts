@@ -226,6 +226,28 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
     expect(await count('Tree')).toBe(1);
   });
 
+  it('is neither computed nor sent with $count=false', async () => {
+    const statements: string[] = [];
+    const onStatement = (sql: string): void => void statements.push(sql);
+    const options = { databaseUrl: database.url, onStatement };
+    const server = await serverOf({ ...modelOf(model), databases: ['postgres'] }, options, classes);
+    try {
+      for (const path of ['Tree?', 'Tree?$filter=species=oak&', 'Plot?$expand=trees&']) {
+        statements.length = 0;
+        const { statusCode, body } = await server.inject(`/rest/${path}$count=false`);
+        expect([statusCode, body.includes('__COUNT')]).toEqual([200, false]);
+        expect(body).toContain('"__SENT":');
+        expect(statements.join()).not.toMatch(/__counted|count\(\*\) from/);
+        expect((await server.inject(`/rest/${path}$count=true`)).body).toContain('__COUNT');
+        expect(statements.join()).toContain('__counted');
+      }
+      const missing = await server.inject('/rest/Plot(99)/trees?$expand=trees&$count=false');
+      expect(missing.statusCode).toBe(404);
+    } finally {
+      await server.close();
+    }
+  });
+
   it('keeps few slots, whatever isolation level writers have', async () => {
     const slots = async (): Promise<number> => {
       const { rows } = await foreign.query<{ count: string }>(

@@ -21,6 +21,21 @@ dataclasses:
       plot: { to: Plot }
 `;
 
+interface Page {
+  readonly __COUNT?: number;
+  readonly __SENT: number;
+  readonly __ENTITYSET?: string;
+}
+
+/** Each set has an address of its own, and each page of related entities its own count. */
+function withoutSets(page: Page): unknown {
+  const text = JSON.stringify({ ...page, __ENTITYSET: undefined });
+  return JSON.parse(text.replaceAll(/"__COUNT":\d+,/g, ''));
+}
+
+/** What the database was asked. */
+const statements: string[] = [];
+
 /** The counts that the database computed since the last call. */
 const counted: string[] = [];
 
@@ -33,6 +48,7 @@ describe.each(['file', 'memory'])('The count of a selection, in a %s,', (place) 
     folder = mkdtempSync(join(tmpdir(), 'drs-counts-'));
     file = join(folder, 'data.sqlite');
     const onStatement = (sql: string): void => {
+      statements.push(sql);
       if (sql.startsWith('select count(*)')) counted.push(sql);
     };
     const databaseUrl = place === 'file' ? `sqlite:${file}` : 'sqlite::memory:';
@@ -50,6 +66,52 @@ describe.each(['file', 'memory'])('The count of a selection, in a %s,', (place) 
     const response = await app.inject(`/rest/${path}`);
     return response.json<{ readonly __COUNT: number }>().__COUNT;
   }
+
+  it('is neither computed nor sent with $count=false', async () => {
+    const pages = [
+      ['Tree', 2],
+      ['Tree?$filter=species=oak', 1],
+      ['Tree?$orderby=species desc&$top=1', 1],
+      ['Plot?$expand=trees', 2],
+      ['Plot(1)/trees?$expand=trees', 1],
+      ['Plot(2)/trees?$expand=trees', 0],
+      ['Tree?$method=entityset', 2],
+      ['Plot?$expand=trees&$method=entityset', 2],
+    ] as const;
+    for (const [path, sent] of pages) {
+      const url = `/rest/${path}${path.includes('?') ? '&' : '?'}$count=false`;
+      const { __COUNT, ...counted } = (await app.inject(url.replace('false', 'true'))).json<Page>();
+      statements.length = 0;
+      const { statusCode, body } = await app.inject(url);
+      expect([statusCode, __COUNT], url).toEqual([200, expect.any(Number)]);
+      expect(body, url).not.toContain('__COUNT');
+      expect(statements.filter((each) => /count\(\*\) from|^select count/.test(each))).toEqual([]);
+      const uncounted = JSON.parse(body) as Page;
+      expect(uncounted.__SENT, url).toBe(sent);
+      expect(withoutSets(uncounted), url).toEqual(withoutSets(counted));
+    }
+    const made = await app.inject('/rest/Tree?$method=entityset&$count=false');
+    const { __ENTITYSET: set = '' } = made.json<Page>();
+    expect((await app.inject(`${set}?$count=false`)).body).not.toContain('__COUNT');
+    expect((await app.inject(set)).json<Page>().__COUNT).toBe(2);
+  });
+
+  it('is left out of one entity and of a bare list with $count=false, and belongs to a report', async () => {
+    const one = await app.inject('/rest/Plot(1)?$expand=trees&$count=false');
+    expect(one.json()).toMatchObject({ trees: { __SENT: 1 } });
+    expect(one.body).not.toContain('__COUNT');
+    expect((await app.inject('/rest/Plot(1)?$expand=trees')).body).toContain('"__COUNT":1');
+    const list = await app.inject('/rest/Plot?$asArray=true&$count=false');
+    expect(list.json()).toMatchObject([{ trees: {} }, { trees: {} }]);
+    expect(list.body).not.toContain('__COUNT');
+    const refused = await app.inject('/rest/Plot?$format=looker&$count=false');
+    expect([refused.statusCode, refused.body]).toEqual([400, expect.stringContaining('1806')]);
+    const wrong = await app.inject('/rest/Plot?$count=0');
+    expect([wrong.statusCode, wrong.body]).toEqual([400, expect.stringContaining('1806')]);
+    // The count tells otherwise that the entity does not exist.
+    const missing = await app.inject('/rest/Plot(9)/trees?$expand=trees&$count=false');
+    expect(missing.statusCode).toBe(404);
+  });
 
   it('is counted separately for numbers out of range', async () => {
     expect(await count('Tree?$filter=ID<1e999')).toBe(2);

@@ -17,7 +17,11 @@ function read(query: Record<string, unknown>): Parameters {
 
 describe('readParameters: values', () => {
   it('returns one frozen object when there is nothing to read', () => {
-    expect(Object.values(none).every((value) => value === undefined || value === false)).toBe(true);
+    const { count, ...others } = none;
+    expect(count).toBe(true);
+    expect(Object.values(others).every((value) => value === undefined || value === false)).toBe(
+      true,
+    );
     expect(read({})).toBe(none);
     expect(read({})).toBe(readParameters(Object.create(null) as Record<string, unknown>, 'write'));
     expect(Object.isFrozen(read({}))).toBe(true);
@@ -75,6 +79,8 @@ describe('readParameters: values', () => {
       { compute: '$all', distinct: true },
     ],
     [{ $compute: '', $distinct: 'false' }, { compute: '' }],
+    [{ $count: 'False' }, { count: false }],
+    [{ $count: 'true' }, {}],
     [{ $atomic: 'TRUE' }, { atomic: true }],
     [{ $atonce: '"true"' }, { atomic: true }],
     [{ $atomic: 'false', $atOnce: 'true' }, { atomic: true }],
@@ -117,6 +123,7 @@ describe('readParameters: refusals', () => {
     [{ $params: 'null' }, 400, 1280, '$params must be a JSON list or object'],
     [{ $params: `'"a"'` }, 400, 1280, '$params must be a JSON list or object'],
     [{ $asArray: '1' }, 400, 1806, '$asArray must be true or false'],
+    [{ $count: '0' }, 400, 1806, '$count must be true or false'],
     [{ $distinct: 'yes' }, 400, 1806, '$distinct must be true or false'],
     [{ $lock: '1' }, 400, 1806, '$lock must be true or false'],
     [{ $binary: '1' }, 400, 1806, '$binary'],
