@@ -1,6 +1,6 @@
 import { bodyOf, type ClientRequest } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
-import { type ClientDataclass, decodeKey, entityOf, findState, type Key } from './entity.js';
+import { type ClientDataclass, decodeKey, entityOf, findState, type ClientKey } from './entity.js';
 import type { EntitySelection, EntityTypes, RequestOptions } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
 
@@ -11,21 +11,21 @@ type Source =
   | {
       readonly kind: 'related';
       readonly owner: string;
-      readonly key: Key;
+      readonly key: ClientKey;
       readonly relation: string;
     }
   | { readonly kind: 'set'; readonly id: string }
   /** Entities of another selection. */
-  | { readonly kind: 'part'; readonly of: SelectionState }
+  | { readonly kind: 'part'; readonly of: ClientSelectionState }
   | {
       readonly kind: 'combined';
       readonly operator: 'AND' | 'OR' | 'EXCEPT';
-      readonly left: SelectionState;
-      readonly right: SelectionState;
+      readonly left: ClientSelectionState;
+      readonly right: ClientSelectionState;
     };
 
 /** What a selection describes. */
-export interface SelectionState {
+export interface ClientSelectionState {
   readonly dataclass: ClientDataclass;
   readonly pageSize: number;
   readonly source: Source;
@@ -37,17 +37,17 @@ export interface SelectionState {
   /** Aborts reads. */
   readonly signal: AbortSignal | undefined;
   /** Makes an object of the class of the dataclass. */
-  readonly make: (state: SelectionState) => object;
+  readonly make: (state: ClientSelectionState) => object;
 }
 
-const states = new WeakMap<object, SelectionState>();
+const states = new WeakMap<object, ClientSelectionState>();
 
 /** The state of a selection of this module; `undefined` for any other value. */
-export function findSelection(value: unknown): SelectionState | undefined {
+export function findSelection(value: unknown): ClientSelectionState | undefined {
   return typeof value === 'object' && value !== null ? states.get(value) : undefined;
 }
 
-function stateOf(selection: object): SelectionState {
+function stateOf(selection: object): ClientSelectionState {
   const state = states.get(selection);
   if (state === undefined) throw new TypeError('This is no selection of a client.');
   return state;
@@ -55,7 +55,7 @@ function stateOf(selection: object): SelectionState {
 
 /** What is the same for the selections of all dataclasses. */
 export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
-  constructor(state: SelectionState) {
+  constructor(state: ClientSelectionState) {
     states.set(this, state);
   }
 
@@ -73,7 +73,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   select(...paths: readonly string[]): EntitySelection<EntityTypes, never> {
     const state = stateOf(this);
     checkPaths(state.dataclass, paths);
-    const make = (each: SelectionState): SelectionObject => new SelectionObject(each);
+    const make = (each: ClientSelectionState): SelectionObject => new SelectionObject(each);
     return make({ ...state, paths, make }) as object as EntitySelection<EntityTypes, never>;
   }
 
@@ -212,7 +212,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     if (source.kind === 'set') await releaseSets(dataclass, [source.id], options.signal);
   }
 
-  #with(state: SelectionState): this {
+  #with(state: ClientSelectionState): this {
     return state.make(state) as this;
   }
 
@@ -231,9 +231,9 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
 
 /** The same kind of selection of another source, without a filter and an order. */
 function from(
-  { dataclass, pageSize, paths, signal, make }: SelectionState,
+  { dataclass, pageSize, paths, signal, make }: ClientSelectionState,
   source: Source,
-): SelectionState {
+): ClientSelectionState {
   const selected = paths === undefined ? {} : { paths };
   return { dataclass, pageSize, source, signal, make, ...selected };
 }
@@ -307,7 +307,7 @@ interface Page {
 /** Reads the entities of a selection at one address. */
 class Reader {
   constructor(
-    readonly state: SelectionState,
+    readonly state: ClientSelectionState,
     readonly address: Address,
     readonly signal: AbortSignal | undefined,
   ) {}
@@ -346,7 +346,7 @@ class Reader {
 }
 
 async function compute(
-  state: SelectionState,
+  state: ClientSelectionState,
   path: string,
   name: string,
   options: RequestOptions,
@@ -355,7 +355,7 @@ async function compute(
 }
 
 async function pageOf(
-  state: SelectionState,
+  state: ClientSelectionState,
   answer: JsonRecord,
   signal: AbortSignal | undefined,
 ): Promise<Page> {
@@ -459,12 +459,12 @@ function decodeAt(dataclass: ClientDataclass, path: string, value: unknown): unk
 }
 
 /** Quoted, because the server removes one pair of quotes. */
-function filterOf({ filter }: SelectionState): Readonly<Record<string, string | undefined>> {
+function filterOf({ filter }: ClientSelectionState): Readonly<Record<string, string | undefined>> {
   return filter === undefined ? {} : { $filter: `"${filter.text}"`, $params: filter.params };
 }
 
 async function reading<R>(
-  state: SelectionState,
+  state: ClientSelectionState,
   options: RequestOptions,
   read: (reader: Reader) => Promise<R>,
 ): Promise<R> {
@@ -478,7 +478,7 @@ async function reading<R>(
 
 /** Runs code with the entity set of a selection, which is released afterwards. */
 export async function usingSet<R>(
-  state: SelectionState,
+  state: ClientSelectionState,
   options: RequestOptions,
   use: (id: string) => Promise<R>,
 ): Promise<R> {
@@ -492,7 +492,7 @@ export async function usingSet<R>(
 
 /** What does not fit on one page is read from a set, so that changes do not move entities between pages. */
 async function* iterate(
-  state: SelectionState,
+  state: ClientSelectionState,
   options: RequestOptions,
 ): AsyncGenerator<unknown, undefined> {
   const sets = new TemporarySets(state, options);
@@ -516,7 +516,7 @@ async function* iterate(
   }
 }
 
-function isSet({ source, filter, order }: SelectionState): boolean {
+function isSet({ source, filter, order }: ClientSelectionState): boolean {
   return source.kind === 'set' && filter === undefined && order === undefined;
 }
 
@@ -526,12 +526,12 @@ class TemporarySets {
   readonly signal: AbortSignal | undefined;
   readonly #dataclass: ClientDataclass;
 
-  constructor({ dataclass, signal }: SelectionState, options: RequestOptions) {
+  constructor({ dataclass, signal }: ClientSelectionState, options: RequestOptions) {
     this.#dataclass = dataclass;
     this.signal = options.signal ?? signal;
   }
 
-  async addressOf(state: SelectionState): Promise<Address> {
+  async addressOf(state: ClientSelectionState): Promise<Address> {
     const { source, dataclass } = state;
     const path = `/${encodeURIComponent(dataclass.name)}`;
     switch (source.kind) {
@@ -555,7 +555,7 @@ class TemporarySets {
     }
   }
 
-  async idOf(state: SelectionState): Promise<string> {
+  async idOf(state: ClientSelectionState): Promise<string> {
     if (isSet(state) && state.source.kind === 'set') return state.source.id;
     const id = await this.create(state);
     this.#made.push(id);
@@ -563,7 +563,7 @@ class TemporarySets {
   }
 
   /** A set that is not released with the others. */
-  async create(state: SelectionState): Promise<string> {
+  async create(state: ClientSelectionState): Promise<string> {
     const { path, query, kind } = await this.addressOf(state);
     const method =
       kind === 'related'
@@ -623,7 +623,7 @@ async function releaseSets(
 
 /** The parameters of a call of a selection's function, where no set is needed. */
 export function callAddress(
-  state: SelectionState,
+  state: ClientSelectionState,
 ): Readonly<Record<string, string | undefined>> | undefined {
   if (state.source.kind !== 'all') return undefined;
   return { ...filterOf(state), $orderby: state.order };

@@ -1,8 +1,8 @@
-import type { ValueType } from './table.js';
+import type { ClientValueType } from './table.js';
 import type { JsonValue } from './types.js';
 
 /** A value of an answer as users see it (`client.md#values`). */
-export function decodeValue(type: ValueType, value: unknown): unknown {
+export function decodeValue(type: ClientValueType, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (type) {
     case 'date':

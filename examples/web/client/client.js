@@ -235,7 +235,7 @@ function stateOf$1(entity) {
 	return state;
 }
 /** The values of an entity object: as they were read, and what was set since. */
-var EntityState = class {
+var ClientEntityState = class {
 	dataclass;
 	key = null;
 	stamp = 0;
@@ -405,13 +405,13 @@ async function getEntity(dataclass, key, { signal }) {
 const unknownEntity = 1543;
 /** An entity object for a part of an answer. */
 function entityOf(dataclass, answer) {
-	const state = new EntityState(dataclass);
+	const state = new ClientEntityState(dataclass);
 	if (answer["__STAMP"] === 0) state.loadNew(answer);
 	else state.load(answer);
 	return dataclass.make(state);
 }
 /** What is the same for the entities of all dataclasses. */
-var EntityObject = class {
+var ClientEntity = class {
 	constructor(state) {
 		states$1.set(this, state);
 	}
@@ -471,7 +471,7 @@ async function setLock({ path, dataclass }, isLocked, { signal }) {
 }
 /** The class of the entities of a dataclass: each attribute is a property. */
 function entityClass(attributes) {
-	class DataclassEntity extends EntityObject {}
+	class DataclassEntity extends ClientEntity {}
 	for (const [name, attribute] of attributes) Object.defineProperty(DataclassEntity.prototype, name, {
 		get() {
 			return propertyOf(stateOf$1(this), name, attribute);
@@ -570,7 +570,7 @@ async function saveEntities(all, options, isAtomic) {
 		if (onConflict === void 0 || attempt === mostConflicts) throw first.error;
 		for (const { state, error, isConflict } of refused) {
 			if (!isConflict) throw error;
-			const theirs = new EntityState(state.dataclass);
+			const theirs = new ClientEntityState(state.dataclass);
 			const stored = await state.read(options);
 			theirs.load(stored);
 			const wanted = await onConflict(state.object(), theirs.object());
@@ -1496,8 +1496,8 @@ function remembered(state, entity) {
 	return entity;
 }
 function newEntity(dataclass, values) {
-	const entity = dataclass.make(new EntityState(dataclass));
-	return entity instanceof EntityObject ? entity.fromObject(values) : entity;
+	const entity = dataclass.make(new ClientEntityState(dataclass));
+	return entity instanceof ClientEntity ? entity.fromObject(values) : entity;
 }
 async function entityArgument(state, options) {
 	const { key, stamp, isNew, dataclass } = state;
