@@ -32,7 +32,7 @@ export function findState(value: unknown): ClientEntityState | undefined {
 
 function stateOf(entity: object): ClientEntityState {
   const state = states.get(entity);
-  if (state === undefined) throw new TypeError('This is no entity of a client.');
+  if (state === undefined) throw new TypeError('This is not an entity of a client.');
   return state;
 }
 
@@ -65,7 +65,7 @@ export class ClientEntityState {
     const what = `${dataclass}.${name}`;
     if (attribute === undefined) throw new TypeError(`${what} does not exist.`);
     if (attribute.many !== undefined) {
-      throw new TypeError(`${what} is set in the related entities.`);
+      throw new TypeError(`${what} cannot be set: set the relation of the related entities.`);
     }
     if (attribute.readOnly === true) throw new TypeError(`${what} cannot be set.`);
     this.#change(name, this.#settable(attribute, value, what));
@@ -78,7 +78,8 @@ export class ClientEntityState {
       return value;
     }
     const bytes = value === null ? null : asBlob(value);
-    if (bytes === undefined) throw new TypeError(`${what} is set to a Blob, a Uint8Array or null.`);
+    if (bytes === undefined)
+      throw new TypeError(`${what} must be set to a Blob, a Uint8Array or null.`);
     return bytes;
   }
 
@@ -86,10 +87,10 @@ export class ClientEntityState {
     if (value === null || typeof value === 'string' || typeof value === 'number') return value;
     const related = findState(value);
     if (related?.dataclass.name !== target) {
-      throw new TypeError(`${what} is set to an entity of ${target}, its key or null.`);
+      throw new TypeError(`${what} must be set to an entity of ${target}, its key or null.`);
     }
     if (related.isNew || related.key === null) {
-      throw new TypeError(`${what} is set to an entity that is not saved: save it first.`);
+      throw new TypeError(`${what} cannot be set to an entity that is not saved: save it first.`);
     }
     return related.key;
   }

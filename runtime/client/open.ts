@@ -195,7 +195,7 @@ class Client {
     const Entity = entityClass(attributes);
     const pathOf = (entity: object): string => {
       const state = findState(entity);
-      if (state === undefined) throw new TypeError(`This is no entity of ${dataclass}.`);
+      if (state === undefined) throw new TypeError(`This is not an entity of ${dataclass}.`);
       return state.path;
     };
     defineAll(Entity.prototype as object, this.functions(functions, pathOf, undefined));
@@ -214,7 +214,7 @@ class Client {
         name,
         async function (this: object, ...args: readonly unknown[]): Promise<unknown> {
           const state = findSelection(this);
-          if (state === undefined) throw new TypeError(`This is no selection of ${dataclass}.`);
+          if (state === undefined) throw new TypeError(`This is not a selection of ${dataclass}.`);
           return call(state, { returns, path, signal: state.signal }, args);
         },
       ];

@@ -49,7 +49,7 @@ export function findSelection(value: unknown): ClientSelectionState | undefined 
 
 function stateOf(selection: object): ClientSelectionState {
   const state = states.get(selection);
-  if (state === undefined) throw new TypeError('This is no selection of a client.');
+  if (state === undefined) throw new TypeError('This is not a selection of a client.');
   return state;
 }
 
@@ -117,7 +117,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   slice(start: number, end: number, options: RequestOptions = {}): Promise<unknown[]> {
     for (const each of [start, end]) {
       checkPosition(each);
-      if (each < 0) throw new RangeError(`${each} is no position from 0 on.`);
+      if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
     }
     return reading(stateOf(this), options, async (reader) => {
       const found: unknown[] = [];
@@ -216,13 +216,13 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     return state.make(state) as this;
   }
 
-  /** @throws TypeError if the other one is no selection of the same dataclass */
+  /** @throws TypeError if the other one is not a selection of the same dataclass */
   #combined(operator: 'AND' | 'OR' | 'EXCEPT', other: object): this {
     const left = stateOf(this);
     const right = findSelection(other);
     if (right?.dataclass.name !== left.dataclass.name) {
       throw new TypeError(
-        `A selection of ${left.dataclass.name} is combined with another one of it.`,
+        `A selection of ${left.dataclass.name} can only be combined with another selection of the same dataclass.`,
       );
     }
     return this.#with(from(left, { kind: 'combined', operator, left, right }));
@@ -272,20 +272,22 @@ function checkPaths(dataclass: ClientDataclass, paths: readonly string[]): void 
     for (const name of names) {
       const { one, many } = at.attributes.get(name) ?? {};
       const target = one ?? many;
-      if (target === undefined) throw new TypeError(`${at.name}.${name} is no relation (${path}).`);
+      if (target === undefined)
+        throw new TypeError(`${at.name}.${name} is not a relation (${path}).`);
       at = at.dataclass(target);
     }
     if (last === '*') continue;
     const { type } = at.attributes.get(last) ?? {};
     if (type === undefined || type === 'image' || type === 'blob') {
-      throw new TypeError(`${at.name}.${last} is no attribute with a value (${path}).`);
+      throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
     }
   }
 }
 
-/** @throws RangeError for what is no whole number */
+/** @throws RangeError for anything but a whole number */
 function checkPosition(position: number): void {
-  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
+  if (!Number.isSafeInteger(position))
+    throw new RangeError(`${position} is not a position: it must be a whole number.`);
 }
 
 /** The request for the entities of a selection. */
@@ -562,7 +564,7 @@ class TemporarySets {
     return id;
   }
 
-  /** A set that is not released with the others. */
+  /** Makes a set that is not released with the others. */
   async create(state: ClientSelectionState): Promise<string> {
     const { path, query, kind } = await this.addressOf(state);
     const method =
@@ -591,19 +593,19 @@ class TemporarySets {
     return setId(answer);
   }
 
-  /** Also after the signal has aborted the read. */
+  /** Releases them even after the signal has aborted the read. */
   async release(): Promise<void> {
     if (this.#made.length === 0) return;
     try {
       await releaseSets(this.#dataclass, this.#made, undefined);
     } catch (error) {
-      // The result of the read matters more, and the server forgets sets that nobody uses.
+      // The result of the read matters more, and unused sets expire.
       if (!(error instanceof RestError)) throw error;
     }
   }
 }
 
-/** The ID of the set that an answer tells of. */
+/** The ID of the entity set that an answer names. */
 export function setId({ __ENTITYSET: address }: JsonRecord): string {
   const id = /\/\$entityset\/(\w+)/.exec(String(address))?.[1];
   if (id !== undefined) return id;

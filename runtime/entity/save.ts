@@ -344,7 +344,7 @@ export class EntitySaver {
 }
 
 /**
- * Waits for all that are changing an entity, before a client hears of its lock: see
+ * Waits for all transactions that are changing an entity, before a client learns of its lock: see
  * `DatabaseLockTable`.
  * @param transaction that nobody needs afterwards, or that of the code that locks the entity
  */
