@@ -71,7 +71,6 @@ export class DatabaseSessionStore implements SessionStore {
     if (known === undefined || known.hash !== hash || known.version < 1) {
       return this.#read(token, hash);
     }
-    // This look may travel with the first statement of the request one day.
     return whenThere(this.state.run([this.#sql.look, hash]), ([row]) => {
       if (row === undefined) return undefined;
       const [id, version, ...times] = row as readonly [string, number, ...Times];
