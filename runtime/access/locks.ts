@@ -49,11 +49,11 @@ export interface LockOfDataclass extends Lock {
  */
 export interface LockTable {
   /**
-   * Whether other servers may give locks at any moment: see {@link refusal}. Else a check that is
-   * made synchronously holds.
+   * Whether other servers may give locks at any moment: see {@link refusal}. If not, the result of
+   * a synchronous check stays true until the next await.
    */
   readonly isShared: boolean;
-  /** Whether nothing is locked for sure. */
+  /** Whether it is certain that nothing is locked. */
   readonly isEmpty: boolean;
   /** None if a change reads the lock before: see {@link refusal}. */
   readonly guard: LockGuard | undefined;

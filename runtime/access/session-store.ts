@@ -57,7 +57,7 @@ export type SessionChange = Partial<
   Pick<SessionRecord, 'token' | 'userName' | 'privileges' | 'quotas'>
 >;
 
-/** How many sessions there may be. */
+/** The largest numbers of sessions. */
 export interface SessionRoom {
   /** With a user or privileges. */
   readonly users: number;
@@ -76,7 +76,7 @@ export interface SessionStore {
   readonly isShared: boolean;
   /**
    * The living session with that token. Its idle time starts anew.
-   * @throws DatabaseUnavailableError if nobody can say: nobody becomes a guest through a fault
+   * @throws DatabaseUnavailableError if the store cannot be read: a user must not become a guest by that
    */
   find(token: string): Pending<SessionRecord | undefined>;
   /**
@@ -124,7 +124,7 @@ export function sessionsFull(): RequestError {
   return refuse('noSession', 'The server has as many sessions as it may have.');
 }
 
-/** Seconds that a refused guest is to wait; nobody knows when there will be room. */
+/** Seconds that a refused guest waits before the next attempt; when there will be room is unknown. */
 const retryAfter = 60;
 
 /** The refusal of a guest whose address has as many sessions as it may have. */

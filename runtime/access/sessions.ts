@@ -58,7 +58,7 @@ export class Sessions {
     // Other processes may set quotas of sessions.
     this.#hasRates = store.isShared || hasRates(quotas);
     const { maxSessions: users, maxGuestSessions: guests } = limits;
-    // One address must not use up the room of all others.
+    // One address must not take the sessions of all others.
     this.#room = { users, guests, guestsOfAddress: Math.max(20, Math.floor(guests / 100)) };
   }
 

@@ -8,7 +8,7 @@ import type { EntitySaver } from '../entity/save.js';
 import type {
   AddressedBody,
   EventedSaving,
-  SaveOptions,
+  EntitySaveOptions,
   SaveResult,
 } from '../entity/surroundings.js';
 import type { ClassLifecycle, DataclassEvents } from './events.js';
@@ -43,7 +43,7 @@ export class EventedSaver implements EventedSaving {
     this.#dataclass = saver.dataclass;
   }
 
-  async saveBody(sent: AddressedBody, options: SaveOptions): Promise<SaveResult> {
+  async saveBody(sent: AddressedBody, options: EntitySaveOptions): Promise<SaveResult> {
     let existing: string | number | undefined;
     try {
       return await this.lifecycle.within(async (transaction) => {
@@ -58,7 +58,7 @@ export class EventedSaver implements EventedSaving {
     }
   }
 
-  async saveLive(entity: LiveEntity, options: SaveOptions): Promise<SaveResult> {
+  async saveLive(entity: LiveEntity, options: EntitySaveOptions): Promise<SaveResult> {
     try {
       return await this.lifecycle.within(
         (transaction) => this.#save(transaction, entity, options),
@@ -74,7 +74,7 @@ export class EventedSaver implements EventedSaving {
   async #save(
     transaction: Transaction,
     entity: LiveEntity,
-    options: SaveOptions,
+    options: EntitySaveOptions,
     sent?: AddressedBody,
   ): Promise<SaveResult> {
     const { isNew, old } = entity;
@@ -122,7 +122,7 @@ export class EventedSaver implements EventedSaving {
   async #received(
     transaction: Transaction,
     { body, address }: AddressedBody,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Promise<LiveEntity> {
     const { refusals, updater } = this.saver;
     const { events } = this;
@@ -174,7 +174,7 @@ export class EventedSaver implements EventedSaving {
   async #check(
     transaction: Transaction,
     entity: LiveEntity,
-    options: SaveOptions,
+    options: EntitySaveOptions,
     sent: AddressedBody | undefined,
   ): Promise<void> {
     const key = existingKey(entity);

@@ -163,7 +163,7 @@ export class DataclassCode {
   /** The instance of the user's dataclass class: `ds.Company`. */
   readonly instance: object;
   readonly #whole: VisibleDataclass;
-  /** Views come and go, and what belongs to them. */
+  /** Weak, because views are dropped when no session needs them. */
   readonly #seen = new WeakMap<VisibleModel, VisibleDataclass>();
 
   /** @param dataclass of the whole model */

@@ -60,10 +60,11 @@ export abstract class Datastore<Database = unknown> {
   }
 
   /**
-   * Runs work of which one at a time may run under a name, in all servers that use the database.
-   * Others wait for their turn; with `ifFree` they do not, and get `undefined`. The turn ends with
-   * the work, or when its process dies. `class-code.md#a-job-that-runs-once` says more.
-   * @throws Error inside a transaction, and inside a work of the same name
+   * Runs `work` under a name. Of all calls with one name, in all servers that use the database,
+   * only one runs at a time. The others wait for their turn; with `ifFree` they return `undefined`
+   * at once. The turn ends with the work, or when its process dies: see
+   * `class-code.md#a-job-that-runs-once`.
+   * @throws Error inside a transaction, and inside a call with the same name
    */
   exclusive<R>(name: string, work: ExclusiveWork<R>): Promise<R>;
   exclusive<R>(
@@ -77,7 +78,7 @@ export abstract class Datastore<Database = unknown> {
     last?: ExclusiveWork<R>,
   ): Promise<R | undefined> {
     const work = typeof given === 'function' ? given : last;
-    if (work === undefined) throw new TypeError('ds.exclusive needs the work that it runs.');
+    if (work === undefined) throw new TypeError('ds.exclusive needs a function to run.');
     const isWaiting = typeof given === 'function' || !given.ifFree;
     return this.#host.exclusive.run(name, work, isWaiting);
   }

@@ -125,7 +125,7 @@ export class EntityWriting {
   }
 }
 
-/** The locks of an entity that does not exist hold up nobody, and end with their session. */
+/** An error is ignored: locks of an entity that does not exist block nobody, and end with their session. */
 async function forgotten(forgetting: Pending<void>): Promise<void> {
   await Promise.resolve(forgetting).catch(() => undefined);
 }

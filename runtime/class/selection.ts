@@ -281,9 +281,10 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
   }
 }
 
-/** @throws RangeError for what is no whole number */
+/** @throws RangeError for anything but a whole number */
 function checkPosition(position: number): void {
-  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
+  if (!Number.isSafeInteger(position))
+    throw new RangeError(`${position} is not a position: it must be a whole number.`);
 }
 
 /**
@@ -293,7 +294,9 @@ function checkPosition(position: number): void {
 function otherNode({ code }: SelectionState, other: object): SelectionNode {
   const state = findSelection(other);
   if (state?.code === code) return nodeOf(state);
-  throw new TypeError(`A selection of ${code.dataclass.name} is combined with another one of it.`);
+  throw new TypeError(
+    `A selection of ${code.dataclass.name} can only be combined with another selection of the same dataclass.`,
+  );
 }
 
 function keyOf({ code }: SelectionState, entity: object): Key | null {

@@ -12,37 +12,37 @@ export interface ClientDataclass {
   readonly connection: Connection;
   /** Another dataclass of the client. */
   readonly dataclass: (name: string) => ClientDataclass;
-  readonly make: (state: EntityState) => object;
+  readonly make: (state: ClientEntityState) => object;
   /** The selection of a to-many relation. */
-  readonly related: (key: Key, relation: string, target: string) => object;
+  readonly related: (key: ClientKey, relation: string, target: string) => object;
 }
 
-export type Key = string | number;
+export type ClientKey = string | number;
 
-export function decodeKey({ key }: ClientDataclass, value: unknown): Key {
+export function decodeKey({ key }: ClientDataclass, value: unknown): ClientKey {
   return key === 'number' ? Number(value) : String(value);
 }
 
-const states = new WeakMap<object, EntityState>();
+const states = new WeakMap<object, ClientEntityState>();
 
 /** The state of an entity object of this module; `undefined` for any other value. */
-export function findState(value: unknown): EntityState | undefined {
+export function findState(value: unknown): ClientEntityState | undefined {
   return typeof value === 'object' && value !== null ? states.get(value) : undefined;
 }
 
-function stateOf(entity: object): EntityState {
+function stateOf(entity: object): ClientEntityState {
   const state = states.get(entity);
-  if (state === undefined) throw new TypeError('This is no entity of a client.');
+  if (state === undefined) throw new TypeError('This is not an entity of a client.');
   return state;
 }
 
 /** The values of an entity object: as they were read, and what was set since. */
-export class EntityState {
-  key: Key | null = null;
+export class ClientEntityState {
+  key: ClientKey | null = null;
   stamp = 0;
   readonly changes = new Map<string, unknown>();
   #values: ReadonlyMap<string, unknown> = new Map();
-  readonly #related = new Map<string, { readonly key: Key; readonly entity: object }>();
+  readonly #related = new Map<string, { readonly key: ClientKey; readonly entity: object }>();
 
   constructor(readonly dataclass: ClientDataclass) {}
 
@@ -65,7 +65,7 @@ export class EntityState {
     const what = `${dataclass}.${name}`;
     if (attribute === undefined) throw new TypeError(`${what} does not exist.`);
     if (attribute.many !== undefined) {
-      throw new TypeError(`${what} is set in the related entities.`);
+      throw new TypeError(`${what} cannot be set: set the relation of the related entities.`);
     }
     if (attribute.readOnly === true) throw new TypeError(`${what} cannot be set.`);
     this.#change(name, this.#settable(attribute, value, what));
@@ -78,18 +78,19 @@ export class EntityState {
       return value;
     }
     const bytes = value === null ? null : asBlob(value);
-    if (bytes === undefined) throw new TypeError(`${what} is set to a Blob, a Uint8Array or null.`);
+    if (bytes === undefined)
+      throw new TypeError(`${what} must be set to a Blob, a Uint8Array or null.`);
     return bytes;
   }
 
-  #relatedKey(target: string, value: unknown, what: string): Key | null {
+  #relatedKey(target: string, value: unknown, what: string): ClientKey | null {
     if (value === null || typeof value === 'string' || typeof value === 'number') return value;
     const related = findState(value);
     if (related?.dataclass.name !== target) {
-      throw new TypeError(`${what} is set to an entity of ${target}, its key or null.`);
+      throw new TypeError(`${what} must be set to an entity of ${target}, its key or null.`);
     }
     if (related.isNew || related.key === null) {
-      throw new TypeError(`${what} is set to an entity that is not saved: save it first.`);
+      throw new TypeError(`${what} cannot be set to an entity that is not saved: save it first.`);
     }
     return related.key;
   }
@@ -199,7 +200,7 @@ export class EntityState {
     target: string,
     options: RequestOptions,
   ): Promise<object | null> {
-    const key = this.get(relation) as Key | null;
+    const key = this.get(relation) as ClientKey | null;
     if (key === null) return null;
     const known = this.#related.get(relation);
     if (known?.key === key) return known.entity;
@@ -239,7 +240,7 @@ export async function upload(
 /** @returns `null` if there is no entity with the key */
 export async function getEntity(
   dataclass: ClientDataclass,
-  key: Key,
+  key: ClientKey,
   { signal }: RequestOptions,
 ): Promise<object | null> {
   const path = entityPath(dataclass.name, key);
@@ -255,7 +256,7 @@ const unknownEntity = 1543;
 
 /** An entity object for a part of an answer. */
 export function entityOf(dataclass: ClientDataclass, answer: JsonRecord): object {
-  const state = new EntityState(dataclass);
+  const state = new ClientEntityState(dataclass);
   if (answer['__STAMP'] === 0) state.loadNew(answer);
   else state.load(answer);
   return dataclass.make(state);
@@ -264,12 +265,12 @@ export function entityOf(dataclass: ClientDataclass, answer: JsonRecord): object
 type AnyTypes = EntityTypes;
 
 /** What is the same for the entities of all dataclasses. */
-export class EntityObject implements Entity<AnyTypes> {
-  constructor(state: EntityState) {
+export class ClientEntity implements Entity<AnyTypes> {
+  constructor(state: ClientEntityState) {
     states.set(this, state);
   }
 
-  get key(): Key | null {
+  get key(): ClientKey | null {
     return stateOf(this).key;
   }
 
@@ -324,7 +325,7 @@ export class EntityObject implements Entity<AnyTypes> {
 }
 
 async function setLock(
-  { path, dataclass }: EntityState,
+  { path, dataclass }: ClientEntityState,
   isLocked: boolean,
   { signal }: RequestOptions,
 ): Promise<boolean> {
@@ -336,8 +337,8 @@ async function setLock(
 /** The class of the entities of a dataclass: each attribute is a property. */
 export function entityClass(
   attributes: ClientDataclass['attributes'],
-): new (state: EntityState) => object {
-  class DataclassEntity extends EntityObject {}
+): new (state: ClientEntityState) => object {
+  class DataclassEntity extends ClientEntity {}
   for (const [name, attribute] of attributes) {
     Object.defineProperty(DataclassEntity.prototype, name, {
       get(this: object): unknown {
@@ -354,7 +355,7 @@ export function entityClass(
 }
 
 function propertyOf(
-  state: EntityState,
+  state: ClientEntityState,
   name: string,
   { type, one, many }: AttributeTable,
 ): unknown {
@@ -369,35 +370,35 @@ function propertyOf(
 }
 
 class RelatedHandle implements RelatedEntity<AnyTypes> {
-  readonly #state: EntityState;
+  readonly #state: ClientEntityState;
   readonly #name: string;
   readonly #target: string;
 
-  constructor(state: EntityState, name: string, target: string) {
+  constructor(state: ClientEntityState, name: string, target: string) {
     this.#state = state;
     this.#name = name;
     this.#target = target;
   }
 
-  get key(): Key | null {
-    return this.#state.get(this.#name) as Key | null;
+  get key(): ClientKey | null {
+    return this.#state.get(this.#name) as ClientKey | null;
   }
 
   get(options: RequestOptions = {}): Promise<object | null> {
     return this.#state.relatedEntity(this.#name, this.#target, options);
   }
 
-  set(related: object | Key | null): void {
+  set(related: object | ClientKey | null): void {
     this.#state.set(this.#name, related);
   }
 }
 
 class MediaHandle implements Media {
-  readonly #state: EntityState;
+  readonly #state: ClientEntityState;
   readonly #name: string;
   readonly #type: 'image' | 'blob';
 
-  constructor(state: EntityState, name: string, type: 'image' | 'blob') {
+  constructor(state: ClientEntityState, name: string, type: 'image' | 'blob') {
     this.#state = state;
     this.#name = name;
     this.#type = type;
@@ -453,7 +454,7 @@ const mostConflicts = 10;
  * @throws RestError if one is refused
  */
 export async function saveEntities(
-  all: readonly EntityState[],
+  all: readonly ClientEntityState[],
   options: AnySaveOptions,
   isAtomic: boolean,
 ): Promise<void> {
@@ -466,7 +467,7 @@ export async function saveEntities(
     if (onConflict === undefined || attempt === mostConflicts) throw first.error;
     for (const { state, error, isConflict } of refused) {
       if (!isConflict) throw error;
-      const theirs = new EntityState(state.dataclass);
+      const theirs = new ClientEntityState(state.dataclass);
       const stored = await state.read(options);
       theirs.load(stored);
       const wanted = await onConflict(state.object(), theirs.object());
@@ -478,14 +479,14 @@ export async function saveEntities(
 
 /** An entity that was not saved, and why. */
 interface Refused {
-  readonly state: EntityState;
+  readonly state: ClientEntityState;
   readonly error: RestError;
   /** Whether somebody else has changed it. */
   readonly isConflict: boolean;
 }
 
 async function sendSave(
-  changed: readonly EntityState[],
+  changed: readonly ClientEntityState[],
   options: RequestOptions,
   isAtomic: boolean,
 ): Promise<readonly Refused[]> {

@@ -55,7 +55,7 @@ export function reasonsOf(body: unknown): readonly ErrorReason[] {
   }));
 }
 
-/** An object that is no list, such as one of JSON. */
+/** An object that is not a list, such as a JSON object. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 export function isRecord(value: unknown): value is JsonRecord {

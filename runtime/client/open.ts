@@ -3,12 +3,12 @@ import {
   type AnySaveOptions,
   type ClientDataclass,
   entityClass,
-  EntityObject,
+  ClientEntity,
   entityOf,
   findState,
   getEntity,
-  EntityState,
-  type Key,
+  ClientEntityState,
+  type ClientKey,
   saveEntities,
   upload,
 } from './entity.js';
@@ -17,7 +17,7 @@ import {
   callAddress,
   findSelection,
   SelectionObject,
-  type SelectionState,
+  type ClientSelectionState,
   setId,
   usingSet,
 } from './selection.js';
@@ -124,7 +124,7 @@ interface CalledFunction {
 /** The dataclasses of a model, with the classes of their objects. */
 class Client {
   readonly #dataclasses = new Map<string, ClientDataclass>();
-  readonly #selections = new Map<string, (state: SelectionState) => object>();
+  readonly #selections = new Map<string, (state: ClientSelectionState) => object>();
 
   constructor(
     readonly model: ModelTable,
@@ -158,7 +158,7 @@ class Client {
         all,
         query: (filter: string, ...values: readonly unknown[]) =>
           (all() as SelectionObject).query(filter, ...values),
-        get: (key: Key, options: RequestOptions = {}) =>
+        get: (key: ClientKey, options: RequestOptions = {}) =>
           getEntity(own, key, { ...optionsOf(signal), ...options }),
         new: (values: object = {}) => newEntity(own, values),
       };
@@ -191,11 +191,11 @@ class Client {
     dataclass: string,
     attributes: ClientDataclass['attributes'],
     functions: FunctionTable | undefined,
-  ): new (state: EntityState) => object {
+  ): new (state: ClientEntityState) => object {
     const Entity = entityClass(attributes);
     const pathOf = (entity: object): string => {
       const state = findState(entity);
-      if (state === undefined) throw new TypeError(`This is no entity of ${dataclass}.`);
+      if (state === undefined) throw new TypeError(`This is not an entity of ${dataclass}.`);
       return state.path;
     };
     defineAll(Entity.prototype as object, this.functions(functions, pathOf, undefined));
@@ -205,7 +205,7 @@ class Client {
   #selectionMaker(
     dataclass: string,
     functions: FunctionTable | undefined,
-  ): (state: SelectionState) => object {
+  ): (state: ClientSelectionState) => object {
     class DataclassSelection extends SelectionObject {}
     const call = this.#callOnSelection.bind(this);
     const members = Object.entries(functions ?? {}).map(([name, returns]): Member => {
@@ -214,7 +214,7 @@ class Client {
         name,
         async function (this: object, ...args: readonly unknown[]): Promise<unknown> {
           const state = findSelection(this);
-          if (state === undefined) throw new TypeError(`This is no selection of ${dataclass}.`);
+          if (state === undefined) throw new TypeError(`This is not a selection of ${dataclass}.`);
           return call(state, { returns, path, signal: state.signal }, args);
         },
       ];
@@ -224,7 +224,7 @@ class Client {
   }
 
   async #callOnSelection(
-    state: SelectionState,
+    state: ClientSelectionState,
     called: CalledFunction,
     args: readonly unknown[],
   ): Promise<unknown> {
@@ -247,7 +247,7 @@ class Client {
 
   #selection(
     name: string,
-    source: SelectionState['source'],
+    source: ClientSelectionState['source'],
     signal: AbortSignal | undefined,
   ): object {
     const dataclass = this.#dataclass(name);
@@ -275,7 +275,7 @@ class Client {
     use: (body: readonly unknown[]) => Promise<R>,
   ): Promise<R> {
     const selections = [...new Set(args.flatMap((each) => findSelection(each) ?? []))];
-    const sets = new Map<SelectionState, string>();
+    const sets = new Map<ClientSelectionState, string>();
     const withSets = async (at: number): Promise<R> => {
       const state = selections[at];
       if (state !== undefined) {
@@ -346,24 +346,24 @@ class Client {
 
 /** What arguments are sent with. */
 interface GivenWith {
-  readonly sets: ReadonlyMap<SelectionState, string>;
+  readonly sets: ReadonlyMap<ClientSelectionState, string>;
   readonly options: RequestOptions;
 }
 
 /** Each state belongs to one object. */
-const objects = new WeakMap<EntityState, object>();
+const objects = new WeakMap<ClientEntityState, object>();
 
-function remembered(state: EntityState, entity: object): object {
+function remembered(state: ClientEntityState, entity: object): object {
   objects.set(state, entity);
   return entity;
 }
 
 function newEntity(dataclass: ClientDataclass, values: object): object {
-  const entity = dataclass.make(new EntityState(dataclass));
-  return entity instanceof EntityObject ? entity.fromObject(values) : entity;
+  const entity = dataclass.make(new ClientEntityState(dataclass));
+  return entity instanceof ClientEntity ? entity.fromObject(values) : entity;
 }
 
-async function entityArgument(state: EntityState, options: RequestOptions): Promise<object> {
+async function entityArgument(state: ClientEntityState, options: RequestOptions): Promise<object> {
   const { key, stamp, isNew, dataclass } = state;
   const identity = isNew ? {} : { __KEY: String(key), __STAMP: stamp };
   const written = await state.written(options);

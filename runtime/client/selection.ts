@@ -1,6 +1,6 @@
 import { bodyOf, type ClientRequest } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
-import { type ClientDataclass, decodeKey, entityOf, findState, type Key } from './entity.js';
+import { type ClientDataclass, decodeKey, entityOf, findState, type ClientKey } from './entity.js';
 import type { EntitySelection, EntityTypes, RequestOptions } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
 
@@ -11,21 +11,21 @@ type Source =
   | {
       readonly kind: 'related';
       readonly owner: string;
-      readonly key: Key;
+      readonly key: ClientKey;
       readonly relation: string;
     }
   | { readonly kind: 'set'; readonly id: string }
   /** Entities of another selection. */
-  | { readonly kind: 'part'; readonly of: SelectionState }
+  | { readonly kind: 'part'; readonly of: ClientSelectionState }
   | {
       readonly kind: 'combined';
       readonly operator: 'AND' | 'OR' | 'EXCEPT';
-      readonly left: SelectionState;
-      readonly right: SelectionState;
+      readonly left: ClientSelectionState;
+      readonly right: ClientSelectionState;
     };
 
 /** What a selection describes. */
-export interface SelectionState {
+export interface ClientSelectionState {
   readonly dataclass: ClientDataclass;
   readonly pageSize: number;
   readonly source: Source;
@@ -37,25 +37,25 @@ export interface SelectionState {
   /** Aborts reads. */
   readonly signal: AbortSignal | undefined;
   /** Makes an object of the class of the dataclass. */
-  readonly make: (state: SelectionState) => object;
+  readonly make: (state: ClientSelectionState) => object;
 }
 
-const states = new WeakMap<object, SelectionState>();
+const states = new WeakMap<object, ClientSelectionState>();
 
 /** The state of a selection of this module; `undefined` for any other value. */
-export function findSelection(value: unknown): SelectionState | undefined {
+export function findSelection(value: unknown): ClientSelectionState | undefined {
   return typeof value === 'object' && value !== null ? states.get(value) : undefined;
 }
 
-function stateOf(selection: object): SelectionState {
+function stateOf(selection: object): ClientSelectionState {
   const state = states.get(selection);
-  if (state === undefined) throw new TypeError('This is no selection of a client.');
+  if (state === undefined) throw new TypeError('This is not a selection of a client.');
   return state;
 }
 
 /** What is the same for the selections of all dataclasses. */
 export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
-  constructor(state: SelectionState) {
+  constructor(state: ClientSelectionState) {
     states.set(this, state);
   }
 
@@ -73,7 +73,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   select(...paths: readonly string[]): EntitySelection<EntityTypes, never> {
     const state = stateOf(this);
     checkPaths(state.dataclass, paths);
-    const make = (each: SelectionState): SelectionObject => new SelectionObject(each);
+    const make = (each: ClientSelectionState): SelectionObject => new SelectionObject(each);
     return make({ ...state, paths, make }) as object as EntitySelection<EntityTypes, never>;
   }
 
@@ -117,7 +117,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   slice(start: number, end: number, options: RequestOptions = {}): Promise<unknown[]> {
     for (const each of [start, end]) {
       checkPosition(each);
-      if (each < 0) throw new RangeError(`${each} is no position from 0 on.`);
+      if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
     }
     return reading(stateOf(this), options, async (reader) => {
       const found: unknown[] = [];
@@ -212,17 +212,17 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     if (source.kind === 'set') await releaseSets(dataclass, [source.id], options.signal);
   }
 
-  #with(state: SelectionState): this {
+  #with(state: ClientSelectionState): this {
     return state.make(state) as this;
   }
 
-  /** @throws TypeError if the other one is no selection of the same dataclass */
+  /** @throws TypeError if the other one is not a selection of the same dataclass */
   #combined(operator: 'AND' | 'OR' | 'EXCEPT', other: object): this {
     const left = stateOf(this);
     const right = findSelection(other);
     if (right?.dataclass.name !== left.dataclass.name) {
       throw new TypeError(
-        `A selection of ${left.dataclass.name} is combined with another one of it.`,
+        `A selection of ${left.dataclass.name} can only be combined with another selection of the same dataclass.`,
       );
     }
     return this.#with(from(left, { kind: 'combined', operator, left, right }));
@@ -231,9 +231,9 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
 
 /** The same kind of selection of another source, without a filter and an order. */
 function from(
-  { dataclass, pageSize, paths, signal, make }: SelectionState,
+  { dataclass, pageSize, paths, signal, make }: ClientSelectionState,
   source: Source,
-): SelectionState {
+): ClientSelectionState {
   const selected = paths === undefined ? {} : { paths };
   return { dataclass, pageSize, source, signal, make, ...selected };
 }
@@ -272,20 +272,22 @@ function checkPaths(dataclass: ClientDataclass, paths: readonly string[]): void 
     for (const name of names) {
       const { one, many } = at.attributes.get(name) ?? {};
       const target = one ?? many;
-      if (target === undefined) throw new TypeError(`${at.name}.${name} is no relation (${path}).`);
+      if (target === undefined)
+        throw new TypeError(`${at.name}.${name} is not a relation (${path}).`);
       at = at.dataclass(target);
     }
     if (last === '*') continue;
     const { type } = at.attributes.get(last) ?? {};
     if (type === undefined || type === 'image' || type === 'blob') {
-      throw new TypeError(`${at.name}.${last} is no attribute with a value (${path}).`);
+      throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
     }
   }
 }
 
-/** @throws RangeError for what is no whole number */
+/** @throws RangeError for anything but a whole number */
 function checkPosition(position: number): void {
-  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
+  if (!Number.isSafeInteger(position))
+    throw new RangeError(`${position} is not a position: it must be a whole number.`);
 }
 
 /** The request for the entities of a selection. */
@@ -307,7 +309,7 @@ interface Page {
 /** Reads the entities of a selection at one address. */
 class Reader {
   constructor(
-    readonly state: SelectionState,
+    readonly state: ClientSelectionState,
     readonly address: Address,
     readonly signal: AbortSignal | undefined,
   ) {}
@@ -346,7 +348,7 @@ class Reader {
 }
 
 async function compute(
-  state: SelectionState,
+  state: ClientSelectionState,
   path: string,
   name: string,
   options: RequestOptions,
@@ -355,7 +357,7 @@ async function compute(
 }
 
 async function pageOf(
-  state: SelectionState,
+  state: ClientSelectionState,
   answer: JsonRecord,
   signal: AbortSignal | undefined,
 ): Promise<Page> {
@@ -459,12 +461,12 @@ function decodeAt(dataclass: ClientDataclass, path: string, value: unknown): unk
 }
 
 /** Quoted, because the server removes one pair of quotes. */
-function filterOf({ filter }: SelectionState): Readonly<Record<string, string | undefined>> {
+function filterOf({ filter }: ClientSelectionState): Readonly<Record<string, string | undefined>> {
   return filter === undefined ? {} : { $filter: `"${filter.text}"`, $params: filter.params };
 }
 
 async function reading<R>(
-  state: SelectionState,
+  state: ClientSelectionState,
   options: RequestOptions,
   read: (reader: Reader) => Promise<R>,
 ): Promise<R> {
@@ -478,7 +480,7 @@ async function reading<R>(
 
 /** Runs code with the entity set of a selection, which is released afterwards. */
 export async function usingSet<R>(
-  state: SelectionState,
+  state: ClientSelectionState,
   options: RequestOptions,
   use: (id: string) => Promise<R>,
 ): Promise<R> {
@@ -492,7 +494,7 @@ export async function usingSet<R>(
 
 /** What does not fit on one page is read from a set, so that changes do not move entities between pages. */
 async function* iterate(
-  state: SelectionState,
+  state: ClientSelectionState,
   options: RequestOptions,
 ): AsyncGenerator<unknown, undefined> {
   const sets = new TemporarySets(state, options);
@@ -516,7 +518,7 @@ async function* iterate(
   }
 }
 
-function isSet({ source, filter, order }: SelectionState): boolean {
+function isSet({ source, filter, order }: ClientSelectionState): boolean {
   return source.kind === 'set' && filter === undefined && order === undefined;
 }
 
@@ -526,12 +528,12 @@ class TemporarySets {
   readonly signal: AbortSignal | undefined;
   readonly #dataclass: ClientDataclass;
 
-  constructor({ dataclass, signal }: SelectionState, options: RequestOptions) {
+  constructor({ dataclass, signal }: ClientSelectionState, options: RequestOptions) {
     this.#dataclass = dataclass;
     this.signal = options.signal ?? signal;
   }
 
-  async addressOf(state: SelectionState): Promise<Address> {
+  async addressOf(state: ClientSelectionState): Promise<Address> {
     const { source, dataclass } = state;
     const path = `/${encodeURIComponent(dataclass.name)}`;
     switch (source.kind) {
@@ -555,15 +557,15 @@ class TemporarySets {
     }
   }
 
-  async idOf(state: SelectionState): Promise<string> {
+  async idOf(state: ClientSelectionState): Promise<string> {
     if (isSet(state) && state.source.kind === 'set') return state.source.id;
     const id = await this.create(state);
     this.#made.push(id);
     return id;
   }
 
-  /** A set that is not released with the others. */
-  async create(state: SelectionState): Promise<string> {
+  /** Makes a set that is not released with the others. */
+  async create(state: ClientSelectionState): Promise<string> {
     const { path, query, kind } = await this.addressOf(state);
     const method =
       kind === 'related'
@@ -591,19 +593,19 @@ class TemporarySets {
     return setId(answer);
   }
 
-  /** Also after the signal has aborted the read. */
+  /** Releases them even after the signal has aborted the read. */
   async release(): Promise<void> {
     if (this.#made.length === 0) return;
     try {
       await releaseSets(this.#dataclass, this.#made, undefined);
     } catch (error) {
-      // The result of the read matters more, and the server forgets sets that nobody uses.
+      // The result of the read matters more, and unused sets expire.
       if (!(error instanceof RestError)) throw error;
     }
   }
 }
 
-/** The ID of the set that an answer tells of. */
+/** The ID of the entity set that an answer names. */
 export function setId({ __ENTITYSET: address }: JsonRecord): string {
   const id = /\/\$entityset\/(\w+)/.exec(String(address))?.[1];
   if (id !== undefined) return id;
@@ -623,7 +625,7 @@ async function releaseSets(
 
 /** The parameters of a call of a selection's function, where no set is needed. */
 export function callAddress(
-  state: SelectionState,
+  state: ClientSelectionState,
 ): Readonly<Record<string, string | undefined>> | undefined {
   if (state.source.kind !== 'all') return undefined;
   return { ...filterOf(state), $orderby: state.order };

@@ -21,7 +21,7 @@ export type FunctionTable = Readonly<Record<string, ResultType>>;
 
 export interface AttributeTable {
   /** Absent for a relation. */
-  readonly type?: ValueType;
+  readonly type?: ClientValueType;
   /** Dataclass of a to-one relation. */
   readonly one?: string;
   /** Dataclass of a to-many relation. */
@@ -31,10 +31,10 @@ export interface AttributeTable {
 }
 
 /** `plain`: as JSON has it. */
-export type ValueType = 'plain' | 'date' | 'day' | 'object' | 'image' | 'blob';
+export type ClientValueType = 'plain' | 'date' | 'day' | 'object' | 'image' | 'blob';
 
 export type ResultType =
-  | ValueType
+  | ClientValueType
   | 'void'
   | 'message'
   | { readonly entity: string }

@@ -1,8 +1,8 @@
-import type { ValueType } from './table.js';
+import type { ClientValueType } from './table.js';
 import type { JsonValue } from './types.js';
 
 /** A value of an answer as users see it (`client.md#values`). */
-export function decodeValue(type: ValueType, value: unknown): unknown {
+export function decodeValue(type: ClientValueType, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (type) {
     case 'date':
@@ -48,10 +48,10 @@ export function encodeValue(
       return value;
     case 'number':
       if (Number.isFinite(value)) return value;
-      throw new TypeError(`${what} is ${value}, which is no number that can be sent.`);
+      throw new TypeError(`${what} is ${value}, which JSON cannot hold.`);
     case 'bigint':
       if (Number.isSafeInteger(Number(value))) return Number(value);
-      throw new TypeError(`${what} is an integer beyond those that are exact.`);
+      throw new TypeError(`${what} is an integer beyond 2^53 - 1, which is not exact.`);
     case 'undefined':
       throw new TypeError(`${what} is undefined; null stands for no value.`);
     case 'function':

@@ -41,7 +41,7 @@ export interface StateDatabase {
   /**
    * Runs statements as one transaction: all of them take effect, or none.
    * @returns the rows of the last one
-   * @throws DatabaseUnavailableError while the database is away; ConstraintError
+   * @throws DatabaseUnavailableError while the database cannot be reached; ConstraintError
    */
   run(...statements: readonly StateStatement[]): Pending<Rows>;
   /** Reads within a transaction of the application's database, where the state is part of it. */

@@ -24,7 +24,7 @@ import {
 } from './decode.js';
 import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
-import type { EventedSaving, Surroundings, SaveOptions, SaveResult } from './surroundings.js';
+import type { EventedSaving, Surroundings, EntitySaveOptions, SaveResult } from './surroundings.js';
 import { type BoundStatement, EntityUpdater, type PlanDirect } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
@@ -112,7 +112,7 @@ export class EntitySaver {
   save(
     transaction: Transaction,
     { body, address }: SentEntity,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<SaveResult> {
     if ('problems' in address) return address;
     const evented = this.#evented;
@@ -132,7 +132,7 @@ export class EntitySaver {
   async saveLive(
     transaction: Transaction,
     entity: LiveEntity,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Promise<SaveResult> {
     const denial = this.#denial(entity.isNew ? 'create' : 'update');
     if (denial !== undefined) return denial;
@@ -148,7 +148,7 @@ export class EntitySaver {
    */
   directChange(
     { body, address }: SentEntity,
-    options: SaveOptions,
+    options: EntitySaveOptions,
     plan: PlanDirect,
   ): BoundStatement | undefined {
     if ('problems' in address || !this.#isUnlocked) return undefined;
@@ -162,7 +162,7 @@ export class EntitySaver {
   /** The same for entities that are created together, and whose keys clients do not name. */
   directCreation(
     entities: readonly SentEntity[],
-    options: SaveOptions,
+    options: EntitySaveOptions,
     plan: PlanDirect,
   ): DirectCreation | undefined {
     const all: Decoded[] = [];
@@ -207,7 +207,7 @@ export class EntitySaver {
   storeLive(
     transaction: Transaction,
     entity: LiveEntity,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<SaveResult> {
     const { isNew, key, stamp, granted } = entity;
     const address = isNew ? { key: undefined, stamp: undefined } : { key, stamp };
@@ -221,7 +221,7 @@ export class EntitySaver {
     transaction: Transaction,
     { key, stamp }: Address,
     decoded: Decoded,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<SaveResult> {
     if (key === undefined || stamp === undefined) {
       return this.#storeNew(transaction, key, decoded, options);
@@ -241,7 +241,7 @@ export class EntitySaver {
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<SaveResult> {
     const changed = caught<SaveResult | undefined>(
       () => this.#change(transaction, key, stamp, decoded, options),
@@ -267,7 +267,7 @@ export class EntitySaver {
   #refusedByLock(
     transaction: Transaction,
     key: string | number,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<Refusal | undefined> {
     return whenThere(this.lockOf(key, options, transaction), (lock) =>
       lock === undefined
@@ -283,7 +283,7 @@ export class EntitySaver {
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<SaveResult> {
     if (options.isOnlyRead === true) {
       const checked = this.updater.check(transaction, key, stamp, decoded);
@@ -306,7 +306,7 @@ export class EntitySaver {
     transaction: Transaction,
     key: string | number | undefined,
     decoded: Decoded,
-    options: SaveOptions,
+    options: EntitySaveOptions,
   ): Pending<SaveResult> {
     const create = (): Pending<SaveResult> =>
       options.isOnlyRead === true
@@ -335,7 +335,7 @@ export class EntitySaver {
   /** The lock of another session. What is only computed needs no check. */
   lockOf(
     key: string | number,
-    { isKept, session }: SaveOptions,
+    { isKept, session }: EntitySaveOptions,
     transaction: Transaction,
   ): ReturnType<LockTable['refusal']> {
     if (this.#locks === undefined || this.#locks.isEmpty || !isKept) return undefined;
@@ -344,7 +344,7 @@ export class EntitySaver {
 }
 
 /**
- * Waits for all that are changing an entity, before a client hears of its lock: see
+ * Waits for all transactions that are changing an entity, before a client learns of its lock: see
  * `DatabaseLockTable`.
  * @param transaction that nobody needs afterwards, or that of the code that locks the entity
  */

@@ -36,9 +36,9 @@ export interface EventedSaving {
   /** Whether class code takes part in every save; else only in saves with a value for a setter. */
   readonly hasEvents: boolean;
   /** Saves the entity of a client's body. What an event throws is a refusal. */
-  saveBody(sent: AddressedBody, options: SaveOptions): Promise<SaveResult>;
+  saveBody(sent: AddressedBody, options: EntitySaveOptions): Promise<SaveResult>;
   /** @throws whatever an event throws */
-  saveLive(entity: LiveEntity, options: SaveOptions): Promise<SaveResult>;
+  saveLive(entity: LiveEntity, options: EntitySaveOptions): Promise<SaveResult>;
 }
 
 /** A client's body, and which entity it names. */
@@ -67,7 +67,7 @@ interface Saved {
   readonly values?: ReadonlyMap<string, StoredValue>;
 }
 
-export interface SaveOptions {
+export interface EntitySaveOptions {
   readonly timestamp: string;
   /** `false`: the save is rolled back, so a changed entity keeps its stamp, and no event runs. */
   readonly isKept: boolean;

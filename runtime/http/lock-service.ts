@@ -61,7 +61,7 @@ export class LockService {
     }
   }
 
-  /** Those who are changing the entity end before the client hears of its lock. */
+  /** Changes of the entity that are running end before the client learns of its lock. */
   async #waitForOthers({ session }: LockHolder, key: string | number): Promise<void> {
     const { dialect, executor } = this.database;
     try {

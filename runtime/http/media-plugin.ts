@@ -168,7 +168,7 @@ class MediaService implements DataclassMedia {
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
       const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
-      // Those that meet here come back at different times.
+      // The random pause lets requests that conflict here retry at different times.
       await sleep(Math.random() * 10 * tries);
     }
     throw changedAgain();

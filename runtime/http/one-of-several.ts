@@ -1,14 +1,14 @@
-/** The variable by which the first process of a server informs the others; users do not set it. */
+/** The variable by which the parent process of a server informs the others; users do not set it. */
 const variable = 'DRS_PROCESSES';
 
 export function environmentOfOne(processes: number): Readonly<Record<string, string>> {
   return { [variable]: String(processes) };
 }
 
-/** The message of the first process that stops the others. */
+/** The message of the parent process that stops the others. */
 export const stopMessage = 'stop';
 
-/** The message of a process that listens to the first one. */
+/** The message of a process that listens to its parent. */
 export interface ListeningMessage {
   readonly url: string;
 }

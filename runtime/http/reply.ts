@@ -34,7 +34,7 @@ export const harmlessHeaders = {
 /** @param type `undefined` for bytes that are no image */
 export function setBytesType(reply: FastifyReply, type: ImageType | undefined): void {
   reply.header('content-type', contentTypeOf(type));
-  // An SVG is a document with scripts; a page of its own offers to save it.
+  // An SVG may contain scripts, so a browser that opens it as a page offers to save it instead.
   if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
 }
 

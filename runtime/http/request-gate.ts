@@ -130,7 +130,7 @@ export class RequestGate {
     this.#logLoad();
   }
 
-  /** What comes soon after an entry is counted in the next one. */
+  /** Refusals within the interval after a line are counted in the next line. */
   #logLoad(): void {
     const now = performance.now();
     if (now - this.#logged < logInterval) return;

@@ -29,8 +29,8 @@ export async function serve(build: BuildServer): Promise<void> {
 }
 
 /**
- * Serves as one of the processes that `startProcesses` has started, until the first process or a
- * signal stops it. If the first process dies, Node ends this one.
+ * Serves as one of the processes that `startProcesses` has started, until the parent process or a
+ * signal stops it. If the parent dies, Node ends this one.
  */
 async function serveAsOneOfSeveral(build: BuildServer): Promise<void> {
   let stop = (): void => {
@@ -47,7 +47,7 @@ async function serveAsOneOfSeveral(build: BuildServer): Promise<void> {
     process.send?.(message);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    // The connection to the first process would keep this one alive.
+    // The connection to the parent process would keep this one alive.
     process.exit(1);
   }
 }

@@ -222,7 +222,7 @@ class Ticks {
 
   async #runAll(): Promise<void> {
     for (const work of this.#works) {
-      // Requests report that the database is away.
+      // Requests report that the database cannot be reached.
       await work().catch(() => undefined);
     }
   }

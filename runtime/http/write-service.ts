@@ -16,7 +16,7 @@ import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import { EntitySaver, type SentEntity } from '../entity/save.js';
-import type { Lifecycle, SaveOptions, SaveResult } from '../entity/surroundings.js';
+import type { Lifecycle, EntitySaveOptions, SaveResult } from '../entity/surroundings.js';
 import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -426,7 +426,7 @@ class BodySaving {
   readonly #isAlone: boolean;
   readonly #length = new AnswerLength();
   readonly #errors = new ListedErrors();
-  readonly #options: SaveOptions;
+  readonly #options: EntitySaveOptions;
 
   /** @param uploads none for a model without images and BLOBs */
   constructor(
@@ -563,7 +563,7 @@ function validated(entries: readonly Entry[]): StatusAndJson {
   return { status: 200, json };
 }
 
-function validation({ session }: WriteCaller): SaveOptions {
+function validation({ session }: WriteCaller): EntitySaveOptions {
   const timestamp = nowText();
   return { timestamp, isKept: true, isValidation: true, isAlone: true, session };
 }

@@ -84,7 +84,7 @@ export async function removeLeftovers(parent: string = tmpdir()): Promise<void> 
 async function isLeft(path: string, name: string): Promise<boolean> {
   const [, madeBy, pid, madeAt] = /^([0-9a-f]{8})-(\d+)-(\d+)-[^-]+$/.exec(name) ?? [];
   if (pid === undefined) return false;
-  // Links, and what belongs to another user, are not ours.
+  // Links, and folders of another user, do not belong to a server of this user.
   const found = await lstat(path);
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return false;
   if (Date.now() - found.mtimeMs > longestLife) return true;

@@ -50,7 +50,7 @@ interface AttributeUse {
   readonly canUpdate: boolean;
   /** Never null. */
   readonly mandatory: boolean;
-  /** A new entity cannot do without it. */
+  /** A new entity must have a value. */
   readonly required: boolean;
 }
 

@@ -109,7 +109,7 @@ export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
     ],
   },
   Deferred: {
-    description: 'The address of what is not sent along.',
+    description: 'The address of a value that the answer does not contain.',
     ...object({ __deferred: object({ uri: text, __KEY: text }, ['uri']) }, ['__deferred']),
   },
   DeferredImage: {
@@ -208,7 +208,7 @@ export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
   },
   Upload: object({ ID: text }, ['ID']),
   UploadReference: {
-    description: 'The ID that an upload was answered with.',
+    description: 'The ID in the answer to an upload.',
     type: 'object',
     required: ['ID'],
     properties: { ID: text },
@@ -246,7 +246,7 @@ function functionsOf({
   ];
 }
 
-/** Whether a result contains entities of a dataclass that may not be stored. */
+/** Whether a result contains entities of a dataclass that may be unsaved. */
 function isOf(type: FunctionType, dataclass: { readonly name: string }): boolean {
   if (typeof type === 'string') return false;
   if ('list' in type) return isOf(type.list, dataclass);
@@ -262,7 +262,8 @@ const ownMembers: JsonObject = {
   __TIMESTAMP: { ...text, format: 'date-time' },
   __STAMP: {
     ...integer,
-    description: 'To be sent back with a change: it tells whether another change came first.',
+    description:
+      'Send it back with a change: the server then refuses the change if another one came first.',
   },
   __ERROR: listOf(schemaRef('rest.Error')),
 };
@@ -275,7 +276,7 @@ function entitySchema(
   const read = attributes.filter(({ canRead }) => canRead);
   return {
     description: isDraft
-      ? `An entity of ${name} that a function answers: it may not be stored.`
+      ? `An entity of ${name} that a function returns; it may be unsaved.`
       : `An entity of ${name}, with the attributes that the request names.`,
     ...object({
       ...ownMembers,

@@ -185,7 +185,7 @@ export interface LoginFailures {
   /** Uncounts an attempt that did not fail: an error of the server. */
   takeBack(attempt: Attempt): Pending<void>;
   /**
-   * Forgets all failures of a user who is in. A login to one's own account must not clear those of
+   * Forgets all failures of a user who has logged in. A login to one's own account must not clear those of
    * an address that tries other accounts.
    */
   succeeded(attempt: Attempt): Pending<void>;

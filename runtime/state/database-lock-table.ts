@@ -33,11 +33,11 @@ const batch = 500;
  * - A change locks the row of the entity first, and reads the lock then: by a function that it
  *   calls for the changed row ({@link guard}), or by a later statement of its transaction
  *   ({@link refusal}). On SQLite the transaction alone may write, so it may read the lock first.
- * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`waitForWriters`),
- *   before the client hears of it.
+ * - A server that gives a lock stores it, and then waits until nobody has locked the row
+ *   (`waitForWriters`), before it answers the client.
  *
- * So a change either began before and has ended when the client hears of its lock, or finds the
- * lock. Of two that ask for one lock, the primary key lets one have it.
+ * So a change either has ended when the client learns of its lock, or finds the lock. Of two
+ * sessions that ask for one lock, the primary key lets one have it.
  *
  * The locks of a session that has expired, and is not removed yet, do not count.
  */
@@ -198,7 +198,7 @@ function lockOf([key, session, host, address, userAgent]: Row): Lock {
   return { key: JSON.parse(key) as string | number, session, origin };
 }
 
-/** The refusal of what would belong to a session that another server has ended just now. */
+/** The refusal of a request whose session another server has just ended. */
 export function sessionEnded(): Error {
   return refuse('noSession', 'The session has ended while the request ran: send it again.');
 }

@@ -59,7 +59,7 @@ export class QuotaTable {
       [this.#drawn, owner, name],
     );
     const [used, by, rest] = row as readonly [number, string, number];
-    // What exceeds the quota was not there to be drawn.
+    // The part beyond the quota could not be drawn.
     return { used, left: by === drawn ? Math.min(amount, most - used + amount) : 0, rest };
   }
 

@@ -30,8 +30,8 @@ const mostRaised = 2 ** 20;
 const batch = 1000;
 
 /**
- * Sessions in the database, for all servers that use it. A process caches them and trusts none:
- * each request reads the version of its session, and reads the session again if it is another one.
+ * Sessions in the database, for all servers that use it. A process caches them, but each request
+ * reads the version of its session, and reads the whole session again if the version has changed.
  *
  * Code changes the cached session, for all requests of this process at once; `flush` stores the
  * changes as one transaction. If two servers change a session at the same moment, each stores what
@@ -71,7 +71,6 @@ export class DatabaseSessionStore implements SessionStore {
     if (known === undefined || known.hash !== hash || known.version < 1) {
       return this.#read(token, hash);
     }
-    // This look may travel with the first statement of the request one day.
     return whenThere(this.state.run([this.#sql.look, hash]), ([row]) => {
       if (row === undefined) return undefined;
       const [id, version, ...times] = row as readonly [string, number, ...Times];
@@ -238,7 +237,7 @@ export class DatabaseSessionStore implements SessionStore {
     this.#changed.delete(session);
     this.#changedBefore.delete(session);
     const from = session.beginning?.from;
-    // Its predecessor may be about to be stored, and whoever stores it hears of an error.
+    // Its predecessor may be about to be stored; the flush that stores it reports an error.
     const before = from?.flushing?.catch(() => undefined);
     const flushed = whenThere(before, () => this.#flushNow(session));
     if (flushed instanceof Promise) {
@@ -445,7 +444,7 @@ export class DatabaseSessionStore implements SessionStore {
     this.#changedBefore = this.#changed;
     this.#changed = new Set();
     for (const session of late) {
-      // Whoever made the session and still runs gets the error; else nobody misses it.
+      // A request that made the session and still runs gets the error; otherwise nobody needs it.
       await Promise.resolve(this.flush(session, true)).catch(() => undefined);
     }
     for (const id of this.#systems) await this.state.run([this.#sql.live, id]);
@@ -521,7 +520,7 @@ class DatabaseSession implements SessionRecord {
   wasReplaced = false;
   /** Of the token that the database knows. */
   hash = '';
-  /** Of the state that this process has read or stored; 0 if there is none, or others changed it. */
+  /** Of the state that this process has read or stored; 0 if there is none, or if another server has changed it. */
   version = 0;
   /** Set until it is stored for the first time. */
   beginning: Beginning | undefined;
@@ -547,7 +546,7 @@ function textOf(privileges: PrivilegeSet): string {
   return JSON.stringify([...privileges].sort());
 }
 
-/** The database never holds a token: who reads a copy of it can open no session. */
+/** The database never holds a token, so nobody can use a session by reading a copy of it. */
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64');
 }
@@ -567,7 +566,7 @@ export function expiryAfter(now: string, seconds: string): string {
   return `(${now} + ${seconds} * 1000 + ${grain})`;
 }
 
-/** How long the session of a server lives that has died. */
+/** How long the session of a dead server lives. */
 const systemSeconds = 60;
 /** In place of 0 for users and 1 for guests: it counts as neither. No token has its hash. */
 const ofServer = 2;
@@ -633,7 +632,7 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
         and not exists (select 1 from drs_state.quota as q where q.owner = $2 and q.name = drs_state.quota.name)`,
       `delete from drs_state.session where id = $1 and ${isThere}`,
     ],
-    // What others have changed meanwhile stays; of two new tokens the first one wins.
+    // What others have changed in the meantime stays; of two new tokens the first one wins.
     change: `update drs_state.session set user_name = coalesce(cast($2 as text), user_name),
         privileges = coalesce(cast($3 as text), privileges), quotas = coalesce(cast($4 as text), quotas),
         is_guest = coalesce(cast($5 as integer), is_guest), idle = ${idle}, refreshed = ${now}, expires = ${until(idle, 'ends')},

@@ -27,14 +27,14 @@ const shortestWait = 5;
 const longestWait = 200;
 
 /**
- * The fields of `session` singletons as JSON, one row for each singleton of a session. Who takes
- * the row has the turn until the call ends; a server renews its turns with each tick, so that those
- * of a server that died end.
+ * The fields of `session` singletons as JSON, one row for each singleton of a session. A call that
+ * takes the row has its turn until it ends. A server renews its turns with each tick, so that the
+ * turns of a dead server end.
  */
 export class DatabaseSingletons implements SingletonFields {
   readonly #take: string;
   readonly #renew: string;
-  /** Of turns that this server has, with the time until which they hold, in that of this process. */
+  /** The turns of this server, with the time at which each ends, by the clock of this process. */
   readonly #held = new Map<string, number>();
 
   /** @param stored makes sure that a row can refer to a session */

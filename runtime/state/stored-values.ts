@@ -5,9 +5,8 @@ import type { StateStatement } from '../dialect/state-database.js';
 const longestName = 400;
 
 /**
- * The storage of one session as JSON. Values that code gets are read from the text once, and are
- * the same object then for all requests of this process; what code changes inside of them is found
- * when the session is stored. If two servers set a value of one name, the last one wins.
+ * The storage of one session as JSON. A value is parsed once, and is then the same object for all
+ * requests of this process. Changes that code makes inside it are found when the session is stored. If two servers set a value of one name, the last one wins.
  */
 export class StoredValues implements SessionStorage {
   /** By names, in their order: what the database has, with the changes that it does not have yet. */
@@ -174,7 +173,7 @@ function requireJson(value: unknown, above: readonly object[]): void {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return;
-    throw new TypeError(`${value} is no number of JSON.`);
+    throw new TypeError(`JSON has no ${value}.`);
   }
   if (typeof value !== 'object') throw new TypeError(`JSON has no ${typeof value}.`);
   if (above.includes(value)) throw new TypeError('it contains itself.');
@@ -185,10 +184,10 @@ function requireJson(value: unknown, above: readonly object[]): void {
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new TypeError(`it holds a ${classOf(value)}, and JSON has plain objects alone.`);
+    throw new TypeError(`it holds a ${classOf(value)}, and JSON has only plain objects.`);
   }
   for (const each of Object.values(value)) {
-    // JSON leaves such a property out, and a read of it gives the same.
+    // JSON omits such a property, and reading it returns `undefined` all the same.
     if (each !== undefined) requireJson(each, within);
   }
 }

@@ -154,7 +154,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect([openSets(), sent.at(-1)]).toEqual([1, 'POST /rest/$entityset/$release']);
   });
 
-  it('reads selected values, those of related entities too, beyond a page of these', async () => {
+  it('reads selected values, also of more related entities than fit on a page', async () => {
     await open();
     await addStaff(130);
     const rows = await ds.Company.query('name = Acme')

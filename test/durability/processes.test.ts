@@ -345,7 +345,7 @@ describe('A process that dies', () => {
 describe('a server that starts again', () => {
   withOwnServers();
 
-  it('knows who was in, also if all of it was killed', async () => {
+  it('knows who was logged in, even if all its processes were killed', async () => {
     await begin();
     await createItems(10);
     await logIn(one);

@@ -366,7 +366,7 @@ describe.skipIf(installed === undefined)('Three servers whose PostgreSQL fails',
     },
   );
 
-  it('end in an orderly way while it is away', async () => {
+  it('stop in an orderly way while it cannot be reached', async () => {
     const member = await cluster.add(program);
     cluster.remove(member);
     await postgres.stop();

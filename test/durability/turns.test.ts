@@ -150,7 +150,7 @@ describeDatabases('Two servers with one database', ({ driver, create, run }) => 
       (_, at) => new Client((at % 2 === 0 ? one : other).origin, one.cookie),
     );
 
-  it('run one work of a name of ds.exclusive at a time', async () => {
+  it('run one function at a time under a name of ds.exclusive', async () => {
     const [one, other] = clients();
     await Promise.all(clientsOf(one, other, 12).map((each) => call(each, 'raise')));
     expect(await number(one)).toBe(12);
@@ -158,7 +158,7 @@ describeDatabases('Two servers with one database', ({ driver, create, run }) => 
     expect(await number(one)).toBe(13);
   });
 
-  it('refuse a work of ds.exclusive that would wait for its own caller', async () => {
+  it('refuse a call of ds.exclusive that would wait for its own caller', async () => {
     const [one] = clients();
     for (const name of ['holdTwice', 'holdInTransaction']) {
       expect((await one.post(`/$catalog/${name}`, [])).status).toBe(500);
@@ -187,7 +187,7 @@ describeDatabases('Two servers with one database', ({ driver, create, run }) => 
     expect(await add(one, 'of another session')).toBe(1);
   });
 
-  it('go on when a server dies that runs such work', async () => {
+  it('continue when a server dies that runs such work', async () => {
     const [one, other] = clients();
     expect(await add(one, 'first')).toBe(1);
     other.cookie = one.cookie;

@@ -31,7 +31,7 @@ declare class RestError extends Error {
     });
 }
 
-/** What is emitted of one dataclass for the types of its objects. Nothing of it exists at run time. */
+/** The types that drs-gen emits for one dataclass. Nothing of it exists at run time. */
 interface EntityTypes {
     readonly name: string;
     readonly key: string | number;
@@ -69,8 +69,8 @@ interface RequestOptions {
 }
 interface SaveOptions<T extends EntityTypes> extends RequestOptions {
     /**
-     * Called if somebody else changed the entity since it was read: returns the values that are to be
-     * stored now, or null to give up. Values that it leaves out stay as they are stored.
+     * Called if somebody else has changed the entity since it was read: returns the values to
+     * store now, or null to give up. Values that it leaves out stay as they are stored.
      * @param mine the values that were to be saved
      * @param theirs the values that are stored
      */
@@ -93,7 +93,7 @@ interface Entity<T extends EntityTypes> {
      */
     save(options?: SaveOptions<T>): Promise<void>;
     /**
-     * Deletes the entity, also if somebody else changed it.
+     * Deletes the entity, even if somebody else has changed it.
      * @throws RestError if it is refused
      */
     drop(options?: RequestOptions): Promise<void>;
@@ -160,7 +160,7 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
     last(options?: RequestOptions): Promise<R | null>;
     /** @param position from 0 on; -1 is the last one */
     at(position: number, options?: RequestOptions): Promise<R | null>;
-    /** Reads those at the positions from `start` on and before `end`: a page of a table. */
+    /** Reads those at the positions from `start` up to, but not including, `end`: a page of a table. */
     slice(start: number, end: number, options?: RequestOptions): Promise<R[]>;
     /** Reads all at once. */
     toArray(options?: RequestOptions): Promise<R[]>;
@@ -180,11 +180,11 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
      * `release()` or its timeout.
      */
     set(options?: RequestOptions): Promise<this>;
-    /** Makes the server forget the entity set that `set()` or a function has returned. */
+    /** Releases the entity set that `set()` or a function has returned. */
     release(options?: RequestOptions): Promise<void>;
     /**
-     * Reads page by page, in the list of the moment of the first page; the server forgets it at the
-     * end of the loop.
+     * Reads page by page, in the list of the moment of the first page; it is released at the end
+     * of the loop.
      */
     [Symbol.asyncIterator](): AsyncGenerator<R, undefined>;
 }
@@ -198,9 +198,9 @@ interface DataclassObject<T extends EntityTypes> {
     /** A new entity in memory, which `save()` stores. */
     readonly new: (values?: T['values']) => T['entity'];
 }
-/** Who uses the client. */
+/** The session of the client, and its user. */
 interface Session {
-    /** @returns whether the user was let in */
+    /** @returns whether the login succeeded */
     login(user: string, password: string, options?: RequestOptions & {
         /** Seconds without a request after which the session ends. */
         readonly seconds?: number;

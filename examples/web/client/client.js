@@ -180,10 +180,10 @@ function encodeValue(value, what, special = () => void 0) {
 		case "boolean": return value;
 		case "number":
 			if (Number.isFinite(value)) return value;
-			throw new TypeError(`${what} is ${value}, which is no number that can be sent.`);
+			throw new TypeError(`${what} is ${value}, which JSON cannot hold.`);
 		case "bigint":
 			if (Number.isSafeInteger(Number(value))) return Number(value);
-			throw new TypeError(`${what} is an integer beyond those that are exact.`);
+			throw new TypeError(`${what} is an integer beyond 2^53 - 1, which is not exact.`);
 		case "undefined": throw new TypeError(`${what} is undefined; null stands for no value.`);
 		case "function":
 		case "symbol": throw new TypeError(`${what} is a ${typeof value}.`);
@@ -231,11 +231,11 @@ function findState(value) {
 }
 function stateOf$1(entity) {
 	const state = states$1.get(entity);
-	if (state === void 0) throw new TypeError("This is no entity of a client.");
+	if (state === void 0) throw new TypeError("This is not an entity of a client.");
 	return state;
 }
 /** The values of an entity object: as they were read, and what was set since. */
-var EntityState = class {
+var ClientEntityState = class {
 	dataclass;
 	key = null;
 	stamp = 0;
@@ -260,7 +260,7 @@ var EntityState = class {
 		const attribute = attributes.get(name);
 		const what = `${dataclass}.${name}`;
 		if (attribute === void 0) throw new TypeError(`${what} does not exist.`);
-		if (attribute.many !== void 0) throw new TypeError(`${what} is set in the related entities.`);
+		if (attribute.many !== void 0) throw new TypeError(`${what} cannot be set: set the relation of the related entities.`);
 		if (attribute.readOnly === true) throw new TypeError(`${what} cannot be set.`);
 		this.#change(name, this.#settable(attribute, value, what));
 	}
@@ -271,14 +271,14 @@ var EntityState = class {
 			return value;
 		}
 		const bytes = value === null ? null : asBlob(value);
-		if (bytes === void 0) throw new TypeError(`${what} is set to a Blob, a Uint8Array or null.`);
+		if (bytes === void 0) throw new TypeError(`${what} must be set to a Blob, a Uint8Array or null.`);
 		return bytes;
 	}
 	#relatedKey(target, value, what) {
 		if (value === null || typeof value === "string" || typeof value === "number") return value;
 		const related = findState(value);
-		if (related?.dataclass.name !== target) throw new TypeError(`${what} is set to an entity of ${target}, its key or null.`);
-		if (related.isNew || related.key === null) throw new TypeError(`${what} is set to an entity that is not saved: save it first.`);
+		if (related?.dataclass.name !== target) throw new TypeError(`${what} must be set to an entity of ${target}, its key or null.`);
+		if (related.isNew || related.key === null) throw new TypeError(`${what} cannot be set to an entity that is not saved: save it first.`);
 		return related.key;
 	}
 	#change(name, value) {
@@ -405,13 +405,13 @@ async function getEntity(dataclass, key, { signal }) {
 const unknownEntity = 1543;
 /** An entity object for a part of an answer. */
 function entityOf(dataclass, answer) {
-	const state = new EntityState(dataclass);
+	const state = new ClientEntityState(dataclass);
 	if (answer["__STAMP"] === 0) state.loadNew(answer);
 	else state.load(answer);
 	return dataclass.make(state);
 }
 /** What is the same for the entities of all dataclasses. */
-var EntityObject = class {
+var ClientEntity = class {
 	constructor(state) {
 		states$1.set(this, state);
 	}
@@ -471,7 +471,7 @@ async function setLock({ path, dataclass }, isLocked, { signal }) {
 }
 /** The class of the entities of a dataclass: each attribute is a property. */
 function entityClass(attributes) {
-	class DataclassEntity extends EntityObject {}
+	class DataclassEntity extends ClientEntity {}
 	for (const [name, attribute] of attributes) Object.defineProperty(DataclassEntity.prototype, name, {
 		get() {
 			return propertyOf(stateOf$1(this), name, attribute);
@@ -570,7 +570,7 @@ async function saveEntities(all, options, isAtomic) {
 		if (onConflict === void 0 || attempt === mostConflicts) throw first.error;
 		for (const { state, error, isConflict } of refused) {
 			if (!isConflict) throw error;
-			const theirs = new EntityState(state.dataclass);
+			const theirs = new ClientEntityState(state.dataclass);
 			const stored = await state.read(options);
 			theirs.load(stored);
 			const wanted = await onConflict(state.object(), theirs.object());
@@ -641,7 +641,7 @@ function findSelection(value) {
 }
 function stateOf(selection) {
 	const state = states.get(selection);
-	if (state === void 0) throw new TypeError("This is no selection of a client.");
+	if (state === void 0) throw new TypeError("This is not a selection of a client.");
 	return state;
 }
 /** What is the same for the selections of all dataclasses. */
@@ -716,7 +716,7 @@ var SelectionObject = class SelectionObject {
 	slice(start, end, options = {}) {
 		for (const each of [start, end]) {
 			checkPosition(each);
-			if (each < 0) throw new RangeError(`${each} is no position from 0 on.`);
+			if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
 		}
 		return reading(stateOf(this), options, async (reader) => {
 			const found = [];
@@ -821,11 +821,11 @@ var SelectionObject = class SelectionObject {
 	#with(state) {
 		return state.make(state);
 	}
-	/** @throws TypeError if the other one is no selection of the same dataclass */
+	/** @throws TypeError if the other one is not a selection of the same dataclass */
 	#combined(operator, other) {
 		const left = stateOf(this);
 		const right = findSelection(other);
-		if (right?.dataclass.name !== left.dataclass.name) throw new TypeError(`A selection of ${left.dataclass.name} is combined with another one of it.`);
+		if (right?.dataclass.name !== left.dataclass.name) throw new TypeError(`A selection of ${left.dataclass.name} can only be combined with another selection of the same dataclass.`);
 		return this.#with(from(left, {
 			kind: "combined",
 			operator,
@@ -874,17 +874,17 @@ function checkPaths(dataclass, paths) {
 		for (const name of names) {
 			const { one, many } = at.attributes.get(name) ?? {};
 			const target = one ?? many;
-			if (target === void 0) throw new TypeError(`${at.name}.${name} is no relation (${path}).`);
+			if (target === void 0) throw new TypeError(`${at.name}.${name} is not a relation (${path}).`);
 			at = at.dataclass(target);
 		}
 		if (last === "*") continue;
 		const { type } = at.attributes.get(last) ?? {};
-		if (type === void 0 || type === "image" || type === "blob") throw new TypeError(`${at.name}.${last} is no attribute with a value (${path}).`);
+		if (type === void 0 || type === "image" || type === "blob") throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
 	}
 }
-/** @throws RangeError for what is no whole number */
+/** @throws RangeError for anything but a whole number */
 function checkPosition(position) {
-	if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
+	if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is not a position: it must be a whole number.`);
 }
 /** Reads the entities of a selection at one address. */
 var Reader = class {
@@ -1111,7 +1111,7 @@ var TemporarySets = class {
 		this.#made.push(id);
 		return id;
 	}
-	/** A set that is not released with the others. */
+	/** Makes a set that is not released with the others. */
 	async create(state) {
 		const { path, query, kind } = await this.addressOf(state);
 		const method = kind === "related" ? {
@@ -1160,7 +1160,7 @@ var TemporarySets = class {
 			signal
 		}));
 	}
-	/** Also after the signal has aborted the read. */
+	/** Releases them even after the signal has aborted the read. */
 	async release() {
 		if (this.#made.length === 0) return;
 		try {
@@ -1170,7 +1170,7 @@ var TemporarySets = class {
 		}
 	}
 };
-/** The ID of the set that an answer tells of. */
+/** The ID of the entity set that an answer names. */
 function setId({ __ENTITYSET: address }) {
 	const id = /\/\$entityset\/(\w+)/.exec(String(address))?.[1];
 	if (id !== void 0) return id;
@@ -1349,7 +1349,7 @@ var Client = class {
 		const Entity = entityClass(attributes);
 		const pathOf = (entity) => {
 			const state = findState(entity);
-			if (state === void 0) throw new TypeError(`This is no entity of ${dataclass}.`);
+			if (state === void 0) throw new TypeError(`This is not an entity of ${dataclass}.`);
 			return state.path;
 		};
 		defineAll(Entity.prototype, this.functions(functions, pathOf, void 0));
@@ -1362,7 +1362,7 @@ var Client = class {
 			const path = `/${encodeURIComponent(dataclass)}/${encodeURIComponent(name)}`;
 			return [name, async function(...args) {
 				const state = findSelection(this);
-				if (state === void 0) throw new TypeError(`This is no selection of ${dataclass}.`);
+				if (state === void 0) throw new TypeError(`This is not a selection of ${dataclass}.`);
 				return call(state, {
 					returns,
 					path,
@@ -1496,8 +1496,8 @@ function remembered(state, entity) {
 	return entity;
 }
 function newEntity(dataclass, values) {
-	const entity = dataclass.make(new EntityState(dataclass));
-	return entity instanceof EntityObject ? entity.fromObject(values) : entity;
+	const entity = dataclass.make(new ClientEntityState(dataclass));
+	return entity instanceof ClientEntity ? entity.fromObject(values) : entity;
 }
 async function entityArgument(state, options) {
 	const { key, stamp, isNew, dataclass } = state;

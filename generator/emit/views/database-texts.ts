@@ -36,7 +36,7 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     urls: '`sqlite:<path>`, or `sqlite::memory:` for a database that ends with the process',
     settings: [
       '| `SQLITE_SYNCHRONOUS` | normal | `full` writes every change to the disk before it is acknowledged; with `normal` a power failure, but no crash of the process, can undo the last moments |',
-      '| `READERS` | number of cores, at least 3 | maximum number of processes for long reads of a database file; they start on demand |',
+      '| `READERS` | number of processors, at least 3 | maximum number of processes for long reads of a database file; they start on demand |',
     ],
     environment: ['SQLITE_SYNCHRONOUS=normal', 'READERS='],
     users: '`users.sqlite` next to the database, or in the file that `USERS_DATABASE` names',

@@ -8,7 +8,7 @@ export interface PoolOptions {
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
   /**
-   * Set if a pooler stands between that lends a connection for one transaction, such as PgBouncer:
+   * Set if a pooler such as PgBouncer assigns a connection for one transaction only:
    * the URL of the database itself, for the start.
    */
   readonly directUrl?: string | undefined;

@@ -294,7 +294,7 @@ export const postgresDriver: DatabaseDriver = {
 };
 
 /**
- * The URL of PostgreSQL itself where `DATABASE_POOLER` says that a pooler stands between.
+ * The URL of PostgreSQL itself if `DATABASE_POOLER` says that there is a pooler.
  * @throws Error that names the wrong variable
  */
 function directUrlOf(environment: Environment): string | undefined {

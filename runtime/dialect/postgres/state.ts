@@ -30,8 +30,7 @@ const isRead = /^\s*select\b/;
 
 /**
  * The state of all servers that use one schema of a database, in a schema of its own. Every name is
- * qualified, and nothing depends on the session of a connection, so that a pooler may stand
- * between.
+ * qualified, and nothing depends on the session of a connection, so that a pooler can be used.
  */
 export class PostgresState implements StateDatabase {
   readonly now = 'cast(extract(epoch from now()) * 1000 as double precision)';
@@ -71,8 +70,8 @@ export class PostgresState implements StateDatabase {
   }
 
   /**
-   * A transaction of its own connection has the name as an advisory lock, so that a pooler may
-   * stand between. PostgreSQL ends it with the connection, when a process is killed.
+   * A transaction on a connection of its own holds an advisory lock for the name, which works
+   * through a pooler, too. PostgreSQL releases it with the connection if the process is killed.
    */
   async take(
     name: string,
@@ -123,7 +122,7 @@ export class PostgresState implements StateDatabase {
 
 const connectionLost = 'the connection to the database broke';
 
-/** Whatever limits the database, the user or the URL set; PostgreSQL finds a dead machine in a minute. */
+/** Overrides limits of the database, the user and the URL. PostgreSQL detects a dead machine in a minute. */
 const asLongAsItTakes = `select set_config(name, value, true) from (values ('lock_timeout', '0'),
   ('statement_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('tcp_keepalives_idle', '30'),
   ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')) as wanted (name, value)`;
@@ -188,7 +187,7 @@ export async function prepareState(
     await client.query('rollback').catch(() => undefined);
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `the tables for sessions and other state cannot be made in the schema ${name}: ${reason}. Let an administrator run CREATE SCHEMA ${own} AUTHORIZATION <user>, or set STATE=memory for a single server`,
+      `the tables for sessions and other state cannot be created in the schema ${name}: ${reason}. Let an administrator run CREATE SCHEMA ${own} AUTHORIZATION <user>, or set STATE=memory for a single server`,
       { cause: error },
     );
   }

@@ -244,7 +244,7 @@ function synchronousFrom(environment: Environment): Synchronous {
 }
 
 /**
- * Maximum number of processes for long reads: `READERS`, or the number of cores, at least three. One reader is
+ * Maximum number of processes for long reads: `READERS`, or the number of processors, at least three. One reader is
  * reserved for queries known to finish within a second, so with two, a single long statement would delay all new
  * queries.
  * @throws Error that names `READERS` if it is not a positive integer

@@ -117,7 +117,7 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
-  it('have room for as many sessions together; who is refused gets no cookie', async () => {
+  it('share the limit of sessions; a refused client gets no cookie', async () => {
     const [one, other] = await both({ MAX_SESSIONS: '1', MAX_GUEST_SESSIONS: '1' });
     expect((await one.post(login, ['mia', 'right'])).statusCode).toBe(200);
     const refused = await other.post(login, ['bob', 'right']);
@@ -136,7 +136,7 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     expect((await other.post('/rest/$catalog/recall', ['a'])).json()).toEqual({ result: ['b'] });
   });
 
-  it('know who was in when they start again', async () => {
+  it('know who was logged in when they start again', async () => {
     const [one, other] = await both();
     await one.post(login, ['mia', 'right']);
     expect(await lock(one)).toBe(true);
@@ -150,7 +150,7 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     expect(await lock(bob)).toBe(false);
   });
 
-  it('change nothing that another session has locked, whatever comes at once', async () => {
+  it('change nothing that another session has locked, even with requests at the same moment', async () => {
     await both();
     const logged = async (user: string, at: number): Promise<Client> => {
       const client = new Client(servers[at] as FastifyInstance);
@@ -200,7 +200,7 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     expect(written.some((each) => each > 0)).toBe(true);
   });
 
-  it('answer 503 while the database is away: nobody is a guest through a fault', async () => {
+  it('answer 503 while the database cannot be reached, and treat no user as a guest', async () => {
     const [one] = await both();
     await one.post(login, ['mia', 'right']);
     if (driver === 'sqlite') {

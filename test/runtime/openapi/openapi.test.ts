@@ -149,7 +149,7 @@ describe('GET /rest/$openapi', () => {
     expect(statusCode).toBe(404);
   });
 
-  it('is no start with another value of OPENAPI', async () => {
+  it('refuses the start with another value of OPENAPI', async () => {
     const started = serverOf(access, { environment: { OPENAPI: 'no' } });
     await expect(started).rejects.toThrow('OPENAPI is "no"; it must be on or off.');
   });
@@ -163,7 +163,7 @@ describe('GET /rest/$openapi', () => {
     expect(asArray.statusCode).toBe(400);
   });
 
-  it('is closed to guests who have to log in', async () => {
+  it('refuses guests of a model with forceLogin', async () => {
     const { roles } = access;
     if (roles === undefined) throw new Error('The model has no roles.');
     const model = { ...access, roles: { ...roles, forceLogin: true } };

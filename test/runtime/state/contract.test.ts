@@ -136,7 +136,7 @@ function cases(make: () => Promise<Stores>): void {
     expect(await found(idle)).toBeUndefined();
   });
 
-  it('begin as many sessions as there may be, of users, of guests and of one address', async () => {
+  it('limit the sessions of users, of guests and of one address', async () => {
     const room = { users: 1, guests: 2, guestsOfAddress: 1 };
     const status = async (given: Partial<NewSession>): Promise<number> => {
       try {

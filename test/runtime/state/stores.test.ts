@@ -198,7 +198,7 @@ describeState('The state of two servers', (make) => {
       expect(() => one.sessions.flush(record, true)).toThrow(TypeError);
     });
 
-    it('are as many as there may be, of users, of guests and of one address', async () => {
+    it('are limited for users, for guests and for one address', async () => {
       const room = { users: 1, guests: 2, guestsOfAddress: 1 };
       const begin = async (given: Partial<NewSession>): Promise<number> => {
         const record = one.sessions.begin(sessionOf(given), room);
@@ -313,7 +313,7 @@ describeState('The state of two servers', (make) => {
       );
     });
 
-    it('have one holder, whoever asks at once', async () => {
+    it('have one holder, even if several sessions ask at the same moment', async () => {
       const sessions = await Promise.all(Array.from({ length: 8 }, () => begun()));
       const given = await Promise.all(
         sessions.map(async ({ id }, at) =>
@@ -473,7 +473,7 @@ describeState('The state of two servers', (make) => {
       expect(await raw('select * from drs_state.failure')).toEqual([]);
     });
 
-    it('count those that come at once', async () => {
+    it('count simultaneous ones', async () => {
       const first = await Promise.all(
         Array.from({ length: 5 }, async (_, at) =>
           (at % 2 === 0 ? one : other).failures.begin({ ...attempt, user: String(at) }),
@@ -503,7 +503,7 @@ describeState('The state of two servers', (make) => {
     ): Promise<string> =>
       uploads.receive(chunks(size), { timeout: undefined, mustBeImage: true, sender }, () => owner);
 
-    it('come in parts, belong to a session, and are used so often by both', async () => {
+    it('arrive in parts, belong to a session, and share one limit of use on both servers', async () => {
       const { id: owner } = await begun();
       const id = await receive(one, 1_500_000, owner);
       const mine = other.uploads.of(owner);

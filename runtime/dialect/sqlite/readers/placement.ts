@@ -13,7 +13,7 @@ const millisecondsPerByte = 5e-6;
 /** How long a slow read stays offloaded at most, and how long the size of a table is cached. */
 const memoryMilliseconds = 60_000;
 
-/** After so many short runs in a row a read that was slow is not offloaded any more. */
+/** After so many successive short runs, a read that was slow is no longer offloaded. */
 const shortRunsThatProve = 20;
 
 /** Scanning more rows takes longer than a read may. */
@@ -28,8 +28,8 @@ const longMilliseconds = 1_000;
 /**
  * Decides which reads are offloaded to another process so that they do not block the server: those that scan a
  * table of more than 20,000 rows; those that loop over a part of such a table, until a run took less than 10 ms;
- * and every read of which two runs took longer than that, for a minute or until 20 in a row did not. With a statement timeout, the second group
- * stays offloaded. A page of all entities in the order of an index ends at its last row, so it runs here however
+ * and, for a minute or until 20 successive runs were short, every read of which two successive runs took longer than
+ * that, or one longer than 100 ms. With a statement timeout, the second group stays offloaded. A page of all entities in the order of an index ends at its last row, so it runs here however
  * large the table is.
  */
 export class Placements {
