@@ -40,6 +40,18 @@ export interface SetClaim {
   readonly session: string | undefined;
   /** Name of the dataclass that the set must have; `undefined` if the request names none. */
   readonly dataclass: string | undefined;
+  /** Of the dataclass: a set in the database may be older than the present name. */
+  readonly formerNames?: readonly string[] | undefined;
+}
+
+/** Whether a request may use a set of a dataclass and an owner. */
+export function isOpenTo(
+  { session, dataclass, formerNames = [] }: SetClaim,
+  of: string,
+  owner: string | undefined,
+): boolean {
+  if (dataclass !== undefined && of !== dataclass && !formerNames.includes(of)) return false;
+  return owner === undefined || owner === session;
 }
 
 /**

@@ -107,7 +107,7 @@ export class EntitySets {
     id: string,
     timeout?: number,
   ): Pending<EntitySet | undefined> {
-    const claim = { session: requester.owner, dataclass: dataclass.name };
+    const claim = claimOf(requester.owner, dataclass);
     return whenThere(this.#alive(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
       const kept = this.definitions.find(id, namesOf(dataclass), requester.keeper);
@@ -122,7 +122,7 @@ export class EntitySets {
     { owner }: Pick<SetRequester, 'owner'>,
     id: string,
   ): Pending<boolean> {
-    const claim = { session: owner, dataclass: dataclass?.name };
+    const claim = claimOf(owner, dataclass);
     return whenThere(
       this.store.release(id, claim),
       (isReleased) => isReleased || this.store.release(ownId(id, owner), claim),
@@ -247,6 +247,10 @@ export class EntitySets {
       throw error instanceof EntitySetTooLargeError ? tooLarge(error) : error;
     }
   }
+}
+
+function claimOf(session: string | undefined, dataclass: Dataclass | undefined): SetClaim {
+  return { session, dataclass: dataclass?.name, formerNames: dataclass?.renamedFrom };
 }
 
 function namesOf({ name, renamedFrom = [] }: Dataclass): readonly string[] {

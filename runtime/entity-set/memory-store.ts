@@ -5,6 +5,7 @@ import {
   type EntitySet,
   type EntitySetStore,
   type NewEntitySet,
+  isOpenTo,
   type SetClaim,
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
@@ -157,12 +158,9 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return this.usedBytes() + bytesOfSet + this.#keys.bytesToHold(keys) <= this.maxBytes;
   }
 
-  #open(id: string, { session, dataclass }: SetClaim): StoredSet | undefined {
+  #open(id: string, claim: SetClaim): StoredSet | undefined {
     const set = this.#alive(id);
-    if (set === undefined || (dataclass !== undefined && set.dataclass !== dataclass)) {
-      return undefined;
-    }
-    return set.owner === undefined || set.owner === session ? set : undefined;
+    return set !== undefined && isOpenTo(claim, set.dataclass, set.owner) ? set : undefined;
   }
 
   #alive(id: string): StoredSet | undefined {

@@ -21,7 +21,7 @@ export function answerForm(
   if (format !== undefined) checkFormat(format, reportFormat);
   const form = format === undefined ? '$asArray' : `$format=${reportFormat}`;
   if (format !== undefined && asArray) throw apart(form, '$asArray');
-  if (format !== undefined && !parameters.count) throw apart(form, '$count=false');
+  if (format !== undefined && parameters.count === false) throw apart(form, '$count=false');
   // The answer to a request that makes a set contains the set's address.
   if (method !== undefined) throw apart(form, `$method=${method}`);
   if (parameters.queryplan) throw apart(form, '$queryplan');

@@ -38,7 +38,7 @@ export function planCollection(
   const head: JsonPart[] = ['{'];
   if (kind === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
   if (kind !== 'selection') head.push(`"__DATACLASS":${name},`);
-  const counting = parameters.count ? countingOf(context, source) : undefined;
+  const counting = parameters.count === false ? undefined : countingOf(context, source);
   const { json, from } = page(context, {
     head: [
       ...head,

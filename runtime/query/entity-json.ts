@@ -100,7 +100,7 @@ const uncountedForm: EntityForm = {
 
 /** The form of the protocol for a request. */
 export function requestedForm({ count }: Pick<Parameters, 'count'>): EntityForm {
-  return count ? protocolForm : uncountedForm;
+  return count === false ? uncountedForm : protocolForm;
 }
 
 function relatedPage(

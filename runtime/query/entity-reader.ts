@@ -91,7 +91,7 @@ export class EntityReader {
       attributes,
       parameters.attributes,
       parameters.expand,
-      parameters.count ? undefined : 'uncounted',
+      parameters.count === false ? 'uncounted' : undefined,
     ]);
     const known = this.context.plans.entities.get(name);
     if (known !== undefined) return known;

@@ -28,8 +28,8 @@ export interface Parameters {
   /** `$format`, unless it is `json`. */
   readonly format: string | undefined;
   readonly asArray: boolean;
-  /** Whether the answer says how many entities there are (protocol P3.24). */
-  readonly count: boolean;
+  /** `false` if the answer does not say how many entities there are (protocol P3.24). */
+  readonly count: boolean | undefined;
   readonly queryplan: boolean;
   readonly querypath: boolean;
   readonly compute: string | undefined;
@@ -71,7 +71,7 @@ const noParameters: Parameters = Object.freeze({
   clean: false,
   format: undefined,
   asArray: false,
-  count: true,
+  count: undefined,
   queryplan: false,
   querypath: false,
   compute: undefined,

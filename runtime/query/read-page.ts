@@ -141,7 +141,7 @@ export function collectionForm(
   const { database, options } = context;
   return {
     name: shapeName([kind, ...shapeOf(parameters, attributes)]),
-    isUncounted: !parameters.count,
+    isUncounted: parameters.count === false,
     plan: (source) => {
       const projection = projectionOf(dataclass, attributes, parameters, context);
       return planCollection(database.dialect, options, kind, source, projection, parameters);
@@ -154,7 +154,7 @@ function shapeOf(
   { attributes, expand, count }: Parameters,
   inPath: string | undefined,
 ): readonly (string | undefined)[] {
-  return [inPath, attributes, expand, count ? undefined : 'uncounted'];
+  return [inPath, attributes, expand, count === false ? 'uncounted' : undefined];
 }
 
 /** A page as a bare list of entities, for `$asArray=true`. */
@@ -170,7 +170,7 @@ export function arrayForm(
     isUncounted: true,
     plan: (source) => {
       const projection = projectionOf(dataclass, attributes, parameters, context);
-      const form = parameters.count ? arrayEntityForm : uncountedArrayForm;
+      const form = parameters.count === false ? uncountedArrayForm : arrayEntityForm;
       return planArray(database.dialect, options, source, projection, form);
     },
   };

@@ -4,6 +4,7 @@ import {
   EntitySetTooLargeError,
   type ListedSet,
   type NewEntitySet,
+  isOpenTo,
   type SetClaim,
 } from '../entity-set/entity-set-store.js';
 import { type KeyList, keysFrom, storedKeys } from '../entity-set/key-list.js';
@@ -83,7 +84,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
     if (!isId.test(id)) return undefined;
     return whenThere(this.state.run([this.#sql.find, id]), (rows) => {
       const row = rows[0] as FoundRow | undefined;
-      if (row === undefined || !isOpen(row, claim)) return undefined;
+      if (row === undefined || !isOpenTo(claim, row[1], row[2] ?? undefined)) return undefined;
       return whenThere(this.#used(row, timeout), (times) =>
         whenThere(this.#keysOf(row), (keys) =>
           // Another server may have removed it just now.
@@ -93,10 +94,14 @@ export class DatabaseEntitySetStore implements EntitySetStore {
     });
   }
 
-  release(id: string, { session, dataclass }: SetClaim): Pending<boolean> {
+  release(id: string, { session, dataclass, formerNames = [] }: SetClaim): Pending<boolean> {
     if (!isId.test(id)) return false;
     const rows = this.state.run([this.#sql.release, id, session ?? '', dataclass ?? null]);
-    return whenThere(rows, ({ length }) => length > 0);
+    const [former, ...others] = formerNames;
+    return whenThere(rows, ({ length }) => {
+      if (length > 0 || former === undefined) return length > 0;
+      return this.release(id, { session, dataclass: former, formerNames: others });
+    });
   }
 
   countOf(session: string): Pending<number> {
@@ -228,11 +233,6 @@ class KeyCache {
     this.#lists.clear();
     this.#bytes = 0;
   }
-}
-
-function isOpen([, name, owner]: FoundRow, { session, dataclass }: SetClaim): boolean {
-  if (dataclass !== undefined && name !== dataclass) return false;
-  return owner === null || owner === session;
 }
 
 function setOf(row: SetRow | FoundRow): Omit<EntitySet, 'keys'> {

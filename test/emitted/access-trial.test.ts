@@ -54,18 +54,23 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   [
     'attributes are read without their privileges',
     'permissions/views.ts',
-    'opens(attribute.access?.read)',
+    'this.#opens(attribute.access?.read)',
     'attribute.name !== ""',
   ],
   [
     'relations lead to what may not be read',
     'permissions/views.ts',
-    'return !isRelation || readable.has(attribute.target);',
-    'return !isRelation || readable.size >= 0;',
+    'return !isRelation || this.#readable.has(attribute.target);',
+    'return !isRelation || this.#readable.size >= 0;',
   ],
-  ['everybody creates', 'permissions/views.ts', 'create: opens(access?.create)', 'create: true'],
-  ['whoever reads updates', 'permissions/views.ts', 'read && opens(access?.update)', 'read'],
-  ['whoever reads deletes', 'permissions/views.ts', 'read && opens(access?.drop)', 'read'],
+  [
+    'everybody creates',
+    'permissions/views.ts',
+    'create: this.#opens(access?.create)',
+    'create: true',
+  ],
+  ['whoever reads updates', 'permissions/views.ts', 'read && this.#opens(access?.update)', 'read'],
+  ['whoever reads deletes', 'permissions/views.ts', 'read && this.#opens(access?.drop)', 'read'],
   [
     'a foreign key is written where its relation may not be',
     'permissions/views.ts',
@@ -221,7 +226,7 @@ describe('The access test of a server with class code', () => {
     ['values are changed by everybody', "denied('update')", "denied('create')"],
     [
       'a deletion is refused which is allowed',
-      'drop: read && opens(access?.drop)',
+      'drop: read && this.#opens(access?.drop)',
       'drop: access === null',
     ],
   ])('finds that %s', async (_what, text, instead) => {
