@@ -22,7 +22,7 @@ interface Turn {
   /** None before it has begun. */
   whole: TransactionScope | undefined;
   /** Resolves when it is certain whether its changes are kept; never rejects. */
-  ended: Promise<unknown>;
+  readonly ended: Promise<void>;
 }
 
 function nothing(): void {
@@ -180,27 +180,25 @@ export class EntityState {
     const isPart = turns.some((each) => each.whole === whole) || whole?.isOpen === false;
     if (whole !== undefined && isPart) return work(nothing);
     const before = turns.at(-1);
-    const turn: Turn = { whole, ended: Promise.resolve() };
-    const begun = (by: TransactionScope): void => {
-      turn.whole = by;
+    let end: () => void = nothing;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const turn: Turn = { whole, ended };
+    const over = (): void => {
+      turns.splice(turns.indexOf(turn), 1);
+      end();
     };
     turns.push(turn);
-    const run = async (): Promise<T> => {
+    whole?.onOutcome(over);
+    try {
       if (before !== undefined) await before.ended;
-      return work(begun);
-    };
-    const done = run();
-    const ended =
-      whole === undefined
-        ? done.then(nothing, nothing)
-        : new Promise<unknown>((resolve) => {
-            whole.onOutcome(resolve);
-          });
-    turn.ended = ended.then(() => {
-      turns.splice(turns.indexOf(turn), 1);
-    });
-    // A failure that nobody awaits is reported: `done` itself is awaited here.
-    return await done;
+      return await work((by) => {
+        turn.whole = by;
+      });
+    } finally {
+      if (whole === undefined) over();
+    }
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */
