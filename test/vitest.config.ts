@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 /**
  * These files have a process of their own: they choose the database by the environment, or tell
  * from the delays of their process whether it is under load. The story has failed once in a shared
- * process on a busy machine, for a reason that is not known.
+ * process on a busy machine, and the layout has taken minutes there, for reasons that are not known.
  */
 const apart = [
   'http/postgres',
@@ -13,6 +13,7 @@ const apart = [
   'conformance/servers',
   'hostile/load',
   'docs/story',
+  'emitted/layout',
 ].map((name) => `test/${name}.test.ts`);
 
 export default defineConfig({
@@ -39,8 +40,7 @@ export default defineConfig({
     setupFiles: ['test/support/typescript-children.ts'],
     globalSetup: ['test/support/built-runtime.ts', 'test/support/postgres/keeper.ts'],
     pool: 'forks',
-    // Many tests wait for child processes, so there is work for one more than there are processors.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism(),
     // Servers that tests write are compiled already.
     server: { deps: { external: [/\/\.tmp\//] } },
     reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],
