@@ -37,6 +37,23 @@ export interface ClientInput {
 /** A member that a client needs for itself has the name of a part of the model. */
 export class ClientNameError extends Error {}
 
+interface EmittedInterface {
+  readonly doc: string;
+  readonly head: string;
+  readonly members: readonly string[];
+}
+
+/** An interface that adds nothing to another one is written as an alias of it. */
+function withAliases(
+  all: readonly EmittedInterface[],
+): readonly (EmittedInterface & { readonly alias?: string })[] {
+  return all.map((each) =>
+    each.members.length === 0 && each.head.includes(' extends ')
+      ? { ...each, alias: each.head.replace(' extends ', ' = ') }
+      : each,
+  );
+}
+
 /**
  * The files of a typed client (`client.md`): one module, and its types.
  * @throws ClientNameError if the model uses a name that clients need
@@ -258,7 +275,7 @@ class ClientTypes {
         field('readonly', 'entity', written.entity),
         field('readonly', 'selection', written.selection),
       ],
-      interfaces: [
+      interfaces: withAliases([
         {
           doc: '/** Attributes of one value each, as they are read. */\n',
           head: names.attributes,
@@ -297,7 +314,7 @@ class ClientTypes {
           head: `${written.dataclass} extends ${parent}`,
           members: functions.dataclass.map((each) => this.#function(each)),
         },
-      ],
+      ]),
     };
   }
 

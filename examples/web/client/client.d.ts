@@ -386,12 +386,10 @@ export interface EmployeeEntity extends Entity<EmployeeTypes> {
   readonly employerName: string | null;
 }
 
-export interface EmployeeSelection extends EntitySelection<EmployeeTypes> {
-}
+export type EmployeeSelection = EntitySelection<EmployeeTypes>;
 
 /** Somebody who works, or once worked, for a company. */
-export interface Employee extends DataclassObject<EmployeeTypes> {
-}
+export type Employee = DataclassObject<EmployeeTypes>;
 
 /** Companies and the people who work there */
 export interface DataStore extends Datastore {
