@@ -108,7 +108,7 @@ function describedAttribute(
     case 'relatedEntity':
       return { ...use, kind: 'toOne', target: attribute.target };
     case 'relatedEntities':
-      return { ...use, kind: 'toMany', target: attribute.target };
+      return { ...use, kind: 'toMany', target: attribute.target, inverse: attribute.inverse };
     case 'storage': {
       const { type, dateOnly, unique, key } = attribute;
       return {

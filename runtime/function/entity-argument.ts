@@ -69,6 +69,7 @@ async function applyTo(
   at: Place,
 ): Promise<void> {
   const state = stateOf(entity);
+  refuseLists(dataclass, json, at);
   const received = decodeBody(
     dataclass,
     await context.applyUploads(dataclass, json),
@@ -92,6 +93,15 @@ async function applyTo(
     throw error instanceof EventFailure ? failureOf(error.shown, error.thrown) : error;
   }
   if (!state.isNew && state.touched.length > 0) requirePermission(dataclass, 'update');
+}
+
+/** Class code has entities, and no lists of those to be made. */
+function refuseLists({ exposedAttributes }: Dataclass, json: Body, at: Place): void {
+  for (const { kind, name } of exposedAttributes.values()) {
+    if (kind !== 'relatedEntities' || !Array.isArray(json[name])) continue;
+    const text = `${name} cannot be a list in an argument: send these entities with a save.`;
+    throw refused(at, errorCodes.valueRule.status, [protocolError('valueRule', text, name)]);
+  }
 }
 
 function checkMark(dataclass: string, json: Body, at: Place): void {

@@ -61,7 +61,7 @@ export const media = fastifyPlugin(
             const loaded = typeof id === 'string' ? own.load([id]) : undefined;
             return whenThere(loaded, () => uploadedBytes(id, type, own));
           },
-          forEntities: (dataclass) => new UploadApplier(dataclass, own, limits.uploadSpace),
+          forEntities: () => new UploadApplier(own, limits.uploadSpace),
         };
       },
     };

@@ -4,6 +4,7 @@ import type {
   DescribedDataclass,
   DescribedModel,
   DescribedRelation,
+  DescribedToMany,
   DescribedValue,
   ValueRules,
 } from './described-model.js';
@@ -37,9 +38,10 @@ export function sharedRef(name: SharedSchema): SchemaObject {
 /** The schema of a dataclass, or of something that is made of it. */
 export function dataclassRef(
   { name }: { readonly name: string },
-  part?: 'Page' | 'InArray' | 'Draft' | 'New' | 'Change',
+  part?: 'Page' | 'InArray' | 'Draft' | 'New' | 'Change' | `New.${string}`,
 ): SchemaObject {
-  return schemaRef(componentName(name) + (part === undefined ? '' : `.${part}`));
+  const parts = part === undefined ? [name] : [name, ...part.split('.')];
+  return schemaRef(parts.map(componentName).join('.'));
 }
 
 export function anyOf(...schemas: readonly SchemaObject[]): SchemaObject {
@@ -127,7 +129,11 @@ export const sharedSchemas: Readonly<Record<SharedSchema, SchemaObject>> = {
       message: text,
       componentSignature: text,
       errCode: integer,
-      attribute: { ...text, description: 'The attribute that the error is about.' },
+      attribute: {
+        ...text,
+        description:
+          'The attribute that the error is about; in a list, with its place: staff[3].name.',
+      },
       extraDescription: { type: 'object' },
     },
     ['message', 'componentSignature', 'errCode'],
@@ -233,6 +239,12 @@ export function dataclassSchemas(
       : {}),
     ...(isReturned ? { [`${name}.Draft`]: entitySchema(model, dataclass, true) } : {}),
     ...(canCreate ? { [`${name}.New`]: newSchema(model, dataclass) } : {}),
+    ...Object.fromEntries(
+      listsOf(model, dataclass).map(({ inverse }) => [
+        `${name}.New.${componentName(inverse)}`,
+        newSchema(model, dataclass, inverse),
+      ]),
+    ),
     ...(canUpdate ? { [`${name}.Change`]: changeSchema(model, dataclass) } : {}),
   };
 }
@@ -423,11 +435,28 @@ function nullable(schema: SchemaObject): SchemaObject {
   };
 }
 
-function newSchema(model: DescribedModel, dataclass: DescribedDataclass): SchemaObject {
-  const sent = dataclass.attributes.filter(({ canCreate }) => canCreate);
+/** The to-many relations in whose lists new entities of a dataclass may be sent. */
+function listsOf(
+  { dataclasses }: DescribedModel,
+  { name }: DescribedDataclass,
+): readonly DescribedToMany[] {
+  return dataclasses
+    .flatMap(({ attributes }) => attributes)
+    .filter((each): each is DescribedToMany => each.kind === 'toMany' && each.target === name)
+    .filter(({ canCreate, canUpdate }) => canCreate || canUpdate);
+}
+
+/** @param owner the relation to the entity in whose list it is sent */
+function newSchema(
+  model: DescribedModel,
+  dataclass: DescribedDataclass,
+  owner?: string,
+): SchemaObject {
+  const sent = dataclass.attributes.filter(({ canCreate, name }) => canCreate && name !== owner);
   const required = sent.filter((each) => each.required).map(({ name }) => name);
+  const where = owner === undefined ? '' : ` in the list of its ${owner}`;
   return {
-    description: `A new entity of ${dataclass.name}. With __KEY it gets this key.`,
+    description: `A new entity of ${dataclass.name}${where}. With __KEY it gets this key.`,
     type: 'object',
     ...(required.length === 0 ? {} : { required }),
     properties: {
@@ -458,6 +487,7 @@ export function keySchema(type: StorageType): SchemaObject {
 
 /** A value in a body, as the protocol writes it; other spellings are accepted, too. */
 function sentSchema(model: DescribedModel, attribute: DescribedAttribute): SchemaObject {
+  if (attribute.kind === 'toMany') return listInBody(model, attribute);
   if (attribute.kind !== 'value') return relationInBody(attribute);
   const value = valueInBody(model, attribute);
   return attribute.mandatory ? value : nullable(value);
@@ -469,6 +499,17 @@ function relationInBody({ mandatory }: DescribedRelation): SchemaObject {
   return {
     description: 'The key of the related entity, alone or as its __KEY.',
     ...anyOf(...(mandatory ? [] : [nothing]), key, entity),
+  };
+}
+
+function listInBody(model: DescribedModel, { target, inverse }: DescribedToMany): SchemaObject {
+  const { canUpdate = false } = model.dataclasses.find(({ name }) => name === target) ?? {};
+  const parts = [`New.${inverse}` as const, ...(canUpdate ? (['Change'] as const) : [])];
+  return {
+    description:
+      'Entities to save with this one: all of them or none. Those that are not listed stay as they are.',
+    ...listOf(anyOf(...parts.map((part) => dataclassRef({ name: target }, part)))),
+    maxItems: model.batchSize,
   };
 }
 
