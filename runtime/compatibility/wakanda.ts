@@ -220,21 +220,28 @@ interface Recomputed {
   readonly output: Calling['sent']['output'];
 }
 
-/** Nothing if the request wants something else, or says more than the protocol's own handler should refuse. */
+/** What a request for a computation may say; the protocol's own handler refuses anything else. */
+const taken: ReadonlySet<string> = new Set(['method', 'refresh', 'attributes', 'expand']);
+
+/** Nothing if the request wants something else, or is refused by the protocol's own handler. */
 function recomputed(request: DataclassRequest, dataclass: string): Recomputed | undefined {
-  const { method, refresh, attributes, expand, ...others } = parametersOf(request, 'write');
+  const parameters = parametersOf(request, 'write');
+  const { method, refresh } = parameters;
   const { key } = request.params;
   const isUpdate = method === 'update' || (method === undefined && key !== undefined);
-  const isPlain = Object.values(others).every((each) => each === undefined || each === false);
-  if (!refresh || !isUpdate || !isPlain) return undefined;
+  const saysMore = Object.entries(parameters).some(
+    ([name, value]) => !taken.has(name) && value !== undefined && value !== false,
+  );
+  if (!refresh || !isUpdate || saysMore) return undefined;
   const json = readJson(request.body, request.headers['content-type']);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const { __KEY: sent = null } = json as Recomputed['body'];
+  if (sent !== null && typeof sent !== 'string' && typeof sent !== 'number') return undefined;
   const address = key === undefined ? sent : readKeyClause(key).text;
   if (sent !== null && String(sent) !== String(address)) return undefined;
   return {
     body: { ...json, __KEY: address, __DATACLASS: dataclass, __ENTITY: true },
-    output: { ...parametersOf(request, 'write'), method: undefined, refresh: false },
+    output: { ...parameters, method: undefined, refresh: false },
   };
 }
 

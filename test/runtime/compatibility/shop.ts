@@ -53,6 +53,7 @@ dataclasses:
       name: { type: string, mandatory: true }
       price: number
       inStock: boolean
+      kind: { type: string, mandatory: true }
       code: { type: string, readOnly: true }
       gross: { computed: number, accessors: [get] }
   Secret:
@@ -159,6 +160,7 @@ import { ProductEntityBase, RestError } from '../generated/api.js';
 export class ProductEntity extends ProductEntityBase {
   init() {
     this.inStock = true;
+    this.kind = 'tool';
     this.code = 'c' + String(this.session.userName);
   }
 

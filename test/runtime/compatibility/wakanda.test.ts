@@ -197,19 +197,21 @@ describe('$refresh=true for clients of Wakanda', () => {
     expect(codesOf(await refresh({ ...body, __STAMP: 7 }))).toEqual([409, 1263]);
   });
 
-  it.each([
+  it.each<[string, unknown, readonly number[], string?]>([
     ['an unknown attribute', { nme: 1 }, [400, 1500]],
     ['a value of another type', { price: 'much' }, [422, 1569]],
     ['a read-only attribute', { code: 'mine' }, [422, 1569]],
     ['an unknown key', { __KEY: 9999, __STAMP: 1 }, [404, 1542]],
     ['what the event throws', { name: 'refused' }, [418, 7]],
+    ['another key than that of the address', { __KEY: 5, __STAMP: 1 }, [400, 1806], 'Product(1)'],
+    ['a key that is none', { __KEY: { a: 1 }, __STAMP: 1 }, [404, 1542]],
     ['no entity', 'text', [400, 1833]],
-  ])('is refused: %s', async (_what, body, codes) => {
-    expect(codesOf(await refresh(body))).toEqual(codes);
+  ])('is refused: %s', async (_what, body, codes, path = 'Product') => {
+    expect(codesOf(await refresh(body, guest, path))).toEqual(codes);
   });
 
   it('runs no events for a list, which is computed as without the compatibility', async () => {
-    const answer = await refresh([{ name: 'a', price: 5 }]);
+    const answer = await refresh([{ name: 'a', price: 5, kind: 'toy' }]);
     expect(answer.json()).toMatchObject({ __ENTITIES: [{ name: 'a', inStock: null, gross: 6 }] });
   });
 });
@@ -218,7 +220,11 @@ describe('The event init', () => {
   it('runs for saves and validations of clients, before the values that were sent', async () => {
     const save = (body: unknown, query = ''): Promise<Answer> =>
       staff.post(`/rest/Product?$method=update${query}`, body);
-    expect((await save({ name: 'a' })).json()).toMatchObject({ inStock: true, code: 'cmia' });
+    expect((await save({ name: 'a' })).json()).toMatchObject({
+      inStock: true,
+      code: 'cmia',
+      kind: 'tool',
+    });
     expect((await save({ name: 'a', inStock: false })).json()).toMatchObject({ inStock: false });
     const list = await save([{ name: 'a' }, { name: 'b', inStock: null }], '&$atomic=true');
     expect(list.json()).toMatchObject({ __ENTITIES: [{ inStock: true }, { inStock: null }] });
