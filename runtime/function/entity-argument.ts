@@ -48,12 +48,21 @@ export async function entityArgument(
   const { entities } = context.host.codeOf(dataclassName);
   const dataclass = dataclassIn(context.visible, dataclassName);
   const { __KEY: key = null } = json;
-  const entity = key === null ? entities.create() : await existing(context, dataclass, key);
+  const entity = key === null ? created(entities) : await existing(context, dataclass, key);
   const state = stateOf(entity);
   await applyTo(context, entity, dataclass, json, at);
   if (state.isNew) requirePermission(dataclass, 'create');
   else applyStamp(state, json, at);
   return entity;
+}
+
+/** @throws what {@link failureOf} makes of an error of the event `init` */
+function created(entities: DataclassCode['entities']): EntityObject {
+  try {
+    return entities.create();
+  } catch (thrown) {
+    throw failureOf('The event init', thrown);
+  }
 }
 
 /**

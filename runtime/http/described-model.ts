@@ -205,7 +205,7 @@ function isGivenByClient(
   { events = [] }: DataclassDefinition,
   attribute: AttributeDefinition,
 ): boolean {
-  if (events.includes('saving') || events.includes('validateSave')) return false;
+  if (events.some((each) => ['init', 'validateSave', 'saving'].includes(each))) return false;
   if (attribute.kind !== 'storage') return true;
   return attribute.default === undefined && attribute.generated === undefined;
 }

@@ -37,9 +37,9 @@ export interface DataclassMedia {
     parameters: Parameters,
   ): Promise<FastifyReply>;
   /**
-   * Sets an image to the body of a request.
+   * Sets an image or a BLOB to the body of a request.
    * @param save as `$method=update` does
-   * @throws RequestError 400 with 1824 if the body is no image
+   * @throws RequestError 400 with 1824 if an image is set and the body is none
    */
   write<Answer extends { readonly status: number }>(
     attribute: StorageDefinition,

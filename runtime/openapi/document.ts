@@ -803,12 +803,12 @@ function singleAttribute(
       },
     },
     post:
-      isImage && canUpdate && attribute.canUpdate
+      canUpdate && attribute.canUpdate
         ? {
             ...shared,
             id: `setBytes.${id}`,
-            summary: 'Set the image',
-            query: ['rawPict'],
+            summary: isImage ? 'Set the image, with $rawPict' : 'Set the BLOB, with $binary=true',
+            query: isImage ? ['rawPict'] : ['binary'],
             body: { required: true, content: { '*/*': { schema: {} } } },
             statuses: writeStatuses,
             responses: refusedWrites(entity),

@@ -48,7 +48,14 @@ export interface DataAccess {
 }
 
 export type EventName =
-  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
+  | 'init'
+  | 'validateSave'
+  | 'saving'
+  | 'afterSave'
+  | 'validateDrop'
+  | 'dropping'
+  | 'afterDrop'
+  | 'clientRefresh';
 
 export type StorageType =
   | 'string'
