@@ -64,7 +64,10 @@ describe('drs-gen import of a SQLite file', () => {
       code: { type: 'number', key: true },
       price: { type: 'decimal', precision: 8, scale: 2 },
     });
-    expect(attributesOf(result, 'line')).toMatchObject({ product_code: 'number' });
+    expect(attributesOf(result, 'line')).toMatchObject({
+      product_code: { to: 'product' },
+      product_code_id: { type: 'number' },
+    });
     expect(result.told('decimal').length).toBe(2);
   });
 
