@@ -609,7 +609,7 @@ Migration 0001-first: fill "Person": 1 row.
     await serving(model(18, ', min: "-0.5", default: "0.25"'), async (app) => {
       await create(app, 'Person', [{ amount: '1000000.00' }, {}]);
     });
-    await expect(serving(model(6))).rejects.toThrow(
+    await expect(serving(model(7))).rejects.toThrow(
       /is new, and 1 row breaks it.*npx drs-gen migrate/s,
     );
     await expect(serving(model(8))).rejects.toThrow(/1 row breaks it/);
