@@ -170,33 +170,24 @@ function fromDecimal(
   { scale }: Digits,
 ): Omit<Conversion, 'words'> {
   const unit = power(scale);
-  switch (type) {
-    case 'number':
-      return {
-        value: {
-          sqlite: `${column} / ${unit}.0`,
-          postgres: `CAST(${column} AS double precision)`,
-        },
-        // A double holds 15 digits.
-        loses: {
-          sqlite: `abs(${column}) > 999999999999999`,
-          postgres: `abs(${column}) * ${unit} > 999999999999999`,
-        },
-      };
-    case 'integer':
-    case 'duration':
-      return {
-        value: { sqlite: `${column} / ${unit}`, postgres: `CAST(trunc(${column}) AS bigint)` },
-        loses: {
-          sqlite: `${column} % ${unit} <> 0`,
-          postgres: `${column} <> trunc(${column})`,
-        },
-      };
-    case 'string':
-      return { value: { sqlite: sqliteText(column, scale), postgres: `CAST(${column} AS text)` } };
-    default:
-      return {};
+  if (type === 'number') {
+    return {
+      value: { sqlite: `${column} / ${unit}.0`, postgres: `CAST(${column} AS double precision)` },
+      // A double holds 15 digits.
+      loses: {
+        sqlite: `abs(${column}) > 999999999999999`,
+        postgres: `abs(${column}) * ${unit} > 999999999999999`,
+      },
+    };
   }
+  if (type === 'integer' || type === 'duration') {
+    return {
+      value: { sqlite: `${column} / ${unit}`, postgres: `CAST(trunc(${column}) AS bigint)` },
+      loses: { sqlite: `${column} % ${unit} <> 0`, postgres: `${column} <> trunc(${column})` },
+    };
+  }
+  if (type !== 'string') return {};
+  return { value: { sqlite: sqliteText(column, scale), postgres: `CAST(${column} AS text)` } };
 }
 
 function sqliteText(column: string, scale: number): string {

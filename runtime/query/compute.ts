@@ -140,8 +140,11 @@ export class ComputePass {
   ): Sql {
     const { dialect } = this;
     if (scale !== undefined && (aggregate === 'sum' || aggregate === 'average')) {
-      const write = aggregate === 'sum' ? dialect.decimalTotal : dialect.decimalAverage;
-      return dialect.jsonText(this.take(aggregate, write(values, scale)));
+      const found =
+        aggregate === 'sum'
+          ? dialect.decimalTotal(values, scale)
+          : dialect.decimalAverage(values, scale);
+      return dialect.jsonText(this.take(aggregate, found));
     }
     switch (aggregate) {
       case 'count':

@@ -66,7 +66,7 @@ export function tableColumns(model: Model, dataclass: Dataclass): readonly Table
 export function defaultOf(attribute: StorageAttribute, database: Database): string | undefined {
   const { type, default: value } = attribute;
   if (value === undefined || type === 'vector') return undefined;
-  if (type === 'decimal') return decimalConstant(String(value), database);
+  if (type === 'decimal' && typeof value === 'string') return decimalConstant(value, database);
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   return textConstant(typeof value === 'string' ? value : JSON.stringify(value));

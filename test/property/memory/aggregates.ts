@@ -118,7 +118,8 @@ export function computed(
 
 /** Exact; an average has 4 decimals more, and is rounded half away from zero (protocol P5.12). */
 function ofDecimals(aggregate: 'sum' | 'average', values: readonly JsonValue[]): Aggregated {
-  const sum = values.reduce((all, each) => all + BigInt(String(each).replace('.', '')), 0n);
+  const texts = values.filter((each) => typeof each === 'string');
+  const sum = texts.reduce((all, each) => all + BigInt(each.replace('.', '')), 0n);
   if (aggregate === 'sum') return { values: [decimalText(sum, scale)], tolerance: 0 };
   if (values.length === 0) return { values: [null], tolerance: 0 };
   const count = BigInt(values.length);

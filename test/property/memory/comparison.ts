@@ -26,7 +26,9 @@ export function compareValues(
   fold: Fold,
 ): number {
   if (left === null || right === null) return Number(left !== null) - Number(right !== null);
-  if (type === 'decimal') return compareDecimals(String(left), String(right));
+  if (type === 'decimal' && typeof left === 'string' && typeof right === 'string') {
+    return compareDecimals(left, right);
+  }
   if (typeof left === 'string' && typeof right === 'string') {
     return type === 'string'
       ? compareByCodePoint(fold(left), fold(right))
