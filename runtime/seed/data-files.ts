@@ -336,7 +336,11 @@ function cellValue(text: string, type: StorageType): unknown {
       } catch {
         return text;
       }
-    default:
+    case 'number':
+    case 'integer':
+    case 'duration':
+    case 'date':
+    case 'uuid':
       return trimmed;
   }
 }

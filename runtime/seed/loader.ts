@@ -195,7 +195,7 @@ export class Loader {
    */
   #named(target: Dataclass, name: string, json: unknown): Place | undefined {
     const isPlain = typeof json !== 'object' || json === null;
-    const named = isPlain ? { [target.key.name]: json as unknown } : json;
+    const named = isPlain ? { [target.key.name]: json } : json;
     const [[by, value] = ['', null], ...others] = Object.entries(named) as [string, unknown][];
     const attribute = target.allAttributes.get(by);
     if (attribute?.kind !== 'storage' || !isUnique(attribute) || others.length > 0) {

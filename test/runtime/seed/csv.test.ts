@@ -5,7 +5,7 @@ import { csvRecords } from '../../../runtime/seed/csv.js';
 
 /** The text in pieces of random lengths. */
 async function* pieces(text: string, lengths: readonly number[]): AsyncGenerator<string> {
-  const characters = [...text];
+  const characters = Array.from(text);
   for (let at = 0, index = 0; at < characters.length; index += 1) {
     const length = lengths[index % lengths.length] ?? 1;
     yield await Promise.resolve(characters.slice(at, at + length).join(''));
