@@ -9,7 +9,7 @@ export class CsvError extends Error {
   }
 }
 
-export interface CsvRecord {
+interface CsvRecord {
   /** The line on which it begins, from 1. */
   readonly line: number;
   readonly cells: readonly string[];

@@ -33,7 +33,7 @@ export interface SeedRow {
 }
 
 /** The entities of one dataclass in one file. */
-export interface Source {
+export interface DataSource {
   readonly dataclass: Dataclass;
   rows(): AsyncIterable<SeedRow> | Iterable<SeedRow>;
 }
@@ -49,8 +49,8 @@ type Dataclasses = ReadonlyMap<string, Dataclass>;
 export async function openDataFiles(
   paths: readonly string[],
   dataclasses: Dataclasses,
-): Promise<readonly Source[]> {
-  const sources: Source[] = [];
+): Promise<readonly DataSource[]> {
+  const sources: DataSource[] = [];
   const problems: string[] = [];
   for (const path of paths) {
     try {
@@ -64,7 +64,7 @@ export async function openDataFiles(
   return sources;
 }
 
-async function sourcesIn(file: string, dataclasses: Dataclasses): Promise<readonly Source[]> {
+async function sourcesIn(file: string, dataclasses: Dataclasses): Promise<readonly DataSource[]> {
   const type = extname(file).toLowerCase();
   if (type === '.json') return jsonSources(file, dataclasses);
   if (type === '.csv') return [await csvSource(file, dataclasses)];
@@ -114,7 +114,7 @@ function dataclassOfFile(file: string, dataclasses: Dataclasses): Dataclass {
 }
 
 /** A list of the entities of the dataclass that names the file, or an object of such lists. */
-async function jsonSources(file: string, dataclasses: Dataclasses): Promise<readonly Source[]> {
+async function jsonSources(file: string, dataclasses: Dataclasses): Promise<readonly DataSource[]> {
   const text = await wholeText(file);
   const value = parsed(file, text);
   if (Array.isArray(value)) {
@@ -207,7 +207,7 @@ function listSource(
   dataclass: Dataclass,
   list: readonly unknown[],
   lines: readonly number[],
-): Source {
+): DataSource {
   const row = (item: unknown, index: number): SeedRow => {
     const place = { dataclass, file, line: lines[index] ?? 1 };
     return typeof item === 'object' && item !== null && !Array.isArray(item)
@@ -230,7 +230,7 @@ interface Column {
 }
 
 /** One line for each entity of the dataclass that names the file; the first one has names. */
-async function csvSource(file: string, dataclasses: Dataclasses): Promise<Source> {
+async function csvSource(file: string, dataclasses: Dataclasses): Promise<DataSource> {
   const dataclass = dataclassOfFile(file, dataclasses);
   let isEmpty = true;
   for await (const { cells } of recordsOf(file)) {

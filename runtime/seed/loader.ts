@@ -62,7 +62,7 @@ interface Reference {
 }
 
 /** A row on its way into the database. */
-interface Pending {
+interface PendingRow {
   readonly row: SeedRow;
   /** By attribute, in the order of the row; keys of related entities are added when they are known. */
   readonly values: [string, unknown][];
@@ -89,14 +89,14 @@ export class Loader {
   readonly #codes = new Map<string, DataclassCode>();
   readonly #statements = new Map<StorageDefinition, Statement>();
   /** In the order of the files. */
-  readonly #unsaved = new Set<Pending>();
+  readonly #unsaved = new Set<PendingRow>();
   /** Rows by the ids of the places that they wait for. */
-  readonly #waiting = new Map<string, Set<Pending>>();
+  readonly #waiting = new Map<string, Set<PendingRow>>();
   /** By dataclass, the attributes by which rows wait for its entities. */
   readonly #awaited = new Map<string, Set<StorageDefinition>>();
   /** Ids of the places of entities that were refused. */
   readonly #refused = new Set<string>();
-  readonly #later: { readonly pending: Pending; readonly key: string | number }[] = [];
+  readonly #later: { readonly pending: PendingRow; readonly key: string | number }[] = [];
 
   constructor(private readonly options: LoaderOptions) {}
 
@@ -106,7 +106,7 @@ export class Loader {
 
   /** Stores a row, or keeps it until the entities exist that it names. */
   async load(row: SeedRow): Promise<void> {
-    const pending: Pending = { row, values: [], missing: new Map(), later: [] };
+    const pending: PendingRow = { row, values: [], missing: new Map(), later: [] };
     try {
       const references = await this.#read(pending);
       for (const reference of references) await this.#follow(pending, reference);
@@ -157,7 +157,7 @@ export class Loader {
    * @returns the related entities that it names
    * @throws Refused with all that is wrong
    */
-  async #read({ row, values }: Pending): Promise<readonly Reference[]> {
+  async #read({ row, values }: PendingRow): Promise<readonly Reference[]> {
     const { dataclass, problem } = row;
     if (problem !== undefined) throw new Refused([problem]);
     const references: Reference[] = [];
@@ -219,7 +219,7 @@ export class Loader {
   }
 
   /** Adds the key of a related entity to the values of a row, or what the row waits for. */
-  async #follow(pending: Pending, reference: Reference): Promise<void> {
+  async #follow(pending: PendingRow, reference: Reference): Promise<void> {
     const { relation, place } = reference;
     const key = await this.#find(place);
     if (key !== undefined) {
@@ -248,7 +248,7 @@ export class Loader {
   }
 
   /** Saves a row, then those that have waited for it only, and so on. */
-  async #saveWith(first: Pending): Promise<void> {
+  async #saveWith(first: PendingRow): Promise<void> {
     const ready = [first];
     for (const pending of ready) {
       this.#unsaved.delete(pending);
@@ -266,7 +266,7 @@ export class Loader {
     }
   }
 
-  async #save({ row, values }: Pending): Promise<Entity<EntityTypes>> {
+  async #save({ row, values }: PendingRow): Promise<Entity<EntityTypes>> {
     const counts = this.#countsOf(row.dataclass);
     const object = this.options.datastore[row.dataclass.name] as DataclassObject<EntityTypes>;
     const existing = await this.#existing(row);
@@ -294,8 +294,8 @@ export class Loader {
   }
 
   /** The rows that wait for nothing but this entity. */
-  #woken(dataclass: Dataclass, entity: Entity<EntityTypes>): readonly Pending[] {
-    const ready: Pending[] = [];
+  #woken(dataclass: Dataclass, entity: Entity<EntityTypes>): readonly PendingRow[] {
+    const ready: PendingRow[] = [];
     const state = stateOf(entity);
     for (const by of this.#awaited.get(dataclass.name) ?? []) {
       const value = state.stored(state.code.layout.field(by.name));
@@ -316,16 +316,16 @@ export class Loader {
 
   /** Goes from each row that waits to the one that it waits for, until a circle or an entity that does not come. */
   async #untangle(): Promise<void> {
-    const providers = new Map<string, Pending>();
+    const providers = new Map<string, PendingRow>();
     for (const pending of this.#unsaved) {
       for (const { id } of this.#placesOf(pending.row)) providers.set(id, pending);
     }
-    const provider = (id: string): Pending | undefined => {
+    const provider = (id: string): PendingRow | undefined => {
       const found = providers.get(id);
       return found !== undefined && this.#unsaved.has(found) ? found : undefined;
     };
-    const path: Pending[] = [];
-    const depths = new Map<Pending, number>();
+    const path: PendingRow[] = [];
+    const depths = new Map<PendingRow, number>();
     const shorten = (depth: number): void => {
       for (const left of path.splice(depth)) depths.delete(left);
     };
@@ -356,14 +356,14 @@ export class Loader {
       }
     }
 
-    function append(pending: Pending): void {
+    function append(pending: PendingRow): void {
       depths.set(pending, path.length);
       path.push(pending);
     }
   }
 
   /** @param circle rows, each of which waits for the next, and the last one for the first */
-  async #cut(circle: readonly Pending[]): Promise<void> {
+  async #cut(circle: readonly PendingRow[]): Promise<void> {
     const links = circle.map((pending) => {
       const [id = ''] = pending.missing.keys();
       return { pending, id, references: pending.missing.get(id) ?? [] };
@@ -386,7 +386,7 @@ export class Loader {
     if (pending.missing.size === 0) await this.#saveWith(pending);
   }
 
-  #refuse(pending: Pending, error: unknown): void {
+  #refuse(pending: PendingRow, error: unknown): void {
     const { row } = pending;
     const reasons = reasonsOf(error);
     this.#unsaved.delete(pending);

@@ -5,7 +5,7 @@ import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import { type AppOptions, closeUnready } from '../http/create-server.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { setting } from '../protocol/environment.js';
-import { DataFileError, openDataFiles, type SeedRow, type Source } from './data-files.js';
+import { DataFileError, openDataFiles, type SeedRow, type DataSource } from './data-files.js';
 import { type Counts, Loader, type SeededDatastore, uniqueAttributes } from './loader.js';
 
 const usage = `Usage: npm run seed -- [options] <files…>
@@ -122,7 +122,7 @@ async function run(
 type Load = (
   datastore: Datastore,
   loader: Loader,
-  sources: readonly Source[],
+  sources: readonly DataSource[],
   command: SeedCommand,
 ) => Promise<void>;
 
@@ -156,7 +156,7 @@ const loadPartly: Load = async (datastore, loader, sources) => {
   await datastore.transaction(() => loader.finish());
 };
 
-async function* rowsOf(sources: readonly Source[]): AsyncGenerator<SeedRow> {
+async function* rowsOf(sources: readonly DataSource[]): AsyncGenerator<SeedRow> {
   for (const source of sources) yield* source.rows();
 }
 
@@ -199,8 +199,8 @@ function upsertAttributes(
 }
 
 /** Dataclasses to which relations of others lead come first, so that few rows have to wait. */
-function inOrder(sources: readonly Source[]): readonly Source[] {
-  const ordered = new Set<Source>();
+function inOrder(sources: readonly DataSource[]): readonly DataSource[] {
+  const ordered = new Set<DataSource>();
   const visited = new Set<Dataclass>();
   const visit = (dataclass: Dataclass): void => {
     if (visited.has(dataclass)) return;
