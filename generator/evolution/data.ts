@@ -428,19 +428,62 @@ function referenceChanges(
   return [change('look', 'reference-changed', path, { message, start: 'rows' })];
 }
 
-function indexChanges({ older, newer, path, attributes }: DataclassPair): readonly Change[] {
-  const now = new Map(attributes.both.map(([before, after]) => [before.name, after.name]));
-  const before = new Set(
-    older.indexes.map((list) => list.map((each) => now.get(each) ?? each).join(', ')),
-  );
-  const after = new Set(newer.indexes.map((list) => list.join(', ')));
+function indexChanges(pair: DataclassPair): readonly Change[] {
+  const { older, newer, path, attributes } = pair;
+  const now = newNamesOf(attributes);
+  const listsOf = ({ indexes, uniqueIndexes = [] }: Dataclass): ReadonlySet<string> =>
+    new Set(
+      [...indexes, ...uniqueIndexes].map((list) =>
+        list.map((each) => now.get(each) ?? each).join(', '),
+      ),
+    );
+  const [before, after] = [listsOf(older), listsOf(newer)];
   const made = [...after].filter((each) => !before.has(each));
   const dropped = [...before].filter((each) => !after.has(each));
   const words = [
     ...(made.length === 0 ? [] : [`gets an index over ${listed(made)}`]),
     ...(dropped.length === 0 ? [] : [`loses the index over ${listed(dropped)}`]),
   ];
-  if (words.length === 0) return [];
   const message = `${newer.name} ${listed(words)}.`;
-  return [change('fine', 'indexes-changed', `${path}.indexes`, { message, start: 'applied' })];
+  const at = `${path}.indexes`;
+  const { tighter, looser } = uniqueChanges(pair);
+  return [
+    ...(words.length === 0
+      ? []
+      : [change('fine', 'indexes-changed', at, { message, start: 'applied' })]),
+    ...tighter.map((list) =>
+      change('look', 'unique-tightened', at, {
+        message: `${newer.name}: the start is refused while rows have the same ${listed(list)}.`,
+        start: 'rows',
+      }),
+    ),
+    ...looser.map((list) =>
+      change('fine', 'unique-loosened', at, {
+        message: `${newer.name}: ${listed(list)} need not be unique together now: no row can break that.`,
+        start: 'applied',
+      }),
+    ),
+  ];
+}
+
+function newNamesOf(attributes: DataclassPair['attributes']): ReadonlyMap<string, string> {
+  return new Map(attributes.both.map(([before, after]) => [before.name, after.name]));
+}
+
+/** Lists of attributes that became, or no longer are, unique together, with their new names. */
+export function uniqueChanges({ older, newer, attributes }: DataclassPair): {
+  readonly tighter: readonly (readonly string[])[];
+  readonly looser: readonly (readonly string[])[];
+} {
+  const now = newNamesOf(attributes);
+  const before = (older.uniqueIndexes ?? []).map((list) =>
+    list.map((each) => now.get(each) ?? each),
+  );
+  const after = newer.uniqueIndexes ?? [];
+  const isIn = (lists: readonly (readonly string[])[], list: readonly string[]): boolean =>
+    lists.some((each) => isEqual(each.toSorted(), list.toSorted()));
+  return {
+    tighter: after.filter((each) => !isIn(before, each)),
+    looser: before.filter((each) => !isIn(after, each)),
+  };
 }

@@ -676,9 +676,14 @@ class Drafter {
 
   #indexes(mapped: Mapped): readonly DraftValue[] {
     const seen = new Set<string>();
+    const { key } = mapped.table;
     const composite =
-      mapped.key === undefined && mapped.table.key.length > 1 ? [mapped.table.key] : [];
-    return [...composite, ...mapped.table.indexes].flatMap((index): DraftValue[] => {
+      mapped.key === undefined && key.length > 1 ? [{ fields: key, unique: true }] : [];
+    // Of two indexes over the same fields, the unique one says more.
+    const indexes = [...composite, ...mapped.table.indexes].toSorted(
+      (a, b) => Number(b.unique) - Number(a.unique),
+    );
+    return indexes.flatMap(({ fields: index, unique }): DraftValue[] => {
       const fields = [...new Set(index)].map((each) => mapped.fields.get(each));
       const known = fields.flatMap((each) => (each === undefined ? [] : [each]));
       const name = known.map((each) => each.name).join(', ');
@@ -689,12 +694,14 @@ class Drafter {
           wrong === undefined
             ? 'it names a column that is not there, or twice'
             : `no index can hold ${wrong.name}`;
-        this.notes.add('import/index-left-out', mapped.table.place, { name, reason });
+        const code = unique ? 'import/unique-left-out' : 'import/index-left-out';
+        this.notes.add(code, mapped.table.place, { name, reason });
         return [];
       }
       if (seen.has(identity)) return [];
       seen.add(identity);
-      return [known.map(({ id }) => refTo(id))];
+      const attributes = known.map(({ id }) => refTo(id));
+      return [unique ? { unique: true, attributes } : attributes];
     });
   }
 

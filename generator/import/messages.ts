@@ -73,7 +73,7 @@ export const importMessages = {
     text: (f: { table: string; key: string; columns: string }) =>
       f.columns === ''
         ? `${f.table} has no primary key, so it got the key ${f.key}.`
-        : `${f.table} has a key of several columns (${f.columns}), so it got the key ${f.key}. They are indexed together, but nothing makes them unique any more.`,
+        : `${f.table} has a key of several columns (${f.columns}), so it got the key ${f.key}. They are unique together.`,
   },
   'import/decimal': {
     severity: 'warning',
@@ -242,7 +242,8 @@ export const importMessages = {
   },
   'import/unique-left-out': {
     severity: 'warning',
-    meaning: 'A unique rule is over several columns, an expression, or a part of the rows.',
+    meaning:
+      'A unique rule is over an expression, over a part of the rows, or over what has no index.',
     text: (f: { name: string } & Reason) => `The unique rule ${f.name} is left out: ${f.reason}.`,
   },
   'import/vector': {

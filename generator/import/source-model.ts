@@ -43,12 +43,18 @@ export interface SourceTable extends Part {
   readonly fields: readonly SourceField[];
   /** Fields of the primary key. */
   readonly key: readonly Identity[];
-  readonly indexes: readonly (readonly Identity[])[];
+  /** Indexes over several fields. */
+  readonly indexes: readonly SourceIndex[];
   readonly computed: readonly SourceComputed[];
   readonly aliases: readonly SourceAlias[];
   readonly functions: readonly SourceFunction[];
   readonly events: readonly (typeof eventNames)[number][];
   readonly restrict: boolean;
+}
+
+export interface SourceIndex {
+  readonly fields: readonly Identity[];
+  readonly unique: boolean;
 }
 
 export type StorageType = (typeof storageTypes)[number];

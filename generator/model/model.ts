@@ -71,8 +71,10 @@ export interface Dataclass {
   };
   readonly events: readonly EventName[];
   readonly restrict: boolean;
-  /** Composite indexes: lists of attribute names. */
+  /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
+  /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */
+  readonly uniqueIndexes?: readonly (readonly string[])[];
   /** Absent where roles limit nothing. */
   readonly access?: DataAccess | undefined;
 }

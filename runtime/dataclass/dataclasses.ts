@@ -24,6 +24,8 @@ export interface Dataclass {
   /** The attributes that a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** Attributes whose values no two entities share: each unique one, and lists of several. */
+  readonly unique: readonly (readonly StorageDefinition[])[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
   /** None if roles limit nothing, as for the server's own code. */
@@ -91,6 +93,12 @@ function link(
         .map((each) => [each.name, each]),
     ),
     allAttributes,
+    unique: [
+      ...definition.attributes.filter(isUnique).map((each) => [each]),
+      ...(definition.uniqueIndexes ?? []).map((list) =>
+        list.map((each) => known(allAttributes.get(each), each) as StorageDefinition),
+      ),
+    ],
     target,
     foreignKey: (relation) =>
       known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,
@@ -100,6 +108,10 @@ function link(
         relation.inverse,
       ) as RelatedEntityDefinition,
   };
+}
+
+function isUnique(attribute: AttributeDefinition): attribute is StorageDefinition {
+  return attribute.kind === 'storage' && (attribute.unique === true || attribute.key === true);
 }
 
 function known<T>(found: T | undefined, name: string): T {

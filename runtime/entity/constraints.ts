@@ -1,5 +1,5 @@
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import type { Dialect } from '../dialect/dialect.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
 import type { Decoded } from './decode.js';
 import { type Faults, type Refusal, Refusals } from './refusals.js';
@@ -10,7 +10,6 @@ import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { comparableColumn } from '../dataclass/comparable.js';
-import { queryOf } from '../protocol/queries.js';
 
 /**
  * What the values of an entity need from other rows: related entities, numbers of sequences, unique
@@ -290,36 +289,31 @@ class Sequences {
 
 /** Finds which unique values are taken: the database names only the first of them. */
 class UniqueValues {
-  readonly #attributes: readonly StorageDefinition[];
   readonly #find = new Map<string, Statement>();
 
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-  ) {
-    this.#attributes = dataclass.attributes.filter(
-      (each): each is StorageDefinition =>
-        each.kind === 'storage' && (each.unique === true || each.key === true),
-    );
-  }
+  ) {}
 
   /**
    * The attributes whose values another entity has.
-   * @param own key of the entity with the values, if it exists
+   * @param own key of the entity with the values, if it exists; it keeps the values that are not given
    */
   async taken(
     transaction: Transaction,
     values: ReadonlyMap<string, StoredValue>,
     own: string | number | undefined,
-  ): Promise<StorageDefinition[]> {
-    const taken: StorageDefinition[] = [];
+  ): Promise<(readonly StorageDefinition[])[]> {
+    const taken: (readonly StorageDefinition[])[] = [];
     const ownKey = this.#comparable(this.dataclass.key, own ?? null);
-    for (const attribute of this.#attributes) {
-      const value = values.get(attribute.name) ?? null;
-      if (value === null) continue;
-      const compared = this.#comparable(attribute, value);
-      const found = await transaction.value(this.#statement(attribute), [compared, ownKey]);
-      if (found !== undefined) taken.push(attribute);
+    for (const attributes of this.dataclass.unique) {
+      const given = attributes.filter(({ name }) => values.has(name));
+      const compared = given.map((each) => this.#comparable(each, values.get(each.name) ?? null));
+      if (compared.length === 0 || compared.includes(null)) continue;
+      const statement = this.#statement(attributes, given);
+      const found = await transaction.value(statement, [ownKey, ...compared]);
+      if (found !== undefined) taken.push(attributes);
     }
     return taken;
   }
@@ -328,20 +322,34 @@ class UniqueValues {
     return type === 'string' && typeof value === 'string' ? this.dialect.foldText(value) : value;
   }
 
-  #statement(attribute: StorageDefinition): Statement {
-    const known = this.#find.get(attribute.name);
+  /** @param given the attributes whose values are in slots; the others have their stored values */
+  #statement(
+    attributes: readonly StorageDefinition[],
+    given: readonly StorageDefinition[],
+  ): Statement {
+    const names = [attributes, given].map((list) => list.map(({ name }) => name).join());
+    const known = this.#find.get(names.join('\n'));
     if (known !== undefined) return known;
+    const { dialect } = this;
     // A value of a hidden entity is taken all the same.
-    const { dialect, dataclass } = this;
-    const from = new From(new Aliases(), unrestricted(dataclass), 'table');
-    const { queries } = dataclass;
-    const query = attribute === dataclass.key ? queries.byKey : queryOf(queries.by, attribute.name);
-    if (query === undefined)
-      throw new Error(`${dataclass.name} has no query for ${attribute.name}.`);
-    const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${new Slot(1)}`;
-    const taken = from.complete(query(dialect.db, sql`${new Slot(0)}`), isOther);
-    const statement = dialect.compile(selecting(taken.limit(1), sql.lit(1)));
-    this.#find.set(attribute.name, statement);
+    const dataclass = unrestricted(this.dataclass);
+    const aliases = new Aliases();
+    const from = new From(aliases, dataclass, 'table');
+    const ownKey = sql`${new Slot(0)}`;
+    const stored = (attribute: StorageDefinition): Sql => {
+      const own = new From(aliases, dataclass);
+      const isOwn = sql`${comparableColumn(dialect, own.root, dataclass.key)} = ${ownKey}`;
+      return sql`(select ${comparableColumn(dialect, own.root, attribute)} ${own.clause} where ${isOwn})`;
+    };
+    const conditions = attributes.map((each) => {
+      const at = given.indexOf(each);
+      const value = at === -1 ? stored(each) : sql`${new Slot(at + 1)}`;
+      return sql`${comparableColumn(dialect, from.root, each)} = ${value}`;
+    });
+    const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${ownKey}`;
+    const all = from.complete(dataclass.queries.entities(dialect.db), ...conditions, isOther);
+    const statement = dialect.compile(selecting(all.limit(1), sql.lit(1)));
+    this.#find.set(names.join('\n'), statement);
     return statement;
   }
 }

@@ -41,8 +41,8 @@ export interface Faults {
   readonly status: number;
   /** Relations to entities that do not exist. */
   readonly missing: readonly RelatedEntityDefinition[];
-  /** Unique attributes whose values other entities have. */
-  readonly taken: readonly StorageDefinition[];
+  /** Attributes, alone or together unique, whose values other entities have. */
+  readonly taken: readonly (readonly StorageDefinition[])[];
 }
 
 /** `status` of `__STATUS`. */
@@ -73,7 +73,7 @@ export class Refusals {
       problems: [
         ...problems,
         ...missing.map((relation) => this.#unknownRelated(relation)),
-        ...taken.map((attribute) => this.#notUnique(attribute)),
+        ...taken.map((attributes) => this.#notUnique(attributes)),
         ...this.#summary(isInvalid, existing),
       ],
       status: isFaulty ? status : ofDatabase,
@@ -101,11 +101,11 @@ export class Refusals {
 
   /** A rule that the database checks. */
   brokenRule({ kind, column }: ConstraintError, existing?: string | number): Refusal {
-    const attribute = attributeOfColumn(this.dataclass, column);
     if (kind === 'unique') {
-      const refusal = this.#refusal(this.#notUnique(attribute), entityStatuses.other, existing);
-      return { ...refusal, status: 409 };
+      const problem = this.#notUnique(uniqueOfColumns(this.dataclass, column));
+      return { ...this.#refusal(problem, entityStatuses.other, existing), status: 409 };
     }
+    const attribute = attributeOfColumn(this.dataclass, column);
     const rule = kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
     const text =
       kind === 'expression'
@@ -241,13 +241,18 @@ export class Refusals {
     return protocolError('keyNotFound', text, knownRelation(this.dataclass, relation));
   }
 
-  #notUnique(attribute: StorageDefinition | undefined): ProtocolError {
-    const name = shownName(this.dataclass, attribute);
-    return protocolError(
-      'valueRule',
-      `${name} must be unique: another entity has this value.`,
-      knownName(this.dataclass, attribute),
-    );
+  #notUnique(attributes: readonly StorageDefinition[]): ProtocolError {
+    const [attribute] = attributes;
+    if (attributes.length < 2) {
+      const text = `${shownName(this.dataclass, attribute)} must be unique: another entity has this value.`;
+      return protocolError('valueRule', text, knownName(this.dataclass, attribute));
+    }
+    const known = attributes.flatMap((each) => knownName(this.dataclass, each) ?? []);
+    const isWhole = known.length === attributes.length;
+    const names = isWhole ? known : [...known, known.length === 0 ? 'Attributes' : 'others'];
+    const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((each) => each !== '');
+    const text = `${list.join(' and ')} must be unique together: another entity has these values.`;
+    return protocolError('valueRule', text);
   }
 
   #summary(isInvalid: boolean, existing: string | number | undefined): ProtocolError[] {
@@ -281,6 +286,23 @@ export function attributeOfColumn(
       [each.column, each.foldedColumn].some(
         (name) => `${dataclass.table}.${String(name)}` === column,
       ),
+  );
+}
+
+/** The unique attributes whose columns the error of a database names; none if it names no known ones. */
+function uniqueOfColumns(
+  dataclass: Dataclass,
+  columns: string | undefined,
+): readonly StorageDefinition[] {
+  const named = (column: string | undefined): string => `${dataclass.table}.${String(column)}`;
+  return (
+    dataclass.unique.find((list) =>
+      [
+        list.map(({ column, foldedColumn }) => named(foldedColumn ?? column)).join(', '),
+        // The primary key has an index of its stored value, too.
+        ...(list.length === 1 ? [named(list[0]?.column)] : []),
+      ].includes(columns ?? ''),
+    ) ?? []
   );
 }
 

@@ -17,6 +17,8 @@ export interface DataclassDefinition {
   readonly key: string;
   /** In model order, which is the order of every answer. */
   readonly attributes: readonly AttributeDefinition[];
+  /** Lists of stored attributes whose values no two entities share. */
+  readonly uniqueIndexes?: readonly (readonly string[])[];
   /** Functions of its three classes that clients may call. */
   readonly functions?: readonly FunctionDefinition[];
   /** The events that class code has for saves and deletions, in the order in which they run. */

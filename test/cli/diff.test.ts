@@ -312,6 +312,11 @@ const rows: readonly Row[] = [
   ],
   ['indexes', [['[[name, kind]]', '[[kind, name]]']], ['data fine indexes-changed applied']],
   [
+    'an index that becomes unique',
+    [['[[name, kind]]', '[{ unique: true, attributes: [name, kind] }]']],
+    ['data look unique-tightened rows', 'clients breaks narrower'],
+  ],
+  [
     'another primary key',
     [
       ['ID: { type: uuid, key: true, generated: uuid }', 'ID: uuid'],

@@ -69,7 +69,7 @@ describe('drs-gen import of a 4D project', () => {
         '<table name="(Table_1)" uuid="T-x"><table_extra trashed="true"/></table>',
         '<table name="__DeletedRecords" uuid="T-y"/>',
         '<index kind="regular" type="7" name="i" uuid="i"><field_ref uuid="F-alpha" name="alpha"/></index>',
-        '<index kind="regular" type="1" name="two" uuid="j"><field_ref uuid="F-alpha"/><field_ref uuid="F-small"/></index>',
+        '<index kind="regular" type="1" unique_keys="true" name="two" uuid="j"><field_ref uuid="F-alpha"/><field_ref uuid="F-small"/></index>',
         '<index kind="keywords" type="1" name="k" uuid="k"><field_ref uuid="F-text"/></index>',
       ),
     );
@@ -100,7 +100,9 @@ describe('drs-gen import of a 4D project', () => {
       rich: { type: 'string', description: 'Café\n{2} €' },
       hint: { type: 'string', description: 'Help' },
     });
-    expect(result.model.dataclasses['Person']?.['indexes']).toEqual([['alpha', 'small']]);
+    expect(result.model.dataclasses['Person']?.['indexes']).toEqual([
+      { unique: true, attributes: ['alpha', 'small'] },
+    ]);
     expect(result.model.dataclasses['Hidden']).toMatchObject({ exposed: false });
     const codes = new Set(result.notes.map(({ code }) => code.slice('import/'.length)));
     expect([...codes].sort()).toEqual([
@@ -202,7 +204,7 @@ describe('drs-gen import of a 4D project', () => {
     const added = await importOf(catalog, {}, '--keyless', 'add');
     expect(added.model.dataclasses).toMatchObject({
       Loose: { exposed: false },
-      Pair: { exposed: false, indexes: [['a', 'b']] },
+      Pair: { exposed: false, indexes: [{ unique: true, attributes: ['a', 'b'] }] },
     });
   });
 

@@ -79,7 +79,7 @@ describe('drs-gen import of a SQLite file', () => {
       b: 'integer',
     });
     expect(result.model.dataclasses['rules']?.['indexes']).toEqual([
-      ['a', 'b'],
+      { unique: true, attributes: ['a', 'b'] },
       ['b', 'a'],
     ]);
     expect(result.told('default-lost')).toEqual([
@@ -87,7 +87,7 @@ describe('drs-gen import of a SQLite file', () => {
     ]);
     expect(result.told('rule-lost')).toEqual([expect.stringContaining('CHECK (a < b)')]);
     expect(result.told('index-left-out')).toEqual([expect.stringContaining('expression')]);
-    expect(result.told('unique-left-out').join()).toMatch(/pair.*partial|partial.*pair/);
+    expect(result.told('unique-left-out')).toEqual([expect.stringContaining('partial')]);
   });
 
   it('names relations after their columns, and both ways', async () => {
@@ -139,7 +139,9 @@ describe('drs-gen import of a SQLite file', () => {
       a: { to: 'a', foreignKey: 'a_id' },
       other: { to: 'a', foreignKey: 'other_id' },
     });
-    expect(result.model.dataclasses['link']?.['indexes']).toEqual([['a_id', 'other_id']]);
+    expect(result.model.dataclasses['link']?.['indexes']).toEqual([
+      { unique: true, attributes: ['a_id', 'other_id'] },
+    ]);
     expect(attributesOf(result, 'coded')['code']).toEqual({ type: 'string', key: true });
     expect(result.told('composite-key').length).toBe(2);
     const skipped = await importOf(sql, '--keyless', 'skip');

@@ -23,6 +23,10 @@ export function indexesOf(model: Model, dataclass: Dataclass): readonly Index[] 
     isUnique,
     columns,
   });
+  const composite = (list: readonly string[], isUnique: boolean): Index => {
+    const columns = list.map((each) => lookedUp(model, dataclass, storageOf(dataclass, each)));
+    return make(list.join(','), isUnique, columns);
+  };
   return [
     ...stored
       .filter((each) => each.unique || each.indexed)
@@ -32,13 +36,8 @@ export function indexesOf(model: Model, dataclass: Dataclass): readonly Index[] 
     ...textForeignKeys(model, dataclass).map((each) =>
       make(`${each.name} as stored`, false, [asStored(each)]),
     ),
-    ...dataclass.indexes.map((list) =>
-      make(
-        list.join(','),
-        false,
-        list.map((each) => lookedUp(model, dataclass, storageOf(dataclass, each))),
-      ),
-    ),
+    ...dataclass.indexes.map((list) => composite(list, false)),
+    ...(dataclass.uniqueIndexes ?? []).map((list) => composite(list, true)),
   ];
 }
 

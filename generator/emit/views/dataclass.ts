@@ -41,6 +41,7 @@ function definition(model: Model, dataclass: Dataclass): Properties {
     exposed: dataclass.exposed,
     key: dataclass.key,
     attributes: dataclass.attributes.map((each) => documented(model, dataclass, each)),
+    uniqueIndexes: dataclass.uniqueIndexes,
     functions: dataclassFunctions(dataclass),
     events: dataclass.events.length === 0 ? undefined : dataclass.events,
     restrict: onlyTrue(dataclass.restrict),

@@ -197,6 +197,9 @@ export const nameCases: readonly ProblemCase[] = [
         '- <<e>>[x, boss_id]',
         '- [<<f>>z, <<g>>staff]',
         '- [ID, x]',
+        '- { unique: true, attributes: [x, ID] }',
+        '- <<h>>{ unique: true, attributes: [x, boss] }',
+        '- { unique: true, attributes: [x, <<i>>w] }',
       ],
     ),
     expected: [
@@ -207,6 +210,8 @@ export const nameCases: readonly ProblemCase[] = [
       { code: 'index/repeated', at: 'e' },
       { code: 'index/not-indexable', at: 'f' },
       { code: 'index/not-indexable', at: 'g' },
+      { code: 'index/repeated', at: 'h' },
+      { code: 'index/unknown-attribute', at: 'i' },
     ],
   },
   {

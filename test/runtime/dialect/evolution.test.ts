@@ -473,6 +473,16 @@ const refusals = [
     remedy: `UPDATE "Company" SET "city" = 'C' || "ID"`,
   },
   {
+    what: 'attributes become unique together, and rows have equal values',
+    later: changed(
+      'Company:\n',
+      'Company:\n    indexes: [{ unique: true, attributes: [kind, city] }]\n',
+    ),
+    says: 'table "Company": "city" and "kind" must be unique together, and 27 rows have values that another row has, too',
+    lists: 10,
+    remedy: `UPDATE "Company" SET "city" = 'C' || "ID"`,
+  },
+  {
     what: 'an attribute becomes a relation, and rows refer to nothing',
     later: changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: integer }').replace(
       'label:',
