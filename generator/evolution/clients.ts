@@ -280,6 +280,7 @@ const deletion = {
   restrict: 'the deletion is refused',
   setNull: 'the relation is set to null',
   cascade: 'the entity is deleted too',
+  none: 'the entity stays as it is, and the relation leads nowhere',
 } as const;
 
 function computedRules(

@@ -416,12 +416,18 @@ function referenceChanges(
   after: StorageAttribute,
 ): readonly Change[] {
   const relation = referenceOf(pair.newer, after);
-  const from = referenceOf(pair.older, before)?.target;
-  const to = relation?.target;
+  const former = referenceOf(pair.older, before);
+  const isChecked = (of: RelatedEntityAttribute | undefined): boolean =>
+    of !== undefined && of.onDelete !== 'none';
+  const from = isChecked(former) ? former?.target : undefined;
+  const to = isChecked(relation) ? relation?.target : undefined;
   if (from === to) return [];
   const path = attributePath(pair.newer, relation ?? after);
-  if (relation === undefined) {
-    const message = `${labelOf(pair.newer, after)} no longer refers to anything: no row can violate that.`;
+  if (relation === undefined || to === undefined) {
+    const message =
+      relation === undefined
+        ? `${labelOf(pair.newer, after)} no longer refers to anything: no row can violate that.`
+        : `${labelOf(pair.newer, after)} may hold keys that no entity has: no row can violate that.`;
     return [change('fine', 'reference-removed', path, { message, start: 'applied' })];
   }
   const message = `${labelOf(pair.newer, after)} refers to ${relation.target} now: the start is refused while rows hold a key that ${relation.target} does not have.`;

@@ -338,8 +338,7 @@ class CatalogReader {
         to,
         name: name === '' ? 'related' : name,
         inverse: inverse === '' ? undefined : inverse,
-        onDelete:
-          integrity === 'delete' ? 'cascade' : integrity === 'reject' ? 'restrict' : undefined,
+        onDelete: integrity === 'delete' ? 'cascade' : integrity === 'reject' ? 'restrict' : 'none',
         exposed: true,
       },
     ];

@@ -166,7 +166,7 @@ export const importMessages = {
     severity: 'info',
     meaning: 'The old database left foreign keys as they were when an entity was deleted.',
     text: (f: { count: number }) =>
-      `${f.count} relations did nothing when their entity was deleted. Here the foreign key becomes null.`,
+      `${f.count} relations did nothing when their entity was deleted, and do nothing here (onDelete: none).`,
   },
   'import/no-key': {
     severity: 'warning',

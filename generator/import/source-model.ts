@@ -96,7 +96,7 @@ export interface SourceRelation {
   readonly name: string;
   /** Of the to-many relation; none if there is no such relation. */
   readonly inverse?: string | undefined;
-  readonly onDelete?: 'cascade' | 'restrict' | 'setNull' | undefined;
+  readonly onDelete?: 'cascade' | 'restrict' | 'setNull' | 'none' | undefined;
   readonly exposed: boolean;
   readonly description?: string | undefined;
 }

@@ -158,7 +158,8 @@ export interface RelatedEntityAttribute extends AttributeBase {
   readonly foreignKey: string;
   /** Name of the to-many relation of the other side, when it has one. */
   readonly inverse?: string;
-  readonly onDelete: 'restrict' | 'setNull' | 'cascade';
+  /** `none`: the foreign key may hold keys that no entity has. */
+  readonly onDelete: 'restrict' | 'setNull' | 'cascade' | 'none';
   readonly mandatory: boolean;
 }
 

@@ -356,10 +356,12 @@ function relatedByMany(
   relation: RelatedEntitiesDefinition,
   nesting: number,
 ): Sql {
-  const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
-  const foreignKey = column(from.root, name);
-  // The schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
-  const isWhole = dataclassIn(writer.model, of.dataclass.name).restriction === undefined;
+  const inverse = of.dataclass.inverse(relation);
+  const foreignKey = column(from.root, from.root.dataclass.foreignKey(inverse).column);
+  // Otherwise the schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
+  const isWhole =
+    inverse.onDelete !== 'none' &&
+    dataclassIn(writer.model, of.dataclass.name).restriction === undefined;
   if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
   if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
   return sql`${foreignKey} in ${ownerKeys(writer, of, nesting + 1)}`;

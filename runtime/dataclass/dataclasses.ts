@@ -120,6 +120,14 @@ function known<T>(found: T | undefined, name: string): T {
 }
 
 /**
+ * Whether the foreign key of a to-one relation may name an entity that its readers do not find: a hidden one, or one
+ * that does not exist. The relation is null then, so its value is read from the related entity.
+ */
+export function mayLeadNowhere(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
+  return relation.onDelete === 'none' || dataclass.target(relation).restriction !== undefined;
+}
+
+/**
  * A dataclass with all of its entities, for what the data itself needs: unique values, used keys,
  * references.
  */

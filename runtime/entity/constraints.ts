@@ -1,4 +1,4 @@
-import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
+import { type Dataclass, mayLeadNowhere, unrestricted } from '../dataclass/dataclasses.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
 import type { Decoded } from './decode.js';
@@ -46,9 +46,12 @@ export class Constraints {
   }
 
   /** Whether the database itself checks the values as it stores them, without further statements. */
-  isOneStatement({ values, problems }: Decoded): boolean {
+  isOneStatement({ values, problems, nullRelations }: Decoded): boolean {
     const { relations, sequences } = this;
-    const isKnown = relations.toRestricted.length === 0 && !relations.mustResolve(values);
+    const isKnown =
+      relations.toRestricted.length === 0 &&
+      !relations.leadingNowhere.some(({ foreignKey }) => nullRelations.has(foreignKey)) &&
+      !relations.mustResolve(values);
     return problems.length === 0 && isKnown && sequences.areNone;
   }
 
@@ -75,22 +78,25 @@ const none: readonly RelatedEntityDefinition[] = [];
 /** Finds the entities that the to-one relations of one dataclass name. */
 class RelatedKeys {
   readonly #relations: readonly RelatedEntityDefinition[];
-  /** Relations whose keys need more than the database's own constraint. */
+  /** Relations whose keys need more than the database's own constraint, if there is one. */
   readonly #lookedUp: readonly RelatedEntityDefinition[];
   readonly #find = new Map<string, Statement>();
-  /** To-one relations to a dataclass with `restrict`. */
+  /** To-one relations to a dataclass with `restrict`, which must lead to a visible entity. */
   readonly toRestricted: readonly RelatedEntityDefinition[];
+  /** To-one relations that may be null although their foreign keys are not. */
+  readonly leadingNowhere: readonly RelatedEntityDefinition[];
 
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
   ) {
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
-    this.#lookedUp = this.#relations.filter(
-      (each) => this.#hasTextKey(each) || dataclass.target(each).restriction !== undefined,
-    );
     this.toRestricted = this.#relations.filter(
-      (each) => dataclass.target(each).restriction !== undefined,
+      (each) => each.onDelete !== 'none' && dataclass.target(each).restriction !== undefined,
+    );
+    this.leadingNowhere = this.#relations.filter((each) => mayLeadNowhere(dataclass, each));
+    this.#lookedUp = this.#relations.filter(
+      (each) => this.#hasTextKey(each) || this.toRestricted.includes(each),
     );
     for (const relation of this.#relations) {
       this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
@@ -126,7 +132,7 @@ class RelatedKeys {
       if (typeof given !== 'string' && typeof given !== 'number') continue;
       const found = await this.#relatedKey(transaction, relation, given, values);
       if (typeof found === 'string') values.set(relation.foreignKey, found);
-      else if (found === undefined) missing.push(relation);
+      else if (found === undefined && relation.onDelete !== 'none') missing.push(relation);
     }
     return missing;
   }
@@ -142,7 +148,7 @@ class RelatedKeys {
     return (await transaction.value(find, [compared])) !== undefined;
   }
 
-  /** All relations that name no entity. */
+  /** All relations that name no entity and have to. */
   async missing(
     transaction: Transaction,
     values: ReadonlyMap<string, StoredValue>,
@@ -150,7 +156,7 @@ class RelatedKeys {
     const missing: RelatedEntityDefinition[] = [];
     for (const relation of this.#relations) {
       const key = values.get(relation.foreignKey) ?? null;
-      if (key === null || key instanceof Uint8Array) continue;
+      if (relation.onDelete === 'none' || key === null || key instanceof Uint8Array) continue;
       const found = await this.#relatedKey(transaction, relation, key, values);
       if (found === undefined) missing.push(relation);
     }

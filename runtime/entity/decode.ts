@@ -1,4 +1,4 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, mayLeadNowhere } from '../dataclass/dataclasses.js';
 import type { Fold } from '../protocol/fold.js';
 import { decodeKey } from '../protocol/key.js';
 import { integerFromText } from '../protocol/numbers.js';
@@ -266,10 +266,10 @@ class Decoding implements Received {
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
   #giveRelation(relation: RelatedEntityDefinition, json: unknown, body: Body): void {
     const foreignKey = this.dataclass.foreignKey(relation);
-    // Null is what a read shows if the related entity is hidden; the foreign key beside it shows
-    // what is stored.
-    const isHidden = json === null && this.dataclass.target(relation).restriction !== undefined;
-    if (isHidden && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
+    // Null is what a read shows if the foreign key leads nowhere; the foreign key beside it shows what
+    // is stored.
+    const mayBeKept = json === null && mayLeadNowhere(this.dataclass, relation);
+    if (mayBeKept && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
       return;
     }
     const key = relatedKey(json);

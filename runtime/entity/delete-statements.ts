@@ -49,7 +49,7 @@ function referencesByTarget(all: Iterable<Dataclass>): ReadonlyMap<string, reado
   const references = new Map<string, Reference[]>();
   for (const referring of all) {
     for (const relation of referring.attributes) {
-      if (relation.kind !== 'relatedEntity') continue;
+      if (relation.kind !== 'relatedEntity' || relation.onDelete === 'none') continue;
       const reference = { target: referring.target(relation), referring, relation };
       getOrInsertComputed(references, relation.target, (): Reference[] => []).push(reference);
     }

@@ -424,7 +424,9 @@ class EntityCreator {
     const rows = all.map(({ values }) => this.#insert.row(values, timestamp));
     const own = dataclass.attributes.filter(
       (each): each is RelatedEntityDefinition =>
-        each.kind === 'relatedEntity' && each.target === dataclass.name,
+        each.kind === 'relatedEntity' &&
+        each.target === dataclass.name &&
+        each.onDelete !== 'none',
     );
     return {
       statement,

@@ -137,13 +137,14 @@ export class EntityUpdater {
   }
 
   /**
-   * Keeps a relation to a hidden entity as it is, if the body contains what a read shows of it:
-   * null, or the foreign key that is stored. The values of such relations are removed.
+   * Keeps a relation that leads nowhere, or to a hidden entity, as it is if the body contains what a
+   * read shows of it: null, or the foreign key that is stored. The values of such relations are
+   * removed.
    */
   keepHidden(transaction: Transaction, key: string | number, decoded: Decoded): Pending<void> {
-    const { toRestricted } = this.constraints.relations;
+    const { leadingNowhere } = this.constraints.relations;
     // Most changes contain no relation, and continue at once.
-    return toRestricted.some(({ foreignKey }) => decoded.values.has(foreignKey))
+    return leadingNowhere.some(({ foreignKey }) => decoded.values.has(foreignKey))
       ? this.#keepAllHidden(transaction, key, decoded)
       : undefined;
   }
@@ -154,7 +155,7 @@ export class EntityUpdater {
     { values, nullRelations }: Decoded,
   ): Promise<void> {
     const { relations } = this.constraints;
-    for (const relation of relations.toRestricted) {
+    for (const relation of relations.leadingNowhere) {
       const foreignKey = this.dataclass.foreignKey(relation);
       const value = values.get(foreignKey.name);
       const isNull = value === null && nullRelations.has(foreignKey.name);

@@ -147,20 +147,23 @@ async function apply(
 }
 
 /**
- * A related entity must exist; a text key may come in another case than it is stored in. Whether
+ * A related entity must exist, except with `onDelete: none`; a text key may come in another case than it is stored in. Whether
  * one that the session may not read exists is not revealed before the save.
  */
 async function relate(
   { host, visible }: EntityArgumentContext,
   state: EntityState,
-  { name, foreignKey, target }: RelatedEntityDefinition,
+  { name, foreignKey, target, onDelete }: RelatedEntityDefinition,
 ): Promise<void> {
   const field = state.code.layout.field(foreignKey);
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
   if (visible.dataclasses.get(target)?.exposed !== true) return;
   const related = await host.codeOf(target).entities.load(key);
-  if (related === undefined || related.key === null) throw unknownKey(target, key);
+  if (related === undefined || related.key === null) {
+    if (onDelete === 'none') return;
+    throw unknownKey(target, key);
+  }
   state.setStored(field, related.key);
   state.keepRelated(name, related.key, related);
 }

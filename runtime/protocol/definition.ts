@@ -157,8 +157,11 @@ export interface RelatedEntityDefinition extends NamedDefinition {
   /** Name of the storage attribute that holds the related key. */
   readonly foreignKey: string;
   readonly inverse?: string;
-  /** What happens to the entity of this attribute when the related one is deleted. */
-  readonly onDelete: 'restrict' | 'setNull' | 'cascade';
+  /**
+   * What happens to the entity of this attribute when the related one is deleted. `none`: nothing, and
+   * the foreign key may hold any value.
+   */
+  readonly onDelete: 'restrict' | 'setNull' | 'cascade' | 'none';
   readonly mandatory?: true;
 }
 

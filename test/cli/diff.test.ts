@@ -344,6 +344,11 @@ const rows: readonly Row[] = [
     ['data look mandatory-tightened rows', 'clients breaks mandatory', 'clients look on-delete'],
   ],
   [
+    'a relation that may lead nowhere',
+    [['{ to: Customer, inverse: orders }', '{ to: Customer, inverse: orders, onDelete: none }']],
+    ['data fine reference-removed applied', 'clients look on-delete'],
+  ],
+  [
     'the target of a relation',
     [
       ['      customerName: { alias: customer.name }\n', ''],

@@ -182,8 +182,19 @@ describe('drs-gen import of a 4D project', () => {
       byCode_ref: { type: 'uuid', exposed: false },
       company: { to: 'Company', foreignKey: 'company_id', inverse: 'staff', onDelete: 'cascade' },
       boss: { to: 'Person', foreignKey: 'boss_value', inverse: 'reports', onDelete: 'restrict' },
-      byCode: { to: 'Company', foreignKey: 'byCode_ref', inverse: 'byCode_return' },
-      hidden: { to: 'Company', foreignKey: 'secret', inverse: 'hiddens', exposed: false },
+      byCode: {
+        to: 'Company',
+        foreignKey: 'byCode_ref',
+        inverse: 'byCode_return',
+        onDelete: 'none',
+      },
+      hidden: {
+        to: 'Company',
+        foreignKey: 'secret',
+        inverse: 'hiddens',
+        onDelete: 'none',
+        exposed: false,
+      },
       reports: { to: 'Person', many: true, inverse: 'boss' },
     });
     expect(result.told('by-value')).toEqual([expect.stringContaining('Company.code')]);

@@ -115,7 +115,7 @@ export interface Reference {
   readonly column: string;
 }
 
-/** What an attribute refers to, when it is a foreign key. */
+/** What an attribute refers to, when it is a foreign key that the database checks. */
 export function referenceOf(
   model: Model,
   dataclass: Dataclass,
@@ -123,7 +123,9 @@ export function referenceOf(
 ): Reference | undefined {
   const relation = dataclass.attributes.find(
     (each): each is RelatedEntityAttribute =>
-      each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
+      each.kind === 'relatedEntity' &&
+      each.foreignKey === attribute.name &&
+      each.onDelete !== 'none',
   );
   if (relation === undefined) return undefined;
   const target = dataclassNamed(model, relation.target);

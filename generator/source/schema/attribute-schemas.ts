@@ -84,7 +84,7 @@ const toOneAttribute = mapping(
     inverse: text('The to-many relation of the other side, checked against it.', 'staff'),
     onDelete: {
       description:
-        'What happens to this entity when the related one is deleted. setNull when left out, or restrict where the relation is mandatory.',
+        'What happens to this entity when the related one is deleted. none: nothing, and the foreign key may hold keys that no entity has. setNull when left out, or restrict where the relation is mandatory.',
       enum: deleteRules,
     },
     mandatory: flag('There must be a related entity.', false),

@@ -246,6 +246,12 @@ const changes: readonly Change[] = [
     says: [/index "__Company.city,kind" is added/],
   },
   {
+    what: 'a relation may lead nowhere',
+    later: changed('chief: { to: Person }', 'chief: { to: Person, onDelete: none }'),
+    says: ['table "Company": the foreign key "chief_id" to "Person" ("ID") is dropped'],
+    accepts: { chief: '0'.repeat(32) },
+  },
+  {
     what: 'an attribute is no longer unique',
     later: changed('mandatory: true, unique: true', 'mandatory: true'),
     says: ['table "Person": index "__Person.lastName" is dropped'],
