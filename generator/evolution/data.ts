@@ -1,4 +1,5 @@
 import { foldedColumn } from '../model/columns.js';
+import { referencesTo } from '../model/lookup.js';
 import {
   attributePath,
   columnOf,
@@ -16,6 +17,7 @@ import { conversionOf } from './conversions.js';
 import type {
   Attribute,
   Dataclass,
+  Model,
   RelatedEntityAttribute,
   StorageAttribute,
   StorageType,
@@ -227,7 +229,7 @@ function storageChanges(
   const { newer } = pair;
   const label = labelOf(newer, after);
   const at = (key: string): string => attributePath(newer, after, key);
-  const made = typeChange(newer, before, after);
+  const made = typeChange(models.newer, newer, before, after);
   const refused = made?.start === 'plan' ? [made] : undefined;
   if (refused !== undefined) return refused;
   const changes: Change[] = made === undefined ? [] : [made];
@@ -333,6 +335,7 @@ const exact: Readonly<Partial<Record<StorageType, readonly StorageType[]>>> = {
 };
 
 function typeChange(
+  model: Model,
   newer: Dataclass,
   before: StorageAttribute,
   after: StorageAttribute,
@@ -356,7 +359,8 @@ function typeChange(
     return change(severity, code, path, { message, start: 'applied' });
   }
   // Other tables and clients hold copies of a key.
-  if (after.key || referenceOf(newer, after) !== undefined) {
+  const isKey = after.key || referenceOf(newer, after) !== undefined;
+  if (isKey || referencesTo(model, newer, after.name).length > 0) {
     const message = `${what}: no migration changes the type of a key.`;
     const help = 'give it its former type, or make a new dataclass and fill it';
     return change('lost', code, path, { message, help, start: 'plan' });
@@ -417,10 +421,11 @@ function referenceChanges(
 ): readonly Change[] {
   const relation = referenceOf(pair.newer, after);
   const former = referenceOf(pair.older, before);
-  const isChecked = (of: RelatedEntityAttribute | undefined): boolean =>
-    of !== undefined && of.onDelete !== 'none';
-  const from = isChecked(former) ? former?.target : undefined;
-  const to = isChecked(relation) ? relation?.target : undefined;
+  const end = (of: RelatedEntityAttribute | undefined): string | undefined =>
+    of === undefined || of.onDelete === 'none'
+      ? undefined
+      : [of.target, ...(of.references === undefined ? [] : [of.references])].join('.');
+  const [from, to] = [end(former), end(relation)];
   if (from === to) return [];
   const path = attributePath(pair.newer, relation ?? after);
   if (relation === undefined || to === undefined) {
@@ -430,7 +435,8 @@ function referenceChanges(
         : `${labelOf(pair.newer, after)} may hold keys that no entity has: no row can violate that.`;
     return [change('fine', 'reference-removed', path, { message, start: 'applied' })];
   }
-  const message = `${labelOf(pair.newer, after)} refers to ${relation.target} now: the start is refused while rows hold a key that ${relation.target} does not have.`;
+  const values = relation.references === undefined ? 'a key' : `a value of ${relation.references}`;
+  const message = `${labelOf(pair.newer, after)} refers to ${to} now: the start is refused while rows hold ${values} that ${relation.target} does not have.`;
   return [change('look', 'reference-changed', path, { message, start: 'rows' })];
 }
 

@@ -61,6 +61,8 @@ interface Link {
   readonly to: Mapped;
   /** The field that holds the key of the related entity; none if an attribute is made for it. */
   readonly field: SourceField | undefined;
+  /** The unique field whose values that field holds; none for the key. */
+  readonly referenced: SourceField | undefined;
   readonly isExposed: boolean;
 }
 
@@ -257,14 +259,23 @@ class Drafter {
     }
     const leadsToKey = to.key !== undefined && (target === undefined || target.id === to.key.id);
     const isFree = field === undefined || !this.#linkOf.has(field.id);
-    const isByValue = !leadsToKey || !isFree;
+    const referenced =
+      !leadsToKey && target !== undefined && isReferable(to, target) ? target : undefined;
+    const isByValue = (!leadsToKey && referenced === undefined) || !isFree;
     const isExposed =
       relation.exposed &&
       from.table.exposed &&
       to.table.exposed &&
       field?.exposed !== false &&
       target?.exposed !== false;
-    const link = { relation, from, to, field: isByValue ? undefined : field, isExposed };
+    const link = {
+      relation,
+      from,
+      to,
+      field: isByValue ? undefined : field,
+      referenced: isByValue ? undefined : referenced,
+      isExposed,
+    };
     this.#links.push(link);
     if (!isByValue && field !== undefined) this.#linkOf.set(field.id, link);
   }
@@ -534,7 +545,7 @@ class Drafter {
     for (let at = field; ;) {
       const link = this.#linkOf.get(at.id);
       if (link === undefined) return at.type;
-      const next = link.to.key;
+      const next = link.referenced ?? link.to.key;
       if (next === undefined) return 'uuid';
       const circle = chain.indexOf(next);
       if (circle !== -1) {
@@ -553,7 +564,7 @@ class Drafter {
   #toOne(mapped: Mapped): readonly DraftPart[] {
     return this.#links
       .filter(({ from }) => from === mapped)
-      .map(({ relation, from, to, field, isExposed }) => {
+      .map(({ relation, from, to, field, referenced, isExposed }) => {
         const id = `${relation.id}:one`;
         const name = from.names.get(id) ?? '';
         const reference = field?.id ?? `${relation.id}:ref`;
@@ -575,6 +586,7 @@ class Drafter {
               from.names.get(reference) === `${name}_id` && field === undefined
                 ? undefined
                 : refTo(reference),
+            references: referenced === undefined ? undefined : refTo(referenced.id),
             inverse: relation.inverse === undefined ? undefined : refTo(`${relation.id}:many`),
             onDelete: deleteRule(relation, isMandatory),
             exposed: isExposed ? undefined : false,
@@ -741,6 +753,12 @@ class Drafter {
     const { id } = mapped.table;
     return { $ref: type.kind === 'entity' ? [{ id }] : [{ id }, '.selection'] };
   }
+}
+
+/** Whether foreign keys can hold the values of a field that is no key. */
+function isReferable({ table }: Mapped, field: SourceField): boolean {
+  const isFormerKey = table.key.length === 1 && table.key[0] === field.id;
+  return (field.unique === true || isFormerKey) && keyTypes.includes(field.type);
 }
 
 /** The rule if it is not the one that the relation has anyway. */

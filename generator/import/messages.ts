@@ -57,9 +57,9 @@ export const importMessages = {
   'import/by-value': {
     severity: 'warning',
     meaning:
-      'A relation does not lead to the key of its target, so it has a foreign key of its own.',
+      'A relation leads to values that are not unique, or its field feeds another relation, so it has a foreign key of its own.',
     text: (f: { relation: string; target: string; foreignKey: string }) =>
-      `${f.relation} leads to ${f.target}, which is not the key. It has the hidden foreign key ${f.foreignKey}, which your data must fill; writes to the old field do not change the relation. --key can make ${f.target} the key.`,
+      `${f.relation} leads to ${f.target}, which is not unique, or its field feeds another relation. It has the hidden foreign key ${f.foreignKey}, which your data must fill; writes to the old field do not change the relation. --key can make ${f.target} the key.`,
   },
   'import/class-orphan': {
     severity: 'warning',

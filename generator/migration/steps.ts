@@ -4,7 +4,7 @@ import { conversionOf, type Conversion } from '../evolution/conversions.js';
 import { isEqual } from '../evolution/change.js';
 import { paired } from '../evolution/renames.js';
 import { isLarge } from '../model/columns.js';
-import { keyOf, storageNamed } from '../model/lookup.js';
+import { keyOf, referencesTo, storageNamed } from '../model/lookup.js';
 import type { Dataclass, Model, StorageAttribute } from '../model/model.js';
 import { sqlName } from '../model/sql-text.js';
 
@@ -75,7 +75,7 @@ export function decisionOf(step: PlannedStep): string | undefined {
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
   const dataclasses = paired(before.dataclasses, after.dataclasses);
   const steps = dataclasses.both.flatMap(([old, now]) =>
-    dataclassSteps({ old, now, fold: foldBetween(before, after) }),
+    dataclassSteps({ old, now, fold: foldBetween(before, after), model: after }),
   );
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
@@ -122,6 +122,7 @@ interface DataclassPair {
   readonly old: Dataclass;
   readonly now: Dataclass;
   readonly fold: Fold;
+  readonly model: Model;
 }
 
 /** How a unique index compares texts. */
@@ -140,7 +141,7 @@ function foldBetween(before: Model, { protocol: { accentInsensitive } }: Model):
   };
 }
 
-function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep[] {
+function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly PlannedStep[] {
   const { table } = now;
   const olds = old.attributes.filter((each) => each.kind === 'storage');
   const news = now.attributes.filter((each) => each.kind === 'storage');
@@ -157,7 +158,8 @@ function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep
       steps.push({ kind: 'rename', table, column: before.column, to: after.column });
     }
     // Other tables and clients hold copies of a key.
-    const isKey = after.key || isForeignKey(now, after);
+    const isKey =
+      after.key || isForeignKey(now, after) || referencesTo(model, now, after.name).length > 0;
     const conversion = isKey ? undefined : conversionOf(before, after);
     if (conversion !== undefined) {
       steps.push({ kind: 'convert', table, column: after.column, ...conversion });

@@ -156,6 +156,8 @@ export interface RelatedEntityAttribute extends AttributeBase {
   readonly target: string;
   /** Name of the storage attribute of this dataclass that holds the related key. */
   readonly foreignKey: string;
+  /** Name of the unique attribute of the target that the foreign key holds instead of the key. */
+  readonly references?: string;
   /** Name of the to-many relation of the other side, when it has one. */
   readonly inverse?: string;
   /** `none`: the foreign key may hold keys that no entity has. */

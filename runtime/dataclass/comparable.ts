@@ -1,5 +1,5 @@
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import { type Dataclass, mayLeadNowhere } from './dataclasses.js';
+import { type Dataclass, isReadFromTarget } from './dataclasses.js';
 import { type ColumnDefinition, followAll } from './attribute-path.js';
 import { column, type Source, type From } from './source.js';
 import type { JsonPlace } from '../dialect/json-access.js';
@@ -70,7 +70,7 @@ export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[
 
 /**
  * Where to read the related key of a to-one relation: in the foreign key or, if that may lead
- * nowhere, in the target itself, so that a relation to a hidden entity is null
+ * nowhere or holds another value, in the target itself, so that a relation to a hidden entity is null
  * (`access.md#restrict`).
  */
 export function relatedKeyOf(
@@ -79,7 +79,7 @@ export function relatedKeyOf(
   relation: RelatedEntityDefinition,
 ): { readonly source: Source; readonly attribute: StorageDefinition; readonly isJoined: boolean } {
   const { dataclass } = source;
-  if (!mayLeadNowhere(dataclass, relation)) {
+  if (!isReadFromTarget(dataclass, relation)) {
     return { source, attribute: dataclass.foreignKey(relation), isJoined: false };
   }
   const { key } = dataclass.target(relation);

@@ -35,8 +35,18 @@ export interface Dataclass {
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
+  /** The attribute of the target whose values the foreign key of a to-one relation holds. */
+  referenced(relation: RelatedEntityDefinition): StorageDefinition;
+  /** The to-one relations that lead here and whose foreign keys the database checks. */
+  referring(): readonly ReferringRelation[];
   /** The to-one relation of the target whose other side a to-many relation is. */
   inverse(relation: RelatedEntitiesDefinition): RelatedEntityDefinition;
+}
+
+/** A to-one relation, and the dataclass that has it. */
+export interface ReferringRelation {
+  readonly referring: Dataclass;
+  readonly relation: RelatedEntityDefinition;
 }
 
 /**
@@ -102,6 +112,23 @@ function link(
     target,
     foreignKey: (relation) =>
       known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,
+    referenced: (relation) => {
+      const { key, allAttributes: all } = target(relation);
+      const { references } = relation;
+      return references === undefined
+        ? key
+        : (known(all.get(references), references) as StorageDefinition);
+    },
+    referring: () =>
+      [...dataclasses.values()].flatMap((referring) =>
+        referring.attributes.flatMap((relation) =>
+          relation.kind === 'relatedEntity' &&
+          relation.target === definition.name &&
+          relation.onDelete !== 'none'
+            ? [{ referring, relation }]
+            : [],
+        ),
+      ),
     inverse: (relation) =>
       known(
         target(relation).allAttributes.get(relation.inverse),
@@ -121,10 +148,18 @@ function known<T>(found: T | undefined, name: string): T {
 
 /**
  * Whether the foreign key of a to-one relation may name an entity that its readers do not find: a hidden one, or one
- * that does not exist. The relation is null then, so its value is read from the related entity.
+ * that does not exist. The relation is null then.
  */
 export function mayLeadNowhere(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
   return relation.onDelete === 'none' || dataclass.target(relation).restriction !== undefined;
+}
+
+/** Whether the key of a related entity is read from that entity, not from the foreign key. */
+export function isReadFromTarget(
+  dataclass: Dataclass,
+  relation: RelatedEntityDefinition,
+): boolean {
+  return relation.references !== undefined || mayLeadNowhere(dataclass, relation);
 }
 
 /**

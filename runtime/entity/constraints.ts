@@ -1,15 +1,28 @@
-import { type Dataclass, mayLeadNowhere, unrestricted } from '../dataclass/dataclasses.js';
+import {
+  type Dataclass,
+  mayLeadNowhere,
+  type ReferringRelation,
+  unrestricted,
+} from '../dataclass/dataclasses.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
-import type { Decoded } from './decode.js';
-import { type Faults, type Refusal, Refusals } from './refusals.js';
+import {
+  type Body,
+  type Decoded,
+  keyOf,
+  nothingReferred,
+  type ReferredValues,
+  relatedKey,
+} from './decode.js';
+import { type Faults, hasFaults, type Refusal, Refusals } from './refusals.js';
 import { sql } from 'kysely';
-import { Aliases, From, selecting, keyColumn } from '../dataclass/source.js';
+import { Aliases, column, From, referredColumn, selecting } from '../dataclass/source.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
+import { queryOf } from '../protocol/queries.js';
 
 /**
  * What the values of an entity need from other rows: related entities, numbers of sequences, unique
@@ -20,9 +33,11 @@ export class Constraints {
   readonly sequences: Sequences;
   readonly refusals: Refusals;
   readonly #uniqueValues: UniqueValues;
+  readonly #heldValues: HeldValues;
 
   constructor(dialect: Dialect, dataclass: Dataclass) {
     this.relations = new RelatedKeys(dialect, dataclass);
+    this.#heldValues = new HeldValues(dialect, dataclass);
     this.sequences = new Sequences(dialect, dataclass);
     this.refusals = new Refusals(dataclass);
     this.#uniqueValues = new UniqueValues(dialect, dataclass);
@@ -34,25 +49,34 @@ export class Constraints {
    */
   async faults(
     transaction: Transaction,
-    { problems, status, values }: Pick<Decoded, 'problems' | 'status' | 'values'>,
+    {
+      problems,
+      status,
+      values,
+      unrelated,
+    }: Pick<Decoded, 'problems' | 'status' | 'values' | 'unrelated'>,
     existing?: string | number,
   ): Promise<Faults> {
     return {
       problems,
       status,
-      missing: await this.relations.missing(transaction, values),
+      missing: [...unrelated, ...(await this.relations.missing(transaction, values))],
       taken: await this.#uniqueValues.taken(transaction, values, existing),
+      held:
+        existing === undefined
+          ? []
+          : await this.#heldValues.held(transaction, values, existing),
     };
   }
 
   /** Whether the database itself checks the values as it stores them, without further statements. */
-  isOneStatement({ values, problems, nullRelations }: Decoded): boolean {
+  isOneStatement({ values, problems, nullRelations, unrelated }: Decoded): boolean {
     const { relations, sequences } = this;
     const isKnown =
       relations.toRestricted.length === 0 &&
       !relations.leadingNowhere.some(({ foreignKey }) => nullRelations.has(foreignKey)) &&
       !relations.mustResolve(values);
-    return problems.length === 0 && isKnown && sequences.areNone;
+    return problems.length + unrelated.length === 0 && isKnown && sequences.areNone;
   }
 
   /** The database names only the first constraint that an entity would break. */
@@ -65,15 +89,11 @@ export class Constraints {
     const { kind } = error;
     if (kind === 'unique' || kind === 'foreignKey') {
       const faults = await this.faults(transaction, decoded, existing);
-      if (faults.missing.length + faults.taken.length > 0) {
-        return this.refusals.faulty(faults, existing);
-      }
+      if (hasFaults(faults)) return this.refusals.faulty(faults, existing);
     }
     return this.refusals.brokenRule(error, existing);
   }
 }
-
-const none: readonly RelatedEntityDefinition[] = [];
 
 /** Finds the entities that the to-one relations of one dataclass name. */
 class RelatedKeys {
@@ -81,6 +101,8 @@ class RelatedKeys {
   /** Relations whose keys need more than the database's own constraint, if there is one. */
   readonly #lookedUp: readonly RelatedEntityDefinition[];
   readonly #find = new Map<string, Statement>();
+  /** For relations that reference another attribute than the key: finds its value by the key. */
+  readonly #findReferred = new Map<RelatedEntityDefinition, Statement>();
   /** To-one relations to a dataclass with `restrict`, which must lead to a visible entity. */
   readonly toRestricted: readonly RelatedEntityDefinition[];
   /** To-one relations that may be null although their foreign keys are not. */
@@ -99,8 +121,39 @@ class RelatedKeys {
       (each) => this.#hasTextKey(each) || this.toRestricted.includes(each),
     );
     for (const relation of this.#relations) {
-      this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
+      this.#find.set(relation.name, planFindReferred(dialect, dataclass, relation, 'value'));
+      if (relation.references === undefined) continue;
+      this.#findReferred.set(relation, planFindReferred(dialect, dataclass, relation, 'key'));
     }
+  }
+
+  /** Whether {@link referred} reads anything. */
+  mustRefer(body: Body): boolean {
+    if (this.#findReferred.size === 0) return false;
+    return [...this.#findReferred.keys()].some(
+      ({ name }) => Object.hasOwn(body, name) && (relatedKey(body[name]) ?? null) !== null,
+    );
+  }
+
+  /** What the relations of a body reference whose foreign keys do not hold the related key. */
+  referred(transaction: Pick<Transaction, 'value'>, body: Body): Pending<ReferredValues> {
+    return this.mustRefer(body) ? this.#referred(transaction, body) : nothingReferred;
+  }
+
+  async #referred(
+    transaction: Pick<Transaction, 'value'>,
+    body: Body,
+  ): Promise<ReferredValues> {
+    const referred = new Map<string, StoredValue | undefined>();
+    for (const [relation, find] of this.#findReferred) {
+      if (!Object.hasOwn(body, relation.name)) continue;
+      const target = this.dataclass.target(relation);
+      const key = keyOf(target, relatedKey(body[relation.name]));
+      if (key === undefined) continue;
+      const compared = comparableKey(target, this.dialect, key);
+      referred.set(relation.name, (await transaction.value(find, [compared])) as StoredValue);
+    }
+    return referred;
   }
 
   /** Whether {@link resolve} reads anything. */
@@ -111,22 +164,23 @@ class RelatedKeys {
   /**
    * A text key may come in another case than it is stored in; the foreign key gets it as it is
    * stored. A hidden entity cannot be related to.
-   * @param values of one entity; its text keys are replaced
+   * @param values of one entity; its text keys are replaced, or the texts that it references
    * @returns the relations that name no entity, as far as the database does not check them
    */
   resolve(
     transaction: Transaction,
-    values: Map<string, StoredValue>,
+    { values, unrelated }: Pick<Decoded, 'values' | 'unrelated'>,
   ): Pending<readonly RelatedEntityDefinition[]> {
     // Most changes contain no relation, and continue at once.
-    return this.mustResolve(values) ? this.#resolveAll(transaction, values) : none;
+    return this.mustResolve(values) ? this.#resolveAll(transaction, values, unrelated) : unrelated;
   }
 
   async #resolveAll(
     transaction: Transaction,
     values: Map<string, StoredValue>,
+    unrelated: readonly RelatedEntityDefinition[],
   ): Promise<readonly RelatedEntityDefinition[]> {
-    const missing: RelatedEntityDefinition[] = [];
+    const missing = [...unrelated];
     for (const relation of this.#lookedUp) {
       const given = values.get(relation.foreignKey);
       if (typeof given !== 'string' && typeof given !== 'number') continue;
@@ -172,7 +226,7 @@ class RelatedKeys {
   ): Promise<SqlValue | undefined> {
     const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
     if (relation.target === this.dataclass.name) {
-      const own = values.get(this.dataclass.key.name) ?? undefined;
+      const own = values.get(this.dataclass.referenced(relation).name) ?? undefined;
       const isText = typeof own === 'string' && this.#hasTextKey(relation);
       if ((isText ? this.dialect.foldText(own) : own) === compared) return own;
     }
@@ -180,15 +234,84 @@ class RelatedKeys {
   }
 
   #hasTextKey(relation: RelatedEntityDefinition): boolean {
-    return this.dataclass.target(relation).key.type === 'string';
+    return this.dataclass.referenced(relation).type === 'string';
   }
 }
 
-/** Finds the stored form of an entity's key; its value is the key, folded if it is a text. */
-function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
-  const from = new From(new Aliases(), dataclass, 'table');
-  const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  return dialect.compile(selecting(from.complete(byKey), keyColumn(from.root)));
+/**
+ * Finds the stored form of what a relation references in an entity, usually its key.
+ * @param by the value of the statement: the entity's key, or the referenced value itself; folded if it is a text
+ */
+function planFindReferred(
+  dialect: Dialect,
+  dataclass: Dataclass,
+  relation: RelatedEntityDefinition,
+  by: 'key' | 'value',
+): Statement {
+  const target = dataclass.target(relation);
+  const from = new From(new Aliases(), target, 'table');
+  const { queries } = target;
+  const { references } = relation;
+  const isByKey = by === 'key' || references === undefined;
+  const query = isByKey ? queries.byKey : queryOf(queries.by, references);
+  if (query === undefined) throw new Error(`${target.name} has no query for ${String(references)}.`);
+  const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
+  return dialect.compile(selecting(found, referredColumn(from.root, relation)));
+}
+
+/** Finds values of an entity that may not change, because other entities refer to them by references. */
+class HeldValues {
+  readonly #find = new Map<RelatedEntityDefinition, Statement>();
+  #references: readonly ReferringRelation[] | undefined;
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /**
+   * The attributes that would change although entities refer to their values.
+   * @param key of the entity
+   */
+  async held(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+    key: string | number,
+  ): Promise<StorageDefinition[]> {
+    const held = new Set<StorageDefinition>();
+    const compared = comparableKey(this.dataclass, this.dialect, key);
+    this.#references ??= this.dataclass
+      .referring()
+      .filter(({ relation }) => relation.references !== undefined);
+    for (const { referring, relation } of this.#references) {
+      const attribute = referring.referenced(relation);
+      const value = values.get(attribute.name);
+      if (value === undefined) continue;
+      const statement = this.#statement(referring, relation);
+      if ((await transaction.value(statement, [compared, value])) !== undefined) held.add(attribute);
+    }
+    return [...held];
+  }
+
+  #statement(referring: Dataclass, relation: RelatedEntityDefinition): Statement {
+    const known = this.#find.get(relation);
+    if (known !== undefined) return known;
+    const { dialect } = this;
+    const dataclass = unrestricted(this.dataclass);
+    const aliases = new Aliases();
+    const from = new From(aliases, dataclass, 'table');
+    const others = new From(aliases, unrestricted(referring));
+    const value = referredColumn(from.root, relation);
+    const foreignKey = column(others.root, referring.foreignKey(relation).column);
+    const isReferred = sql`exists (select 1 ${others.clause} where ${foreignKey} = ${value})`;
+    const isChanged = sql`${value} is distinct from ${new Slot(1)}`;
+    const own = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    const statement = dialect.compile(
+      selecting(from.complete(own, isReferred, isChanged), sql.lit(1)),
+    );
+    this.#find.set(relation, statement);
+    return statement;
+  }
 }
 
 /**

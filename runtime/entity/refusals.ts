@@ -43,6 +43,12 @@ export interface Faults {
   readonly missing: readonly RelatedEntityDefinition[];
   /** Attributes, alone or together unique, whose values other entities have. */
   readonly taken: readonly (readonly StorageDefinition[])[];
+  /** Attributes that cannot change, because other entities refer to their values. */
+  readonly held: readonly StorageDefinition[];
+}
+
+export function hasFaults({ problems, missing, taken, held }: Faults): boolean {
+  return problems.length + missing.length + taken.length + held.length > 0;
 }
 
 /** `status` of `__STATUS`. */
@@ -64,7 +70,7 @@ export class Refusals {
    * All errors together. The status is that of errors of the body, else of relations, else of
    * unique values.
    */
-  faulty({ problems, status, missing, taken }: Faults, existing?: string | number): Refusal {
+  faulty({ problems, status, missing, taken, held }: Faults, existing?: string | number): Refusal {
     const isFaulty = problems.length > 0;
     const isDenied = isDenialStatus(status);
     const isInvalid = isFaulty && !isDenied;
@@ -74,6 +80,7 @@ export class Refusals {
         ...problems,
         ...missing.map((relation) => this.#unknownRelated(relation)),
         ...taken.map((attributes) => this.#notUnique(attributes)),
+        ...held.map((attribute) => this.#referredTo(attribute)),
         ...this.#summary(isInvalid, existing),
       ],
       status: isFaulty ? status : ofDatabase,
@@ -82,7 +89,7 @@ export class Refusals {
         : isInvalid
           ? entityStatuses.validation
           : entityStatuses.other,
-      ...(missing.length + taken.length > 0 ? { isOfOthers: true } : {}),
+      ...(missing.length + taken.length + held.length > 0 ? { isOfOthers: true } : {}),
       ...of(existing),
     };
   }
@@ -253,6 +260,11 @@ export class Refusals {
     const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((each) => each !== '');
     const text = `${list.join(' and ')} must be unique together: another entity has these values.`;
     return protocolError('valueRule', text);
+  }
+
+  #referredTo(attribute: StorageDefinition): ProtocolError {
+    const text = `${shownName(this.dataclass, attribute)} cannot change: other entities refer to its value.`;
+    return protocolError('valueRule', text, knownName(this.dataclass, attribute));
   }
 
   #summary(isInvalid: boolean, existing: string | number | undefined): ProtocolError[] {

@@ -5,7 +5,7 @@ import {
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
-import { type Dataclass, mayLeadNowhere } from '../dataclass/dataclasses.js';
+import { type Dataclass, isReadFromTarget } from '../dataclass/dataclasses.js';
 import type {
   ComputedDefinition,
   RelatedEntitiesDefinition,
@@ -84,12 +84,14 @@ export function resolve(
   };
 }
 
-/** A relation is compared by its foreign key, or by its target's key if it may lead nowhere and then is null. */
+/** A relation is compared by its foreign key, or by its target's key if that is read from the target. */
 function relatedKey(
   dataclass: Dataclass,
   end: PendingComparison['end'],
 ): { readonly hops: readonly RelatedEntityDefinition[]; readonly end: PendingComparison['end'] } {
-  if (end.kind !== 'relatedEntity' || !mayLeadNowhere(dataclass, end)) return { hops: [], end };
+  if (end.kind !== 'relatedEntity' || !isReadFromTarget(dataclass, end)) {
+    return { hops: [], end };
+  }
   return { hops: [end], end: dataclass.target(end).key };
 }
 

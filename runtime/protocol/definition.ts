@@ -156,6 +156,8 @@ export interface RelatedEntityDefinition extends NamedDefinition {
   readonly target: string;
   /** Name of the storage attribute that holds the related key. */
   readonly foreignKey: string;
+  /** Name of the unique attribute of the target that it holds instead of the key. */
+  readonly references?: string;
   readonly inverse?: string;
   /**
    * What happens to the entity of this attribute when the related one is deleted. `none`: nothing, and

@@ -92,7 +92,7 @@ const kindWords: Readonly<Record<AttributeKind, string>> = {
   alias: 'an alias',
 };
 
-const relationKeys = ['many', 'inverse', 'foreignKey', 'onDelete'] as const;
+const relationKeys = ['many', 'inverse', 'foreignKey', 'references', 'onDelete'] as const;
 
 /** Keys of any kind of attribute. */
 const attributeKeys = new Set(

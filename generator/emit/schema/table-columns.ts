@@ -1,4 +1,4 @@
-import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
+import { referencedBy, targetOf } from '../../model/lookup.js';
 import type {
   CalculatedAttribute,
   Dataclass,
@@ -109,7 +109,7 @@ export function expressionsOf({ attributes }: Dataclass): readonly ExpressionAtt
   });
 }
 
-/** Table and column of the key that a foreign key refers to. */
+/** Table and column of the values that a foreign key holds. */
 export interface Reference {
   readonly table: string;
   readonly column: string;
@@ -128,7 +128,6 @@ export function referenceOf(
       each.onDelete !== 'none',
   );
   if (relation === undefined) return undefined;
-  const target = dataclassNamed(model, relation.target);
-  const { column } = attributeNamed(target, target.key) as StorageAttribute;
-  return { table: target.table, column };
+  const { column } = referencedBy(model, relation);
+  return { table: targetOf(model, relation).table, column };
 }

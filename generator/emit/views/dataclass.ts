@@ -98,6 +98,7 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
         target: attribute.target,
         foreignKey: attribute.foreignKey,
         inverse: attribute.inverse,
+        references: attribute.references,
         onDelete: attribute.onDelete,
         mandatory: onlyTrue(attribute.mandatory),
         ...hidden,

@@ -81,6 +81,10 @@ const toOneAttribute = mapping(
       'The storage attribute that holds the related key. When left out, <relation>_id is made, not exposed.',
       'employerID',
     ),
+    references: text(
+      'The unique attribute of the related dataclass whose values the foreign key holds. Its primary key when left out.',
+      'code',
+    ),
     inverse: text('The to-many relation of the other side, checked against it.', 'staff'),
     onDelete: {
       description:

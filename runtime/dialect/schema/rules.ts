@@ -37,12 +37,15 @@ export function sourceOf(column: string): string | undefined {
 export function targetOf(actual: SchemaShape, wanted: SchemaShape): SchemaShape {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
   const used = new Set(wanted.tables.map(({ name }) => name));
+  // The model may drop the unique index of another column.
+  const isToKey = ({ target, targetColumn }: ForeignKeyShape): boolean =>
+    present.get(target)?.columns.some(({ name, isKey }) => isKey && name === targetColumn) === true;
   return {
     tables: [
-      ...wanted.tables.map((table) => withUnused(table, present.get(table.name))),
+      ...wanted.tables.map((table) => withUnused(table, present.get(table.name), isToKey)),
       ...actual.tables
         .filter(({ name }) => !used.has(name))
-        .map((table) => (isOurs(table) ? relaxedTable(table, used) : table)),
+        .map((table) => (isOurs(table) ? relaxedTable(table, used, isToKey) : table)),
     ],
   };
 }
@@ -53,7 +56,11 @@ export function isOurs({ columns }: TableShape): boolean {
 }
 
 /** The columns of a table that the model does not use, with their constraints. */
-function withUnused(wanted: TableShape, actual: TableShape | undefined): TableShape {
+function withUnused(
+  wanted: TableShape,
+  actual: TableShape | undefined,
+  isToKey: (foreignKey: ForeignKeyShape) => boolean,
+): TableShape {
   if (actual === undefined) return wanted;
   const used = new Set(wanted.columns.map(({ name }) => name));
   const unused = actual.columns.filter(({ name }) => !used.has(name));
@@ -64,7 +71,9 @@ function withUnused(wanted: TableShape, actual: TableShape | undefined): TableSh
     const columns = namedColumns(text, present);
     return columns.length > 0 && columns.every((each) => names.has(each));
   };
-  const foreignKeys = actual.foreignKeys.filter(({ column }) => names.has(column));
+  const foreignKeys = actual.foreignKeys.filter(
+    (each) => names.has(each.column) && isToKey(each),
+  );
   const referring = new Set(foreignKeys.map(({ column }) => column));
   const hasDefault = (text: string): boolean =>
     unused.some((each) => each.default !== undefined && namedColumns(text, [each.name]).length > 0);
@@ -97,12 +106,16 @@ function relaxedForeignKey(foreignKey: ForeignKeyShape): ForeignKeyShape {
   return { ...foreignKey, options: `ON DELETE SET NULL ${others.trim()}`.trim() };
 }
 
-function relaxedTable(table: TableShape, used: ReadonlySet<string>): TableShape {
+function relaxedTable(
+  table: TableShape,
+  used: ReadonlySet<string>,
+  isToKey: (foreignKey: ForeignKeyShape) => boolean,
+): TableShape {
   const keys = new Set(table.columns.filter(({ isKey }) => isKey).map(({ name }) => name));
   const isRelaxed = ({ target }: ForeignKeyShape): boolean => used.has(target);
   // A key cannot become null, so its foreign key is dropped.
   const foreignKeys = table.foreignKeys.filter(
-    (each) => !isRelaxed(each) || !keys.has(each.column),
+    (each) => !isRelaxed(each) || (!keys.has(each.column) && isToKey(each)),
   );
   const referring = new Set(foreignKeys.filter(isRelaxed).map(({ column }) => column));
   return {

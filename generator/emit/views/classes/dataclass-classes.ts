@@ -10,6 +10,7 @@ import {
   keyType,
   named,
   orNull,
+  referenceType,
   type TypeText,
 } from '../../classes/type-text.js';
 import type { EmitContext } from '../../context.js';
@@ -91,7 +92,9 @@ function declared(
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
     const target = classNames.of(targetOf(model, attribute));
     if (level === 'entity' && attribute.kind === 'relatedEntity') {
-      const text = `RelatedEntity<${target.types}>`;
+      const by =
+        attribute.references === undefined ? '' : `, ${referenceType(model, attribute)}`;
+      const text = `RelatedEntity<${target.types}${by}>`;
       return line('declare readonly', { text, uses: ['RelatedEntity', target.types] });
     }
     return line('declare readonly', named(target.written.selection));
@@ -144,7 +147,7 @@ function valuesInterface(
       if (attribute.kind === 'relatedEntity') {
         const target = targetOf(model, attribute);
         const { entity } = classNames.of(target).written;
-        const text = `${entity} | ${keyType(model, target)} | null`;
+        const text = `${entity} | ${referenceType(model, attribute)} | null`;
         return [field('?', attribute.name, used({ text, uses: [entity] }, uses))];
       }
       const type = writtenValue(model, dataclass, attribute);
@@ -193,7 +196,7 @@ function objectInterface(
     doc: '/** What `toObject()` gives: the same, and the key of each related entity. */',
     name: `${names.object} extends ${names.attributes}`,
     members: relations.map((relation) => {
-      const key = keyType(model, targetOf(model, relation));
+      const key = referenceType(model, relation);
       return field('readonly', relation.name, relation.mandatory ? key : `${key} | null`);
     }),
   };
