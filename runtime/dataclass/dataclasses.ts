@@ -155,10 +155,7 @@ export function mayLeadNowhere(dataclass: Dataclass, relation: RelatedEntityDefi
 }
 
 /** Whether the key of a related entity is read from that entity, not from the foreign key. */
-export function isReadFromTarget(
-  dataclass: Dataclass,
-  relation: RelatedEntityDefinition,
-): boolean {
+export function isReadFromTarget(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
   return relation.references !== undefined || mayLeadNowhere(dataclass, relation);
 }
 

@@ -63,9 +63,7 @@ export class Constraints {
       missing: [...unrelated, ...(await this.relations.missing(transaction, values))],
       taken: await this.#uniqueValues.taken(transaction, values, existing),
       held:
-        existing === undefined
-          ? []
-          : await this.#heldValues.held(transaction, values, existing),
+        existing === undefined ? [] : await this.#heldValues.held(transaction, values, existing),
     };
   }
 
@@ -140,10 +138,7 @@ class RelatedKeys {
     return this.mustRefer(body) ? this.#referred(transaction, body) : nothingReferred;
   }
 
-  async #referred(
-    transaction: Pick<Transaction, 'value'>,
-    body: Body,
-  ): Promise<ReferredValues> {
+  async #referred(transaction: Pick<Transaction, 'value'>, body: Body): Promise<ReferredValues> {
     const referred = new Map<string, StoredValue | undefined>();
     for (const [relation, find] of this.#findReferred) {
       if (!Object.hasOwn(body, relation.name)) continue;
@@ -254,7 +249,8 @@ function planFindReferred(
   const { references } = relation;
   const isByKey = by === 'key' || references === undefined;
   const query = isByKey ? queries.byKey : queryOf(queries.by, references);
-  if (query === undefined) throw new Error(`${target.name} has no query for ${String(references)}.`);
+  if (query === undefined)
+    throw new Error(`${target.name} has no query for ${String(references)}.`);
   const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
   return dialect.compile(selecting(found, referredColumn(from.root, relation)));
 }
@@ -288,7 +284,8 @@ class HeldValues {
       const value = values.get(attribute.name);
       if (value === undefined) continue;
       const statement = this.#statement(referring, relation);
-      if ((await transaction.value(statement, [compared, value])) !== undefined) held.add(attribute);
+      if ((await transaction.value(statement, [compared, value])) !== undefined)
+        held.add(attribute);
     }
     return [...held];
   }

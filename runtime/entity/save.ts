@@ -436,9 +436,7 @@ class EntityCreator {
     const rows = all.map(({ values }) => this.#insert.row(values, timestamp));
     const own = dataclass.attributes.filter(
       (each): each is RelatedEntityDefinition =>
-        each.kind === 'relatedEntity' &&
-        each.target === dataclass.name &&
-        each.onDelete !== 'none',
+        each.kind === 'relatedEntity' && each.target === dataclass.name && each.onDelete !== 'none',
     );
     return {
       statement,

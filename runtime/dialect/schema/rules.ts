@@ -71,9 +71,7 @@ function withUnused(
     const columns = namedColumns(text, present);
     return columns.length > 0 && columns.every((each) => names.has(each));
   };
-  const foreignKeys = actual.foreignKeys.filter(
-    (each) => names.has(each.column) && isToKey(each),
-  );
+  const foreignKeys = actual.foreignKeys.filter((each) => names.has(each.column) && isToKey(each));
   const referring = new Set(foreignKeys.map(({ column }) => column));
   const hasDefault = (text: string): boolean =>
     unused.some((each) => each.default !== undefined && namedColumns(text, [each.name]).length > 0);

@@ -36,7 +36,13 @@ export function randomDataclasses(random: Random): readonly Dataclass[] {
     name: `D${index}`,
     keyType: random.pick<KeyType>(['integer', 'number', 'uuid', 'string']),
     relations: Array.from({ length: random.int(0, 3) }, (_each, position) => {
-      const onDelete = random.pick<DeleteRule>(['restrict', 'setNull', 'cascade', 'cascade', 'none']);
+      const onDelete = random.pick<DeleteRule>([
+        'restrict',
+        'setNull',
+        'cascade',
+        'cascade',
+        'none',
+      ]);
       return {
         name: `r${position}`,
         target: random.int(0, count - 1),

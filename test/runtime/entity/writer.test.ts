@@ -38,9 +38,9 @@ function codes({ problems }: Decoded): readonly number[] {
 
 describe('class code writes what no client can', () => {
   it('in a new entity', () => {
-    expect(codes(decodeBody(dataclass, { ID: 1, ...values }, undefined, new Map()).checked())).toEqual([
-      1569, 1500,
-    ]);
+    expect(
+      codes(decodeBody(dataclass, { ID: 1, ...values }, undefined, new Map()).checked()),
+    ).toEqual([1569, 1500]);
     const given = new Map([['ID', 1], ...own]);
     const decoded = decodeStored(dataclass, given, undefined, new Set()).checked();
     expect(codes(decoded)).toEqual([]);
