@@ -5,6 +5,7 @@ import {
   functionNames,
   protocolNames,
   selectionMembers,
+  sharedMembers,
 } from '../check/reserved.js';
 import { isIndexable } from '../check/storage.js';
 import { defined, descriptionOf, storageValue } from './fields.js';
@@ -301,7 +302,14 @@ class Drafter {
     const isOfDatabase = isDatabase(this.source.kind);
     const nameField = (field: SourceField): void => {
       const isTaken = !isOfDatabase && relations.has(fold(nameFrom(field.name)));
-      const name = own.nameFor(isTaken ? `${field.name}_value` : field.name);
+      const wanted = isTaken ? `${field.name}_value` : field.name;
+      const property = `${nameFrom(wanted)}_`;
+      const isShared =
+        sharedMembers.has(nameFrom(wanted)) &&
+        ![nameFrom(wanted), property].some((each) => own.has(each));
+      for (const each of isShared ? [nameFrom(wanted), property] : []) own.take(each);
+      if (isShared) scope.take(property);
+      const name = isShared ? nameFrom(wanted) : own.nameFor(wanted);
       names.set(field.id, name);
       this.#tellName(field.name, name, field.place);
     };

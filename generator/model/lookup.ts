@@ -26,6 +26,11 @@ export function storageNamed(dataclass: Dataclass, name: string): StorageAttribu
   return attribute;
 }
 
+/** The property of an attribute in entity classes, whose own members have these names. */
+export function memberOf({ name }: { readonly name: string }): string {
+  return ['key', 'session', 'stamp'].includes(name) ? `${name}_` : name;
+}
+
 /** The primary key. */
 export function keyOf(dataclass: Dataclass): StorageAttribute {
   return storageNamed(dataclass, dataclass.key);
@@ -49,9 +54,7 @@ export function referencesTo(
   return model.dataclasses.flatMap(({ attributes }) =>
     attributes.filter(
       (each): each is RelatedEntityAttribute =>
-        each.kind === 'relatedEntity' &&
-        each.target === dataclass.name &&
-        each.references === name,
+        each.kind === 'relatedEntity' && each.target === dataclass.name && each.references === name,
     ),
   );
 }

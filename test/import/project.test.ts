@@ -243,7 +243,7 @@ describe('drs-gen import of a 4D project', () => {
       ID: { type: 'uuid', key: true, generated: 'uuid' },
       constructor_: { type: 'string', column: 'constructor' },
       save_: { type: 'string', column: 'save' },
-      key_: { type: 'string', column: 'key' },
+      key: 'string',
       Item_58: { type: 'string', column: 'Item 58' },
       _1st: { type: 'string', column: '1st' },
       then: 'string',

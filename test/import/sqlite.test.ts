@@ -215,7 +215,7 @@ describe('drs-gen import of a SQLite file', () => {
     expect(attributesOf(result, 'order_items')).toEqual({
       id: { type: 'integer', key: true, generated: 'sequence' },
       _1st: { type: 'string', column: '1st' },
-      key_: { type: 'string', column: 'key' },
+      key: 'string',
       save_: { type: 'string', column: 'save' },
       constructor_: { type: 'string', column: 'constructor' },
       _proto__: 'string',

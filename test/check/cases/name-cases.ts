@@ -57,6 +57,10 @@ export const nameCases: readonly ProblemCase[] = [
       <<c>>saving: string
       <<d>>first: { to: transaction }
       <<e>>uri: string
+      key: { type: string, unique: true }
+      <<g>>key_: string
+      session: { computed: string, expression: "key || '!'" }
+      <<h>>stamp: { computed: string }
       count: integer
       toString: string
   <<f>>DS: { attributes: { ID: { type: integer, key: true } } }
@@ -68,6 +72,8 @@ export const nameCases: readonly ProblemCase[] = [
       { code: 'name/reserved', at: 'd' },
       { code: 'name/reserved', at: 'e' },
       { code: 'name/reserved', at: 'f' },
+      { code: 'name/reserved', at: 'g', says: 'the attribute key, as its property in class code' },
+      { code: 'name/reserved', at: 'h', says: 'every entity' },
     ],
   },
   {

@@ -1,4 +1,4 @@
-import { targetOf } from '../../../model/lookup.js';
+import { memberOf, targetOf } from '../../../model/lookup.js';
 import type { Attribute, Dataclass, Model } from '../../../model/model.js';
 import { abstractMembers, writtenMembers } from '../../classes/abstract-members.js';
 import { type ClassLevel, classLevels, writtenClasses } from '../../classes/class-code.js';
@@ -87,13 +87,12 @@ function declared(
   const { model, classNames } = context;
   const line = (head: string, type: { text: string; uses: readonly string[] }): string[] => {
     for (const each of type.uses) uses.add(each);
-    return [field(head, attribute.name, type.text, attribute.description)];
+    return [field(head, memberOf(attribute), type.text, attribute.description)];
   };
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
     const target = classNames.of(targetOf(model, attribute));
     if (level === 'entity' && attribute.kind === 'relatedEntity') {
-      const by =
-        attribute.references === undefined ? '' : `, ${referenceType(model, attribute)}`;
+      const by = attribute.references === undefined ? '' : `, ${referenceType(model, attribute)}`;
       const text = `RelatedEntity<${target.types}${by}>`;
       return line('declare readonly', { text, uses: ['RelatedEntity', target.types] });
     }
