@@ -438,7 +438,7 @@ class UniqueValues {
       const compared = given.map((each) => this.#comparable(each, values.get(each.name) ?? null));
       if (compared.length === 0 || compared.includes(null)) continue;
       const statement = this.#statement(attributes, given);
-      const found = await transaction.value(statement, [ownKey, ...compared]);
+      const found = await transaction.value(statement, [...compared, ownKey]);
       if (found !== undefined) taken.push(attributes);
     }
     return taken;
@@ -461,7 +461,7 @@ class UniqueValues {
     const dataclass = unrestricted(this.dataclass);
     const aliases = new Aliases();
     const from = new From(aliases, dataclass, 'table');
-    const ownKey = sql`${new Slot(0)}`;
+    const ownKey = sql`${new Slot(given.length)}`;
     const stored = (attribute: StorageDefinition): Sql => {
       const own = new From(aliases, dataclass);
       const isOwn = sql`${comparableColumn(dialect, own.root, dataclass.key)} = ${ownKey}`;
@@ -469,7 +469,7 @@ class UniqueValues {
     };
     const conditions = attributes.map((each) => {
       const at = given.indexOf(each);
-      const value = at === -1 ? stored(each) : sql`${new Slot(at + 1)}`;
+      const value = at === -1 ? stored(each) : sql`${new Slot(at)}`;
       return sql`${comparableColumn(dialect, from.root, each)} = ${value}`;
     });
     const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${ownKey}`;
