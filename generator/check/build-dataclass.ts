@@ -58,7 +58,7 @@ export function buildDataclass(
     functions: dataclassFunctions(context, links.world, dataclass),
     events: eventsOf(context, links.world, dataclass),
     restrict: booleanOf(child(node, 'restrict')) === true,
-    indexes: compositeIndexes(context, dataclass, named),
+    ...compositeIndexes(context, dataclass, named),
   };
   checkColumnCount(context, built, dataclass.key);
   return built;
@@ -135,23 +135,26 @@ function attributesOf(
   }
 }
 
-/** Composite indexes as lists of storage attributes; a to-one relation stands for its foreign key. */
+/** Indexes as lists of storage attributes; a to-one relation stands for its foreign key. */
 function compositeIndexes(
   context: Context,
   dataclass: DataclassDraft,
   foreignKeys: ReadonlyMap<string, string>,
-): readonly (readonly string[])[] {
+): Pick<Dataclass, 'indexes' | 'uniqueIndexes'> {
   const known = new Set<string>();
   const indexes: (readonly string[])[] = [];
-  for (const list of itemsOf(child(dataclass.node, 'indexes'))) {
-    const names = indexedNames(context, dataclass, foreignKeys, itemsOf(list));
-    if (names === undefined) continue;
+  const uniqueIndexes: (readonly string[])[] = [];
+  for (const item of itemsOf(child(dataclass.node, 'indexes'))) {
+    const list = itemsOf(item.kind === 'list' ? item : child(item, 'attributes'));
+    const names = indexedNames(context, dataclass, foreignKeys, list);
+    if (names === undefined || names.length === 0) continue;
     const attributes = names.join(', ');
-    if (known.has(attributes)) context.report('index/repeated', { attributes }, list);
-    else indexes.push(names);
+    const isUnique = booleanOf(child(item, 'unique')) === true;
+    if (known.has(attributes)) context.report('index/repeated', { attributes }, item);
+    else (isUnique ? uniqueIndexes : indexes).push(names);
     known.add(attributes);
   }
-  return indexes;
+  return { indexes, ...(uniqueIndexes.length === 0 ? {} : { uniqueIndexes }) };
 }
 
 /** `undefined` if an item is wrong. */

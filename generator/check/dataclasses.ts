@@ -2,7 +2,13 @@ import { child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
 import { checkName, checkReserved, checkUnique } from './names.js';
 import { checkEntryRenames, checkRenames } from './renames.js';
-import { datastoreMembers, entityMembers, protocolNames, selectionMembers } from './reserved.js';
+import {
+  datastoreMembers,
+  entityMembers,
+  protocolNames,
+  selectionMembers,
+  sharedMembers,
+} from './reserved.js';
 import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { Context } from './context.js';
 
@@ -52,6 +58,8 @@ export function collectionNameOf(dataclass: DataclassDraft): string {
 
 function checkAttributeNames(context: Context, dataclass: DataclassDraft): void {
   const { attributes, node, name } = dataclass;
+  const ofEntity = entriesOf(child(child(node, 'functions'), 'entity'));
+  const functions = new Map(ofEntity.map((each) => [each.key.name, each]));
   const events = new Set(itemsOf(child(node, 'events')).map((each) => textOf(each) ?? ''));
   checkUnique(
     context,
@@ -62,7 +70,13 @@ function checkAttributeNames(context: Context, dataclass: DataclassDraft): void 
   for (const attribute of attributes) {
     const { key } = attribute;
     checkName(context, key);
-    checkReserved(context, key, entityMembers, 'every entity');
+    if (!sharesMember(attribute)) checkReserved(context, key, entityMembers, 'every entity');
+    else {
+      const taken = `${key.name}_`;
+      const other = attributes.find((each) => each.name === taken) ?? functions.get(taken);
+      const owner = `the attribute ${key.name}, as its property in class code,`;
+      if (other !== undefined) context.report('name/reserved', { name: taken, owner }, other.key);
+    }
     checkReserved(context, key, protocolNames, 'the protocol');
     checkReserved(context, key, events, `the class of ${name} entities, for an event,`);
     if (isRelation(attribute) && !entityMembers.has(key.name)) {
@@ -74,6 +88,12 @@ function checkAttributeNames(context: Context, dataclass: DataclassDraft): void 
       );
     }
   }
+}
+
+/** Class code has no accessors of these attributes. */
+function sharesMember({ name, kind, node }: AttributeDraft): boolean {
+  const isOfDatabase = kind === 'computed' && entry(node, 'expression') !== undefined;
+  return sharedMembers.has(name) && (kind === 'storage' || kind === 'alias' || isOfDatabase);
 }
 
 function isRelation({ kind }: AttributeDraft): boolean {

@@ -27,7 +27,7 @@ export function foreignKeyOf(
   relation: AttributeDraft,
   target: DataclassDraft | undefined,
 ): ForeignKey {
-  const related = target === undefined ? undefined : keyDraft(target);
+  const related = target === undefined ? undefined : referencedDraft(context, relation, target);
   const type = related?.type ?? 'integer';
   const given = child(relation.node, 'foreignKey');
   const name = textOf(given);
@@ -53,6 +53,42 @@ export function foreignKeyOf(
   const flag = (key: string): boolean => booleanOf(child(found?.node, key)) === true;
   const isMandatory = flag('mandatory') || flag('key');
   return { name, earlier: [], column: name, made: false, type, isMandatory, at: given };
+}
+
+const referencedTypes: readonly StorageType[] = ['string', 'uuid', 'integer', 'number'];
+
+/** The attribute whose values a foreign key holds; `undefined` if it is wrong, which is reported. */
+export function referencedDraft(
+  context: Context,
+  relation: AttributeDraft,
+  target: DataclassDraft,
+): AttributeDraft | undefined {
+  const given = child(relation.node, 'references');
+  const name = textOf(given);
+  if (given === undefined || name === undefined) return keyDraft(target);
+  const found = target.attribute.get(name);
+  if (found === undefined) {
+    const unique = target.attributes.filter(isUnique).map((each) => each.name);
+    const help =
+      renameHint(`${target.name}.`, name, target.attributes) ?? context.suggest(name, unique);
+    const fill = { relation: relation.label, target: target.name, attribute: name };
+    context.report('relation/references-unknown', fill, given, help);
+    return undefined;
+  }
+  const { type } = found;
+  if (!isUnique(found)) {
+    const fill = { relation: relation.label, attribute: found.label };
+    context.report('relation/references-not-unique', fill, given);
+  } else if (type !== undefined && !referencedTypes.includes(type)) {
+    const fill = { relation: relation.label, attribute: found.label, type };
+    context.report('relation/references-type', fill, given);
+  } else return found;
+  return undefined;
+}
+
+function isUnique({ kind, node }: AttributeDraft): boolean {
+  const flag = (key: string): boolean => booleanOf(child(node, key)) === true;
+  return kind === 'storage' && (flag('unique') || flag('key'));
 }
 
 function unknown(

@@ -41,7 +41,9 @@ function stepsOf(dataclasses: readonly Dataclass[]): ReadonlyMap<string, readonl
     dataclasses.map(({ name: from, attributes }) => [
       from,
       attributes.flatMap((each) =>
-        each.kind === 'relatedEntity' && each.mandatory ? [{ from, relation: each }] : [],
+        each.kind === 'relatedEntity' && each.mandatory && each.onDelete !== 'none'
+          ? [{ from, relation: each }]
+          : [],
       ),
     ]),
   );

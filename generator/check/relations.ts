@@ -3,7 +3,13 @@ import { deleteRules, isOneOf } from '../source/vocabulary.js';
 import { foreignKeyOf, type ForeignKey } from './foreign-keys.js';
 import { renamedFromOf, renameHint } from './renames.js';
 import { relationTarget } from './relation-target.js';
-import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
+import {
+  describedBy,
+  keyDraft,
+  type AttributeDraft,
+  type DataclassDraft,
+  type World,
+} from './world.js';
 import type { RelatedEntitiesAttribute, RelatedEntityAttribute } from '../model/model.js';
 import type { Context } from './context.js';
 import type { Inverses } from './inverses.js';
@@ -51,6 +57,8 @@ export function toOneRelation(
   const onDelete = deleteRule(context, draft, mandatory);
   if (target === undefined) return undefined;
   const inverse = inverses.get(draft)?.name;
+  const references = textOf(child(node, 'references'));
+  const isKey = references === undefined || references === keyDraft(target)?.name;
   return {
     foreignKey: { ...foreignKey, isMandatory: mandatory },
     relation: {
@@ -61,6 +69,7 @@ export function toOneRelation(
       ...describedBy(node),
       target: target.name,
       foreignKey: foreignKey.name,
+      ...(isKey ? {} : { references }),
       ...(inverse === undefined ? {} : { inverse }),
       onDelete,
       mandatory,

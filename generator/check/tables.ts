@@ -1,4 +1,5 @@
 import { entry, textOf } from '../source/tree.js';
+import { isInComposite } from '../model/columns.js';
 import { fold } from './fold.js';
 import type { Place } from '../source/tree.js';
 import type { Dataclass } from '../model/model.js';
@@ -89,9 +90,7 @@ export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: 
     if (attribute.kind === 'calculated' && attribute.column !== undefined) count += 1;
     if (attribute.kind !== 'storage') continue;
     const isLookedUp =
-      attribute.unique ||
-      attribute.indexed ||
-      dataclass.indexes.some((index) => index.includes(attribute.name));
+      attribute.unique || attribute.indexed || isInComposite(dataclass, attribute.name);
     if (attribute.type === 'vector') count += 3;
     else count += attribute.type === 'string' && isLookedUp ? 2 : 1;
   }

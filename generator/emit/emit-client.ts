@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyOf, targetOf } from '../model/lookup.js';
+import { keyOf, memberOf, targetOf } from '../model/lookup.js';
 import type {
   Attribute,
   ClassFunction,
@@ -331,7 +331,8 @@ class ClientTypes {
   }
 
   #property(dataclass: Dataclass, { attribute, actions }: SeenAttribute): string {
-    const { name, description } = attribute;
+    const { description } = attribute;
+    const name = memberOf(attribute);
     if (attribute.kind === 'relatedEntity') {
       const type = `RelatedEntity<${this.#targetTypes(attribute)}>`;
       return field('readonly', name, type, description);

@@ -1,7 +1,7 @@
 import { attributePath, pathOf, type DataclassPair, type ModelPair } from './attributes.js';
 import { change, isEqual, listed, type Change } from './change.js';
 import { accessChanges, functionAccess, roleChanges } from './access.js';
-import { decimalWords, ruleChanges } from './data.js';
+import { decimalWords, ruleChanges, uniqueChanges } from './data.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type {
   Attribute,
@@ -143,6 +143,10 @@ function dataclassChanges(pair: DataclassPair): readonly Change[] {
   if (!older.restrict && newer.restrict) {
     const message = `Class code limits which entities of ${newer.name} a session can reach.`;
     changes.push(change('look', 'restricted', `${path}.restrict`, { message }));
+  }
+  for (const list of uniqueChanges(pair).tighter) {
+    const message = `${newer.name}: ${listed(list)} are unique together: values that another entity has are refused.`;
+    changes.push(change('breaks', 'narrower', `${path}.indexes`, { message }));
   }
   return [
     ...changes,
@@ -288,6 +292,7 @@ const deletion = {
   restrict: 'the deletion is refused',
   setNull: 'the relation is set to null',
   cascade: 'the entity is deleted too',
+  none: 'the entity stays as it is, and the relation leads nowhere',
 } as const;
 
 function computedRules(

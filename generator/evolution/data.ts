@@ -1,4 +1,5 @@
 import { foldedColumn } from '../model/columns.js';
+import { referencesTo } from '../model/lookup.js';
 import {
   attributePath,
   columnOf,
@@ -17,6 +18,7 @@ import { compareDecimals } from '../model/decimals.js';
 import type {
   Attribute,
   Dataclass,
+  Model,
   RelatedEntityAttribute,
   StorageAttribute,
   StorageType,
@@ -228,7 +230,7 @@ function storageChanges(
   const { newer } = pair;
   const label = labelOf(newer, after);
   const at = (key: string): string => attributePath(newer, after, key);
-  const made = typeChange(newer, before, after);
+  const made = typeChange(models.newer, newer, before, after);
   const refused = made?.start === 'plan' ? [made] : undefined;
   if (refused !== undefined) return refused;
   const changes: Change[] = made === undefined ? [] : [made];
@@ -338,6 +340,7 @@ const exact: Readonly<Partial<Record<StorageType, readonly StorageType[]>>> = {
 };
 
 function typeChange(
+  model: Model,
   newer: Dataclass,
   before: StorageAttribute,
   after: StorageAttribute,
@@ -361,7 +364,8 @@ function typeChange(
     return change(severity, code, path, { message, start: 'applied' });
   }
   // Other tables and clients hold copies of a key.
-  if (after.key || referenceOf(newer, after) !== undefined) {
+  const isKey = after.key || referenceOf(newer, after) !== undefined;
+  if (isKey || referencesTo(model, newer, after.name).length > 0) {
     const message = `${what}: no migration changes the type of a key.`;
     const help = 'give it its former type, or make a new dataclass and fill it';
     return change('lost', code, path, { message, help, start: 'plan' });
@@ -442,31 +446,82 @@ function referenceChanges(
   after: StorageAttribute,
 ): readonly Change[] {
   const relation = referenceOf(pair.newer, after);
-  const from = referenceOf(pair.older, before)?.target;
-  const to = relation?.target;
+  const former = referenceOf(pair.older, before);
+  const end = (of: RelatedEntityAttribute | undefined): string | undefined =>
+    of === undefined || of.onDelete === 'none'
+      ? undefined
+      : [of.target, ...(of.references === undefined ? [] : [of.references])].join('.');
+  const [from, to] = [end(former), end(relation)];
   if (from === to) return [];
   const path = attributePath(pair.newer, relation ?? after);
-  if (relation === undefined) {
-    const message = `${labelOf(pair.newer, after)} no longer refers to anything: no row can violate that.`;
+  if (relation === undefined || to === undefined) {
+    const message =
+      relation === undefined
+        ? `${labelOf(pair.newer, after)} no longer refers to anything: no row can violate that.`
+        : `${labelOf(pair.newer, after)} may hold keys that no entity has: no row can violate that.`;
     return [change('fine', 'reference-removed', path, { message, start: 'applied' })];
   }
-  const message = `${labelOf(pair.newer, after)} refers to ${relation.target} now: the start is refused while rows hold a key that ${relation.target} does not have.`;
+  const values = relation.references === undefined ? 'a key' : `a value of ${relation.references}`;
+  const message = `${labelOf(pair.newer, after)} refers to ${to} now: the start is refused while rows hold ${values} that ${relation.target} does not have.`;
   return [change('look', 'reference-changed', path, { message, start: 'rows' })];
 }
 
-function indexChanges({ older, newer, path, attributes }: DataclassPair): readonly Change[] {
-  const now = new Map(attributes.both.map(([before, after]) => [before.name, after.name]));
-  const before = new Set(
-    older.indexes.map((list) => list.map((each) => now.get(each) ?? each).join(', ')),
-  );
-  const after = new Set(newer.indexes.map((list) => list.join(', ')));
+function indexChanges(pair: DataclassPair): readonly Change[] {
+  const { older, newer, path, attributes } = pair;
+  const now = newNamesOf(attributes);
+  const listsOf = ({ indexes, uniqueIndexes = [] }: Dataclass): ReadonlySet<string> =>
+    new Set(
+      [...indexes, ...uniqueIndexes].map((list) =>
+        list.map((each) => now.get(each) ?? each).join(', '),
+      ),
+    );
+  const [before, after] = [listsOf(older), listsOf(newer)];
   const made = [...after].filter((each) => !before.has(each));
   const dropped = [...before].filter((each) => !after.has(each));
   const words = [
     ...(made.length === 0 ? [] : [`gets an index over ${listed(made)}`]),
     ...(dropped.length === 0 ? [] : [`loses the index over ${listed(dropped)}`]),
   ];
-  if (words.length === 0) return [];
   const message = `${newer.name} ${listed(words)}.`;
-  return [change('fine', 'indexes-changed', `${path}.indexes`, { message, start: 'applied' })];
+  const at = `${path}.indexes`;
+  const { tighter, looser } = uniqueChanges(pair);
+  return [
+    ...(words.length === 0
+      ? []
+      : [change('fine', 'indexes-changed', at, { message, start: 'applied' })]),
+    ...tighter.map((list) =>
+      change('look', 'unique-tightened', at, {
+        message: `${newer.name}: the start is refused while rows have the same ${listed(list)}.`,
+        start: 'rows',
+      }),
+    ),
+    ...looser.map((list) =>
+      change('fine', 'unique-loosened', at, {
+        message: `${newer.name}: ${listed(list)} need not be unique together now: no row can break that.`,
+        start: 'applied',
+      }),
+    ),
+  ];
+}
+
+function newNamesOf(attributes: DataclassPair['attributes']): ReadonlyMap<string, string> {
+  return new Map(attributes.both.map(([before, after]) => [before.name, after.name]));
+}
+
+/** Lists of attributes that became, or no longer are, unique together, with their new names. */
+export function uniqueChanges({ older, newer, attributes }: DataclassPair): {
+  readonly tighter: readonly (readonly string[])[];
+  readonly looser: readonly (readonly string[])[];
+} {
+  const now = newNamesOf(attributes);
+  const before = (older.uniqueIndexes ?? []).map((list) =>
+    list.map((each) => now.get(each) ?? each),
+  );
+  const after = newer.uniqueIndexes ?? [];
+  const isIn = (lists: readonly (readonly string[])[], list: readonly string[]): boolean =>
+    lists.some((each) => isEqual(each.toSorted(), list.toSorted()));
+  return {
+    tighter: after.filter((each) => !isIn(before, each)),
+    looser: before.filter((each) => !isIn(after, each)),
+  };
 }

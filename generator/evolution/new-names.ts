@@ -70,7 +70,12 @@ function namesOf(
 function renamedAttribute(names: NewNames, dataclass: Dataclass, attribute: Attribute): Attribute {
   const access = renamedAccess(names, attribute.access);
   switch (attribute.kind) {
-    case 'relatedEntity':
+    case 'relatedEntity': {
+      const { references } = attribute;
+      const now = names.attributes.get(attribute.target)?.get(references ?? '') ?? references;
+      const target = names.dataclasses.get(attribute.target) ?? attribute.target;
+      return { ...attribute, access, target, ...(now === undefined ? {} : { references: now }) };
+    }
     case 'relatedEntities': {
       const target = names.dataclasses.get(attribute.target) ?? attribute.target;
       return { ...attribute, access, target };

@@ -4,6 +4,7 @@ import type {
   Identity,
   RelationEnd,
   SourceField,
+  SourceIndex,
   SourceRelation,
   SourceTable,
   StorageType,
@@ -44,7 +45,7 @@ interface Draft {
   readonly element: Element;
   readonly table: Omit<SourceTable, 'indexes' | 'fields'>;
   readonly fields: { readonly element: Element; field: SourceField }[];
-  readonly indexes: (readonly Identity[])[];
+  readonly indexes: SourceIndex[];
 }
 
 interface Found {
@@ -262,12 +263,10 @@ class CatalogReader {
   }
 
   #index(element: Element): void {
-    const { attributes, place } = element;
-    if (attributes.get('kind') === 'keywords') {
+    if (element.attributes.get('kind') === 'keywords') {
       this.#keywords += 1;
       return;
     }
-    const name = attributes.get('name') ?? '';
     const refs = childrenNamed(element, 'field_ref').map((each) => this.#fieldOf(each));
     const [first] = refs;
     if (
@@ -281,11 +280,7 @@ class CatalogReader {
     const ids = refs.flatMap((each) => each?.id ?? []);
     const isUnique = isTrue(element, 'unique_keys');
     if (ids.length > 1) {
-      first.draft.indexes.push(ids);
-      if (isUnique) {
-        const reason = 'it is over several fields, which are indexed together';
-        this.notes.add('import/unique-left-out', place, { name, reason });
-      }
+      first.draft.indexes.push({ fields: ids, unique: isUnique });
       return;
     }
     const entry = first.draft.fields.find(({ field }) => field.id === first.id);
@@ -343,8 +338,7 @@ class CatalogReader {
         to,
         name: name === '' ? 'related' : name,
         inverse: inverse === '' ? undefined : inverse,
-        onDelete:
-          integrity === 'delete' ? 'cascade' : integrity === 'reject' ? 'restrict' : undefined,
+        onDelete: integrity === 'delete' ? 'cascade' : integrity === 'reject' ? 'restrict' : 'none',
         exposed: true,
       },
     ];

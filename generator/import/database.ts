@@ -3,6 +3,7 @@ import type { Notes } from './messages.js';
 import type {
   Identity,
   SourceField,
+  SourceIndex,
   SourceRelation,
   SourceTable,
   StorageType,
@@ -130,18 +131,14 @@ function sourceTable(table: Table, options: DatabaseOptions, notes: Notes): Sour
     table.indexes.flatMap(({ columns: list }) => (list.length === 1 ? list : [])),
   );
   const links = relationColumns(table);
-  for (const each of table.uniques) {
-    const isKey =
-      each.columns.length === table.key.length &&
-      each.columns.every((column) => table.key.includes(column));
-    if (each.columns.length < 2 || isKey) continue;
-    const reason = 'it is over several columns, which are indexed together';
-    notes.add('import/unique-left-out', name, { name: each.name, reason });
-  }
   const key = keyOf(table, notes);
-  const several = [...table.uniques, ...table.indexes].filter(
-    ({ columns: list }) => list.length > 1,
-  );
+  const several = (list: readonly Index[], isUnique: boolean): readonly SourceIndex[] =>
+    list
+      .filter((each) => each.columns.length > 1)
+      .map((each) => ({
+        fields: each.columns.map((column) => columnId(id, column)),
+        unique: isUnique,
+      }));
   return {
     id,
     name: named(table.calledAfter ?? name),
@@ -167,7 +164,7 @@ function sourceTable(table: Table, options: DatabaseOptions, notes: Notes): Sour
       };
     }),
     key: key.map((column) => columnId(id, column)),
-    indexes: several.map((each) => each.columns.map((column) => columnId(id, column))),
+    indexes: [...several(table.uniques, true), ...several(table.indexes, false)],
     computed: [],
     aliases: [],
     functions: [],

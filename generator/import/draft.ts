@@ -5,6 +5,7 @@ import {
   functionNames,
   protocolNames,
   selectionMembers,
+  sharedMembers,
 } from '../check/reserved.js';
 import { isIndexable } from '../check/storage.js';
 import { defined, descriptionOf, storageValue } from './fields.js';
@@ -61,6 +62,8 @@ interface Link {
   readonly to: Mapped;
   /** The field that holds the key of the related entity; none if an attribute is made for it. */
   readonly field: SourceField | undefined;
+  /** The unique field whose values that field holds; none for the key. */
+  readonly referenced: SourceField | undefined;
   readonly isExposed: boolean;
 }
 
@@ -257,14 +260,23 @@ class Drafter {
     }
     const leadsToKey = to.key !== undefined && (target === undefined || target.id === to.key.id);
     const isFree = field === undefined || !this.#linkOf.has(field.id);
-    const isByValue = !leadsToKey || !isFree;
+    const referenced =
+      !leadsToKey && target !== undefined && isReferable(to, target) ? target : undefined;
+    const isByValue = (!leadsToKey && referenced === undefined) || !isFree;
     const isExposed =
       relation.exposed &&
       from.table.exposed &&
       to.table.exposed &&
       field?.exposed !== false &&
       target?.exposed !== false;
-    const link = { relation, from, to, field: isByValue ? undefined : field, isExposed };
+    const link = {
+      relation,
+      from,
+      to,
+      field: isByValue ? undefined : field,
+      referenced: isByValue ? undefined : referenced,
+      isExposed,
+    };
     this.#links.push(link);
     if (!isByValue && field !== undefined) this.#linkOf.set(field.id, link);
   }
@@ -290,7 +302,14 @@ class Drafter {
     const isOfDatabase = isDatabase(this.source.kind);
     const nameField = (field: SourceField): void => {
       const isTaken = !isOfDatabase && relations.has(fold(nameFrom(field.name)));
-      const name = own.nameFor(isTaken ? `${field.name}_value` : field.name);
+      const wanted = isTaken ? `${field.name}_value` : field.name;
+      const property = `${nameFrom(wanted)}_`;
+      const isShared =
+        sharedMembers.has(nameFrom(wanted)) &&
+        ![nameFrom(wanted), property].some((each) => own.has(each));
+      for (const each of isShared ? [nameFrom(wanted), property] : []) own.take(each);
+      if (isShared) scope.take(property);
+      const name = isShared ? nameFrom(wanted) : own.nameFor(wanted);
       names.set(field.id, name);
       this.#tellName(field.name, name, field.place);
     };
@@ -534,7 +553,7 @@ class Drafter {
     for (let at = field; ;) {
       const link = this.#linkOf.get(at.id);
       if (link === undefined) return at.type;
-      const next = link.to.key;
+      const next = link.referenced ?? link.to.key;
       if (next === undefined) return 'uuid';
       const circle = chain.indexOf(next);
       if (circle !== -1) {
@@ -553,7 +572,7 @@ class Drafter {
   #toOne(mapped: Mapped): readonly DraftPart[] {
     return this.#links
       .filter(({ from }) => from === mapped)
-      .map(({ relation, from, to, field, isExposed }) => {
+      .map(({ relation, from, to, field, referenced, isExposed }) => {
         const id = `${relation.id}:one`;
         const name = from.names.get(id) ?? '';
         const reference = field?.id ?? `${relation.id}:ref`;
@@ -575,6 +594,7 @@ class Drafter {
               from.names.get(reference) === `${name}_id` && field === undefined
                 ? undefined
                 : refTo(reference),
+            references: referenced === undefined ? undefined : refTo(referenced.id),
             inverse: relation.inverse === undefined ? undefined : refTo(`${relation.id}:many`),
             onDelete: deleteRule(relation, isMandatory),
             exposed: isExposed ? undefined : false,
@@ -676,9 +696,14 @@ class Drafter {
 
   #indexes(mapped: Mapped): readonly DraftValue[] {
     const seen = new Set<string>();
+    const { key } = mapped.table;
     const composite =
-      mapped.key === undefined && mapped.table.key.length > 1 ? [mapped.table.key] : [];
-    return [...composite, ...mapped.table.indexes].flatMap((index): DraftValue[] => {
+      mapped.key === undefined && key.length > 1 ? [{ fields: key, unique: true }] : [];
+    // Of two indexes over the same fields, the unique one says more.
+    const indexes = [...composite, ...mapped.table.indexes].toSorted(
+      (a, b) => Number(b.unique) - Number(a.unique),
+    );
+    return indexes.flatMap(({ fields: index, unique }): DraftValue[] => {
       const fields = [...new Set(index)].map((each) => mapped.fields.get(each));
       const known = fields.flatMap((each) => (each === undefined ? [] : [each]));
       const name = known.map((each) => each.name).join(', ');
@@ -689,12 +714,14 @@ class Drafter {
           wrong === undefined
             ? 'it names a column that is not there, or twice'
             : `no index can hold ${wrong.name}`;
-        this.notes.add('import/index-left-out', mapped.table.place, { name, reason });
+        const code = unique ? 'import/unique-left-out' : 'import/index-left-out';
+        this.notes.add(code, mapped.table.place, { name, reason });
         return [];
       }
       if (seen.has(identity)) return [];
       seen.add(identity);
-      return [known.map(({ id }) => refTo(id))];
+      const attributes = known.map(({ id }) => refTo(id));
+      return [unique ? { unique: true, attributes } : attributes];
     });
   }
 
@@ -734,6 +761,12 @@ class Drafter {
     const { id } = mapped.table;
     return { $ref: type.kind === 'entity' ? [{ id }] : [{ id }, '.selection'] };
   }
+}
+
+/** Whether foreign keys can hold the values of a field that is no key. */
+function isReferable({ table }: Mapped, field: SourceField): boolean {
+  const isFormerKey = table.key.length === 1 && table.key[0] === field.id;
+  return (field.unique === true || isFormerKey) && keyTypes.includes(field.type);
 }
 
 /** The rule if it is not the one that the relation has anyway. */

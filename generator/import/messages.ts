@@ -57,9 +57,9 @@ export const importMessages = {
   'import/by-value': {
     severity: 'warning',
     meaning:
-      'A relation does not lead to the key of its target, so it has a foreign key of its own.',
+      'A relation leads to values that are not unique, or its field feeds another relation, so it has a foreign key of its own.',
     text: (f: { relation: string; target: string; foreignKey: string }) =>
-      `${f.relation} leads to ${f.target}, which is not the key. It has the hidden foreign key ${f.foreignKey}, which your data must fill; writes to the old field do not change the relation. --key can make ${f.target} the key.`,
+      `${f.relation} leads to ${f.target}, which is not unique, or its field feeds another relation. It has the hidden foreign key ${f.foreignKey}, which your data must fill; writes to the old field do not change the relation. --key can make ${f.target} the key.`,
   },
   'import/class-orphan': {
     severity: 'warning',
@@ -73,7 +73,7 @@ export const importMessages = {
     text: (f: { table: string; key: string; columns: string }) =>
       f.columns === ''
         ? `${f.table} has no primary key, so it got the key ${f.key}.`
-        : `${f.table} has a key of several columns (${f.columns}), so it got the key ${f.key}. They are indexed together, but nothing makes them unique any more.`,
+        : `${f.table} has a key of several columns (${f.columns}), so it got the key ${f.key}. They are unique together.`,
   },
   'import/decimal': {
     severity: 'warning',
@@ -166,7 +166,7 @@ export const importMessages = {
     severity: 'info',
     meaning: 'The old database left foreign keys as they were when an entity was deleted.',
     text: (f: { count: number }) =>
-      `${f.count} relations did nothing when their entity was deleted. Here the foreign key becomes null.`,
+      `${f.count} relations did nothing when their entity was deleted, and do nothing here (onDelete: none).`,
   },
   'import/no-key': {
     severity: 'warning',
@@ -242,7 +242,8 @@ export const importMessages = {
   },
   'import/unique-left-out': {
     severity: 'warning',
-    meaning: 'A unique rule is over several columns, an expression, or a part of the rows.',
+    meaning:
+      'A unique rule is over an expression, over a part of the rows, or over what has no index.',
     text: (f: { name: string } & Reason) => `The unique rule ${f.name} is left out: ${f.reason}.`,
   },
   'import/vector': {

@@ -43,12 +43,18 @@ export interface SourceTable extends Part {
   readonly fields: readonly SourceField[];
   /** Fields of the primary key. */
   readonly key: readonly Identity[];
-  readonly indexes: readonly (readonly Identity[])[];
+  /** Indexes over several fields. */
+  readonly indexes: readonly SourceIndex[];
   readonly computed: readonly SourceComputed[];
   readonly aliases: readonly SourceAlias[];
   readonly functions: readonly SourceFunction[];
   readonly events: readonly (typeof eventNames)[number][];
   readonly restrict: boolean;
+}
+
+export interface SourceIndex {
+  readonly fields: readonly Identity[];
+  readonly unique: boolean;
 }
 
 export type StorageType = (typeof storageTypes)[number];
@@ -93,7 +99,7 @@ export interface SourceRelation {
   readonly name: string;
   /** Of the to-many relation; none if there is no such relation. */
   readonly inverse?: string | undefined;
-  readonly onDelete?: 'cascade' | 'restrict' | 'setNull' | undefined;
+  readonly onDelete?: 'cascade' | 'restrict' | 'setNull' | 'none' | undefined;
   readonly exposed: boolean;
   readonly description?: string | undefined;
 }

@@ -1,10 +1,11 @@
 import { columnChecks } from '../emit/schema/column-checks.js';
 import { columnTypes } from '../emit/views/classes/database.js';
 import { conversionOf, type Conversion } from '../evolution/conversions.js';
+import { isEqual } from '../evolution/change.js';
 import { paired } from '../evolution/renames.js';
 import { isLarge } from '../model/columns.js';
-import { keyOf } from '../model/lookup.js';
 import { compareDecimals } from '../model/decimals.js';
+import { keyOf, referencesTo, storageNamed } from '../model/lookup.js';
 import type { Database, Dataclass, Model, StorageAttribute } from '../model/model.js';
 import { sqlName } from '../model/sql-text.js';
 
@@ -75,7 +76,7 @@ export function decisionOf(step: PlannedStep): string | undefined {
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
   const dataclasses = paired(before.dataclasses, after.dataclasses);
   const steps = dataclasses.both.flatMap(([old, now]) =>
-    dataclassSteps({ old, now, fold: foldBetween(before, after) }),
+    dataclassSteps({ old, now, fold: foldBetween(before, after), model: after }),
   );
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
@@ -122,6 +123,7 @@ interface DataclassPair {
   readonly old: Dataclass;
   readonly now: Dataclass;
   readonly fold: Fold;
+  readonly model: Model;
 }
 
 /** How a unique index compares texts. */
@@ -140,7 +142,7 @@ function foldBetween(before: Model, { protocol: { accentInsensitive } }: Model):
   };
 }
 
-function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep[] {
+function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly PlannedStep[] {
   const { table } = now;
   const olds = old.attributes.filter((each) => each.kind === 'storage');
   const news = now.attributes.filter((each) => each.kind === 'storage');
@@ -157,7 +159,8 @@ function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep
       steps.push({ kind: 'rename', table, column: before.column, to: after.column });
     }
     // Other tables and clients hold copies of a key.
-    const isKey = after.key || isForeignKey(now, after);
+    const isKey =
+      after.key || isForeignKey(now, after) || referencesTo(model, now, after.name).length > 0;
     const conversion = isKey ? undefined : conversionOf(before, after);
     if (conversion !== undefined) {
       steps.push({ kind: 'convert', table, column: after.column, ...conversion });
@@ -167,10 +170,15 @@ function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep
   for (const after of news) {
     const broken = (database: Database): readonly string[] =>
       tighter(known.get(after), after, database);
-    const isUnique = isNewlyUnique(known.get(after), after, fold);
+    const unique = [
+      ...(isNewlyUnique(known.get(after), after, fold) ? [[after]] : []),
+      // A fill step sets one column: the last one of those that are unique together.
+      ...newlyUniqueLists(old, now, known, fold).filter((list) => list.at(-1) === after),
+    ];
+    const isUnique = unique.length > 0;
     if (after.key || (broken('sqlite').length === 0 && !isUnique)) continue;
-    const where = (database: 'sqlite' | 'postgres'): string =>
-      [...broken(database), ...(isUnique ? [repeated(now, after, fold[database])] : [])].join(
+    const where = (database: Database): string =>
+      [...broken(database), ...unique.map((list) => repeated(now, list, fold[database]))].join(
         ' OR ',
       );
     const { column } = after;
@@ -201,12 +209,41 @@ function isNewlyUnique(
   return !before.unique || (isCoarser && after.type === 'string');
 }
 
-/** SQL that finds all rows with the same value except the one with the lowest key. */
-function repeated(dataclass: Dataclass, { column, type }: StorageAttribute, fold: string): string {
-  const [value, key] = [sqlName(column), sqlName(keyOf(dataclass).column)];
-  const compared = type === 'string' ? `${fold}(${value})` : value;
-  const kept = `SELECT min(${key}) FROM ${sqlName(dataclass.table)} WHERE ${value} IS NOT NULL GROUP BY ${compared}`;
-  return `(${value} IS NOT NULL AND ${key} NOT IN (${kept}))`;
+/** Attributes that become unique together, each list ending with one that a fill step can set. */
+function newlyUniqueLists(
+  old: Dataclass,
+  now: Dataclass,
+  known: ReadonlyMap<StorageAttribute, StorageAttribute>,
+  { isCoarser }: Fold,
+): readonly (readonly StorageAttribute[])[] {
+  return (now.uniqueIndexes ?? []).flatMap((names) => {
+    const list = names.map((each) => storageNamed(now, each)).toSorted((a, b) => rank(a) - rank(b));
+    const before = list.map((each) => known.get(each)?.name ?? '').toSorted();
+    const was = (old.uniqueIndexes ?? []).some((each) => isEqual(each.toSorted(), before));
+    const isNew = !was || (isCoarser && list.some(({ type }) => type === 'string'));
+    return isNew && !before.includes('') ? [list] : [];
+  });
+}
+
+/** Keys come first, and what can be null comes last, because null differs from every value. */
+function rank({ key, mandatory }: StorageAttribute): number {
+  return key ? 0 : mandatory ? 1 : 2;
+}
+
+/** SQL that finds all rows with the same values except the one with the lowest key. */
+function repeated(
+  dataclass: Dataclass,
+  attributes: readonly StorageAttribute[],
+  fold: string,
+): string {
+  const key = sqlName(keyOf(dataclass).column);
+  const values = attributes.map(({ column }) => sqlName(column));
+  const compared = attributes.map(({ column, type }) =>
+    type === 'string' ? `${fold}(${sqlName(column)})` : sqlName(column),
+  );
+  const areThere = values.map((each) => `${each} IS NOT NULL`).join(' AND ');
+  const kept = `SELECT min(${key}) FROM ${sqlName(dataclass.table)} WHERE ${areThere} GROUP BY ${compared.join(', ')}`;
+  return `(${areThere} AND ${key} NOT IN (${kept}))`;
 }
 
 /** SQL that finds the rows which violate new rules of the attribute, one condition per rule. */

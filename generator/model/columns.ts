@@ -31,10 +31,15 @@ export function foldedColumn(
     attribute.key ||
     attribute.unique ||
     attribute.indexed ||
-    dataclass.indexes.some((index) => index.includes(attribute.name));
+    isInComposite(dataclass, attribute.name);
   // A different name, so that columns with texts that were folded differently are not reused.
   const prefix = model.protocol.accentInsensitive ? '__unaccented_' : '__folded_';
   return attribute.type === 'string' && isLookedUp ? `${prefix}${attribute.column}` : undefined;
+}
+
+/** Whether an index over several attributes includes an attribute. */
+export function isInComposite({ indexes, uniqueIndexes = [] }: Dataclass, name: string): boolean {
+  return [...indexes, ...uniqueIndexes].some((index) => index.includes(name));
 }
 
 /** Whether entities of a model have vectors. */

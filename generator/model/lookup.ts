@@ -1,4 +1,10 @@
-import type { Attribute, Dataclass, Model, StorageAttribute } from './model.js';
+import type {
+  Attribute,
+  Dataclass,
+  Model,
+  RelatedEntityAttribute,
+  StorageAttribute,
+} from './model.js';
 
 const dataclassMaps = new WeakMap<Model, ReadonlyMap<string, Dataclass>>();
 const attributeMaps = new WeakMap<Dataclass, ReadonlyMap<string, Attribute>>();
@@ -20,9 +26,37 @@ export function storageNamed(dataclass: Dataclass, name: string): StorageAttribu
   return attribute;
 }
 
+/** The property of an attribute in entity classes, whose own members have these names. */
+export function memberOf({ name }: { readonly name: string }): string {
+  return ['key', 'session', 'stamp'].includes(name) ? `${name}_` : name;
+}
+
 /** The primary key. */
 export function keyOf(dataclass: Dataclass): StorageAttribute {
   return storageNamed(dataclass, dataclass.key);
+}
+
+/** The attribute of the target whose values the foreign key of a to-one relation holds: the key, or a unique one. */
+export function referencedBy(
+  model: Model,
+  relation: { readonly target: string; readonly references?: string },
+): StorageAttribute {
+  const target = targetOf(model, relation);
+  return storageNamed(target, relation.references ?? target.key);
+}
+
+/** The relations whose foreign keys hold the values of an attribute that is no key. */
+export function referencesTo(
+  model: Model,
+  dataclass: Dataclass,
+  name: string,
+): readonly RelatedEntityAttribute[] {
+  return model.dataclasses.flatMap(({ attributes }) =>
+    attributes.filter(
+      (each): each is RelatedEntityAttribute =>
+        each.kind === 'relatedEntity' && each.target === dataclass.name && each.references === name,
+    ),
+  );
 }
 
 /** The dataclass that a relation leads to. */

@@ -73,8 +73,10 @@ export interface Dataclass {
   };
   readonly events: readonly EventName[];
   readonly restrict: boolean;
-  /** Composite indexes: lists of attribute names. */
+  /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
+  /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */
+  readonly uniqueIndexes?: readonly (readonly string[])[];
   /** Absent where roles limit nothing. */
   readonly access?: DataAccess | undefined;
 }
@@ -161,9 +163,12 @@ export interface RelatedEntityAttribute extends AttributeBase {
   readonly target: string;
   /** Name of the storage attribute of this dataclass that holds the related key. */
   readonly foreignKey: string;
+  /** Name of the unique attribute of the target that the foreign key holds instead of the key. */
+  readonly references?: string;
   /** Name of the to-many relation of the other side, when it has one. */
   readonly inverse?: string;
-  readonly onDelete: 'restrict' | 'setNull' | 'cascade';
+  /** `none`: the foreign key may hold keys that no entity has. */
+  readonly onDelete: 'restrict' | 'setNull' | 'cascade' | 'none';
   readonly mandatory: boolean;
 }
 

@@ -49,12 +49,13 @@ function isModel(value: object): value is Model {
 
 function isDataclass(value: unknown): boolean {
   if (!isNamed(value)) return false;
-  const { table, key, attributes, events, indexes, functions } = value;
+  const { table, key, attributes, events, indexes, uniqueIndexes = [], functions } = value;
   const isSound =
     typeof table === 'string' &&
     typeof key === 'string' &&
     Array.isArray(events) &&
     isListOf(indexes, Array.isArray) &&
+    isListOf(uniqueIndexes, Array.isArray) &&
     isListOf(attributes, isAttribute);
   if (!isSound || !isRecord(functions)) return false;
   const levels = ['dataclass', 'selection', 'entity'];

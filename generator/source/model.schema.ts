@@ -95,12 +95,26 @@ const dataclass = mapping(
     },
     restrict: flag('Class code limits which entities a session can reach.', false),
     indexes: {
-      ...list('Composite indexes.', {
-        ...list('Attributes of one index, in order.', { type: 'string' }),
-        minItems: 2,
-      }),
-      examples: [[['lastName', 'firstName']]],
+      ...list('Indexes over several attributes.', ref('index')),
+      examples: [[['lastName', 'firstName'], { unique: true, attributes: ['order', 'position'] }]],
     },
+  },
+  ['attributes'],
+);
+
+const indexList: JsonSchema = {
+  ...list('Attributes of one index, in order.', { type: 'string' }),
+  minItems: 2,
+};
+
+const indexMapping = mapping(
+  'An index with further properties.',
+  {
+    attributes: indexList,
+    unique: flag(
+      'No two entities have the same values of all these attributes. Null differs from null.',
+      false,
+    ),
   },
   ['attributes'],
 );
@@ -152,6 +166,12 @@ export const definitions: Definitions = {
   ),
   protocol,
   dataclass,
+  index: {
+    description: 'A list of attributes, or a mapping with attributes and unique.',
+    anyOf: [ref('indexList'), ref('indexMapping')],
+  },
+  indexList,
+  indexMapping,
   ...attributeSchemas,
   ...functionSchemas,
   ...roleSchemas,

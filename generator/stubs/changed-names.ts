@@ -1,6 +1,7 @@
 import { accessorMember } from '../emit/classes/class-code.js';
 import { classNames } from '../emit/classes/class-names.js';
 import type { Rename, Renames } from '../evolution/renames.js';
+import { memberOf } from '../model/lookup.js';
 import type { Model } from '../model/model.js';
 
 /** What code calls by another name after a change of the model; every key is an old name. */
@@ -66,8 +67,9 @@ export function changedNames(older: Model, newer: Model, renames: Renames): Chan
     for (const { from, to, dataclass: owner } of renames.attributes) {
       if (owner.from !== dataclass.name) continue;
       const { base, values, object, attributes } = old;
-      for (const each of [base.entity, values, object, attributes]) addMember(each, from, to);
       const attribute = dataclass.attributes.find(({ name }) => name === from);
+      for (const each of [values, object, attributes]) addMember(each, from, to);
+      addMember(base.entity, memberOf({ name: from }), memberOf({ name: to }));
       if (attribute !== undefined && 'target' in attribute) addMember(base.selection, from, to);
       for (const accessor of ['query', 'orderBy'] as const) {
         addMember(base.dataclass, accessorMember(from, accessor), accessorMember(to, accessor));

@@ -139,7 +139,8 @@ export class EventedSaver implements EventedSaving {
     }
     const existing =
       found === undefined || key === undefined ? undefined : { key, fold: this.saver.fold };
-    const received = decodeBody(this.#dataclass, body, existing);
+    const referred = await this.saver.referred(transaction, body);
+    const received = decodeBody(this.#dataclass, body, existing, referred);
     if (await this.#isFaulty(transaction, key, existing !== undefined, received)) {
       // The save without events refuses it, and reports everything that is wrong.
       const result = await this.saver.store(transaction, address, received.checked(), options);
@@ -165,11 +166,12 @@ export class EventedSaver implements EventedSaving {
     received: Decoded,
   ): Promise<boolean> {
     const { updater } = this.saver;
-    if (key === undefined || !exists) return received.problems.length > 0;
+    const isWrong = received.problems.length + received.unrelated.length > 0;
+    if (key === undefined || !exists) return isWrong;
     const kept = await updater.changedReadOnly(transaction, key, received);
     await updater.keepHidden(transaction, key, received);
     const isRepeated = await updater.repeatsHidden(transaction, key, received.values);
-    return received.problems.length > 0 || kept.length > 0 || isRepeated;
+    return isWrong || kept.length > 0 || isRepeated;
   }
 
   /** Checks that the entity is not locked, and unchanged since it was read. */

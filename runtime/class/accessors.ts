@@ -11,6 +11,9 @@ interface Accessor {
   set?(this: object, value: unknown): void;
 }
 
+/** Names of attributes that are members of every entity, too. */
+const ownMembers: ReadonlySet<string> = new Set(['key', 'session', 'stamp']);
+
 /**
  * Adds the attributes of a class, once: to the prototype of the emitted base class, so that a
  * user's class may have more. They know the model and no server: several may run in one process.
@@ -25,11 +28,12 @@ export function defineAccessors(
   const { dataclass, layout } = code;
   for (const attribute of dataclass.attributes) {
     const { name } = attribute;
-    if (Object.hasOwn(prototype, name)) continue;
-    if (attribute.kind === 'relatedEntity') define(prototype, name, relationAccessor(attribute));
-    else if (attribute.kind === 'relatedEntities') define(prototype, name, manyAccessor(name));
+    const member = ownMembers.has(name) ? `${name}_` : name;
+    if (Object.hasOwn(prototype, member)) continue;
+    if (attribute.kind === 'relatedEntity') define(prototype, member, relationAccessor(attribute));
+    else if (attribute.kind === 'relatedEntities') define(prototype, member, manyAccessor(name));
     else if (attribute.kind !== 'computed') {
-      define(prototype, name, valueAccessor(layout.field(name)));
+      define(prototype, member, valueAccessor(layout.field(name)));
     }
   }
 }

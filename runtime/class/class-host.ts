@@ -15,6 +15,7 @@ import type { Lifecycle } from '../entity/surroundings.js';
 import { keysOf, type KeyType } from '../entity-set/key-list.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { decodeKey } from '../protocol/key.js';
+import { queryOf } from '../protocol/queries.js';
 import { storedValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
@@ -270,6 +271,19 @@ class Entities {
   }
 
   /**
+   * The same by a value in stored form.
+   * @param attribute the name of a unique one; the key if it is left out
+   */
+  async loadBy(
+    attribute: string | undefined,
+    value: string | number,
+  ): Promise<EntityObject | undefined> {
+    if (attribute === undefined) return this.load(value);
+    const row = await this.#readable().byUnique(attribute, value);
+    return row === undefined ? undefined : this.fromRow(row);
+  }
+
+  /**
    * @param keys as they are stored
    * @returns one for each key, in their order; `undefined` for a key that no entity has
    */
@@ -406,12 +420,13 @@ type EntityRow = readonly SqlValue[];
 class EntityRows {
   readonly #byKey: Statement;
   readonly #byKeys: Statement;
+  readonly #byUnique = new Map<string, Statement>();
 
   /** @param dataclass of the entities; that of the layout, or a view of it */
   constructor(
     private readonly host: ClassHost,
     private readonly dataclass: Dataclass,
-    layout: EntityLayout,
+    private readonly layout: EntityLayout,
   ) {
     const { dialect } = host.context.database;
     const one = new From(new Aliases(), dataclass, 'table');
@@ -431,6 +446,26 @@ class EntityRows {
     const { dialect } = this.host.context.database;
     const value = comparableKey(this.dataclass, dialect, stored);
     const [row] = await this.host.reading().rows(this.#byKey, [value]);
+    return row;
+  }
+
+  /**
+   * @param name of a unique attribute
+   * @param value in stored form, a text in any case
+   */
+  async byUnique(name: string, value: string | number): Promise<EntityRow | undefined> {
+    const { dialect } = this.host.context.database;
+    const statement = getOrInsertComputed(this.#byUnique, name, () => {
+      const from = new From(new Aliases(), this.dataclass, 'table');
+      const query = queryOf(this.dataclass.queries.by, name);
+      if (query === undefined) throw new Error(`${this.dataclass.name} has no query for ${name}.`);
+      const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
+      return dialect.compile(selecting(found, sql.join(this.layout.columns(dialect, from))));
+    });
+    const attribute = this.dataclass.allAttributes.get(name);
+    const isText = attribute?.kind === 'storage' && attribute.type === 'string';
+    const compared = isText ? dialect.foldText(String(value)) : value;
+    const [row] = await this.host.reading().rows(statement, [compared]);
     return row;
   }
 

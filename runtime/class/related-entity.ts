@@ -23,12 +23,13 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
 
   async get(): Promise<T['entity'] | null> {
     const state = this.#state;
-    const { name, target } = this.#relation;
+    const { name, target, references } = this.#relation;
     const { key } = this;
     if (key === null) return null;
     const known = state.related(name, key);
     if (known !== undefined) return known;
-    const entity = await state.code.host.codeOf(target).entities.load(key);
+    const { entities } = state.code.host.codeOf(target);
+    const entity = await entities.loadBy(references, key);
     if (entity === undefined) return null;
     state.keepRelated(name, key, entity);
     return entity;
@@ -64,13 +65,26 @@ export function setRelated(
   if (host !== state.code.host) {
     throw new AttributeError(name, relation.name, 'cannot lead to an entity of another datastore');
   }
-  const { key } = related;
-  if (related.isNew || key === null) {
+  if (related.isNew || related.key === null) {
     const predicate = `cannot lead to an entity of ${dataclass.name} that is not saved: save it first`;
+    throw new AttributeError(name, relation.name, predicate);
+  }
+  const key = referredValue(related, relation);
+  if (key === null) {
+    const predicate = `cannot lead to an entity of ${dataclass.name} without ${relation.references ?? 'a key'}`;
     throw new AttributeError(name, relation.name, predicate);
   }
   state.setByCode(field, key);
   state.keepRelated(relation.name, key, value as EntityObject);
+}
+
+/** What a relation to a stored entity holds: the key, or the attribute that it references, as they are stored. */
+export function referredValue(
+  related: EntityState,
+  { references }: RelatedEntityDefinition,
+): string | number | null {
+  const { layout } = related.code;
+  return related.read(references === undefined ? layout.key : layout.field(references));
 }
 
 function setKey(
@@ -84,7 +98,8 @@ function setKey(
   } catch (error) {
     if (!(error instanceof AttributeError)) throw error;
     const { name } = state.code.dataclass;
-    const predicate = `is set to an entity of ${relation.target}, its key or null; as a key, it ${error.predicate}`;
+    const { references = 'key' } = relation;
+    const predicate = `is set to an entity of ${relation.target}, its ${references} or null; as a ${references}, it ${error.predicate}`;
     throw new AttributeError(name, relation.name, predicate);
   }
 }

@@ -1,7 +1,15 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
-import { From, keyColumn, selecting, type Source, column } from '../dataclass/source.js';
+import {
+  From,
+  keyColumn,
+  referredColumn,
+  referredValue,
+  selecting,
+  type Source,
+  column,
+} from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
@@ -346,7 +354,7 @@ function relatedByOne(
   const condition = writer.condition(owners, of, nesting + 1);
   const isThere = sql`${foreignKey} is not null`;
   const where = condition === undefined ? isThere : sql`${condition} and ${isThere}`;
-  return sql`${keyColumn(from.root)} in (select ${foreignKey} ${owners.clause} where ${where})`;
+  return sql`${referredColumn(from.root, relation)} in (select ${foreignKey} ${owners.clause} where ${where})`;
 }
 
 function relatedByMany(
@@ -356,25 +364,36 @@ function relatedByMany(
   relation: RelatedEntitiesDefinition,
   nesting: number,
 ): Sql {
-  const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
-  const foreignKey = column(from.root, name);
-  // The schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
-  const isWhole = dataclassIn(writer.model, of.dataclass.name).restriction === undefined;
+  const inverse = of.dataclass.inverse(relation);
+  const foreignKey = column(from.root, from.root.dataclass.foreignKey(inverse).column);
+  // Otherwise the schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
+  const isWhole =
+    inverse.onDelete !== 'none' &&
+    dataclassIn(writer.model, of.dataclass.name).restriction === undefined;
   if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
-  if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
-  return sql`${foreignKey} in ${ownerKeys(writer, of, nesting + 1)}`;
+  if (of.kind === 'entity') {
+    const owner = dataclassIn(writer.model, of.dataclass.name);
+    const { aliases } = writer.context;
+    return sql`${foreignKey} = ${referredValue(aliases, owner, inverse, writer.value(of, 0))}`;
+  }
+  return sql`${foreignKey} in ${referredValues(writer, of, inverse, nesting + 1)}`;
 }
 
-/** In parentheses. */
-function ownerKeys(writer: SelectionWriter, of: SelectionNode, nesting: number): Sql {
+/** The values by which entities refer to those of a selection, in parentheses. */
+function referredValues(
+  writer: SelectionWriter,
+  of: SelectionNode,
+  relation: RelatedEntityDefinition,
+  nesting: number,
+): Sql {
   if (of.kind === 'slice') {
     const sliced = ownersOf(writer, of, 'table');
-    return sql`${writer.select(sliced, of, keyColumn(sliced.root), nesting)}`;
+    return sql`${writer.select(sliced, of, referredColumn(sliced.root, relation), nesting)}`;
   }
   const owners = ownersOf(writer, of);
   const condition = writer.condition(owners, of, nesting);
   const where = condition === undefined ? sql`` : sql` where ${condition}`;
-  return sql`(select ${keyColumn(owners.root)} ${owners.clause}${where})`;
+  return sql`(select ${referredColumn(owners.root, relation)} ${owners.clause}${where})`;
 }
 
 /** The owners that the reading code may see. */

@@ -33,17 +33,23 @@ export interface JsonObject {
 /** A vector: handed out frozen too. */
 export type Vector = readonly number[];
 
-/** A to-one relation of an entity. */
-export interface RelatedEntity<T extends EntityTypes> {
-  /** Key of the related entity, or null; known without reading it. */
-  readonly key: T['key'] | null;
+/**
+ * A to-one relation of an entity.
+ * @typeParam Key the type of the related key, or of the attribute that the relation references instead
+ */
+export interface RelatedEntity<T extends EntityTypes, Key = T['key']> {
+  /**
+   * Key of the related entity, or the value that the relation references instead, as the foreign key holds it, or null;
+   * known without reading the entity.
+   */
+  readonly key: Key | null;
   /** Reads the related entity, once for this entity; `null` where there is none. */
   get(): Promise<T['entity'] | null>;
   /**
-   * @param related an entity that is saved, its key, or null
+   * @param related an entity that is saved, its key or the value that the relation references instead, or null
    * @throws AttributeError for an entity that is not saved yet, or of another dataclass, and for what can be no key
    */
-  set(related: T['entity'] | T['key'] | null): void;
+  set(related: T['entity'] | Key | null): void;
 }
 
 /** An image or BLOB of an entity; its bytes are read when they are asked for, never with the entity. */

@@ -368,13 +368,17 @@ async function setLock(
   return answer['result'] === true;
 }
 
+/** Names of attributes that are members of every entity of class code, too. */
+const ownMembers: ReadonlySet<string> = new Set(['key', 'session', 'stamp']);
+
 /** The class of the entities of a dataclass: each attribute is a property. */
 export function entityClass(
   attributes: ClientDataclass['attributes'],
 ): new (state: ClientEntityState) => object {
   class DataclassEntity extends ClientEntity {}
   for (const [name, attribute] of attributes) {
-    Object.defineProperty(DataclassEntity.prototype, name, {
+    const member = ownMembers.has(name) ? `${name}_` : name;
+    Object.defineProperty(DataclassEntity.prototype, member, {
       get(this: object): unknown {
         return propertyOf(stateOf(this), name, attribute);
       },

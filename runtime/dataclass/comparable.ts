@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Slot } from '../dialect/statement.js';
-import type { Dataclass } from './dataclasses.js';
+import { type Dataclass, isReadFromTarget } from './dataclasses.js';
 import { type ColumnDefinition, followAll } from './attribute-path.js';
 import { column, type Source, type From } from './source.js';
 import type { JsonPlace } from '../dialect/json-access.js';
@@ -84,8 +84,8 @@ export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[
 }
 
 /**
- * Where to read the related key of a to-one relation: in the foreign key or, if entities of the
- * target may be hidden, in the target itself, so that a relation to a hidden entity is null
+ * Where to read the related key of a to-one relation: in the foreign key or, if that may lead
+ * nowhere or holds another value, in the target itself, so that a relation to a hidden entity is null
  * (`access.md#restrict`).
  */
 export function relatedKeyOf(
@@ -93,11 +93,12 @@ export function relatedKeyOf(
   source: Source,
   relation: RelatedEntityDefinition,
 ): { readonly source: Source; readonly attribute: StorageDefinition; readonly isJoined: boolean } {
-  const target = source.dataclass.target(relation);
-  if (target.restriction === undefined) {
-    return { source, attribute: source.dataclass.foreignKey(relation), isJoined: false };
+  const { dataclass } = source;
+  if (!isReadFromTarget(dataclass, relation)) {
+    return { source, attribute: dataclass.foreignKey(relation), isJoined: false };
   }
-  return { source: from.follow(source, relation), attribute: target.key, isJoined: true };
+  const { key } = dataclass.target(relation);
+  return { source: from.follow(source, relation), attribute: key, isJoined: true };
 }
 
 /**

@@ -27,6 +27,8 @@ export interface Dataclass {
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
   /** The events that class code has. */
   readonly events: readonly EventName[];
+  /** Attributes whose values no two entities share: each unique one, and lists of several. */
+  readonly unique: readonly (readonly StorageDefinition[])[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
   /** None if roles limit nothing, as for the server's own code. */
@@ -36,8 +38,18 @@ export interface Dataclass {
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
+  /** The attribute of the target whose values the foreign key of a to-one relation holds. */
+  referenced(relation: RelatedEntityDefinition): StorageDefinition;
+  /** The to-one relations that lead here and whose foreign keys the database checks. */
+  referring(): readonly ReferringRelation[];
   /** The to-one relation of the target whose other side a to-many relation is. */
   inverse(relation: RelatedEntitiesDefinition): RelatedEntityDefinition;
+}
+
+/** A to-one relation, and the dataclass that has it. */
+export interface ReferringRelation {
+  readonly referring: Dataclass;
+  readonly relation: RelatedEntityDefinition;
 }
 
 /**
@@ -95,9 +107,32 @@ function link(
     ),
     allAttributes,
     events: definition.events ?? [],
+    unique: [
+      ...definition.attributes.filter(isUnique).map((each) => [each]),
+      ...(definition.uniqueIndexes ?? []).map((list) =>
+        list.map((each) => known(allAttributes.get(each), each) as StorageDefinition),
+      ),
+    ],
     target,
     foreignKey: (relation) =>
       known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,
+    referenced: (relation) => {
+      const { key, allAttributes: all } = target(relation);
+      const { references } = relation;
+      return references === undefined
+        ? key
+        : (known(all.get(references), references) as StorageDefinition);
+    },
+    referring: () =>
+      [...dataclasses.values()].flatMap((referring) =>
+        referring.attributes.flatMap((relation) =>
+          relation.kind === 'relatedEntity' &&
+          relation.target === definition.name &&
+          relation.onDelete !== 'none'
+            ? [{ referring, relation }]
+            : [],
+        ),
+      ),
     inverse: (relation) =>
       known(
         target(relation).allAttributes.get(relation.inverse),
@@ -106,9 +141,26 @@ function link(
   };
 }
 
+function isUnique(attribute: AttributeDefinition): attribute is StorageDefinition {
+  return attribute.kind === 'storage' && (attribute.unique === true || attribute.key === true);
+}
+
 function known<T>(found: T | undefined, name: string): T {
   if (found === undefined) throw new Error(`The generated definitions do not hold ${name}.`);
   return found;
+}
+
+/**
+ * Whether the foreign key of a to-one relation may name an entity that its readers do not find: a hidden one, or one
+ * that does not exist. The relation is null then.
+ */
+export function mayLeadNowhere(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
+  return relation.onDelete === 'none' || dataclass.target(relation).restriction !== undefined;
+}
+
+/** Whether the key of a related entity is read from that entity, not from the foreign key. */
+export function isReadFromTarget(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
+  return relation.references !== undefined || mayLeadNowhere(dataclass, relation);
 }
 
 /**

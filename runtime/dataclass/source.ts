@@ -1,6 +1,6 @@
 import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { Dataclass } from './dataclasses.js';
 
@@ -114,7 +114,7 @@ export class From {
     };
     this.aliases.tables.add(joined.dataclass.table);
     const foreignKey = column(source, source.dataclass.foreignKey(relation).column);
-    const on = sql`${keyColumn(joined)} = ${foreignKey}`;
+    const on = sql`${referredColumn(joined, relation)} = ${foreignKey}`;
     this.#joins.set(name, { source: joined, table: table(joined), on });
     return joined;
   }
@@ -224,6 +224,29 @@ export function selecting(query: EntityQuery, columns: Sql): EntityQuery {
 export function column({ dataclass, alias, isTable }: Source, name: string): Sql {
   const isRenamed = dataclass.restriction !== undefined && isTable !== true && isTruth(name);
   return sql`${sql.id(alias, isRenamed ? `__${name}` : name)}`;
+}
+
+/** The value by which a to-one relation leads to an entity of `target`: its key, or what the relation references. */
+export function referredColumn(
+  target: Source,
+  { references }: Pick<RelatedEntityDefinition, 'references'>,
+): Sql {
+  if (references === undefined) return keyColumn(target);
+  const attribute = target.dataclass.allAttributes.get(references) as StorageDefinition;
+  return column(target, attribute.column);
+}
+
+/** The same for the entity of a key. */
+export function referredValue(
+  aliases: Aliases,
+  target: Dataclass,
+  relation: Pick<RelatedEntityDefinition, 'references'>,
+  key: Sql,
+): Sql {
+  if (relation.references === undefined) return key;
+  const from = new From(aliases, target);
+  const value = referredColumn(from.root, relation);
+  return sql`(select ${value} ${from.clause} where ${keyColumn(from.root)} = ${key})`;
 }
 
 export function keyColumn(source: Source): Sql {

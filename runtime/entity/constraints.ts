@@ -1,15 +1,27 @@
-import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import type { Dialect } from '../dialect/dialect.js';
+import {
+  type Dataclass,
+  mayLeadNowhere,
+  type ReferringRelation,
+  unrestricted,
+} from '../dataclass/dataclasses.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
-import type { Decoded } from './decode.js';
-import { type Faults, type Refusal, Refusals } from './refusals.js';
+import {
+  type Body,
+  type Decoded,
+  keyOf,
+  nothingReferred,
+  type ReferredValues,
+  relatedKey,
+} from './decode.js';
+import { type Faults, hasFaults, type Refusal, Refusals } from './refusals.js';
 import { sql } from 'kysely';
-import { Aliases, From, selecting, keyColumn } from '../dataclass/source.js';
+import { Aliases, column, From, referredColumn, selecting } from '../dataclass/source.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import { boundValue, comparableColumn } from '../dataclass/comparable.js';
+import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import { queryOf } from '../protocol/queries.js';
 
 /**
@@ -21,9 +33,11 @@ export class Constraints {
   readonly sequences: Sequences;
   readonly refusals: Refusals;
   readonly #uniqueValues: UniqueValues;
+  readonly #heldValues: HeldValues;
 
   constructor(dialect: Dialect, dataclass: Dataclass) {
     this.relations = new RelatedKeys(dialect, dataclass);
+    this.#heldValues = new HeldValues(dialect, dataclass);
     this.sequences = new Sequences(dialect, dataclass);
     this.refusals = new Refusals(dataclass);
     this.#uniqueValues = new UniqueValues(dialect, dataclass);
@@ -35,22 +49,32 @@ export class Constraints {
    */
   async faults(
     transaction: Transaction,
-    { problems, status, values }: Pick<Decoded, 'problems' | 'status' | 'values'>,
+    {
+      problems,
+      status,
+      values,
+      unrelated,
+    }: Pick<Decoded, 'problems' | 'status' | 'values' | 'unrelated'>,
     existing?: string | number,
   ): Promise<Faults> {
     return {
       problems,
       status,
-      missing: await this.relations.missing(transaction, values),
+      missing: [...unrelated, ...(await this.relations.missing(transaction, values))],
       taken: await this.#uniqueValues.taken(transaction, values, existing),
+      held:
+        existing === undefined ? [] : await this.#heldValues.held(transaction, values, existing),
     };
   }
 
   /** Whether the database itself checks the values as it stores them, without further statements. */
-  isOneStatement({ values, problems }: Decoded): boolean {
+  isOneStatement({ values, problems, nullRelations, unrelated }: Decoded): boolean {
     const { relations, sequences } = this;
-    const isKnown = relations.toRestricted.length === 0 && !relations.mustResolve(values);
-    return problems.length === 0 && isKnown && sequences.areNone;
+    const isKnown =
+      relations.toRestricted.length === 0 &&
+      !relations.leadingNowhere.some(({ foreignKey }) => nullRelations.has(foreignKey)) &&
+      !relations.mustResolve(values);
+    return problems.length + unrelated.length === 0 && isKnown && sequences.areNone;
   }
 
   /** The database names only the first constraint that an entity would break. */
@@ -63,39 +87,68 @@ export class Constraints {
     const { kind } = error;
     if (kind === 'unique' || kind === 'foreignKey') {
       const faults = await this.faults(transaction, decoded, existing);
-      if (faults.missing.length + faults.taken.length > 0) {
-        return this.refusals.faulty(faults, existing);
-      }
+      if (hasFaults(faults)) return this.refusals.faulty(faults, existing);
     }
     return this.refusals.brokenRule(error, existing);
   }
 }
 
-const none: readonly RelatedEntityDefinition[] = [];
-
 /** Finds the entities that the to-one relations of one dataclass name. */
 class RelatedKeys {
   readonly #relations: readonly RelatedEntityDefinition[];
-  /** Relations whose keys need more than the database's own constraint. */
+  /** Relations whose keys need more than the database's own constraint, if there is one. */
   readonly #lookedUp: readonly RelatedEntityDefinition[];
   readonly #find = new Map<string, Statement>();
-  /** To-one relations to a dataclass with `restrict`. */
+  /** For relations that reference another attribute than the key: finds its value by the key. */
+  readonly #findReferred = new Map<RelatedEntityDefinition, Statement>();
+  /** To-one relations to a dataclass with `restrict`, which must lead to a visible entity. */
   readonly toRestricted: readonly RelatedEntityDefinition[];
+  /** To-one relations that may be null although their foreign keys are not. */
+  readonly leadingNowhere: readonly RelatedEntityDefinition[];
 
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
   ) {
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
-    this.#lookedUp = this.#relations.filter(
-      (each) => this.#hasTextKey(each) || dataclass.target(each).restriction !== undefined,
-    );
     this.toRestricted = this.#relations.filter(
-      (each) => dataclass.target(each).restriction !== undefined,
+      (each) => each.onDelete !== 'none' && dataclass.target(each).restriction !== undefined,
+    );
+    this.leadingNowhere = this.#relations.filter((each) => mayLeadNowhere(dataclass, each));
+    this.#lookedUp = this.#relations.filter(
+      (each) => this.#hasTextKey(each) || this.toRestricted.includes(each),
     );
     for (const relation of this.#relations) {
-      this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
+      this.#find.set(relation.name, planFindReferred(dialect, dataclass, relation, 'value'));
+      if (relation.references === undefined) continue;
+      this.#findReferred.set(relation, planFindReferred(dialect, dataclass, relation, 'key'));
     }
+  }
+
+  /** Whether {@link referred} reads anything. */
+  mustRefer(body: Body): boolean {
+    if (this.#findReferred.size === 0) return false;
+    return [...this.#findReferred.keys()].some(
+      ({ name }) => Object.hasOwn(body, name) && (relatedKey(body[name]) ?? null) !== null,
+    );
+  }
+
+  /** What the relations of a body reference whose foreign keys do not hold the related key. */
+  referred(transaction: Pick<Transaction, 'value'>, body: Body): Pending<ReferredValues> {
+    return this.mustRefer(body) ? this.#referred(transaction, body) : nothingReferred;
+  }
+
+  async #referred(transaction: Pick<Transaction, 'value'>, body: Body): Promise<ReferredValues> {
+    const referred = new Map<string, StoredValue | undefined>();
+    for (const [relation, find] of this.#findReferred) {
+      if (!Object.hasOwn(body, relation.name)) continue;
+      const target = this.dataclass.target(relation);
+      const key = keyOf(target, relatedKey(body[relation.name]));
+      if (key === undefined) continue;
+      const compared = comparableKey(target, this.dialect, key);
+      referred.set(relation.name, (await transaction.value(find, [compared])) as StoredValue);
+    }
+    return referred;
   }
 
   /** Whether {@link resolve} reads anything. */
@@ -106,28 +159,29 @@ class RelatedKeys {
   /**
    * A text key may come in another case than it is stored in; the foreign key gets it as it is
    * stored. A hidden entity cannot be related to.
-   * @param values of one entity; its text keys are replaced
+   * @param values of one entity; its text keys are replaced, or the texts that it references
    * @returns the relations that name no entity, as far as the database does not check them
    */
   resolve(
     transaction: Transaction,
-    values: Map<string, StoredValue>,
+    { values, unrelated }: Pick<Decoded, 'values' | 'unrelated'>,
   ): Pending<readonly RelatedEntityDefinition[]> {
     // Most changes contain no relation, and continue at once.
-    return this.mustResolve(values) ? this.#resolveAll(transaction, values) : none;
+    return this.mustResolve(values) ? this.#resolveAll(transaction, values, unrelated) : unrelated;
   }
 
   async #resolveAll(
     transaction: Transaction,
     values: Map<string, StoredValue>,
+    unrelated: readonly RelatedEntityDefinition[],
   ): Promise<readonly RelatedEntityDefinition[]> {
-    const missing: RelatedEntityDefinition[] = [];
+    const missing = [...unrelated];
     for (const relation of this.#lookedUp) {
       const given = values.get(relation.foreignKey);
       if (typeof given !== 'string' && typeof given !== 'number') continue;
       const found = await this.#relatedKey(transaction, relation, given, values);
       if (typeof found === 'string') values.set(relation.foreignKey, found);
-      else if (found === undefined) missing.push(relation);
+      else if (found === undefined && relation.onDelete !== 'none') missing.push(relation);
     }
     return missing;
   }
@@ -143,7 +197,7 @@ class RelatedKeys {
     return (await transaction.value(find, [compared])) !== undefined;
   }
 
-  /** All relations that name no entity. */
+  /** All relations that name no entity and have to. */
   async missing(
     transaction: Transaction,
     values: ReadonlyMap<string, StoredValue>,
@@ -151,7 +205,7 @@ class RelatedKeys {
     const missing: RelatedEntityDefinition[] = [];
     for (const relation of this.#relations) {
       const key = values.get(relation.foreignKey) ?? null;
-      if (key === null || key instanceof Uint8Array) continue;
+      if (relation.onDelete === 'none' || key === null || key instanceof Uint8Array) continue;
       const found = await this.#relatedKey(transaction, relation, key, values);
       if (found === undefined) missing.push(relation);
     }
@@ -167,7 +221,7 @@ class RelatedKeys {
   ): Promise<SqlValue | undefined> {
     const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
     if (relation.target === this.dataclass.name) {
-      const own = values.get(this.dataclass.key.name) ?? undefined;
+      const own = values.get(this.dataclass.referenced(relation).name) ?? undefined;
       const isText = typeof own === 'string' && this.#hasTextKey(relation);
       if ((isText ? this.dialect.foldText(own) : own) === compared) return own;
     }
@@ -175,15 +229,86 @@ class RelatedKeys {
   }
 
   #hasTextKey(relation: RelatedEntityDefinition): boolean {
-    return this.dataclass.target(relation).key.type === 'string';
+    return this.dataclass.referenced(relation).type === 'string';
   }
 }
 
-/** Finds the stored form of an entity's key; its value is the key, folded if it is a text. */
-function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
-  const from = new From(new Aliases(), dataclass, 'table');
-  const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  return dialect.compile(selecting(from.complete(byKey), keyColumn(from.root)));
+/**
+ * Finds the stored form of what a relation references in an entity, usually its key.
+ * @param by the value of the statement: the entity's key, or the referenced value itself; folded if it is a text
+ */
+function planFindReferred(
+  dialect: Dialect,
+  dataclass: Dataclass,
+  relation: RelatedEntityDefinition,
+  by: 'key' | 'value',
+): Statement {
+  const target = dataclass.target(relation);
+  const from = new From(new Aliases(), target, 'table');
+  const { queries } = target;
+  const { references } = relation;
+  const isByKey = by === 'key' || references === undefined;
+  const query = isByKey ? queries.byKey : queryOf(queries.by, references);
+  if (query === undefined)
+    throw new Error(`${target.name} has no query for ${String(references)}.`);
+  const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
+  return dialect.compile(selecting(found, referredColumn(from.root, relation)));
+}
+
+/** Finds values of an entity that may not change, because other entities refer to them by references. */
+class HeldValues {
+  readonly #find = new Map<RelatedEntityDefinition, Statement>();
+  #references: readonly ReferringRelation[] | undefined;
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /**
+   * The attributes that would change although entities refer to their values.
+   * @param key of the entity
+   */
+  async held(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+    key: string | number,
+  ): Promise<StorageDefinition[]> {
+    const held = new Set<StorageDefinition>();
+    const compared = comparableKey(this.dataclass, this.dialect, key);
+    this.#references ??= this.dataclass
+      .referring()
+      .filter(({ relation }) => relation.references !== undefined);
+    for (const { referring, relation } of this.#references) {
+      const attribute = referring.referenced(relation);
+      const value = values.get(attribute.name);
+      if (value === undefined) continue;
+      const statement = this.#statement(referring, relation);
+      if ((await transaction.value(statement, [compared, value])) !== undefined)
+        held.add(attribute);
+    }
+    return [...held];
+  }
+
+  #statement(referring: Dataclass, relation: RelatedEntityDefinition): Statement {
+    const known = this.#find.get(relation);
+    if (known !== undefined) return known;
+    const { dialect } = this;
+    const dataclass = unrestricted(this.dataclass);
+    const aliases = new Aliases();
+    const from = new From(aliases, dataclass, 'table');
+    const others = new From(aliases, unrestricted(referring));
+    const value = referredColumn(from.root, relation);
+    const foreignKey = column(others.root, referring.foreignKey(relation).column);
+    const isReferred = sql`exists (select 1 ${others.clause} where ${foreignKey} = ${value})`;
+    const isChanged = sql`${value} is distinct from ${new Slot(1)}`;
+    const own = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    const statement = dialect.compile(
+      selecting(from.complete(own, isReferred, isChanged), sql.lit(1)),
+    );
+    this.#find.set(relation, statement);
+    return statement;
+  }
 }
 
 /**
@@ -290,36 +415,31 @@ class Sequences {
 
 /** Finds which unique values are taken: the database names only the first of them. */
 class UniqueValues {
-  readonly #attributes: readonly StorageDefinition[];
   readonly #find = new Map<string, Statement>();
 
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-  ) {
-    this.#attributes = dataclass.attributes.filter(
-      (each): each is StorageDefinition =>
-        each.kind === 'storage' && (each.unique === true || each.key === true),
-    );
-  }
+  ) {}
 
   /**
    * The attributes whose values another entity has.
-   * @param own key of the entity with the values, if it exists
+   * @param own key of the entity with the values, if it exists; it keeps the values that are not given
    */
   async taken(
     transaction: Transaction,
     values: ReadonlyMap<string, StoredValue>,
     own: string | number | undefined,
-  ): Promise<StorageDefinition[]> {
-    const taken: StorageDefinition[] = [];
+  ): Promise<(readonly StorageDefinition[])[]> {
+    const taken: (readonly StorageDefinition[])[] = [];
     const ownKey = this.#comparable(this.dataclass.key, own ?? null);
-    for (const attribute of this.#attributes) {
-      const value = values.get(attribute.name) ?? null;
-      if (value === null) continue;
-      const compared = this.#comparable(attribute, value);
-      const found = await transaction.value(this.#statement(attribute), [compared, ownKey]);
-      if (found !== undefined) taken.push(attribute);
+    for (const attributes of this.dataclass.unique) {
+      const given = attributes.filter(({ name }) => values.has(name));
+      const compared = given.map((each) => this.#comparable(each, values.get(each.name) ?? null));
+      if (compared.length === 0 || compared.includes(null)) continue;
+      const statement = this.#statement(attributes, given);
+      const found = await transaction.value(statement, [...compared, ownKey]);
+      if (found !== undefined) taken.push(attributes);
     }
     return taken;
   }
@@ -328,21 +448,34 @@ class UniqueValues {
     return type === 'string' && typeof value === 'string' ? this.dialect.foldText(value) : value;
   }
 
-  #statement(attribute: StorageDefinition): Statement {
-    const known = this.#find.get(attribute.name);
+  /** @param given the attributes whose values are in slots; the others have their stored values */
+  #statement(
+    attributes: readonly StorageDefinition[],
+    given: readonly StorageDefinition[],
+  ): Statement {
+    const names = [attributes, given].map((list) => list.map(({ name }) => name).join());
+    const known = this.#find.get(names.join('\n'));
     if (known !== undefined) return known;
+    const { dialect } = this;
     // A value of a hidden entity is taken all the same.
-    const { dialect, dataclass } = this;
-    const from = new From(new Aliases(), unrestricted(dataclass), 'table');
-    const { queries } = dataclass;
-    const query = attribute === dataclass.key ? queries.byKey : queryOf(queries.by, attribute.name);
-    if (query === undefined)
-      throw new Error(`${dataclass.name} has no query for ${attribute.name}.`);
-    const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${new Slot(1)}`;
-    const value = boundValue(dialect, attribute, new Slot(0));
-    const taken = from.complete(query(dialect.db, value), isOther);
-    const statement = dialect.compile(selecting(taken.limit(1), sql.lit(1)));
-    this.#find.set(attribute.name, statement);
+    const dataclass = unrestricted(this.dataclass);
+    const aliases = new Aliases();
+    const from = new From(aliases, dataclass, 'table');
+    const ownKey = sql`${new Slot(given.length)}`;
+    const stored = (attribute: StorageDefinition): Sql => {
+      const own = new From(aliases, dataclass);
+      const isOwn = sql`${comparableColumn(dialect, own.root, dataclass.key)} = ${ownKey}`;
+      return sql`(select ${comparableColumn(dialect, own.root, attribute)} ${own.clause} where ${isOwn})`;
+    };
+    const conditions = attributes.map((each) => {
+      const at = given.indexOf(each);
+      const value = at === -1 ? stored(each) : boundValue(dialect, each, new Slot(at));
+      return sql`${comparableColumn(dialect, from.root, each)} = ${value}`;
+    });
+    const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${ownKey}`;
+    const all = from.complete(dataclass.queries.entities(dialect.db), ...conditions, isOther);
+    const statement = dialect.compile(selecting(all.limit(1), sql.lit(1)));
+    this.#find.set(names.join('\n'), statement);
     return statement;
   }
 }

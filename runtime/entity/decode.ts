@@ -1,4 +1,4 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, mayLeadNowhere } from '../dataclass/dataclasses.js';
 import type { Fold } from '../protocol/fold.js';
 import { decodeKey } from '../protocol/key.js';
 import { integerFromText } from '../protocol/numbers.js';
@@ -40,6 +40,8 @@ export interface Decoded {
   readonly readOnly: ReadonlyMap<string, StoredValue>;
   /** Values for setters of class code, in the order of the body. */
   readonly computed: readonly ComputedValue[];
+  /** Relations to entities that do not exist, as far as that is known already. */
+  readonly unrelated: readonly RelatedEntityDefinition[];
   /** Names of foreign keys that are null because the body says so of the relation alone. */
   readonly nullRelations: ReadonlySet<string>;
   readonly problems: readonly ProtocolError[];
@@ -81,13 +83,15 @@ export function isSettable(attribute: AttributeDefinition): attribute is Compute
  * read-only. All errors of an entity are reported together.
  * @param existing the entity that is changed; none for a new one. The body may repeat its key, and
  * cannot change it
+ * @param referred what the body's relations reference
  */
 export function decodeBody(
   dataclass: Dataclass,
   body: Body,
   existing: Existing | undefined,
+  referred: ReferredValues,
 ): Received {
-  const decoding = new Decoding(dataclass, existing);
+  const decoding = new Decoding(dataclass, existing, undefined, referred);
   decoding.giveAll(body);
   return decoding;
 }
@@ -106,6 +110,14 @@ export function decodeStored(
   for (const [name, value] of values) decoding.giveStored(name, value);
   return decoding;
 }
+
+/**
+ * For relations that reference another attribute than the key: its value in the entity whose key the body gives, by the name
+ * of the relation; `undefined` if there is no such entity.
+ */
+export type ReferredValues = ReadonlyMap<string, StoredValue | undefined>;
+
+export const nothingReferred: ReferredValues = new Map();
 
 /** Which entity is meant, and which stamp of it (protocol P7.1, P7.12). */
 export interface Address {
@@ -140,6 +152,7 @@ class Decoding implements Received {
   #readOnly: Map<string, StoredValue> | undefined;
   #computed: ComputedValue[] | undefined;
   #nullRelations: Set<string> | undefined;
+  #unrelated: RelatedEntityDefinition[] | undefined;
   #problems: ProtocolError[] | undefined;
   #faulty: Set<string> | undefined;
   readonly #names: Dataclass['allAttributes'];
@@ -153,6 +166,7 @@ class Decoding implements Received {
     private readonly dataclass: Dataclass,
     private readonly existing?: Existing,
     private readonly granted?: ReadonlySet<string>,
+    private readonly referred: ReferredValues = nothingReferred,
   ) {
     this.#names = dataclass.exposedAttributes;
   }
@@ -167,6 +181,10 @@ class Decoding implements Received {
 
   get nullRelations(): ReadonlySet<string> {
     return this.#nullRelations ?? noNames;
+  }
+
+  get unrelated(): readonly RelatedEntityDefinition[] {
+    return this.#unrelated ?? noList;
   }
 
   get problems(): readonly ProtocolError[] {
@@ -278,10 +296,10 @@ class Decoding implements Received {
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
   #giveRelation(relation: RelatedEntityDefinition, json: unknown, body: Body): void {
     const foreignKey = this.dataclass.foreignKey(relation);
-    // Null is what a read shows if the related entity is hidden; the foreign key beside it shows
-    // what is stored.
-    const isHidden = json === null && this.dataclass.target(relation).restriction !== undefined;
-    if (isHidden && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
+    // Null is what a read shows if the foreign key leads nowhere; the foreign key beside it shows what
+    // is stored.
+    const mayBeKept = json === null && mayLeadNowhere(this.dataclass, relation);
+    if (mayBeKept && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
       return;
     }
     const key = relatedKey(json);
@@ -293,7 +311,24 @@ class Decoding implements Received {
     if (key === null && !Object.hasOwn(body, foreignKey.name)) {
       (this.#nullRelations ??= new Set()).add(foreignKey.name);
     }
-    this.#set(foreignKey, key, relation.name);
+    if (key === null || relation.references === undefined) {
+      this.#set(foreignKey, key, relation.name);
+    } else this.#giveReferred(relation, foreignKey);
+  }
+
+  /** A relation that references another attribute than the key. */
+  #giveReferred(relation: RelatedEntityDefinition, foreignKey: StorageDefinition): void {
+    const { name } = relation;
+    const value = this.referred.get(name);
+    if (value !== undefined && value !== null) this.#set(foreignKey, value, name);
+    else if (this.#isDenied(foreignKey.name, '', name)) this.#deny(foreignKey, name);
+    else if (value === null) {
+      const text = `${name} names an entity without the value by which it is referred to.`;
+      this.#refuse('valueRule', foreignKey.name, text, this.#named(name));
+    } else {
+      this.#invalidate(foreignKey.name);
+      (this.#unrelated ??= []).push(relation);
+    }
   }
 
   /** @param given the name that the client used: the attribute's, `__KEY`, or a relation's */
@@ -409,10 +444,15 @@ class Decoding implements Received {
     return isKnown ? given : undefined;
   }
 
-  /** @param known how the client knows the attribute, if it does */
-  #refuse(name: ErrorName, attribute: string, message: string, known: string | undefined): void {
+  /** The attribute gets no value, because what was sent is wrong. */
+  #invalidate(attribute: string): void {
     (this.#faulty ??= new Set()).add(attribute);
     this.values.delete(attribute);
+  }
+
+  /** @param known how the client knows the attribute, if it does */
+  #refuse(name: ErrorName, attribute: string, message: string, known: string | undefined): void {
+    this.#invalidate(attribute);
     (this.#problems ??= []).push(protocolError(name, message, known));
     const status = denialStatus(name, this.dataclass) ?? errorCodes[name].status;
     this.status = graver(this.status, status);
@@ -436,7 +476,7 @@ function isDeferredFile({ type }: StorageDefinition, json: unknown): boolean {
  * The key in the value of a relation: itself, `{"__KEY": key}`, or a deferred relation as it was
  * read.
  */
-function relatedKey(json: unknown): unknown {
+export function relatedKey(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json;
   const { __KEY: key, __deferred: deferred } = json as { __KEY?: unknown; __deferred?: unknown };
   if (typeof deferred !== 'object' || deferred === null) return key ?? deferred ?? json;

@@ -49,7 +49,7 @@ function referencesByTarget(all: Iterable<Dataclass>): ReadonlyMap<string, reado
   const references = new Map<string, Reference[]>();
   for (const referring of all) {
     for (const relation of referring.attributes) {
-      if (relation.kind !== 'relatedEntity') continue;
+      if (relation.kind !== 'relatedEntity' || relation.onDelete === 'none') continue;
       const reference = { target: referring.target(relation), referring, relation };
       getOrInsertComputed(references, relation.target, (): Reference[] => []).push(reference);
     }
@@ -304,8 +304,7 @@ class DeletionWriter {
   setNull(dataclass: Dataclass, index: number, references: readonly Reference[]): Sql {
     const changes = references.flatMap((reference) => {
       const { column, foldedColumn } = dataclass.foreignKey(reference.relation);
-      const target = this.#numbers.get(reference.target) as number;
-      const isLost = sql`exists (${this.#isListed(target, sql.id('changed', column))})`;
+      const isLost = sql`exists (${this.#isReferred(reference, sql.id('changed', column))})`;
       return [column, ...(foldedColumn === undefined ? [] : [foldedColumn])].map((each) =>
         // If an entity has several relations to deleted entities, its relations to other entities
         // stay.
@@ -344,8 +343,27 @@ class DeletionWriter {
   #referring(list: Sql, { target, referring: dataclass, relation }: Reference): Sql {
     const { column } = dataclass.foreignKey(relation);
     const { joinInOrder } = this.dialect;
-    const key = this.dialect.plainKey(sql.id('listed', 'key'), valueTypeOf(target.key.type));
-    return sql`from ${list} as ${listed} ${joinInOrder} ${sql.id(dataclass.table)} as ${referring} on ${sql.id('referring', column)} = ${key} where ${listedList} = ${this.#number(target)}`;
+    const key = this.#listedKey(target);
+    const foreignKey = sql.id('referring', column);
+    const table = sql`${sql.id(dataclass.table)} as ${referring}`;
+    const joined =
+      relation.references === undefined
+        ? sql`${joinInOrder} ${table} on ${foreignKey} = ${key}`
+        : sql`${joinInOrder} ${sql.id(target.table)} as "referred" on ${sql.id('referred', target.key.column)} = ${key} ${joinInOrder} ${table} on ${foreignKey} = ${referredBy(dataclass, relation)}`;
+    return sql`from ${list} as ${listed} ${joined} where ${listedList} = ${this.#number(target)}`;
+  }
+
+  /** The key of an entity on the list, as its table stores it. */
+  #listedKey({ key }: Dataclass): Sql {
+    return this.dialect.plainKey(sql.id('listed', 'key'), valueTypeOf(key.type));
+  }
+
+  /** Whether a foreign key leads to an entity on the list. */
+  #isReferred({ target, referring: dataclass, relation }: Reference, foreignKey: Sql): Sql {
+    const number = this.#numbers.get(target) as number;
+    if (relation.references === undefined) return this.#isListed(number, foreignKey);
+    const { joinInOrder } = this.dialect;
+    return sql`select 1 from ${this.list} as ${listed} ${joinInOrder} ${sql.id(target.table)} as "referred" on ${sql.id('referred', target.key.column)} = ${this.#listedKey(target)} where ${listedList} = ${sql.lit(number)} and ${referredBy(dataclass, relation)} = ${foreignKey}`;
   }
 
   #isListed(number: number, key: Sql): Sql {
@@ -357,6 +375,10 @@ class DeletionWriter {
 export function listedKeys(dialect: Dialect, list: Sql, number: Sql, dataclass: Dataclass): Sql {
   const key = dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type));
   return sql`select ${key} from ${list} where "list" = ${number}`;
+}
+
+function referredBy(dataclass: Dataclass, relation: RelatedEntityDefinition): Sql {
+  return sql.id('referred', dataclass.referenced(relation).column);
 }
 
 function keyOf(reference: Reference): Sql {

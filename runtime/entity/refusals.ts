@@ -48,8 +48,14 @@ export interface Faults {
   readonly status: number;
   /** Relations to entities that do not exist. */
   readonly missing: readonly RelatedEntityDefinition[];
-  /** Unique attributes whose values other entities have. */
-  readonly taken: readonly StorageDefinition[];
+  /** Attributes, alone or together unique, whose values other entities have. */
+  readonly taken: readonly (readonly StorageDefinition[])[];
+  /** Attributes that cannot change, because other entities refer to their values. */
+  readonly held: readonly StorageDefinition[];
+}
+
+export function hasFaults({ problems, missing, taken, held }: Faults): boolean {
+  return problems.length + missing.length + taken.length + held.length > 0;
 }
 
 /** `status` of `__STATUS`. */
@@ -71,7 +77,7 @@ export class Refusals {
    * All errors together. The status is that of errors of the body, else of relations, else of
    * unique values.
    */
-  faulty({ problems, status, missing, taken }: Faults, existing?: string | number): Refusal {
+  faulty({ problems, status, missing, taken, held }: Faults, existing?: string | number): Refusal {
     const isFaulty = problems.length > 0;
     const isDenied = isDenialStatus(status);
     const isInvalid = isFaulty && !isDenied;
@@ -80,7 +86,8 @@ export class Refusals {
       problems: [
         ...problems,
         ...missing.map((relation) => this.#unknownRelated(relation)),
-        ...taken.map((attribute) => this.#notUnique(attribute)),
+        ...taken.map((attributes) => this.#notUnique(attributes)),
+        ...held.map((attribute) => this.#referredTo(attribute)),
         ...this.#summary(isInvalid, existing),
       ],
       status: isFaulty ? status : ofDatabase,
@@ -89,7 +96,7 @@ export class Refusals {
         : isInvalid
           ? entityStatuses.validation
           : entityStatuses.other,
-      ...(missing.length + taken.length > 0 ? { isOfOthers: true } : {}),
+      ...(missing.length + taken.length + held.length > 0 ? { isOfOthers: true } : {}),
       ...of(existing),
     };
   }
@@ -99,7 +106,7 @@ export class Refusals {
     const text = `${name} must be left out, or name the entity whose list contains this one.`;
     const problems = [protocolError('valueRule', text, name)];
     const { status } = errorCodes.valueRule;
-    return this.faulty({ problems, status, missing: [], taken: [] });
+    return this.faulty({ problems, status, missing: [], taken: [], held: [] });
   }
 
   /**
@@ -150,11 +157,11 @@ export class Refusals {
 
   /** A rule that the database checks. */
   brokenRule({ kind, column }: ConstraintError, existing?: string | number): Refusal {
-    const attribute = attributeOfColumn(this.dataclass, column);
     if (kind === 'unique') {
-      const refusal = this.#refusal(this.#notUnique(attribute), entityStatuses.other, existing);
-      return { ...refusal, status: 409 };
+      const problem = this.#notUnique(uniqueOfColumns(this.dataclass, column));
+      return { ...this.#refusal(problem, entityStatuses.other, existing), status: 409 };
     }
+    const attribute = attributeOfColumn(this.dataclass, column);
     const rule = kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
     const text =
       kind === 'expression'
@@ -293,13 +300,23 @@ export class Refusals {
     return protocolError('keyNotFound', text, knownRelation(this.dataclass, relation));
   }
 
-  #notUnique(attribute: StorageDefinition | undefined): ProtocolError {
-    const name = shownName(this.dataclass, attribute);
-    return protocolError(
-      'valueRule',
-      `${name} must be unique: another entity has this value.`,
-      knownName(this.dataclass, attribute),
-    );
+  #notUnique(attributes: readonly StorageDefinition[]): ProtocolError {
+    const [attribute] = attributes;
+    if (attributes.length < 2) {
+      const text = `${shownName(this.dataclass, attribute)} must be unique: another entity has this value.`;
+      return protocolError('valueRule', text, knownName(this.dataclass, attribute));
+    }
+    const known = attributes.flatMap((each) => knownName(this.dataclass, each) ?? []);
+    const isWhole = known.length === attributes.length;
+    const names = isWhole ? known : [...known, known.length === 0 ? 'Attributes' : 'others'];
+    const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((each) => each !== '');
+    const text = `${list.join(' and ')} must be unique together: another entity has these values.`;
+    return protocolError('valueRule', text);
+  }
+
+  #referredTo(attribute: StorageDefinition): ProtocolError {
+    const text = `${shownName(this.dataclass, attribute)} cannot change: other entities refer to its value.`;
+    return protocolError('valueRule', text, knownName(this.dataclass, attribute));
   }
 
   #summary(isInvalid: boolean, existing: string | number | undefined): ProtocolError[] {
@@ -344,6 +361,23 @@ function attributeOfColumn(
       [each.column, each.foldedColumn].some(
         (name) => `${dataclass.table}.${String(name)}` === column,
       ),
+  );
+}
+
+/** The unique attributes whose columns the error of a database names; none if it names no known ones. */
+function uniqueOfColumns(
+  dataclass: Dataclass,
+  columns: string | undefined,
+): readonly StorageDefinition[] {
+  const named = (column: string | undefined): string => `${dataclass.table}.${String(column)}`;
+  return (
+    dataclass.unique.find((list) =>
+      [
+        list.map(({ column, foldedColumn }) => named(foldedColumn ?? column)).join(', '),
+        // The primary key has an index of its stored value, too.
+        ...(list.length === 1 ? [named(list[0]?.column)] : []),
+      ].includes(columns ?? ''),
+    ) ?? []
   );
 }
 

@@ -21,10 +21,12 @@ import {
   type Decoded,
   decodeStored,
   isSettable,
+  nothingReferred,
+  type ReferredValues,
   relatedTo,
 } from './decode.js';
 import type { LiveEntity } from './lifecycle.js';
-import type { Refusal, Refusals } from './refusals.js';
+import { hasFaults, type Refusal, type Refusals } from './refusals.js';
 import type { EventedSaving, Surroundings, EntitySaveOptions, SaveResult } from './surroundings.js';
 import { type BoundStatement, EntityUpdater, type PlanDirect } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -136,8 +138,15 @@ export class EntitySaver {
     const { key, stamp } = address;
     const existing =
       key === undefined || stamp === undefined ? undefined : { key, fold: this.fold };
-    const decoded = decodeBody(this.dataclass, body, existing).checked();
-    return this.store(transaction, address, decoded, options);
+    return whenThere(this.referred(transaction, body), (referred) => {
+      const decoded = decodeBody(this.dataclass, body, existing, referred).checked();
+      return this.store(transaction, address, decoded, options);
+    });
+  }
+
+  /** What the relations of a body reference whose foreign keys do not hold the related key. */
+  referred(transaction: Transaction, body: Body): Pending<ReferredValues> {
+    return this.#constraints.relations.referred(transaction, body);
   }
 
   /**
@@ -167,9 +176,11 @@ export class EntitySaver {
     plan: PlanDirect,
   ): BoundStatement | undefined {
     if ('problems' in address || !this.#isUnlocked) return undefined;
+    if (this.#constraints.relations.mustRefer(body)) return undefined;
     const { key, stamp } = address;
     if (key === undefined || stamp === undefined) return undefined;
-    const decoded = decodeBody(this.dataclass, body, { key, fold: this.fold }).checked();
+    const existing = { key, fold: this.fold };
+    const decoded = decodeBody(this.dataclass, body, existing, nothingReferred).checked();
     const { timestamp, session } = options;
     return this.updater.direct(key, stamp, decoded, { timestamp, session }, plan);
   }
@@ -185,7 +196,8 @@ export class EntitySaver {
       if ('problems' in address || address.key !== undefined || address.stamp !== undefined) {
         return undefined;
       }
-      const decoded = decodeBody(this.dataclass, body, undefined).checked();
+      if (this.#constraints.relations.mustRefer(body)) return undefined;
+      const decoded = decodeBody(this.dataclass, body, undefined, nothingReferred).checked();
       if (!this.#constraints.isOneStatement(decoded)) return undefined;
       all.push(decoded);
     }
@@ -419,7 +431,7 @@ class EntityCreator {
     const { relations, sequences, refusals } = this.constraints;
     const { values, problems } = decoded;
     const given = sequences.given(values);
-    return whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
+    return whenThere(relations.resolve(transaction, decoded), ({ length: unknown }) => {
       if (unknown > 0 || problems.length > 0) return this.#faulty(transaction, decoded);
       return whenThere(sequences.draw(transaction, values), (ended) =>
         ended === undefined
@@ -439,7 +451,7 @@ class EntityCreator {
     const rows = all.map(({ values }) => this.#insert.row(values, timestamp));
     const own = dataclass.attributes.filter(
       (each): each is RelatedEntityDefinition =>
-        each.kind === 'relatedEntity' && each.target === dataclass.name,
+        each.kind === 'relatedEntity' && each.target === dataclass.name && each.onDelete !== 'none',
     );
     return {
       statement,
@@ -447,8 +459,10 @@ class EntityCreator {
       refersAhead: (keys) => {
         const position = new Map(keys.map((key, index) => [String(key), index]));
         return all.some(({ values }, index) =>
-          own.some(({ foreignKey }) => {
+          own.some(({ foreignKey, references }) => {
             const related = values.get(foreignKey) ?? null;
+            // Only keys are compared here.
+            if (references !== undefined) return related !== null && all.length > 1;
             return related !== null && (position.get(String(related)) ?? index) > index;
           }),
         );
@@ -459,12 +473,10 @@ class EntityCreator {
   /** Reports everything that {@link create} would find wrong, by reads only. */
   async check(transaction: Transaction, decoded: Decoded): Promise<SaveResult> {
     const { relations, sequences, refusals } = this.constraints;
-    const { values, problems } = decoded;
-    await relations.resolve(transaction, values);
+    const { values } = decoded;
+    await relations.resolve(transaction, decoded);
     const faults = await this.constraints.faults(transaction, decoded);
-    if (problems.length + faults.missing.length + faults.taken.length > 0) {
-      return { ...refusals.faulty(faults), values };
-    }
+    if (hasFaults(faults)) return { ...refusals.faulty(faults), values };
     const ended = await sequences.ended(transaction, values);
     if (ended !== undefined) return refusals.sequenceEnded(ended);
     const key = values.get(this.dataclass.key.name) as string | number | null;
@@ -509,9 +521,7 @@ class EntityCreator {
     }
     const faults = await this.constraints.faults(transaction, decoded);
     const { refusals } = this.constraints;
-    return faults.missing.length + faults.taken.length > 0
-      ? refusals.faulty(faults)
-      : refusals.sequenceEnded(key);
+    return hasFaults(faults) ? refusals.faulty(faults) : refusals.sequenceEnded(key);
   }
 
   async #faulty(transaction: Transaction, decoded: Decoded): Promise<Refusal> {

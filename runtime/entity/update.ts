@@ -11,7 +11,7 @@ import type { AnyTables } from '../protocol/queries.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Decoded } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
-import type { Refusal } from './refusals.js';
+import { hasFaults, type Refusal } from './refusals.js';
 import type { Constraints } from './constraints.js';
 import { sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import { boundValue } from '../dataclass/comparable.js';
@@ -68,7 +68,7 @@ export class EntityUpdater {
     const { relations } = this.constraints;
     const { values, problems } = decoded;
     return whenThere(this.keepHidden(transaction, key, decoded), () =>
-      whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
+      whenThere(relations.resolve(transaction, decoded), ({ length: unknown }) => {
         const isRight = problems.length === 0 && unknown === 0;
         return isRight && values.size > 0
           ? this.#change(transaction, key, stamp, decoded, options)
@@ -106,7 +106,7 @@ export class EntityUpdater {
   ): Promise<Pick<Decoded, 'values'> | Refusal> {
     const { values } = decoded;
     await this.keepHidden(transaction, key, decoded);
-    await this.constraints.relations.resolve(transaction, values);
+    await this.constraints.relations.resolve(transaction, decoded);
     const result = await this.#unchanged(transaction, key, stamp, decoded, false, this.#stamp);
     return 'problems' in result ? { ...result, values } : { values };
   }
@@ -138,13 +138,14 @@ export class EntityUpdater {
   }
 
   /**
-   * Keeps a relation to a hidden entity as it is, if the body contains what a read shows of it:
-   * null, or the foreign key that is stored. The values of such relations are removed.
+   * Keeps a relation that leads nowhere, or to a hidden entity, as it is if the body contains what a
+   * read shows of it: null, or the foreign key that is stored. The values of such relations are
+   * removed.
    */
   keepHidden(transaction: Transaction, key: string | number, decoded: Decoded): Pending<void> {
-    const { toRestricted } = this.constraints.relations;
+    const { leadingNowhere } = this.constraints.relations;
     // Most changes contain no relation, and continue at once.
-    return toRestricted.some(({ foreignKey }) => decoded.values.has(foreignKey))
+    return leadingNowhere.some(({ foreignKey }) => decoded.values.has(foreignKey))
       ? this.#keepAllHidden(transaction, key, decoded)
       : undefined;
   }
@@ -155,7 +156,7 @@ export class EntityUpdater {
     { values, nullRelations }: Decoded,
   ): Promise<void> {
     const { relations } = this.constraints;
-    for (const relation of relations.toRestricted) {
+    for (const relation of relations.leadingNowhere) {
       const foreignKey = this.dataclass.foreignKey(relation);
       const value = values.get(foreignKey.name);
       const isNull = value === null && nullRelations.has(foreignKey.name);
@@ -212,10 +213,10 @@ export class EntityUpdater {
     if (isRight && readOnly.length === 0) return { isChange: false };
     const problems = [...decoded.problems, ...readOnly.map(({ problem }) => problem)];
     const status = readOnly.reduce((all, { status: each }) => graver(all, each), decoded.status);
-    const { values } = decoded;
-    const faults = await this.constraints.faults(transaction, { problems, status, values }, key);
-    const isFaulty = problems.length + faults.missing.length + faults.taken.length > 0;
-    return isFaulty ? refusals.faulty(faults, key) : { isChange: false };
+    const { values, unrelated } = decoded;
+    const found = { problems, status, values, unrelated };
+    const faults = await this.constraints.faults(transaction, found, key);
+    return hasFaults(faults) ? refusals.faulty(faults, key) : { isChange: false };
   }
 
   /**

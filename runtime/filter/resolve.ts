@@ -5,7 +5,7 @@ import {
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, isReadFromTarget } from '../dataclass/dataclasses.js';
 import type {
   ComputedDefinition,
   RelatedEntitiesDefinition,
@@ -64,7 +64,7 @@ export function resolve(
   const endAt = steps.length - 1 - properties.length;
   checkMarks(resolved, steps, endAt);
   const endOrdinal = steps[endAt]?.ordinal ?? 1;
-  const ended = keyOfRestricted(dataclass, end);
+  const ended = relatedKey(dataclass, end);
   if (end.kind === 'computed' && compared.kind === 'comparison') throw uncomputed(node, end);
   return {
     node,
@@ -84,14 +84,15 @@ export function resolve(
   };
 }
 
-/** A relation is compared by its foreign key, or by its target's key if the target may be hidden and then is null. */
-function keyOfRestricted(
+/** A relation is compared by its foreign key, or by its target's key if that is read from the target. */
+function relatedKey(
   dataclass: Dataclass,
   end: PendingComparison['end'],
 ): { readonly hops: readonly RelatedEntityDefinition[]; readonly end: PendingComparison['end'] } {
-  if (end.kind !== 'relatedEntity') return { hops: [], end };
-  const { restriction, key } = dataclass.target(end);
-  return restriction === undefined ? { hops: [], end } : { hops: [end], end: key };
+  if (end.kind !== 'relatedEntity' || !isReadFromTarget(dataclass, end)) {
+    return { hops: [], end };
+  }
+  return { hops: [end], end: dataclass.target(end).key };
 }
 
 /** A filter that class code cannot resolve: one of `restrict`. */

@@ -1,4 +1,4 @@
-import { From, type Source, column, keyColumn } from '../dataclass/source.js';
+import { From, type Source, column, keyColumn, referredColumn } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { FilterNode, ComputedNode } from './ast.js';
 import {
@@ -213,12 +213,13 @@ function someRelated(
   const apart = context.followed.isMany ? context.dialect.apart : sql``;
   const target = owner.dataclass.target(relation);
   const inner = new From(context.aliases, target);
-  const foreignKey = target.foreignKey(owner.dataclass.inverse(relation));
+  const inverse = owner.dataclass.inverse(relation);
   const rest = pending.map((each) => ({ ...each, hops: each.hops.slice(toMany + 1) }));
   const within = nested(context, first.node);
   const condition = all(comparisons(within, inner, inner.root, rest));
-  const ownerKey = column(inner.root, foreignKey.column);
+  const foreignKey = column(inner.root, target.foreignKey(inverse).column);
+  const referred = referredColumn(owner, inverse);
   return context.nesting > 0
-    ? sql`${keyColumn(owner)} in (select ${ownerKey} ${inner.clause} where ${condition}${apart})`
-    : sql`exists (select 1 ${inner.clause} where ${ownerKey} = ${keyColumn(owner)} and ${condition}${apart})`;
+    ? sql`${referred} in (select ${foreignKey} ${inner.clause} where ${condition}${apart})`
+    : sql`exists (select 1 ${inner.clause} where ${foreignKey} = ${referred} and ${condition}${apart})`;
 }

@@ -1,11 +1,19 @@
 import type { ClassHost, DataclassCode, VisibleModel } from '../class/class-host.js';
 import { type EntityState, stateOf } from '../class/entity-state.js';
 import { LiveEntityObject } from '../class/live-entity.js';
+import { referredValue } from '../class/related-entity.js';
 import type { EntityObject } from '../class/types.js';
 import type { Pending } from '../dialect/pending.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
-import { type Body, decodeBody, type Decoded, keyOf } from '../entity/decode.js';
+import {
+  type Body,
+  decodeBody,
+  type Decoded,
+  keyOf,
+  relatedKey,
+  type ReferredValues,
+} from '../entity/decode.js';
 import { EventFailure } from '../entity/lifecycle.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import {
@@ -16,6 +24,7 @@ import {
   RequestError,
 } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
+import type { StoredValue } from '../protocol/values.js';
 import type { Place } from './arguments.js';
 import { failureOf } from '../class/failure.js';
 import { listed } from '../class/selection-node.js';
@@ -85,8 +94,11 @@ async function applyTo(
     state.isNew || state.key === null
       ? undefined
       : { key: state.key, fold: context.visible.database.dialect.foldText },
+    await referredValues(context, dataclass, json),
   );
   if (received.problems.length > 0) throw refused(at, received.status, received.problems);
+  const [unrelated] = received.unrelated;
+  if (unrelated !== undefined) throw unknownKey(unrelated.target, relatedKey(json[unrelated.name]));
   const live = new LiveEntityObject(entity);
   const computed = received.computed.filter(
     ({ attribute, value }) => !live.hasComputed(attribute, value),
@@ -135,6 +147,25 @@ async function existing(
   return found;
 }
 
+/** What the relations of an argument reference whose foreign keys do not hold the related key. */
+async function referredValues(
+  { host }: EntityArgumentContext,
+  { name: owner, exposedAttributes }: Dataclass,
+  json: Body,
+): Promise<ReferredValues> {
+  const referred = new Map<string, StoredValue>();
+  for (const name of Object.keys(json)) {
+    const relation = exposedAttributes.get(name);
+    if (relation?.kind !== 'relatedEntity' || relation.references === undefined) continue;
+    const target = host.codeOf(owner).dataclass.target(relation);
+    const key = keyOf(target, relatedKey(json[name]));
+    if (key === undefined) continue;
+    const related = await host.codeOf(target.name).entities.load(key);
+    if (related !== undefined) referred.set(name, referredValue(stateOf(related), relation));
+  }
+  return referred;
+}
+
 /** @param json a key, or what was sent as one */
 function unknownKey(dataclass: string, json: unknown): RequestError {
   const text = typeof json === 'string' ? json : JSON.stringify(json);
@@ -166,22 +197,27 @@ async function apply(
 }
 
 /**
- * A related entity must exist; a text key may come in another case than it is stored in. Whether
+ * A related entity must exist, except with `onDelete: none`; a text key may come in another case than it is stored in. Whether
  * one that the session may not read exists is not revealed before the save.
  */
 async function relate(
   { host, visible }: EntityArgumentContext,
   state: EntityState,
-  { name, foreignKey, target }: RelatedEntityDefinition,
+  relation: RelatedEntityDefinition,
 ): Promise<void> {
+  const { name, foreignKey, target, onDelete } = relation;
   const field = state.code.layout.field(foreignKey);
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
   if (visible.dataclasses.get(target)?.exposed !== true) return;
-  const related = await host.codeOf(target).entities.load(key);
-  if (related === undefined || related.key === null) throw unknownKey(target, key);
-  state.setStored(field, related.key);
-  state.keepRelated(name, related.key, related);
+  const related = await host.codeOf(target).entities.loadBy(relation.references, key);
+  const value = related === undefined ? null : referredValue(stateOf(related), relation);
+  if (related === undefined || value === null) {
+    if (onDelete === 'none') return;
+    throw unknownKey(target, key);
+  }
+  state.setStored(field, value);
+  state.keepRelated(name, value, related);
 }
 
 /** A later save compares the stamp that the client has read (protocol P11.10). */

@@ -1,5 +1,6 @@
 import type { VisibleModel } from '../class/class-host.js';
 import { stateOf, type EntityState } from '../class/entity-state.js';
+import { RelatedEntityHandle } from '../class/related-entity.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
@@ -51,12 +52,12 @@ export async function entityAnswer(
     if (read !== undefined && state.touched.length === 0) return marks + textOf(read).slice(1);
     if (read !== undefined) {
       const form = formOf(context, dataclass, parameters);
-      const changed = withChanges(membersOf(read), entity, form);
+      const changed = await withChanges(membersOf(read), entity, form);
       return marks + JSON.stringify(changed).slice(1);
     }
     if (mayBeHidden(dataclass)) return '{"result":null}';
   }
-  const known = entityInMemory(entity, formOf(context, dataclass, parameters));
+  const known = await entityInMemory(entity, formOf(context, dataclass, parameters));
   return marks + JSON.stringify({ __entityModel: name, ...known }).slice(1);
 }
 
@@ -77,7 +78,7 @@ export async function entityMembers(
     const { name } = code.dataclass;
     if (isNew || key === null) {
       const form = formOf(context, readableDataclass(context, name), parameters);
-      result.set(entity, entityInMemory(entity, form));
+      result.set(entity, await entityInMemory(entity, form));
     } else {
       getOrInsertComputed(stored, name, (): object[] => []).push(entity);
     }
@@ -117,12 +118,12 @@ async function readTogether(
     result.set(
       entity,
       isChanged
-        ? withChanges(members, entity, form)
+        ? await withChanges(members, entity, form)
         : isThere
           ? members
           : mayBeHidden(dataclass)
             ? null
-            : entityInMemory(entity, form),
+            : await entityInMemory(entity, form),
     );
   }
 }
@@ -164,7 +165,8 @@ interface MemoryForm {
  * are a to-many relation and an image or BLOB of an entity without a URI, and what only the
  * database computes.
  */
-function entityInMemory(entity: object, form: MemoryForm): JsonMembers {
+async function entityInMemory(entity: object, form: MemoryForm): Promise<JsonMembers> {
+  await readRelated(entity, form);
   const state = stateOf(entity);
   const { key } = state;
   const members: [string, unknown][] = [
@@ -182,7 +184,12 @@ function entityInMemory(entity: object, form: MemoryForm): JsonMembers {
  * Replaces stored values by those that were set in an entity object and not saved.
  * @param read the entity as it was read
  */
-function withChanges(read: JsonMembers, entity: object, form: MemoryForm): JsonMembers {
+async function withChanges(
+  read: JsonMembers,
+  entity: object,
+  form: MemoryForm,
+): Promise<JsonMembers> {
+  await readRelated(entity, form);
   const state = stateOf(entity);
   const members = { ...read };
   for (const { attribute } of form.projection.fields) {
@@ -233,11 +240,29 @@ function deferred(
   relation: RelatedEntityDefinition,
   dataclass: Dataclass,
 ): unknown {
-  const key = state.stored(state.code.layout.field(relation.foreignKey));
-  if (!isKey(key)) return null;
+  const stored = state.stored(state.code.layout.field(relation.foreignKey));
+  if (!isKey(stored)) return null;
+  const key = isReadFromTarget(relation)
+    ? (state.related(relation.name, stored)?.key ?? null)
+    : stored;
+  if (key === null) return null;
   const target = dataclass.target(relation).name;
   const uri = `/rest/${encodeURIComponent(target)}(${uriKey(String(key))})`;
   return { __deferred: { uri, __KEY: String(key) } };
+}
+
+/** Whether the foreign key does not tell the key of the related entity. */
+function isReadFromTarget({ references, onDelete }: RelatedEntityDefinition): boolean {
+  return references !== undefined || onDelete === 'none';
+}
+
+/** Reads the related entities whose keys {@link deferred} needs. */
+async function readRelated(entity: object, { projection }: MemoryForm): Promise<void> {
+  const state = stateOf(entity);
+  for (const { attribute } of projection.fields) {
+    if (attribute.kind !== 'relatedEntity' || !isReadFromTarget(attribute)) continue;
+    await new RelatedEntityHandle(state, attribute).get();
+  }
 }
 
 function isKey(value: StoredValue): value is string | number {

@@ -795,7 +795,6 @@ function holdsNul(text: string): boolean {
  * as a whole, unless an accepted entity would change the result of another.
  */
 class CheckedList {
-  readonly #unique: readonly StorageDefinition[];
   readonly #taken = new Set<string>();
   readonly #isRestricted: boolean;
   #passed = 0;
@@ -807,10 +806,6 @@ class CheckedList {
     private readonly dataclass: Dataclass,
   ) {
     const { attributes } = dataclass;
-    this.#unique = attributes.filter(
-      (each): each is StorageDefinition =>
-        each.kind === 'storage' && (each.unique === true || each.key === true),
-    );
     // Which entities are visible can depend on any other.
     this.#isRestricted =
       dataclass.restriction !== undefined ||
@@ -828,9 +823,16 @@ class CheckedList {
     this.#count += 1;
     if (!('problems' in result)) this.#passed += 1;
     else if (result.isOfOthers === true) this.#isConnected = true;
-    const { key } = this.dataclass;
+    const { key, unique } = this.dataclass;
     const own = new Set([this.#nameOf(key, 'problems' in address ? undefined : address.key)]);
-    for (const each of this.#unique) own.add(this.#nameOf(each, result.values?.get(each.name)));
+    for (const list of unique) {
+      const values = list.map(({ name }) => result.values?.get(name));
+      const given = values.filter((each) => each !== undefined);
+      if (given.length === 0 || given.includes(null)) continue;
+      // The other values are stored ones, which are not compared here.
+      if (given.length < list.length) this.#isConnected = true;
+      own.add(list.map((each, index) => this.#nameOf(each, values[index])).join('\n'));
+    }
     for (const each of own) {
       if (each === undefined) continue;
       if (this.#taken.has(each)) this.#isConnected = true;

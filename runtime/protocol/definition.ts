@@ -17,6 +17,8 @@ export interface DataclassDefinition {
   readonly key: string;
   /** In model order, which is the order of every answer. */
   readonly attributes: readonly AttributeDefinition[];
+  /** Lists of stored attributes whose values no two entities share. */
+  readonly uniqueIndexes?: readonly (readonly string[])[];
   /** Functions of its three classes that clients may call. */
   readonly functions?: readonly FunctionDefinition[];
   /** The events that class code has for saves and deletions, in the order in which they run. */
@@ -173,9 +175,14 @@ export interface RelatedEntityDefinition extends NamedDefinition {
   readonly target: string;
   /** Name of the storage attribute that holds the related key. */
   readonly foreignKey: string;
+  /** Name of the unique attribute of the target that it holds instead of the key. */
+  readonly references?: string;
   readonly inverse?: string;
-  /** What happens to the entity of this attribute when the related one is deleted. */
-  readonly onDelete: 'restrict' | 'setNull' | 'cascade';
+  /**
+   * What happens to the entity of this attribute when the related one is deleted. `none`: nothing, and
+   * the foreign key may hold any value.
+   */
+  readonly onDelete: 'restrict' | 'setNull' | 'cascade' | 'none';
   readonly mandatory?: true;
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { relatedKeyOf, attributeValue } from '../dataclass/comparable.js';
-import { column, From, keyColumn, type Source } from '../dataclass/source.js';
+import { column, From, keyColumn, referredValue, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
   RelatedEntitiesDefinition,
@@ -222,7 +222,7 @@ function expandedEntities(
   const from = new From(context.aliases, dataclass.target(relation));
   const rows = selectExtract(entityText(context, from, from.root, expanded, form), 'json', {
     from,
-    where: relatedTo(from.root, dataclass, relation, ownerKey),
+    where: relatedTo(context, from.root, dataclass, relation, ownerKey),
     order: keyOrder(context, from.root),
     top: sql.lit(context.options.pageSize),
   });
@@ -237,19 +237,22 @@ export function relatedCount(
   ownerKey: Sql,
 ): Sql {
   const from = new From(context.aliases, dataclass.target(relation));
-  const related = relatedTo(from.root, dataclass, relation, ownerKey);
+  const related = relatedTo(context, from.root, dataclass, relation, ownerKey);
   return sql`(select count(*) ${from.clause} where ${related})`;
 }
 
 /** The condition that an entity of a to-many relation's target belongs to the owner with this key. */
 export function relatedTo(
+  { aliases }: Pick<QueryContext, 'aliases'>,
   target: Source,
   owner: Dataclass,
   relation: RelatedEntitiesDefinition,
   ownerKey: Sql,
 ): Sql {
-  const foreignKey = target.dataclass.foreignKey(owner.inverse(relation));
-  return sql`${column(target, foreignKey.column)} = ${ownerKey}`;
+  const inverse = owner.inverse(relation);
+  const foreignKey = target.dataclass.foreignKey(inverse);
+  const referred = referredValue(aliases, owner, inverse, ownerKey);
+  return sql`${column(target, foreignKey.column)} = ${referred}`;
 }
 
 /** Marks the place of a value until class code has computed it. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
+import { Aliases, From, keyColumn, referredValue, selecting } from '../dataclass/source.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -108,12 +108,17 @@ export function chosenEntities(context: QueryContext, from: From, selection: Sel
     const condition = selectionCondition(context, from, selection);
     return { query: queries.entities(db), condition };
   }
-  const relation = base.owner.inverse(base.relation).name;
-  const related = queryOf(queries.of, relation);
-  if (related === undefined) throw new Error(`${dataclass.name} has no query for ${relation}.`);
+  const relation = base.owner.inverse(base.relation);
+  const related = queryOf(queries.of, relation.name);
+  if (related === undefined) {
+    throw new Error(`${dataclass.name} has no query for ${relation.name}.`);
+  }
   const all: Selection = { ...selection, base: { kind: 'all' } };
   return {
-    query: related(db, ownerKey(context, base.owner)),
+    query: related(
+      db,
+      referredValue(context.aliases, base.owner, relation, ownerKey(context, base.owner)),
+    ),
     condition: selectionCondition(context, from, all),
   };
 }
@@ -129,7 +134,8 @@ export function selectionCondition(
   if (base.kind === 'tree') return base.tree.condition(context, from, selection);
   const parts: Sql[] = [];
   if (base.kind === 'related') {
-    parts.push(relatedTo(from.root, base.owner, base.relation, ownerKey(context, base.owner)));
+    const key = ownerKey(context, base.owner);
+    parts.push(relatedTo(context, from.root, base.owner, base.relation, key));
   } else if (base.kind === 'members') {
     parts.push(
       context.dialect.isIn(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
 import { comparableColumn, objectDocument, objectProperty } from '../dataclass/comparable.js';
-import { column, From, keyColumn, maxJoins, type Source } from '../dataclass/source.js';
+import { column, From, maxJoins, referredColumn, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
@@ -90,10 +90,11 @@ function reached(
   const relation = relations[toMany] as RelatedEntitiesDefinition;
   const owner = owners.source.dataclass;
   const from = new From(context.aliases, owner.target(relation));
-  const foreignKey = from.root.dataclass.foreignKey(owner.inverse(relation));
+  const inverse = owner.inverse(relation);
+  const foreignKey = from.root.dataclass.foreignKey(inverse);
   const where = owners.condition === undefined ? sql`` : sql` where ${owners.condition}`;
   // A condition, not a join: a related entity counts once, even if it is related to several of the entities.
-  const keys = sql`select ${keyColumn(owners.source)} ${owners.from.clause}${where}`;
+  const keys = sql`select ${referredColumn(owners.source, inverse)} ${owners.from.clause}${where}`;
   const condition = sql`${column(from.root, foreignKey.column)} in (${keys})`;
   return { from, source: followAll(from, from.root, toOnes), condition };
 }

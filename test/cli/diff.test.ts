@@ -312,6 +312,11 @@ const rows: readonly Row[] = [
   ],
   ['indexes', [['[[name, kind]]', '[[kind, name]]']], ['data fine indexes-changed applied']],
   [
+    'an index that becomes unique',
+    [['[[name, kind]]', '[{ unique: true, attributes: [name, kind] }]']],
+    ['data look unique-tightened rows', 'clients breaks narrower'],
+  ],
+  [
     'another primary key',
     [
       ['ID: { type: uuid, key: true, generated: uuid }', 'ID: uuid'],
@@ -337,6 +342,11 @@ const rows: readonly Row[] = [
       ],
     ],
     ['data look mandatory-tightened rows', 'clients breaks mandatory', 'clients look on-delete'],
+  ],
+  [
+    'a relation that may lead nowhere',
+    [['{ to: Customer, inverse: orders }', '{ to: Customer, inverse: orders, onDelete: none }']],
+    ['data fine reference-removed applied', 'clients look on-delete'],
   ],
   [
     'the target of a relation',

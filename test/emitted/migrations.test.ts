@@ -459,22 +459,29 @@ Migration 0001-first: fill "Person": 1 row.
   });
 
   it('finds all but one of the rows with the same value, in the way the index compares', async () => {
-    const older = modelWith('      code: string\n      size: integer');
+    const older = modelWith(
+      '      code: string\n      size: integer\n      club: string\n      place: string',
+    );
     const newer = modelWith(
-      '      code: { type: string, unique: true }\n      size: { type: integer, unique: true }',
+      '      code: { type: string, unique: true }\n      size: { type: integer, unique: true }\n      club: string\n      place: string\n    indexes: [{ unique: true, attributes: [club, place] }]',
     );
     await serving(older, async (app) => {
       const codes = ['É', 'b', 'é', null, 'B', null, 'ß'];
       await create(
         app,
         'Person',
-        codes.map((code, at) => ({ code, size: at % 6 })),
+        codes.map((code, at) => ({
+          code,
+          size: at % 6,
+          club: at % 2 === 0 ? 'x' : 'X',
+          place: at === 6 ? 'z' : 'y',
+        })),
       );
     });
     await expect(serving(newer)).rejects.toThrow(/must be unique.*npx drs-gen migrate/s);
     const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
       if (step.kind !== 'fill') throw new Error(step.kind);
-      const set = step.column === 'code' ? `"code" || "ID"` : '"size" + 100';
+      const set = step.column === 'size' ? '"size" + 100' : `"${step.column}" || "ID"`;
       return JSON.stringify({
         kind: 'fill',
         table: step.table,
@@ -497,6 +504,15 @@ Migration 0001-first: fill "Person": 1 row.
           'ß',
         ]);
         expect(all.map((each) => (each as { size: number }).size)).toEqual([0, 1, 2, 3, 4, 5, 100]);
+        expect(all.map((each) => (each as { place: string }).place)).toEqual([
+          'y',
+          'y2',
+          'y3',
+          'y4',
+          'y5',
+          'y6',
+          'z',
+        ]);
       },
       written,
     );

@@ -43,6 +43,18 @@ dataclasses:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
       secretUnique: { type: string, unique: true, exposed: false, default: x }
+  Paired:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      shown: string
+      secretOne: { type: string, exposed: false, default: x }
+    indexes: [{ unique: true, attributes: [secretOne, shown] }]
+  Covered:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      secretOne: { type: string, exposed: false, default: x }
+      secretTwo: { type: string, exposed: false, default: x }
+    indexes: [{ unique: true, attributes: [secretOne, secretTwo] }]
   Keyed:
     attributes:
       secretName: { type: string, key: true, exposed: false, minLength: 2 }
@@ -53,6 +65,8 @@ beforeAll(async () => {
   app = await serverOf(model);
   await create(app, 'Open', [{ name: 'one' }]);
   await create(app, 'Single', [{}]);
+  await create(app, 'Paired', [{ shown: 'X' }]);
+  await create(app, 'Covered', [{}]);
 });
 afterAll(() => app.close());
 
@@ -110,6 +124,13 @@ it.each([
   ['Keyed', {}, 422, '__KEY must not be null.'],
   ['Keyed', { __KEY: 'x' }, 422, '__KEY must have at least 2 characters.'],
   ['Single', {}, 409, 'An attribute must be unique: another entity has this value.'],
+  [
+    'Paired',
+    { shown: 'x' },
+    409,
+    'shown and others must be unique together: another entity has these values.',
+  ],
+  ['Covered', {}, 409, 'Attributes must be unique together: another entity has these values.'],
 ] as const)('%s %j is refused with %i: %s', async (dataclass, entity, status, message) => {
   const response = await app.inject({
     method: 'POST',

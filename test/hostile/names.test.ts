@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyOf, targetOf } from '../../generator/model/lookup.js';
 import type { Attribute, Dataclass, StorageAttribute } from '../../generator/model/model.js';
+import { writeClient } from '../support/built-client.js';
 import { modelFile } from '../support/model-file.js';
-import { create, serverOf } from '../support/server.js';
+import { create, modelOf, serverOf } from '../support/server.js';
 
 const model = modelFile('names');
 type Json = Record<string, unknown>;
@@ -77,6 +81,70 @@ beforeAll(async () => {
   }
 });
 afterAll(() => app.close());
+
+describe('Attributes called key, session and stamp', () => {
+  interface Login {
+    key: string;
+    key_: string;
+    stamp: number;
+    stamp_: number;
+    session_: string;
+    toObject(): object;
+    fromObject(values: object): void;
+    save(): Promise<void>;
+  }
+  interface Logins {
+    readonly Login: { get(key: string): Promise<Login> };
+  }
+  const logins = modelOf(`
+drs: 1
+name: members
+dataclasses:
+  Login:
+    attributes:
+      key: { type: string, key: true }
+      session: { type: string, indexed: true }
+      stamp: integer
+`);
+
+  it.each(['class code', 'a client'])(
+    'are properties with _ behind them in %s, and have their names elsewhere',
+    async (where) => {
+      const server = await serverOf(logins);
+      try {
+        await create(server, 'Login', [{ key: 'k', session: 's', stamp: 7 }]);
+        const ds = where === 'class code' ? (server.datastore as Logins) : await clientOf(server);
+        const login = await ds.Login.get('k');
+        const own = [login.key, login.stamp];
+        expect([...own, login.key_, login.stamp_, login.session_]).toEqual(['k', 1, 'k', 7, 's']);
+        login.stamp_ = 8;
+        login.fromObject({ session: 't' });
+        await login.save();
+        expect(login.toObject()).toEqual({ key: 'k', session: 't', stamp: 8 });
+        const filter = encodeURIComponent('"session = t and stamp = 8 and key = K"');
+        const found = await server.inject(`/rest/Login?$filter=${filter}`);
+        expect(found.json()).toMatchObject({
+          __ENTITIES: [{ __KEY: 'k', __STAMP: 2, key: 'k', session: 't', stamp: 8 }],
+        });
+      } finally {
+        await server.close();
+      }
+    },
+  );
+
+  async function clientOf(server: FastifyInstance): Promise<Logins> {
+    const folder = await writeClient(logins);
+    const types = readFileSync(join(folder, 'client.d.ts'), 'utf8');
+    expect(types).toMatch(
+      / {2}readonly key_: string;\n {2}session_: string \| null;\n {2}stamp_: number/,
+    );
+    const url = await server.listen({ port: 0, host: '127.0.0.1' });
+    const { connect } = (await import(pathToFileURL(join(folder, 'client.js')).href)) as {
+      connect: (url: string) => Logins;
+    };
+    return connect(url);
+  }
+});
 
 describe.each(model.dataclasses)('The dataclass $name', (dataclass) => {
   const key = keyOf(dataclass);

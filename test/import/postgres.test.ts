@@ -143,10 +143,15 @@ describePostgres('drs-gen import of a PostgreSQL database', () => {
       code_id: { type: 'string', column: 'code' },
       other_id: 'integer',
       other_code: 'string',
-      code_ref: { type: 'integer', exposed: false },
       buyer: { to: 'shop_person', foreignKey: 'buyer_id', inverse: 'sale_buyer' },
       seller: { to: 'shop_person', foreignKey: 'seller_id', inverse: 'sale_seller' },
-      code: { to: 'person', foreignKey: 'code_ref', inverse: 'sale_code', onDelete: 'restrict' },
+      code: {
+        to: 'person',
+        foreignKey: 'code_id',
+        references: 'code',
+        inverse: 'sale_code',
+        onDelete: 'restrict',
+      },
     });
     expect(result.told('relation-lost')).toEqual([expect.stringContaining('over several columns')]);
   });

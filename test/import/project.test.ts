@@ -69,7 +69,7 @@ describe('drs-gen import of a 4D project', () => {
         '<table name="(Table_1)" uuid="T-x"><table_extra trashed="true"/></table>',
         '<table name="__DeletedRecords" uuid="T-y"/>',
         '<index kind="regular" type="7" name="i" uuid="i"><field_ref uuid="F-alpha" name="alpha"/></index>',
-        '<index kind="regular" type="1" name="two" uuid="j"><field_ref uuid="F-alpha"/><field_ref uuid="F-small"/></index>',
+        '<index kind="regular" type="1" unique_keys="true" name="two" uuid="j"><field_ref uuid="F-alpha"/><field_ref uuid="F-small"/></index>',
         '<index kind="keywords" type="1" name="k" uuid="k"><field_ref uuid="F-text"/></index>',
       ),
     );
@@ -100,7 +100,9 @@ describe('drs-gen import of a 4D project', () => {
       rich: { type: 'string', description: 'Café\n{2} €' },
       hint: { type: 'string', description: 'Help' },
     });
-    expect(result.model.dataclasses['Person']?.['indexes']).toEqual([['alpha', 'small']]);
+    expect(result.model.dataclasses['Person']?.['indexes']).toEqual([
+      { unique: true, attributes: ['alpha', 'small'] },
+    ]);
     expect(result.model.dataclasses['Hidden']).toMatchObject({ exposed: false });
     const codes = new Set(result.notes.map(({ code }) => code.slice('import/'.length)));
     expect([...codes].sort()).toEqual([
@@ -177,14 +179,25 @@ describe('drs-gen import of a 4D project', () => {
       companyCode: 'string',
       secret: { type: 'uuid', exposed: false },
       gone: 'string',
-      byCode_ref: { type: 'uuid', exposed: false },
       company: { to: 'Company', foreignKey: 'company_id', inverse: 'staff', onDelete: 'cascade' },
       boss: { to: 'Person', foreignKey: 'boss_value', inverse: 'reports', onDelete: 'restrict' },
-      byCode: { to: 'Company', foreignKey: 'byCode_ref', inverse: 'byCode_return' },
-      hidden: { to: 'Company', foreignKey: 'secret', inverse: 'hiddens', exposed: false },
+      byCode: {
+        to: 'Company',
+        foreignKey: 'companyCode',
+        references: 'code',
+        inverse: 'byCode_return',
+        onDelete: 'none',
+      },
+      hidden: {
+        to: 'Company',
+        foreignKey: 'secret',
+        inverse: 'hiddens',
+        onDelete: 'none',
+        exposed: false,
+      },
       reports: { to: 'Person', many: true, inverse: 'boss' },
     });
-    expect(result.told('by-value')).toEqual([expect.stringContaining('Company.code')]);
+    expect(result.told('by-value')).toEqual([]);
     expect(result.told('relation-lost')).toEqual([expect.stringContaining('The relation lost')]);
     expect(result.told('no-action')).toEqual([expect.stringContaining('2 relations')]);
   });
@@ -202,7 +215,7 @@ describe('drs-gen import of a 4D project', () => {
     const added = await importOf(catalog, {}, '--keyless', 'add');
     expect(added.model.dataclasses).toMatchObject({
       Loose: { exposed: false },
-      Pair: { exposed: false, indexes: [['a', 'b']] },
+      Pair: { exposed: false, indexes: [{ unique: true, attributes: ['a', 'b'] }] },
     });
   });
 
@@ -230,7 +243,7 @@ describe('drs-gen import of a 4D project', () => {
       ID: { type: 'uuid', key: true, generated: 'uuid' },
       constructor_: { type: 'string', column: 'constructor' },
       save_: { type: 'string', column: 'save' },
-      key_: { type: 'string', column: 'key' },
+      key: 'string',
       Item_58: { type: 'string', column: 'Item 58' },
       _1st: { type: 'string', column: '1st' },
       then: 'string',

@@ -125,7 +125,11 @@ const catalogs = fc.record({
     { maxLength: 8 },
   ),
   indexes: fc.array(
-    fc.record({ table: index, fields: fc.array(index, { minLength: 1, maxLength: 3 }) }),
+    fc.record({
+      table: index,
+      fields: fc.array(index, { minLength: 1, maxLength: 3 }),
+      isUnique: fc.boolean(),
+    }),
     { maxLength: 4 },
   ),
 });
@@ -156,7 +160,7 @@ function catalogText({
     .join('')}${indexes
     .map(
       (each) =>
-        `<index kind="regular">${each.fields.map((column) => ref(each.table, column)).join('')}</index>`,
+        `<index kind="regular" unique_keys="${String(each.isUnique)}">${each.fields.map((column) => ref(each.table, column)).join('')}</index>`,
     )
     .join('')}</base>`;
 }

@@ -100,8 +100,8 @@ describe('a second import', () => {
       company_id: 'uuid',
       wage: { type: 'number', column: 'salary', unique: true },
       boss: 'uuid',
-      company: { to: 'Company', foreignKey: 'company_id', inverse: 'staff' },
-      boss_: { to: 'Employee', foreignKey: 'boss', inverse: 'reports' },
+      company: { to: 'Company', foreignKey: 'company_id', inverse: 'staff', onDelete: 'none' },
+      boss_: { to: 'Employee', foreignKey: 'boss', inverse: 'reports', onDelete: 'none' },
       reports: { to: 'Employee', many: true, inverse: 'boss_' },
       countries: { to: 'Country', many: true, inverse: 'person_' },
     });

@@ -528,19 +528,28 @@ async function setLock({ path, dataclass }, isLocked, { signal }) {
 		signal
 	}))["result"] === true;
 }
+/** Names of attributes that are members of every entity of class code, too. */
+const ownMembers = /* @__PURE__ */ new Set([
+	"key",
+	"session",
+	"stamp"
+]);
 /** The class of the entities of a dataclass: each attribute is a property. */
 function entityClass(attributes) {
 	class DataclassEntity extends ClientEntity {}
-	for (const [name, attribute] of attributes) Object.defineProperty(DataclassEntity.prototype, name, {
-		get() {
-			return propertyOf(stateOf$1(this), name, attribute);
-		},
-		set(value) {
-			stateOf$1(this).set(name, value);
-		},
-		enumerable: true,
-		configurable: true
-	});
+	for (const [name, attribute] of attributes) {
+		const member = ownMembers.has(name) ? `${name}_` : name;
+		Object.defineProperty(DataclassEntity.prototype, member, {
+			get() {
+				return propertyOf(stateOf$1(this), name, attribute);
+			},
+			set(value) {
+				stateOf$1(this).set(name, value);
+			},
+			enumerable: true,
+			configurable: true
+		});
+	}
 	return DataclassEntity;
 }
 function propertyOf(state, name, { type, one, many }) {

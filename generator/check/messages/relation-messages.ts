@@ -76,6 +76,24 @@ export const relationMessages = {
     text: (f: { relation: string; other: string }) =>
       `${f.relation} and ${f.other} are to-many on both sides. Use a link dataclass with a to-one relation to each side.`,
   },
+  'relation/references-not-unique': {
+    severity: 'error',
+    meaning: 'A relation references an attribute that is not unique.',
+    text: (f: { relation: string; attribute: string }) =>
+      `${f.relation} references ${f.attribute}, which is no storage attribute with unique: true.`,
+  },
+  'relation/references-type': {
+    severity: 'error',
+    meaning: 'A relation references an attribute of a type that foreign keys cannot have.',
+    text: (f: { relation: string; attribute: string; type: string }) =>
+      `${f.relation} references ${f.attribute} of type ${f.type}. A foreign key is a string, uuid, integer or number.`,
+  },
+  'relation/references-unknown': {
+    severity: 'error',
+    meaning: 'A relation references an attribute that does not exist.',
+    text: (f: { relation: string; target: string; attribute: string }) =>
+      `${f.relation} references ${f.attribute}, and ${f.target} has no such attribute.`,
+  },
   'relation/set-null-mandatory': {
     severity: 'error',
     meaning: 'A mandatory relation has onDelete: setNull.',

@@ -1,6 +1,6 @@
 import { definitions, modelDefinition } from '../../source/model.schema.js';
 import { plainValue, type PlainValue } from '../../source/plain-value.js';
-import { child, entriesOf, entry, isNull, textOf } from '../../source/tree.js';
+import { child, entriesOf, entry, isNull, itemsOf, textOf } from '../../source/tree.js';
 import { kindKeys, storageTypes, isOneOf } from '../../source/vocabulary.js';
 import { attributeKind, kindKeysOf, type AttributeKind } from '../attribute-kind.js';
 import { type DataclassNodes, relationHint, typeHint } from '../type-hints.js';
@@ -36,6 +36,9 @@ export function checkModelShape(context: Context, root: SourceNode): void {
     for (const attribute of entriesOf(child(value, 'attributes'))) {
       const where = { nodes, dataclass: key.name };
       checkAttribute(context, where, partOf(attribute), at(attributes, attribute.key.name));
+    }
+    for (const item of itemsOf(child(value, 'indexes'))) {
+      check(context, { node: item }, item.kind === 'mapping' ? 'indexMapping' : 'indexList');
     }
     for (const group of entriesOf(child(value, 'functions'))) checkParameters(context, group.value);
   }
@@ -89,7 +92,7 @@ const kindWords: Readonly<Record<AttributeKind, string>> = {
   alias: 'an alias',
 };
 
-const relationKeys = ['many', 'inverse', 'foreignKey', 'onDelete'] as const;
+const relationKeys = ['many', 'inverse', 'foreignKey', 'references', 'onDelete'] as const;
 
 /** Keys of any kind of attribute. */
 const attributeKeys = new Set(
@@ -208,7 +211,14 @@ function checkParameters(context: Context, functions: SourceNode | undefined): v
 }
 
 /** Parts of the file with several forms; code selects the form, and its own schema checks it. */
-const chosenInCode = ['attribute', 'parameter', 'rolesOrPath', 'database', 'earlierNames'] as const;
+const chosenInCode = [
+  'attribute',
+  'index',
+  'parameter',
+  'rolesOrPath',
+  'database',
+  'earlierNames',
+] as const;
 
 const compiled = new Map<string, ValidateFunction>();
 let ajv: Ajv | undefined;

@@ -260,7 +260,12 @@ function traits(attribute: Attribute): readonly string[] {
       return [...set, ...(generated === undefined ? [] : [generated]), ...hidden];
     }
     case 'relatedEntity':
-      return [`by ${attribute.foreignKey}`, `on delete ${attribute.onDelete}`, ...hidden];
+      return [
+        `by ${attribute.foreignKey}`,
+        ...(attribute.references === undefined ? [] : [`references ${attribute.references}`]),
+        `on delete ${attribute.onDelete}`,
+        ...hidden,
+      ];
     case 'relatedEntities':
       return [`through ${attribute.inverse}`, ...hidden];
     case 'calculated':

@@ -5,10 +5,17 @@ import type {
   Dataclass,
   FunctionType,
   Model,
+  RelatedEntityAttribute,
   StorageAttribute,
   StorageType,
 } from '../../model/model.js';
-import { attributeNamed, dataclassNamed, keyOf, targetOf } from '../../model/lookup.js';
+import {
+  attributeNamed,
+  dataclassNamed,
+  keyOf,
+  referencedBy,
+  targetOf,
+} from '../../model/lookup.js';
 import { literal, stringLiteral } from '../layout.js';
 import type { AllClassNames } from './class-names.js';
 
@@ -119,6 +126,11 @@ export function argumentType(model: Model, names: AllClassNames, type: FunctionT
       return { text: `readonly ${text.includes(' ') ? `(${text})` : text}[]`, uses };
     }
   }
+}
+
+/** Type of the value by which class code names the related entity: its key, or the attribute that the relation references. */
+export function referenceType(model: Model, relation: RelatedEntityAttribute): string {
+  return attributeType(model, targetOf(model, relation), referencedBy(model, relation)).text;
 }
 
 /** Type of the primary key. */

@@ -1,4 +1,4 @@
-import { attributeNamed } from '../../model/lookup.js';
+import { attributeNamed, referencesTo } from '../../model/lookup.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import { foldedColumn } from '../../model/columns.js';
 
@@ -23,22 +23,29 @@ export function indexesOf(model: Model, dataclass: Dataclass): readonly Index[] 
     isUnique,
     columns,
   });
+  const composite = (list: readonly string[], isUnique: boolean): Index => {
+    const columns = list.map((each) => lookedUp(model, dataclass, storageOf(dataclass, each)));
+    return make(list.join(','), isUnique, columns);
+  };
   return [
     ...stored
       .filter((each) => each.unique || each.indexed)
       // The primary key has an index of its own, of its stored text.
       .filter((each) => !each.key || foldedColumn(model, dataclass, each) !== undefined)
       .map((each) => make(each.name, each.unique, [lookedUp(model, dataclass, each)])),
+    // A foreign key needs a unique index of the stored values; another one may be of folded texts, or orders nulls.
+    ...stored
+      .filter(({ name }) =>
+        referencesTo(model, dataclass, name).some(({ onDelete }) => onDelete !== 'none'),
+      )
+      .map((each) =>
+        make(`${each.name} as referenced`, true, [{ column: each.column, isNullable: false }]),
+      ),
     ...textForeignKeys(model, dataclass).map((each) =>
       make(`${each.name} as stored`, false, [asStored(each)]),
     ),
-    ...dataclass.indexes.map((list) =>
-      make(
-        list.join(','),
-        false,
-        list.map((each) => lookedUp(model, dataclass, storageOf(dataclass, each))),
-      ),
-    ),
+    ...dataclass.indexes.map((list) => composite(list, false)),
+    ...(dataclass.uniqueIndexes ?? []).map((list) => composite(list, true)),
   ];
 }
 

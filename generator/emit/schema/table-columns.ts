@@ -1,4 +1,4 @@
-import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
+import { referencedBy, targetOf } from '../../model/lookup.js';
 import type {
   CalculatedAttribute,
   Database,
@@ -113,13 +113,13 @@ function expressionsOf({ attributes }: Dataclass): readonly ExpressionAttribute[
   });
 }
 
-/** Table and column of the key that a foreign key refers to. */
+/** Table and column of the values that a foreign key holds. */
 export interface Reference {
   readonly table: string;
   readonly column: string;
 }
 
-/** What an attribute refers to, when it is a foreign key. */
+/** What an attribute refers to, when it is a foreign key that the database checks. */
 export function referenceOf(
   model: Model,
   dataclass: Dataclass,
@@ -127,10 +127,11 @@ export function referenceOf(
 ): Reference | undefined {
   const relation = dataclass.attributes.find(
     (each): each is RelatedEntityAttribute =>
-      each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
+      each.kind === 'relatedEntity' &&
+      each.foreignKey === attribute.name &&
+      each.onDelete !== 'none',
   );
   if (relation === undefined) return undefined;
-  const target = dataclassNamed(model, relation.target);
-  const { column } = attributeNamed(target, target.key) as StorageAttribute;
-  return { table: target.table, column };
+  const { column } = referencedBy(model, relation);
+  return { table: targetOf(model, relation).table, column };
 }

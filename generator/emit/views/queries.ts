@@ -1,9 +1,11 @@
 import { foldedColumn } from '../../model/columns.js';
+import { keyOf, targetOf } from '../../model/lookup.js';
 import type {
   AliasAttribute,
   Attribute,
   Dataclass,
   Model,
+  RelatedEntityAttribute,
   StorageAttribute,
 } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
@@ -37,13 +39,14 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
   const of = attributes.flatMap((each) => {
     if (each.kind !== 'relatedEntity') return [];
     const foreignKey = storageOf(dataclass, each.foreignKey);
-    const { target, inverse } = each;
+    const { target, inverse, references } = each;
+    const parameter = references === undefined ? 'key' : 'value';
     const address = `GET /rest/${target}(<key>)/${inverse ?? ''}?$expand=${inverse ?? ''}`;
     return [
       {
         doc: docComment(inverse === undefined ? undefined : address, 2),
-        signature: method(each.name, 'key', storedType(context, dataclass, foreignKey)),
-        body: where(columnReference(table, foreignKey.column), 'key', 4),
+        signature: method(each.name, parameter, storedType(context, dataclass, foreignKey)),
+        body: where(columnReference(table, foreignKey.column), parameter, 4),
       },
     ];
   });
@@ -173,6 +176,11 @@ interface AliasPath {
   readonly type: string;
 }
 
+/** Whether the foreign key of a relation holds other values than the related key, or keys that no entity has. */
+function isReadFromTarget({ references, onDelete }: RelatedEntityAttribute): boolean {
+  return references !== undefined || onDelete === 'none';
+}
+
 function aliasPaths(
   model: Model,
   { of: namesOf }: EmitContext['classNames'],
@@ -180,7 +188,12 @@ function aliasPaths(
 ): readonly AliasPath[] {
   const found = new Map<string, AliasPath>();
   for (const attribute of dataclass.attributes) {
-    if (attribute.kind !== 'alias' || !attribute.exposed) continue;
+    if (!attribute.exposed) continue;
+    if (attribute.kind === 'relatedEntity' && isReadFromTarget(attribute)) {
+      const type = namesOf(targetOf(model, attribute)).table;
+      found.set(attribute.name, { path: [attribute.name], type });
+    }
+    if (attribute.kind !== 'alias') continue;
     const { relations, end } = aliasEnd(model, dataclass, attribute);
     const type = namesOf(end).table;
     if (relations.length > 0) found.set(relations.join('.'), { path: relations, type });
@@ -285,8 +298,13 @@ function valueCalls(
       return [columnCall(attribute.column)];
     case 'calculated':
       return attribute.column === undefined ? undefined : [columnCall(attribute.column)];
-    case 'relatedEntity':
-      return [columnCall(storageOf(dataclass, attribute.foreignKey).column)];
+    case 'relatedEntity': {
+      if (!isReadFromTarget(attribute)) {
+        return [columnCall(storageOf(dataclass, attribute.foreignKey).column)];
+      }
+      const { column } = keyOf(targetOf(model, attribute));
+      return [`.related(${stringLiteral(attribute.name)})`, columnCall(column)];
+    }
     case 'relatedEntities':
       return [columnCall(storageOf(dataclass, dataclass.key).column)];
     case 'alias': {

@@ -99,10 +99,14 @@ const toOneAttribute = mapping(
       'The storage attribute that holds the related key. When left out, <relation>_id is made, not exposed.',
       'employerID',
     ),
+    references: text(
+      'The unique attribute of the related dataclass whose values the foreign key holds. Its primary key when left out.',
+      'code',
+    ),
     inverse: text('The to-many relation of the other side, checked against it.', 'staff'),
     onDelete: {
       description:
-        'What happens to this entity when the related one is deleted. setNull when left out, or restrict where the relation is mandatory.',
+        'What happens to this entity when the related one is deleted. none: nothing, and the foreign key may hold keys that no entity has. setNull when left out, or restrict where the relation is mandatory.',
       enum: deleteRules,
     },
     mandatory: flag('There must be a related entity.', false),

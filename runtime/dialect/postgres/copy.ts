@@ -46,8 +46,9 @@ const sequences = `select t.relname as "table", a.attname as "column",
 from pg_class t join pg_attribute a on a.attrelid = t.oid and a.attidentity <> '' and not a.attisdropped
 where ${copiedTables}`;
 
-/** Keys come before the foreign keys that refer to them. */
-const constraints = `select format('alter table %I add constraint %I %s', t.relname, k.conname, pg_get_constraintdef(k.oid)) as "sql"
+/** Foreign keys come last: they refer to keys and unique indexes. */
+const constraints = `select k.contype = 'f' as "isForeignKey",
+  format('alter table %I add constraint %I %s', t.relname, k.conname, pg_get_constraintdef(k.oid)) as "sql"
 from pg_constraint k join pg_class t on t.oid = k.conrelid
 where ${copiedTables} and k.contype in ('p', 'u', 'x', 'c', 'f')
   and (k.contype <> 'f' or k.confrelid in (select t.oid from pg_class t where ${copiedTables}))
@@ -57,7 +58,8 @@ order by position(k.contype::text in 'puxcf'), t.relname, k.conname`;
 const indexes = `select format('create %sindex %I on %I using %s', case when x.indisunique then 'unique ' else '' end,
   i.relname, t.relname, regexp_replace(pg_get_indexdef(i.oid), '^.*? USING (?=[a-z]+ \\()', '')) as "sql"
 from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
-where ${copiedTables} and x.indisvalid and not exists (select from pg_constraint k where k.conindid = i.oid)
+where ${copiedTables} and x.indisvalid
+  and not exists (select from pg_constraint k where k.conindid = i.oid and k.contype <> 'f')
 order by i.relname`;
 
 const triggers = `select t.relname as "table", g.tgname as "name", p.proname as "function"
@@ -126,7 +128,7 @@ class Copying {
     if (known.rowCount !== 0) throw existsAlready(state);
     // Unqualified names in the texts of expressions resolve in the same way in both schemas.
     const list = await this.#read<CopiedTable>(tables);
-    const keys = await this.#read<{ sql: string }>(constraints);
+    const rules = await this.#read<{ isForeignKey: boolean; sql: string }>(constraints);
     const orders = await this.#read<{ sql: string }>(indexes);
     const drawn = await this.#read<Record<'table' | 'column' | 'sequence', string>>(sequences);
     const kept = await this.#read<Record<'table' | 'name' | 'function', string>>(triggers);
@@ -144,7 +146,9 @@ class Copying {
     );
     let rows = 0;
     for (const table of list) rows += await this.#copyRows(table);
-    await this.#all([...keys, ...orders].map(({ sql }) => sql));
+    const ownRules = rules.filter(({ isForeignKey }) => !isForeignKey);
+    const foreignKeys = rules.filter(({ isForeignKey }) => isForeignKey);
+    await this.#all([...ownRules, ...orders, ...foreignKeys].map(({ sql }) => sql));
     for (const { table, column, sequence } of drawn) {
       await client.query(
         `select setval(pg_get_serial_sequence($1, $2), last_value, is_called) from ${sequence}`,

@@ -43,9 +43,12 @@ const order: readonly (readonly SchemaChange['kind'][])[] = [
 ];
 
 const orderAfterFilling: readonly (readonly SchemaChange['kind'][])[] = [
-  ['setMandatory', 'addCheck', 'addForeignKey'],
+  ['setMandatory', 'addCheck'],
   ['addIndex', 'changeIndex'],
-  ['dropCheck', 'dropForeignKey', 'dropIndex'],
+  // A foreign key may refer to what a unique index covers.
+  ['addForeignKey'],
+  ['dropCheck', 'dropForeignKey'],
+  ['dropIndex'],
 ];
 
 /** The steps of a start before and after columns are filled. */

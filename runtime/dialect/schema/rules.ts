@@ -37,12 +37,15 @@ function sourceOf(column: string): string | undefined {
 export function targetOf(actual: SchemaShape, wanted: SchemaShape): SchemaShape {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
   const used = new Set(wanted.tables.map(({ name }) => name));
+  // The model may drop the unique index of another column.
+  const isToKey = ({ target, targetColumn }: ForeignKeyShape): boolean =>
+    present.get(target)?.columns.some(({ name, isKey }) => isKey && name === targetColumn) === true;
   return {
     tables: [
-      ...wanted.tables.map((table) => withUnused(table, present.get(table.name))),
+      ...wanted.tables.map((table) => withUnused(table, present.get(table.name), isToKey)),
       ...actual.tables
         .filter(({ name }) => !used.has(name))
-        .map((table) => (isOurs(table) ? relaxedTable(table, used) : table)),
+        .map((table) => (isOurs(table) ? relaxedTable(table, used, isToKey) : table)),
     ],
   };
 }
@@ -53,7 +56,11 @@ export function isOurs({ columns }: TableShape): boolean {
 }
 
 /** The columns of a table that the model does not use, with their constraints. */
-function withUnused(wanted: TableShape, actual: TableShape | undefined): TableShape {
+function withUnused(
+  wanted: TableShape,
+  actual: TableShape | undefined,
+  isToKey: (foreignKey: ForeignKeyShape) => boolean,
+): TableShape {
   if (actual === undefined) return wanted;
   const used = new Set(wanted.columns.map(({ name }) => name));
   const unused = actual.columns.filter(({ name }) => !used.has(name));
@@ -64,7 +71,7 @@ function withUnused(wanted: TableShape, actual: TableShape | undefined): TableSh
     const columns = namedColumns(text, present);
     return columns.length > 0 && columns.every((each) => names.has(each));
   };
-  const foreignKeys = actual.foreignKeys.filter(({ column }) => names.has(column));
+  const foreignKeys = actual.foreignKeys.filter((each) => names.has(each.column) && isToKey(each));
   const referring = new Set(foreignKeys.map(({ column }) => column));
   const hasDefault = (text: string): boolean =>
     unused.some((each) => each.default !== undefined && namedColumns(text, [each.name]).length > 0);
@@ -97,12 +104,16 @@ function relaxedForeignKey(foreignKey: ForeignKeyShape): ForeignKeyShape {
   return { ...foreignKey, options: `ON DELETE SET NULL ${others.trim()}`.trim() };
 }
 
-function relaxedTable(table: TableShape, used: ReadonlySet<string>): TableShape {
+function relaxedTable(
+  table: TableShape,
+  used: ReadonlySet<string>,
+  isToKey: (foreignKey: ForeignKeyShape) => boolean,
+): TableShape {
   const keys = new Set(table.columns.filter(({ isKey }) => isKey).map(({ name }) => name));
   const isRelaxed = ({ target }: ForeignKeyShape): boolean => used.has(target);
   // A key cannot become null, so its foreign key is dropped.
   const foreignKeys = table.foreignKeys.filter(
-    (each) => !isRelaxed(each) || !keys.has(each.column),
+    (each) => !isRelaxed(each) || (!keys.has(each.column) && isToKey(each)),
   );
   const referring = new Set(foreignKeys.filter(isRelaxed).map(({ column }) => column));
   return {
@@ -421,24 +432,30 @@ function addIndex(change: Of<'addIndex' | 'changeIndex'>, context: Context): Dec
   const { table, index } = change;
   const words = `table "${table}": index "${index.name}" is ${change.kind === 'addIndex' ? 'added' : 'rebuilt'}`;
   if (!index.isUnique) return applied(change, words);
-  // A unique attribute has an index over one column.
-  const [column] = namedColumns(index.columns, wantedNames(context, table));
-  const value = column === undefined ? undefined : valueOf(column, table, context);
-  // Only the database driver can compute the future values of the column.
-  if (column === undefined || value === undefined) return applied(change, words);
+  const columns = namedColumns(index.columns, wantedNames(context, table));
+  const values = columns.flatMap((each) => valueOf(each, table, context) ?? []);
+  // Only the database driver can compute the future values of the columns.
+  if (columns.length === 0 || values.length < columns.length) return applied(change, words);
+  const names = columns.map((each) => `"${sourceOf(each) ?? each}"`);
+  const shown = columns.map((each) => shownValue(each, table, context));
+  const isAlone = columns.length === 1;
   return offenders(change, {
     words,
-    count: `SELECT coalesce(sum("n"), 0) FROM (${repeated(table, value)}) AS "r"`,
+    count: `SELECT coalesce(sum("n"), 0) FROM (${repeated(table, values)}) AS "r"`,
     what: (rows) =>
-      `table "${table}": "${sourceOf(column) ?? column}" must be unique, and ${counted(rows, 'row')} have a value that another row has, too`,
-    list: `${repeated(table, shownValue(column, table, context))};`,
-    then: `Give all but one of each another value, or remove "unique" from the attribute in the model.\n${byMigration}`,
+      `table "${table}": ${names.join(' and ')} must be unique${isAlone ? '' : ' together'}, and ${counted(rows, 'row')} have ${isAlone ? 'a value' : 'values'} that another row has, too`,
+    list: `${repeated(table, shown)};`,
+    then: `Give all but one of each ${isAlone ? 'another value, or remove "unique" from the attribute' : 'other values or delete them, or remove "unique" from the index'} in the model.\n${byMigration}`,
   });
 }
 
 /** Finds the values that several rows share. */
-function repeated(table: string, value: string): string {
-  return `SELECT "value", count(*) AS "n" FROM (SELECT ${value} AS "value" FROM ${quoted(table)}) AS "v" WHERE "value" IS NOT NULL GROUP BY "value" HAVING count(*) > 1`;
+function repeated(table: string, values: readonly string[]): string {
+  const names = values.map((_, index) => `"value${index === 0 ? '' : String(index + 1)}"`);
+  const inner = values.map((value, index) => `${value} AS ${names[index] ?? ''}`).join(', ');
+  const areThere = names.map((each) => `${each} IS NOT NULL`).join(' AND ');
+  const list = names.join(', ');
+  return `SELECT ${list}, count(*) AS "n" FROM (SELECT ${inner} FROM ${quoted(table)}) AS "v" WHERE ${areThere} GROUP BY ${list} HAVING count(*) > 1`;
 }
 
 /** SQL of a column's value once all columns exist and are filled. */

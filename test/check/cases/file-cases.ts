@@ -194,6 +194,27 @@ export const shapeCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'indexes that are neither lists nor complete mappings',
+    yaml: attributes(
+      ['x: string', 'y: string'],
+      [
+        'indexes:',
+        '- <<a>>x',
+        '- { <<b>>unique: true }',
+        '- { attributes: [x, y], <<c>>uniqe: true }',
+        '- { <<d>>attributes: [x] }',
+        '- { attributes: [y, x], unique: <<e>>yes }',
+      ],
+    ),
+    expected: [
+      { code: 'shape/wrong-type', at: 'a', says: 'a list' },
+      { code: 'shape/missing-key', at: 'b', says: 'attributes' },
+      { code: 'shape/unknown-key', at: 'c', says: 'unique' },
+      { code: 'shape/too-few', at: 'd' },
+      { code: 'shape/wrong-type', at: 'e' },
+    ],
+  },
+  {
     name: 'no dataclasses',
     yaml: 'drs: 1\nname: test\nroles: {}\n<<a>>dataclasses: {}',
     expected: [{ code: 'shape/too-few', at: 'a' }],

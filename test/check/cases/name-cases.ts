@@ -68,6 +68,10 @@ export const nameCases: readonly ProblemCase[] = [
       <<c>>saving: string
       <<d>>first: { to: transaction }
       <<e>>uri: string
+      key: { type: string, unique: true }
+      <<g>>key_: string
+      session: { computed: string, expression: "key || '!'" }
+      <<h>>stamp: { computed: string }
       count: integer
       toString: string
   <<f>>DS: { attributes: { ID: { type: integer, key: true } } }
@@ -79,6 +83,8 @@ export const nameCases: readonly ProblemCase[] = [
       { code: 'name/reserved', at: 'd' },
       { code: 'name/reserved', at: 'e' },
       { code: 'name/reserved', at: 'f' },
+      { code: 'name/reserved', at: 'g', says: 'the attribute key, as its property in class code' },
+      { code: 'name/reserved', at: 'h', says: 'every entity' },
     ],
   },
   {
@@ -208,6 +214,9 @@ export const nameCases: readonly ProblemCase[] = [
         '- <<e>>[x, boss_id]',
         '- [<<f>>z, <<g>>staff]',
         '- [ID, x]',
+        '- { unique: true, attributes: [x, ID] }',
+        '- <<h>>{ unique: true, attributes: [x, boss] }',
+        '- { unique: true, attributes: [x, <<i>>w] }',
       ],
     ),
     expected: [
@@ -218,6 +227,8 @@ export const nameCases: readonly ProblemCase[] = [
       { code: 'index/repeated', at: 'e' },
       { code: 'index/not-indexable', at: 'f' },
       { code: 'index/not-indexable', at: 'g' },
+      { code: 'index/repeated', at: 'h' },
+      { code: 'index/unknown-attribute', at: 'i' },
     ],
   },
   {

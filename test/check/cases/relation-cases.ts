@@ -47,6 +47,32 @@ export const relationCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'attributes that relations reference',
+    yaml: attributes([
+      'code: { type: string, unique: true }',
+      'size: { type: number, unique: true }',
+      'day: { type: date, unique: true }',
+      'plain: string',
+      'text: string',
+      'a: { to: A, references: <<a>>cod }',
+      'b: { to: A, references: <<b>>plain }',
+      'c: { to: A, references: <<c>>day }',
+      'd: { to: A, references: <<d>>a }',
+      'e: { to: A, foreignKey: <<e>>text, references: size }',
+      'f: { to: A, foreignKey: plain, references: code }',
+      'g: { to: A, references: ID }',
+      'h: { to: A, many: true, inverse: f, <<h>>references: code }',
+    ]),
+    expected: [
+      { code: 'relation/references-unknown', at: 'a', says: 'did you mean code?' },
+      { code: 'relation/references-not-unique', at: 'b' },
+      { code: 'relation/references-type', at: 'c' },
+      { code: 'relation/references-not-unique', at: 'd' },
+      { code: 'relation/foreign-key-type', at: 'e', says: 'must be of type number as A.size is' },
+      { code: 'shape/misplaced-key', at: 'h' },
+    ],
+  },
+  {
     name: 'inverses',
     yaml: model(`  A:
     attributes:

@@ -2,7 +2,7 @@ import type { Random } from '../model/random.js';
 
 export type KeyType = 'integer' | 'number' | 'uuid' | 'string';
 export type Key = string | number;
-export type DeleteRule = 'restrict' | 'setNull' | 'cascade';
+export type DeleteRule = 'restrict' | 'setNull' | 'cascade' | 'none';
 
 export interface Relation {
   readonly name: string;
@@ -36,7 +36,13 @@ export function randomDataclasses(random: Random): readonly Dataclass[] {
     name: `D${index}`,
     keyType: random.pick<KeyType>(['integer', 'number', 'uuid', 'string']),
     relations: Array.from({ length: random.int(0, 3) }, (_each, position) => {
-      const onDelete = random.pick<DeleteRule>(['restrict', 'setNull', 'cascade', 'cascade']);
+      const onDelete = random.pick<DeleteRule>([
+        'restrict',
+        'setNull',
+        'cascade',
+        'cascade',
+        'none',
+      ]);
       return {
         name: `r${position}`,
         target: random.int(0, count - 1),

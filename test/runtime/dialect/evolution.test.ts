@@ -246,6 +246,21 @@ const changes: readonly Change[] = [
     says: [/index "__Company.city,kind" is added/],
   },
   {
+    what: 'a relation may lead nowhere',
+    later: changed('chief: { to: Person }', 'chief: { to: Person, onDelete: none }'),
+    says: ['table "Company": the foreign key "chief_id" to "Person" ("ID") is dropped'],
+    accepts: { chief: '0'.repeat(32) },
+  },
+  {
+    what: 'a relation is added that references another attribute than the key',
+    later: changed('label:', 'head: { to: Person, references: lastName }\n      label:'),
+    says: [
+      'table "Company": column "head_id" is added',
+      'table "Person": index "__Person.lastName as referenced" is added',
+    ],
+    filled: { head: null },
+  },
+  {
     what: 'an attribute is no longer unique',
     later: changed('mandatory: true, unique: true', 'mandatory: true'),
     says: ['table "Person": index "__Person.lastName" is dropped'],
@@ -473,6 +488,26 @@ const refusals = [
     remedy: `UPDATE "Company" SET "city" = 'C' || "ID"`,
   },
   {
+    what: 'attributes become unique together, and rows have equal values',
+    later: changed(
+      'Company:\n',
+      'Company:\n    indexes: [{ unique: true, attributes: [kind, city] }]\n',
+    ),
+    says: 'table "Company": "city" and "kind" must be unique together, and 27 rows have values that another row has, too',
+    lists: 10,
+    remedy: `UPDATE "Company" SET "city" = 'C' || "ID"`,
+  },
+  {
+    what: 'an attribute becomes a relation to another attribute, and rows refer to nothing',
+    later: changed(
+      'label:',
+      'faxed: { to: Person, foreignKey: fax, references: lastName }\n      label:',
+    ),
+    says: 'table "Company": column "fax" refers to table "Person", and 40 rows refer to nothing there',
+    lists: 40,
+    remedy: `UPDATE "Company" SET "fax" = NULL`,
+  },
+  {
     what: 'an attribute becomes a relation, and rows refer to nothing',
     later: changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: integer }').replace(
       'label:',
@@ -667,6 +702,31 @@ describeBoth('A row with a value in an unused column', () => {
       expect(await all(app, 'Company')).toHaveLength(companies - 1);
     });
     expect(await read('select count(*) from "Person" where "employer_id" is null')).toEqual([[1]]);
+    await isSound();
+  });
+});
+
+describeBoth('A relation that references another attribute than the key', () => {
+  it('is removed with its foreign key in the database, and its rows keep their values', async () => {
+    const withHead = changed(
+      'label:',
+      'head: { to: Person, references: lastName, onDelete: restrict }\n      label:',
+    );
+    await serving(withHead, async (app) => {
+      const [company] = await all(app, 'Company');
+      const [person] = await all(app, 'Person');
+      const { __KEY, __STAMP } = company as Entity;
+      await create(app, 'Company', [{ __KEY, __STAMP, head: person?.__KEY }]);
+    });
+    const logged = await serving(changed('label:', 'mood: string\n      label:'));
+    expect(logged.join('\n')).toMatch(
+      /foreign key "head_id" to "Person" \("lastName"\) is dropped[^]*index "__Person.lastName as referenced" is dropped/,
+    );
+    await serving(changed('label:', 'mood: string\n      label:'), async (app) => {
+      await app.inject({ method: 'POST', url: '/rest/Person?$filter="ID != null"&$method=delete' });
+      expect(await all(app, 'Person')).toEqual([]);
+    });
+    expect(await read('select count("head_id") from "Company"')).toEqual([[1]]);
     await isSound();
   });
 });

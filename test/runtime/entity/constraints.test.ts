@@ -1,5 +1,7 @@
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeDatabases } from '../../support/databases.js';
+import type { TestDatabase } from '../../support/postgres.js';
 import { create, isOnPostgres, serverOf } from '../../support/server.js';
 
 const model = `
@@ -89,5 +91,107 @@ dataclasses:
     const { __ERROR } = response.json<{ readonly __ERROR: readonly { message: string }[] }>();
     expect(__ERROR[0]?.message).toBe('code must be unique: another entity has this value.');
     await app.close();
+  });
+});
+
+const memberships = `
+drs: 1
+name: clubs
+database: [sqlite, postgres]
+dataclasses:
+  Person:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      memberships: { to: Membership, many: true, inverse: member }
+  Membership:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      member: { to: Person, inverse: memberships, onDelete: setNull }
+      club: string
+      note: string
+    indexes: [{ unique: true, attributes: [club, member] }]
+`;
+
+interface Saved {
+  readonly __KEY: string;
+  readonly __STAMP: number;
+}
+
+describeDatabases('Attributes that are unique together', (databases) => {
+  let database: TestDatabase;
+  let app: FastifyInstance;
+  let choir: Saved;
+  let chess: Saved;
+  beforeAll(async () => {
+    database = await databases.create();
+    app = await serverOf(memberships, { databaseUrl: database.url });
+    await create(app, 'Person', [{}, {}]);
+    choir = await member({ member: 1, club: 'Choir' });
+    chess = await member({ member: 1, club: 'chess' });
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+  });
+
+  async function member(values: object): Promise<Saved> {
+    const [created] = await create(app, 'Membership', [values]);
+    return created as unknown as Saved;
+  }
+
+  function save(body: unknown): Promise<Response> {
+    const url = '/rest/Membership?$method=update';
+    return app.inject({ method: 'POST', url, payload: JSON.stringify(body) });
+  }
+
+  const refusal = {
+    message: 'club and member must be unique together: another entity has these values.',
+    componentSignature: 'dbmg',
+    errCode: 1569,
+  };
+
+  async function expectRefused(body: unknown): Promise<void> {
+    const response = await save(body);
+    expect(response.statusCode, response.body).toBe(409);
+    expect(response.json<{ __ERROR: readonly unknown[] }>().__ERROR[0]).toEqual(refusal);
+  }
+
+  it('are refused in a new entity if another one has these values, in any case', async () => {
+    await expectRefused({ member: 1, club: 'CHOIR' });
+    await expectRefused({ member: { __KEY: '1' }, club: 'choir', note: 'x' });
+  });
+
+  it('are refused in a change that gives one of them', async () => {
+    await expectRefused({ __KEY: chess.__KEY, __STAMP: chess.__STAMP, club: 'choir' });
+    const other = await member({ member: 2, club: 'chess' });
+    await expectRefused({ __KEY: other.__KEY, __STAMP: other.__STAMP, member: 1 });
+  });
+
+  it('may be sent again with the entity that has them', async () => {
+    const { __KEY, __STAMP } = choir;
+    const response = await save({ __KEY, __STAMP, member: 1, club: 'CHOIR', note: 'sings' });
+    expect(response.statusCode, response.body).toBe(200);
+  });
+
+  it('are no conflict while one of them is null', async () => {
+    await create(app, 'Membership', [{ member: 1 }, { member: 1 }, { club: 'choir' }]);
+    const freed = await member({ club: 'choir' });
+    await expectRefused({ __KEY: freed.__KEY, __STAMP: freed.__STAMP, member: 1 });
+  });
+
+  it('are compared within a list, too', async () => {
+    const twice = { member: 2, club: 'rowing' };
+    const validated = await app.inject({
+      method: 'POST',
+      url: '/rest/Membership?$method=validate',
+      payload: JSON.stringify([twice, { ...twice, club: 'Rowing' }]),
+    });
+    expect(validated.json()).toMatchObject({
+      __ENTITIES: [{ club: 'Rowing', __ERROR: expect.arrayContaining([refusal]) as unknown }],
+    });
+    const response = await save([twice, { ...twice, club: 'Rowing' }]);
+    expect(response.json()).toMatchObject({
+      __ENTITIES: [{ club: 'rowing' }, { __ERROR: expect.arrayContaining([refusal]) as unknown }],
+    });
   });
 });

@@ -38,9 +38,9 @@ function codes({ problems }: Decoded): readonly number[] {
 
 describe('class code writes what no client can', () => {
   it('in a new entity', () => {
-    expect(codes(decodeBody(dataclass, { ID: 1, ...values }, undefined).checked())).toEqual([
-      1569, 1500,
-    ]);
+    expect(
+      codes(decodeBody(dataclass, { ID: 1, ...values }, undefined, new Map()).checked()),
+    ).toEqual([1569, 1500]);
     const given = new Map([['ID', 1], ...own]);
     const decoded = decodeStored(dataclass, given, undefined, new Set()).checked();
     expect(codes(decoded)).toEqual([]);
@@ -48,7 +48,7 @@ describe('class code writes what no client can', () => {
   });
 
   it('in a change', () => {
-    const sent = decodeBody(dataclass, values, existing).checked();
+    const sent = decodeBody(dataclass, values, existing, new Map()).checked();
     expect(codes(sent)).toEqual([1500]);
     expect([...sent.readOnly]).toEqual([['fixed', 'x']]);
     expect(sent.values.get('fixed')).toBe(undefined);

@@ -1,4 +1,4 @@
-import { targetOf } from '../../../model/lookup.js';
+import { memberOf, targetOf } from '../../../model/lookup.js';
 import type { Attribute, Dataclass, Model } from '../../../model/model.js';
 import { abstractMembers, writtenMembers } from '../../classes/abstract-members.js';
 import { type ClassLevel, classLevels, writtenClasses } from '../../classes/class-code.js';
@@ -11,6 +11,7 @@ import {
   keyType,
   named,
   orNull,
+  referenceType,
   type TypeText,
 } from '../../classes/type-text.js';
 import type { EmitContext } from '../../context.js';
@@ -90,12 +91,13 @@ function declared(
   const { model, classNames } = context;
   const line = (head: string, type: { text: string; uses: readonly string[] }): string[] => {
     for (const each of type.uses) uses.add(each);
-    return [field(head, attribute.name, type.text, attribute.description)];
+    return [field(head, memberOf(attribute), type.text, attribute.description)];
   };
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
     const target = classNames.of(targetOf(model, attribute));
     if (level === 'entity' && attribute.kind === 'relatedEntity') {
-      const text = `RelatedEntity<${target.types}>`;
+      const by = attribute.references === undefined ? '' : `, ${referenceType(model, attribute)}`;
+      const text = `RelatedEntity<${target.types}${by}>`;
       return line('declare readonly', { text, uses: ['RelatedEntity', target.types] });
     }
     return line('declare readonly', named(target.written.selection));
@@ -148,7 +150,7 @@ function valuesInterface(
       if (attribute.kind === 'relatedEntity') {
         const target = targetOf(model, attribute);
         const { entity } = classNames.of(target).written;
-        const text = `${entity} | ${keyType(model, target)} | null`;
+        const text = `${entity} | ${referenceType(model, attribute)} | null`;
         return [field('?', attribute.name, used({ text, uses: [entity] }, uses))];
       }
       const type = writtenValue(model, dataclass, attribute);
@@ -197,7 +199,7 @@ function objectInterface(
     doc: '/** What `toObject()` gives: the same, and the key of each related entity. */',
     name: `${names.object} extends ${names.attributes}`,
     members: relations.map((relation) => {
-      const key = keyType(model, targetOf(model, relation));
+      const key = referenceType(model, relation);
       return field('readonly', relation.name, relation.mandatory ? key : `${key} | null`);
     }),
   };

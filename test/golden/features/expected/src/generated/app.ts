@@ -14,6 +14,7 @@ import { databases } from './databases.js';
 import { definitions } from './definitions.js';
 import { authorRoutes } from './routes/Author.js';
 import { bookRoutes } from './routes/Book.js';
+import { reviewRoutes } from './routes/Review.js';
 import { tagRoutes } from './routes/Tag.js';
 import { settings } from './settings.js';
 
@@ -47,6 +48,7 @@ function rest(app: FastifyInstance, _options: object, done: () => void): void {
   app.register(protocol);
   app.register(authorRoutes);
   app.register(bookRoutes);
+  app.register(reviewRoutes);
   app.register(tagRoutes);
   done();
 }

@@ -6,6 +6,7 @@ export interface Database {
   readonly Author: AuthorTable;
   readonly 'library books': BookTable;
   readonly Borrower: BorrowerTable;
+  readonly Review: ReviewTable;
   readonly Tag: TagTable;
 }
 
@@ -75,6 +76,18 @@ export interface BookTable {
 export interface BorrowerTable {
   ID: Generated<number>;
   name: string | null;
+  __STAMP: Generated<number>;
+  __TIMESTAMP: string;
+}
+
+/** Review, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
+export interface ReviewTable {
+  ID: Generated<number>;
+  isbn: string | null;
+  reviewerID: number | null;
+  replyTo_id: number | null;
+  /** What isbn is compared by; the server derives it when it stores an entity. */
+  __folded_isbn: string | null;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }

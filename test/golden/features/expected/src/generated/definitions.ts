@@ -3,6 +3,7 @@ import type { DataclassDefinition } from '#runtime/definition';
 import { AuthorDataclass } from './dataclasses/Author.js';
 import { BookDataclass } from './dataclasses/Book.js';
 import { BorrowerDataclass } from './dataclasses/Borrower.js';
+import { ReviewDataclass } from './dataclasses/Review.js';
 import { TagDataclass } from './dataclasses/Tag.js';
 
 /** Every dataclass of the model, in its order. */
@@ -10,5 +11,6 @@ export const definitions: readonly DataclassDefinition[] = [
   AuthorDataclass,
   BookDataclass,
   BorrowerDataclass,
+  ReviewDataclass,
   TagDataclass,
 ];

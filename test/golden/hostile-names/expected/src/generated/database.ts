@@ -76,7 +76,9 @@ export interface x_2Table {
 
 /** x_, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface x_Table {
-  ID: Generated<number>;
+  key: Generated<number>;
+  session: string | null;
+  stamp: string | null;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }

@@ -12,6 +12,7 @@ import {
 import type { AuthorEntity, AuthorSelection, AuthorTypes } from './Author.js';
 import type { BorrowerEntity, BorrowerSelection, BorrowerTypes } from './Borrower.js';
 import type { DataStore } from './DataStore.js';
+import type { ReviewSelection } from './Review.js';
 
 /** The types of the classes of Book; none of it exists at run time. */
 export interface BookTypes {
@@ -139,6 +140,7 @@ export abstract class BookEntityBase extends Entity<BookTypes> {
   declare readonly author: RelatedEntity<AuthorTypes>;
   declare readonly sequelOf: RelatedEntity<BookTypes>;
   declare readonly sequels: BookSelection;
+  declare readonly reviews: ReviewSelection;
   declare readonly borrower: RelatedEntity<BorrowerTypes>;
   declare readonly authorName: string | null;
   declare readonly label: string | null;
@@ -153,6 +155,7 @@ export abstract class BookSelectionBase extends EntitySelection<BookTypes> {
   declare readonly author: AuthorSelection;
   declare readonly sequelOf: BookSelection;
   declare readonly sequels: BookSelection;
+  declare readonly reviews: ReviewSelection;
   declare readonly borrower: BorrowerSelection;
 }
 

@@ -4,6 +4,7 @@ import type { Database } from '../database.js';
 import type { Author } from './Author.js';
 import type { Book } from './Book.js';
 import type { Borrower } from './Borrower.js';
+import type { Review } from './Review.js';
 import type { Tag } from './Tag.js';
 
 /**
@@ -14,6 +15,7 @@ export abstract class DataStoreBase extends Datastore<Database> {
   declare readonly Author: Author;
   declare readonly Book: Book;
   declare readonly Borrower: Borrower;
+  declare readonly Review: Review;
   declare readonly Tag: Tag;
 }
 

@@ -125,6 +125,7 @@ export const BookDataclass: DataclassDefinition = {
       onDelete: 'setNull',
     },
     { name: 'sequels', kind: 'relatedEntities', target: 'Book', inverse: 'sequelOf' },
+    { name: 'reviews', kind: 'relatedEntities', target: 'Review', inverse: 'book' },
     {
       name: 'borrower',
       kind: 'relatedEntity',

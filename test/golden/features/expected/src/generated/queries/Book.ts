@@ -43,6 +43,7 @@ export const attributes: Attributes<EntityRow> = {
   author: { value: (row) => row.column('author_id') },
   sequelOf: { value: (row) => row.column('sequelOf_id') },
   sequels: { value: (row) => row.column('ID') },
+  reviews: { value: (row) => row.column('ID') },
   authorName: { value: (row) => row.related('author').column('name') },
   label: { value: (row) => row.column('label') },
 };

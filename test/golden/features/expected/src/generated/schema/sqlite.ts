@@ -50,6 +50,7 @@ export const sqliteSchema: readonly string[] = [
   `CREATE INDEX "__library books.author_id" ON "library books" ("__folded_author_id", "ID")`,
   `CREATE INDEX "__library books.sequelOf_id" ON "library books" ("sequelOf_id", "ID")`,
   `CREATE INDEX "__library books.borrower_id" ON "library books" ("borrower_id", "ID")`,
+  `CREATE UNIQUE INDEX "__library books.isbn as referenced" ON "library books" ("isbn ""13""")`,
   `CREATE INDEX "__library books.author_id as stored" ON "library books" ("author_id", "ID")`,
   `CREATE INDEX "__library books.language,title" ON "library books" ("__folded_language", "__folded_title", "ID")`,
   `CREATE INDEX "__library books.author_id,added" ON "library books" ("__folded_author_id", "added", "ID")`,
@@ -59,6 +60,20 @@ export const sqliteSchema: readonly string[] = [
   "__TIMESTAMP" TEXT NOT NULL,
   "name" TEXT
 )`,
+  `CREATE TABLE "Review" (
+  "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("ID" <= 9007199254740991),
+  "__STAMP" INTEGER NOT NULL DEFAULT 1,
+  "__TIMESTAMP" TEXT NOT NULL,
+  "isbn" TEXT REFERENCES "library books" ("isbn ""13"""),
+  "reviewerID" INTEGER,
+  "replyTo_id" INTEGER,
+  "__folded_isbn" TEXT
+)`,
+  `CREATE INDEX "__Review.isbn" ON "Review" ("__folded_isbn")`,
+  `CREATE INDEX "__Review.reviewerID" ON "Review" ("reviewerID")`,
+  `CREATE INDEX "__Review.replyTo_id" ON "Review" ("replyTo_id")`,
+  `CREATE INDEX "__Review.isbn as stored" ON "Review" ("isbn")`,
+  `CREATE UNIQUE INDEX "__Review.isbn,reviewerID" ON "Review" ("__folded_isbn", "reviewerID")`,
   `CREATE TABLE "Tag" (
   "name" TEXT PRIMARY KEY NOT NULL,
   "__STAMP" INTEGER NOT NULL DEFAULT 1,

@@ -16,12 +16,16 @@ export interface x_Types {
 
 /** Attributes of one value each, as they are read. */
 export interface x_Attributes {
-  readonly ID: number;
+  readonly key: number;
+  readonly session: string | null;
+  readonly stamp: Date | null;
 }
 
 /** What can be written, as `new()` and `fromObject()` take it. */
 export interface x_Values {
-  ID?: number;
+  key?: number;
+  session?: string | null;
+  stamp?: Date | null;
 }
 
 export abstract class x_Base extends DataclassObject<x_Types> {}
@@ -29,7 +33,9 @@ export abstract class x_Base extends DataclassObject<x_Types> {}
 export class x_ extends x_Base {}
 
 export abstract class x_EntityBase extends Entity<x_Types> {
-  declare ID: number;
+  declare key_: number;
+  declare session_: string | null;
+  declare stamp_: Date | null;
 }
 
 export class x_Entity extends x_EntityBase {}

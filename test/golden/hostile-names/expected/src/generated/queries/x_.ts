@@ -13,7 +13,9 @@ type EntityRow = Row<x_Table>;
  * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens x_.
  */
 export const attributes: Attributes<EntityRow> = {
-  ID: { value: (row) => row.column('ID') },
+  key: { value: (row) => row.column('key') },
+  session: { value: (row) => row.column('session') },
+  stamp: { value: (row) => row.column('stamp') },
 };
 
 /** All entities; a request adds its filter. */
@@ -23,7 +25,7 @@ export function entities(db: Kysely<Tables>) {
 
 /** A page of entities in the order of their keys; `$orderby` replaces that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
-  return query.orderBy('x_.ID').limit(top).offset(skip);
+  return query.orderBy('x_.key').limit(top).offset(skip);
 }
 
 /** The number of entities. */
@@ -31,9 +33,9 @@ export function count(query: Entities) {
   return query.select(({ fn }) => fn.countAll().as('count'));
 }
 
-/** GET /rest/x_(<ID>) */
+/** GET /rest/x_(<key>) */
 export function byKey(db: Kysely<Tables>, key: Value<number>) {
-  return entities(db).where('x_.ID', '=', key);
+  return entities(db).where('x_.key', '=', key);
 }
 
 /** By the value of a unique attribute, a text folded: GET /rest/x_:<attribute>(<value>) */
@@ -54,7 +56,11 @@ export function change(
   stamp: Value<number>,
   changes: Updateable<x_Table>,
 ) {
-  return db.updateTable('x_').set(changes).where('x_.ID', '=', key).where('x_.__STAMP', '=', stamp);
+  return db
+    .updateTable('x_')
+    .set(changes)
+    .where('x_.key', '=', key)
+    .where('x_.__STAMP', '=', stamp);
 }
 
 /** The same, and raises its stamp: POST /rest/x_?$method=update */
@@ -69,5 +75,5 @@ export function update(
 
 /** Deletes the entities of keys: $method=delete */
 export function remove(db: Kysely<Tables>, keys: Expression<number>) {
-  return db.deleteFrom('x_').where('x_.ID', 'in', keys);
+  return db.deleteFrom('x_').where('x_.key', 'in', keys);
 }
