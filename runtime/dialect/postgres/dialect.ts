@@ -124,12 +124,14 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   isNull: (value) => sql`${value} is null`,
   ifNumber: (value) => sql`case when ${isFinite(value)} then ${value} end`,
   total,
+  quickTotal: (value) => sql`coalesce(sum(cast(${value} as double precision)), 0)`,
   quotient: (dividend, divisor) => sql`drs_quotient(${dividend}, ${divisor})`,
   jsonText: (value) => sql`coalesce(cast(to_json(cast(${value} as text)) as text), 'null')`,
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
   jsonIfNumber,
-  // PostgreSQL writes a whole number without a fraction, but keeps the sign of minus zero.
-  jsonReal: (value) => jsonIfNumber(sql`(${value} + 0)`),
+  jsonReal: (value) =>
+    // PostgreSQL writes an exponent from 1e15 on.
+    sql`case when abs(${value}) <= ${sql.lit(Number.MAX_SAFE_INTEGER)} and ${value} = trunc(${value}) then cast(cast(${value} as bigint) as text) else ${jsonIfNumber(value)} end`,
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
   jsonBoolean,
   jsonBangDate: (value) =>
