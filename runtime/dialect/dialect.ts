@@ -172,8 +172,20 @@ export interface DirectChanges {
   /** A bound JSON list of objects as rows of a table. */
   rows(table: string, list: Sql): Sql;
   /**
+   * As {@link Dialect.insertedKey} for the rows of a select.
+   * @param number of the rows; a bound null if some of them have a key
+   */
+  insertedKeys(number: Sql, value: Sql, table: string, column: string): Sql;
+  /**
    * @param change of rows of the table; returns their columns
    * @param answer a query in which the name of the table stands for the changed rows
+   * @param position the name of a further column, which has the position of each row
    */
-  answer(change: BuiltQuery | Sql, table: string, answer: Sql): Sql;
+  answer(change: BuiltQuery | Sql, table: string, answer: Sql, position?: string): Sql;
+  /**
+   * Two columns of one row: the JSON of all entities, with commas between them, and their keys as a
+   * JSON list.
+   * @param position by which they are ordered; as their rows if left out
+   */
+  listed(json: Sql, key: Sql, position?: Sql): Sql;
 }
