@@ -6,6 +6,8 @@ import type { PlaceholderValue } from './ast.js';
 export interface FilterInput extends ComparisonInput {
   /** The placeholder that it replaced, if it came in `$params`. */
   readonly placeholder?: PlaceholderValue;
+  /** A wildcard in it is an ordinary character. */
+  readonly isPlain?: boolean;
   /** Its position in the filter, if it was written there. */
   readonly start?: number;
   /** The members of a list that was written in the filter. */
