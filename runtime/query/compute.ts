@@ -41,7 +41,8 @@ export function planCompute(
 ): SelectionPlan {
   const { quickTotal } = dialect;
   const plan = planWith(dialect, options, selection, path, keyword, name);
-  const hasSum = keyword === 'sum' || keyword === 'average' || keyword === '$all';
+  const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
+  const hasSum = aggregates.some((each) => each === 'sum' || each === 'average');
   if (quickTotal === undefined || !hasSum) return plan;
   const quick = { ...dialect, total: quickTotal };
   const { statement } = planWith(quick, options, selection, path, keyword, name);
