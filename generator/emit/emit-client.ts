@@ -151,7 +151,7 @@ function isText(dataclass: Dataclass): boolean {
 function attributeLiteral({ attribute, actions }: SeenAttribute): Literal {
   const readOnly = actions.has('create') || actions.has('update') ? undefined : true;
   if (attribute.kind === 'relatedEntity') return { one: attribute.target, readOnly };
-  if (attribute.kind === 'relatedEntities') return { many: attribute.target };
+  if (attribute.kind === 'relatedEntities') return { many: attribute.target, readOnly };
   return { type: valueLiteral(attribute.type, attribute.dateOnly), readOnly };
 }
 
@@ -349,7 +349,10 @@ class ClientTypes {
       const { entity } = this.#names.of(targetOf(this.model, attribute)).written;
       return [field('?', name, `${entity} | ${this.#targetKey(attribute)} | null`)];
     }
-    if (attribute.kind === 'relatedEntities') return [];
+    if (attribute.kind === 'relatedEntities') {
+      const { values } = this.#names.of(targetOf(this.model, attribute));
+      return [field('?', name, `readonly ${values}[]`)];
+    }
     if (isLarge(attribute.type)) return [field('?', name, 'Blob | Uint8Array | null')];
     const type = this.#singleValue(dataclass, attribute) ?? 'unknown';
     if (attribute.type !== 'object') return [field('?', name, type)];

@@ -108,7 +108,7 @@ function describedAttribute(
     case 'relatedEntity':
       return { ...use, kind: 'toOne', target: attribute.target };
     case 'relatedEntities':
-      return { ...use, kind: 'toMany', target: attribute.target };
+      return { ...use, kind: 'toMany', target: attribute.target, inverse: attribute.inverse };
     case 'storage': {
       const { type, dateOnly, unique, key } = attribute;
       return {
@@ -142,7 +142,7 @@ function isMandatory(attribute: Attribute): boolean {
 
 /** Whether neither the model nor class code gives a new entity the value. */
 function isGivenByClient({ events }: Dataclass, attribute: Attribute): boolean {
-  if (events.includes('saving') || events.includes('validateSave')) return false;
+  if (events.some((each) => ['init', 'validateSave', 'saving'].includes(each))) return false;
   if (attribute.kind !== 'storage') return true;
   return attribute.default === undefined && attribute.generated === undefined;
 }

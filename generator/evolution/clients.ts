@@ -89,6 +89,17 @@ function settingChanges(older: Model, newer: Model): readonly Change[] {
     const text = `Days are sent as ${newer.protocol.dateOnlyFormat}, and were sent as ${older.protocol.dateOnlyFormat}.`;
     add('breaks', 'protocol.dateOnlyFormat', text);
   }
+  const { compatibility } = newer.protocol;
+  if (older.protocol.compatibility !== compatibility) {
+    const path = 'protocol.compatibility';
+    if (compatibility === undefined) {
+      add('breaks', path, 'Clients of Wakanda are no longer answered as Wakanda did.');
+    } else {
+      const text =
+        'Clients of Wakanda are answered as Wakanda did: the catalog and results of functions differ for other clients, too.';
+      add('look', path, text);
+    }
+  }
   for (const key of ['accentInsensitive', 'wildcard'] as const) {
     if (older.protocol[key] === newer.protocol[key]) continue;
     add(

@@ -47,6 +47,8 @@ export interface Limits {
 }
 
 export interface ProtocolOptions {
+  /** Whose clients are answered as their old servers did; absent: nobody's. */
+  readonly compatibility?: 'wakanda';
   readonly dateOnlyFormat: 'iso' | 'bang';
   readonly accentInsensitive: boolean;
   readonly wildcard: boolean;
@@ -192,7 +194,14 @@ export interface AliasAttribute extends AttributeBase {
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';
 
 export type EventName =
-  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
+  | 'init'
+  | 'validateSave'
+  | 'saving'
+  | 'afterSave'
+  | 'validateDrop'
+  | 'dropping'
+  | 'afterDrop'
+  | 'clientRefresh';
 
 export interface ClassFunction {
   readonly name: string;

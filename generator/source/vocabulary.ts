@@ -15,19 +15,25 @@ export const storageTypes = [
 
 export const databases = ['sqlite', 'postgres'] as const;
 export const dateOnlyFormats = ['iso', 'bang'] as const;
+export const compatibilities = ['wakanda'] as const;
 export const generatedKinds = ['sequence', 'uuid'] as const;
 export const deleteRules = ['restrict', 'setNull', 'cascade'] as const;
 export const accessors = ['get', 'set', 'query', 'orderBy'] as const;
 export const singletonScopes = ['process', 'shared', 'session'] as const;
 
 export const eventNames = [
+  'init',
   'validateSave',
   'saving',
   'afterSave',
   'validateDrop',
   'dropping',
   'afterDrop',
+  'clientRefresh',
 ] as const;
+
+/** Those that a model has only with a compatibility. */
+export const oldEventNames: readonly string[] = ['init', 'clientRefresh'];
 
 export const permissionTypes = [
   'datastore',

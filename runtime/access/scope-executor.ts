@@ -16,7 +16,7 @@ import type { RequestScopes } from './request-scope.js';
 const defaultLongestIdle = 60_000;
 
 /** A transaction was rolled back because its code did nothing with it for too long. */
-export class TransactionIdleError extends Error {
+class TransactionIdleError extends Error {
   constructor(milliseconds: number) {
     super(
       `The transaction was rolled back: its code ran no statement for ${milliseconds / 1000} seconds, while others waited for it.`,
@@ -103,6 +103,11 @@ export class ScopeExecutor implements Executor {
 
   get change(): Executor['change'] {
     return this.scopes.current().transaction === undefined ? this.executor.change : undefined;
+  }
+
+  get part(): Executor['part'] {
+    const { transaction } = this.scopes.current();
+    return transaction === undefined ? undefined : (work) => this.writeIn(work);
   }
 
   /** The same for work whose code joins the transaction. */

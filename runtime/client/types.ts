@@ -37,6 +37,11 @@ export interface ConnectOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Entities that one request reads; that of the model by default. */
   readonly pageSize?: number;
+  /**
+   * How many times a read, or a save of entities that exist, is sent again if the server is busy: it
+   * answers with 503 and `Retry-After`. 2 by default, 0 for never.
+   */
+  readonly retries?: number;
 }
 
 export interface RequestOptions {

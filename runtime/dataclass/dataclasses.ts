@@ -1,6 +1,7 @@
 import type {
   AttributeDefinition,
   DataclassDefinition,
+  EventName,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
   StorageDefinition,
@@ -24,6 +25,8 @@ export interface Dataclass {
   /** The attributes that a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** The events that class code has. */
+  readonly events: readonly EventName[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
   /** None if roles limit nothing, as for the server's own code. */
@@ -91,6 +94,7 @@ function link(
         .map((each) => [each.name, each]),
     ),
     allAttributes,
+    events: definition.events ?? [],
     target,
     foreignKey: (relation) =>
       known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,
@@ -119,7 +123,7 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
  * Which entities of a dataclass are visible: what `restrict(session)` of its class returns
  * (`access.md#restrict`). For readers and writers, the others do not exist.
  */
-export interface RowRestriction {
+interface RowRestriction {
   /**
    * The condition that an entity is visible; it adds no table to the statement around it.
    * @param alias the table's name there

@@ -31,6 +31,11 @@ export interface Executor {
    */
   readonly change?:
     ((statement: Statement, values: readonly SqlValue[]) => Promise<Rows>) | undefined;
+  /**
+   * Runs `work` in a savepoint of the open transaction, with all code that joins it; see `inPart`.
+   * Absent where no code joins a transaction.
+   */
+  readonly part?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   close(): Promise<void>;
 }
 
@@ -74,9 +79,8 @@ export interface Transaction {
   /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
-   * The first column of the first row, of a statement that is kept even if the transaction is rolled
-   * back: where transactions run at the same time, it is one of its own, so that others do not wait
-   * for what it locks.
+   * The first column of the first row of a statement whose changes stay even if the transaction is
+   * rolled back. PostgreSQL runs it in a transaction of its own, so that it holds no locks for long.
    */
   aside(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** Adds to the counter of changes (protocol P4.3), as the last statement, so that transactions do not wait. */

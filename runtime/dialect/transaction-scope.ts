@@ -1,8 +1,8 @@
-import type { Transaction } from './executor.js';
+import type { Executor, Transaction } from './executor.js';
 import type { Pending } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
-export type OutcomeListener = (isKept: boolean) => void;
+type OutcomeListener = (isKept: boolean) => void;
 
 /** Completes statements before they run; waiting for that does not count as work of the transaction. */
 export type BindTransaction = (transaction: Transaction) => Transaction;
@@ -175,6 +175,18 @@ export async function runToEnd<T>(
   } finally {
     scope.close();
   }
+}
+
+/**
+ * Runs `work` in a savepoint of the executor's open transaction; if it throws, its changes are rolled
+ * back and the transaction continues.
+ */
+export function inPart<T>(
+  executor: Executor,
+  transaction: Transaction,
+  work: () => Promise<T>,
+): Promise<T> {
+  return executor.part?.(work) ?? new TransactionScope(transaction).run(work);
 }
 
 function nothing(): void {

@@ -21,6 +21,7 @@ import {
   type Decoded,
   decodeStored,
   isSettable,
+  relatedTo,
 } from './decode.js';
 import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
@@ -86,6 +87,20 @@ export class EntitySaver {
       this.#denial(stamp === null ? 'create' : 'update') ??
       addressOf(this.dataclass, this.refusals, body);
     return { body, address };
+  }
+
+  /**
+   * The same for an entity in the list of a to-many relation.
+   * @param relation the other side of that relation
+   * @param owner key of the entity that has the list
+   */
+  related(sent: SentEntity, relation: RelatedEntityDefinition, owner: string | number): SentEntity {
+    if ('problems' in sent.address) return sent;
+    const { dataclass, refusals } = this;
+    const target = dataclass.target(relation);
+    const body = relatedTo(sent.body, relation, owner, target, this.fold);
+    if (body !== undefined) return { body, address: sent.address };
+    return { body: sent.body, address: refusals.otherOwner(relation) };
   }
 
   /**
@@ -374,7 +389,7 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
 }
 
 /** A statement that creates entities, and its values. */
-export interface DirectCreation extends BoundStatement {
+interface DirectCreation extends BoundStatement {
   /**
    * Whether one of the entities is related to a later one: created one after the other, it would be
    * refused. A client can guess a key that is generated next.

@@ -14,7 +14,7 @@ export interface FilterInput extends ComparisonInput {
   readonly items?: readonly FilterInput[];
 }
 
-/** Makes the value to bind, `undefined` if the input is none of the type. @throws RequestError 400 with 1280 */
+/** Makes the value to bind, `undefined` if the input cannot be converted to the type. @throws RequestError 400 with 1280 */
 export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: the input of each one, and its conversion. */

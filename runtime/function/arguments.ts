@@ -48,19 +48,32 @@ export class Place {
 /**
  * Turns what a client sent into the arguments that class code declares (protocol P11.7), as many as
  * were sent. An optional parameter that is null is `undefined`.
+ * @param areExact whether the function gets everything that was sent (protocol P14.4): null as
+ * null, and arguments without a parameter
  * @throws RequestError 400 with 1843 that names the parameter
  */
 export async function decodeArguments(
   { name, params }: Pick<FunctionDefinition, 'name' | 'params'>,
   sent: readonly unknown[],
   makers: ArgumentMakers,
+  areExact = false,
 ): Promise<readonly unknown[]> {
-  if (sent.length > params.length) throw tooMany(name, params, sent.length);
+  if (sent.length > params.length && !areExact) throw tooMany(name, params, sent.length);
   const decoded: unknown[] = [];
   for (const [index, parameter] of params.entries()) {
     const place = new Place(name, parameter.name);
-    if (index < sent.length) decoded.push(await argument(place, parameter, sent[index], makers));
-    else if (parameter.optional !== true) throw place.refusal('is missing');
+    const json = sent[index];
+    if (index >= sent.length) {
+      if (parameter.optional !== true) throw place.refusal('is missing');
+    } else if (areExact && json === null && parameter.type === 'any') {
+      decoded.push(null);
+    } else {
+      decoded.push(await argument(place, parameter, json, makers));
+    }
+  }
+  for (const [index, json] of sent.slice(params.length).entries()) {
+    const place = new Place(name, String(params.length + index + 1));
+    decoded.push(json === null ? null : decode(place, 'any', json, makers));
   }
   return decoded;
 }

@@ -1,7 +1,12 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
 import { sql } from 'kysely';
-import { type Database, observedExecutor, wrappedExecutor } from '../dialect/database.js';
+import {
+  type Database,
+  observedExecutor,
+  wrappedExecutor,
+  wrappedState,
+} from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
@@ -44,11 +49,16 @@ export const database = fastifyPlugin<DatabaseOptions>(
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     const limit = slowLimit(setup.environment);
     if (limit !== undefined) followRequests(app);
-    const executor = setup.statementWrappers.reduce(
-      wrappedExecutor,
-      limit === undefined ? opened.executor : slowStatementsLogged(opened, limit, setup.log),
-    );
-    app.decorate('database', { ...opened, executor });
+    const wrappers = [
+      ...(limit === undefined ? [] : [slowStatementsLogged(opened, limit, setup.log)]),
+      ...setup.statementWrappers,
+    ];
+    const { state } = opened;
+    app.decorate('database', {
+      ...opened,
+      executor: wrappers.reduce(wrappedExecutor, opened.executor),
+      state: state === undefined ? undefined : wrappers.reduce(wrappedState, state),
+    });
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);
     app.get('/health/ready', async (_request, reply) => {

@@ -48,7 +48,14 @@ export interface DataAccess {
 }
 
 export type EventName =
-  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
+  | 'init'
+  | 'validateSave'
+  | 'saving'
+  | 'afterSave'
+  | 'validateDrop'
+  | 'dropping'
+  | 'afterDrop'
+  | 'clientRefresh';
 
 export type StorageType =
   | 'string'
@@ -78,8 +85,8 @@ interface NamedDefinition {
   /** Only ever `false`: clients cannot name this attribute. */
   readonly exposed?: false;
   /**
-   * Needed in addition to what the dataclass needs. The queries say who may read what clients may
-   * name.
+   * Needed in addition to what the dataclass needs. Privileges to read an exposed attribute are in
+   * the emitted queries.
    */
   readonly access?: DataAccess;
 }

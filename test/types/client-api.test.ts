@@ -102,6 +102,12 @@ export async function entities(): Promise<void> {
   const date: Date | null | undefined = hired?.hiredAt;
   // @ts-expect-error no value of the enum
   ds.Employee.new({ role: 'chief' });
+  const full = ds.Company.new({ name: 'X', staff: [{ lastName: 'Y', employer: null }] });
+  full.fromObject({ staff: [] });
+  // @ts-expect-error no employee
+  ds.Company.new({ name: 'X', staff: [{ city: 'Y' }] });
+  // @ts-expect-error values, no entities
+  ds.Company.new({ name: 'X', staff: [full] });
   // @ts-expect-error compared with what it never is
   if (hired?.role === 'chief') return;
   // @ts-expect-error takes an employee

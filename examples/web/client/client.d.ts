@@ -62,6 +62,11 @@ interface ConnectOptions {
     readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
     /** Entities that one request reads; that of the model by default. */
     readonly pageSize?: number;
+    /**
+     * How many times a read, or a save of entities that exist, is sent again if the server is busy: it
+     * answers with 503 and `Retry-After`. 2 by default, 0 for never.
+     */
+    readonly retries?: number;
 }
 interface RequestOptions {
     /** Aborts the requests: they fail with the reason of the signal. */
@@ -292,6 +297,7 @@ export interface CompanyValues {
   logo?: Blob | Uint8Array | null;
   embedding?: Vector | null;
   manager?: EmployeeEntity | string | null;
+  staff?: readonly EmployeeValues[];
 }
 
 /** A company that employs people. */

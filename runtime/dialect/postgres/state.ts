@@ -13,18 +13,18 @@ import {
   type StateSchema,
   type StateStatement,
 } from '../state-database.js';
-import { Slot } from '../statement.js';
+import { Slot, type Statement } from '../statement.js';
 import type { Step } from './connection.js';
 
 /** Runs steps on a connection of the pool. */
-export interface StepRunner {
+interface StepRunner {
   readStep(step: Step): Promise<Rows>;
   /** @returns the rows of the last step */
   together(steps: readonly Step[]): Promise<Rows>;
 }
 
 /** Opens a connection that is not of the pool. */
-export type OpenClient = () => Promise<Client>;
+type OpenClient = () => Promise<Client>;
 
 const isRead = /^\s*select\b/;
 
@@ -65,7 +65,8 @@ export class PostgresState implements StateDatabase {
   }
 
   readWithin(transaction: Transaction, [text, ...values]: StateStatement): Promise<Rows> {
-    const statement = { sql: this.#text(text), bindings: values.map((_, at) => new Slot(at)) };
+    const bindings = values.map((_, at) => new Slot(at));
+    const statement: Statement = { sql: this.#text(text), bindings, isOfState: true };
     return Promise.resolve(transaction.rows(statement, values));
   }
 

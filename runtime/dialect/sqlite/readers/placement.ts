@@ -63,7 +63,7 @@ export class Placements {
   #programOf({ sql, bindings }: Statement): Program | undefined {
     try {
       const explained = this.database.prepare(`explain ${sql}`);
-      const operations = explained.all(...bindings.map(() => null)) as readonly Operation[];
+      const operations = explained.all(...bindings.map(() => null)) as readonly Opcode[];
       return programOf(operations);
     } catch {
       // An invalid statement is reported when it runs.
@@ -154,7 +154,7 @@ export function ownDuration(milliseconds: number, used: number): number {
 }
 
 /** A row of `explain`: an operation of the bytecode of a statement. */
-interface Operation {
+interface Opcode {
   readonly opcode: string;
   readonly p1: number;
   readonly p2: number;
@@ -169,7 +169,7 @@ interface Program {
   readonly isSorted: boolean;
 }
 
-function programOf(operations: readonly Operation[]): Program {
+function programOf(operations: readonly Opcode[]): Program {
   const roots = new Map<number, number>();
   const began = new Set<number>();
   const scanned = new Set<number>();
