@@ -19,7 +19,13 @@ import { isLarge } from '../model/columns.js';
 import { type AllClassNames, classNames } from './classes/class-names.js';
 import { field, method, type ParameterText } from './classes/members.js';
 import { reservedWords } from './classes/taken-names.js';
-import { attributeType, isAlwaysThere, keyType, valueType } from './classes/type-text.js';
+import {
+  attributeType,
+  decimalNames,
+  isAlwaysThere,
+  keyType,
+  valueType,
+} from './classes/type-text.js';
 import type { EmittedFile } from './file.js';
 import { identifiers } from './identifiers.js';
 import { declaration, docComment, type Literal, stringLiteral } from './layout.js';
@@ -169,6 +175,7 @@ function valueLiteral(type: StorageType, dateOnly = false): string {
     case 'uuid':
     case 'number':
     case 'integer':
+    case 'decimal':
     case 'boolean':
     case 'duration':
       return 'plain';
@@ -246,6 +253,10 @@ class ClientTypes {
     const names = this.#names.of(dataclass);
     const { written, types } = names;
     const read = attributes.filter((each) => each.actions.has('read'));
+    const decimals = decimalNames(
+      read.map(({ attribute }) => attribute),
+      this.seen.dataclasses.flatMap((each) => each.attributes.map((seen) => seen.attribute)),
+    );
     const one = read.filter(({ attribute }) => attribute.kind === 'relatedEntity');
     const many = read.filter(({ attribute }) => attribute.kind === 'relatedEntities');
     const related = (list: readonly SeenAttribute[]): string =>
@@ -268,6 +279,7 @@ class ClientTypes {
         field('readonly', 'name', stringLiteral(dataclass.name)),
         field('readonly', 'key', keyType(model, dataclass)),
         field('readonly', 'attributes', names.attributes),
+        ...(decimals === undefined ? [] : [field('readonly', 'decimals', decimals)]),
         field('readonly', 'one', related(one)),
         field('readonly', 'many', related(many)),
         field('readonly', 'values', names.values),

@@ -122,8 +122,9 @@ function describedAttribute(
     }
     case 'calculated':
     case 'alias': {
-      const { type, dateOnly } = attribute;
-      return { ...use, kind: 'value', type, dateOnly, isUnique: false, rules: {} };
+      const { type, dateOnly, precision, scale } = attribute;
+      const rules = { precision, scale };
+      return { ...use, kind: 'value', type, dateOnly, isUnique: false, rules };
     }
   }
 }
@@ -148,6 +149,7 @@ function isGivenByClient({ events }: Dataclass, attribute: Attribute): boolean {
 }
 
 function rulesOf(attribute: StorageAttribute): object {
-  const { min, max, minLength, maxLength, pattern, dimensions } = attribute;
-  return { enum: attribute.enum, min, max, minLength, maxLength, pattern, dimensions };
+  const { min, max, minLength, maxLength, pattern, precision, scale, dimensions } = attribute;
+  const ofText = { minLength, maxLength, pattern };
+  return { enum: attribute.enum, min, max, ...ofText, precision, scale, dimensions };
 }

@@ -1,7 +1,7 @@
 import { attributePath, pathOf, type DataclassPair, type ModelPair } from './attributes.js';
 import { change, isEqual, listed, type Change } from './change.js';
 import { accessChanges, functionAccess, roleChanges } from './access.js';
-import { ruleChanges } from './data.js';
+import { decimalWords, ruleChanges } from './data.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type {
   Attribute,
@@ -223,7 +223,8 @@ function typeWords(attribute: Attribute): string {
         attribute.kind === 'storage' && attribute.dimensions !== undefined
           ? ` of ${String(attribute.dimensions)} dimensions`
           : '';
-      return `of type ${attribute.type}${attribute.dateOnly ? ' without time' : ''}${dimensions}`;
+      const decimals = attribute.type === 'decimal' ? ` with ${decimalWords(attribute.scale)}` : '';
+      return `of type ${attribute.type}${attribute.dateOnly ? ' without time' : ''}${dimensions}${decimals}`;
     }
   }
 }

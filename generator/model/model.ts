@@ -100,6 +100,7 @@ export type StorageType =
   | 'uuid'
   | 'number'
   | 'integer'
+  | 'decimal'
   | 'boolean'
   | 'date'
   | 'duration'
@@ -131,6 +132,10 @@ export interface StorageAttribute extends AttributeBase {
   readonly type: StorageType;
   readonly column: string;
   readonly dateOnly: boolean;
+  /** Most digits of a decimal. */
+  readonly precision?: number;
+  /** How many of the digits of a decimal are behind the point. */
+  readonly scale?: number;
   /** Of a vector. */
   readonly dimensions?: number;
   readonly key: boolean;
@@ -174,6 +179,9 @@ export interface CalculatedAttribute extends AttributeBase {
   readonly kind: 'calculated';
   readonly type: StorageType;
   readonly dateOnly: boolean;
+  /** Of a decimal, which class code computes. */
+  readonly precision?: number;
+  readonly scale?: number;
   /** SQL over the columns of the table; absent if class code computes the value. */
   readonly expression?: string;
   /** Column that holds the expression's value. */
@@ -189,6 +197,9 @@ export interface AliasAttribute extends AttributeBase {
   /** Type of the attribute at the end of the path. */
   readonly type: StorageType;
   readonly dateOnly: boolean;
+  /** Of a decimal there. */
+  readonly precision?: number;
+  readonly scale?: number;
 }
 
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';

@@ -4,6 +4,7 @@ export const storageTypes = [
   'uuid',
   'number',
   'integer',
+  'decimal',
   'boolean',
   'date',
   'duration',
@@ -12,6 +13,9 @@ export const storageTypes = [
   'blob',
   'vector',
 ] as const;
+
+/** The greatest precision of a decimal: so many digits fit into the 64 bits of an integer of SQLite. */
+export const mostDigits = 18;
 
 export const databases = ['sqlite', 'postgres'] as const;
 export const dateOnlyFormats = ['iso', 'bang'] as const;

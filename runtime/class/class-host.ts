@@ -415,12 +415,12 @@ class EntityRows {
   ) {
     const { dialect } = host.context.database;
     const one = new From(new Aliases(), dataclass, 'table');
-    const oneColumns = sql.join(layout.columns(one));
+    const oneColumns = sql.join(layout.columns(dialect, one));
     const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
     this.#byKey = dialect.compile(selecting(one.complete(byKey), oneColumns));
     const list = dialect.each(sql`${new Slot(0)}`, valueTypeOf(dataclass.key.type));
     const many = new From(new Aliases(), dataclass, { list });
-    const manyColumns = sql.join(layout.columns(many));
+    const manyColumns = sql.join(layout.columns(dialect, many));
     this.#byKeys = dialect.compile(sql`select ${manyColumns} ${many.clause}${many.order}`);
   }
 

@@ -1,6 +1,6 @@
 import { sql, type AliasedExpression } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
+import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
@@ -555,7 +555,7 @@ function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const { key } = dataclass;
   const isDrawn = key.generated === 'sequence';
   const row = columns.map((name, index) => {
-    const slot = sql`${new Slot(index)}`;
+    const slot = boundValue(dialect, stored[index], new Slot(index));
     const isDrawnKey = isDrawn && name === key.column;
     return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
   });

@@ -6,6 +6,7 @@ import type {
 } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { dayFromText, instantFromText } from '../protocol/dates.js';
+import { plainDecimal } from '../protocol/decimal.js';
 import { jsonProblem } from '../protocol/json-problem.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { isWellFormed } from '../protocol/own-text.js';
@@ -135,9 +136,12 @@ function tooMany(name: string, params: readonly ParameterDefinition[], sent: num
 /** Types whose arguments are JSON values, which need no context. */
 type ScalarType = Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any';
 
+const notDecimal =
+  'must be a decimal number of at most 18 digits, as a text such as "12.50", or as a number of at most 15 digits';
+
 /**
  * An argument as class code gets it (protocol P11.7, P11.8). A date becomes a `Date`, a day a text
- * `YYYY-MM-DD`. Types are JSON's own: unlike in an entity, a text with digits is not a number.
+ * `YYYY-MM-DD`, a decimal a text. Types are JSON's own: unlike in an entity, a text with digits is not a number.
  * @param json not null
  */
 function scalar(place: Place, type: ScalarType, json: unknown): unknown {
@@ -162,6 +166,8 @@ function scalar(place: Place, type: ScalarType, json: unknown): unknown {
         Number.isSafeInteger(json),
         'must be a whole number between -(2^53 - 1) and 2^53 - 1',
       );
+    case 'decimal':
+      return plainDecimal(json) ?? only(false, notDecimal);
     case 'duration':
       return only(Number.isSafeInteger(json), 'must be a whole number of milliseconds');
     case 'boolean':

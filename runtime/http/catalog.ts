@@ -204,12 +204,14 @@ function attributeEntry(
         ...common,
         kind: 'calculated',
         ...valueType(attribute.type, attribute.dateOnly),
+        ...digits(attribute),
         ...(attribute.accessors.includes('set') ? {} : { readOnly: true }),
       };
     case 'alias':
       return {
         ...common,
         ...valueType(attribute.type, attribute.dateOnly),
+        ...digits(attribute),
         ...(isOpenPath(owner, attribute.path, definitions)
           ? { path: attribute.path.join('.') }
           : {}),
@@ -245,6 +247,8 @@ function valueRules({
   minLength,
   maxLength,
   pattern,
+  precision,
+  scale,
   dimensions,
 }: StorageDefinition): object {
   return {
@@ -254,7 +258,22 @@ function valueRules({
     ...(minLength === undefined ? {} : { minLength }),
     ...(maxLength === undefined ? {} : { maxLength }),
     ...(pattern === undefined ? {} : { pattern: pattern.source }),
+    ...digits({ precision, scale }),
     ...(dimensions === undefined ? {} : { dimensions }),
+  };
+}
+
+/** Of a decimal. */
+function digits({
+  precision,
+  scale,
+}: {
+  readonly precision?: number | undefined;
+  readonly scale?: number | undefined;
+}): object {
+  return {
+    ...(precision === undefined ? {} : { precision }),
+    ...(scale === undefined ? {} : { scale }),
   };
 }
 
@@ -309,6 +328,8 @@ function collectionNameOf(name: string, definitions: readonly DataclassDefinitio
 const wireTypes: Readonly<Record<string, string>> = {
   boolean: 'bool',
   integer: 'long64',
+  // As JSON has it; its precision and scale tell it apart.
+  decimal: 'string',
   vector: 'object',
 };
 

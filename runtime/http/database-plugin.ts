@@ -13,7 +13,7 @@ import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/schema/presence.js';
 import type { Migrations } from '../dialect/schema/migration.js';
 import { Trial } from '../dialect/schema/trial.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
+import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
@@ -137,7 +137,7 @@ function chosenFor(opening: OpeningOptions): ChosenOptions {
   const forms = stored.map(({ dataclass: { table, key, attributes }, attribute }) => ({
     table,
     column: attribute.column,
-    form: attribute.dateOnly === true ? 'date only' : attribute.type,
+    form: formOf(attribute),
     isKey:
       attribute.name === key ||
       attributes.some(
@@ -150,6 +150,12 @@ function chosenFor(opening: OpeningOptions): ChosenOptions {
     hasVectors: stored.some(({ attribute }) => attribute.type === 'vector'),
     data: { forms, migrations, withContracts: opening.withContracts === true, trial },
   };
+}
+
+/** What the stored values of an attribute are, as far as the type of its column does not say it. */
+function formOf({ type, dateOnly, scale }: StorageDefinition): string {
+  if (type === 'decimal') return `decimal with scale ${scale ?? 0}`;
+  return dateOnly === true ? 'date only' : type;
 }
 
 async function open(

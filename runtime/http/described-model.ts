@@ -153,7 +153,7 @@ function attributeUse(
     type: attribute.type,
     dateOnly: attribute.dateOnly === true,
     isUnique: isStored && (attribute.unique === true || attribute.key === true),
-    rules: isStored ? rulesOf(attribute) : {},
+    rules: isStored ? rulesOf(attribute) : decimalRules(attribute),
   };
 }
 
@@ -220,5 +220,12 @@ function rulesOf(attribute: AttributeDefinition & { readonly kind: 'storage' }):
     maxLength,
     pattern: pattern?.source,
     dimensions,
+    ...decimalRules(attribute),
   };
+}
+
+function decimalRules(attribute: AttributeDefinition): ValueRules {
+  if (!('scale' in attribute)) return {};
+  const { precision, scale } = attribute;
+  return { precision, scale };
 }

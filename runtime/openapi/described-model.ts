@@ -88,6 +88,8 @@ export interface ValueRules {
   readonly maxLength?: number | undefined;
   /** Source of a regular expression with the flag `u`. */
   readonly pattern?: string | undefined;
+  readonly precision?: number | undefined;
+  readonly scale?: number | undefined;
   readonly dimensions?: number | undefined;
 }
 

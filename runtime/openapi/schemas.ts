@@ -102,8 +102,8 @@ export const sharedSchemas: Readonly<Record<SharedSchema, SchemaObject>> = {
         maxProperties: 1,
         additionalProperties: object({
           count: integer,
-          sum: { type: ['number', 'null'] },
-          average: { type: ['number', 'null'] },
+          sum: { type: ['number', 'string', 'null'] },
+          average: { type: ['number', 'string', 'null'] },
           min: { type: ['number', 'string', 'boolean', 'null'] },
           max: { type: ['number', 'string', 'boolean', 'null'] },
         }),
@@ -374,7 +374,7 @@ function readSchema(
   switch (attribute.kind) {
     case 'value': {
       const { type, dateOnly, rules, mandatory } = attribute;
-      const value = answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules.enum);
+      const value = answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules);
       return mandatory && !isDraft ? value : nullable(value);
     }
     case 'toOne':
@@ -388,9 +388,9 @@ function readSchema(
 function answered(
   type: StorageType,
   dateOnly: 'iso' | 'bang' | undefined,
-  values?: ValueRules['enum'],
+  rules: ValueRules = {},
 ): SchemaObject {
-  const listed = values === undefined ? {} : { enum: values };
+  const listed = rules.enum === undefined ? {} : { enum: rules.enum };
   switch (type) {
     case 'string':
       return { ...text, ...listed };
@@ -400,6 +400,8 @@ function answered(
       return { type: 'number', ...listed };
     case 'integer':
       return { ...integer, ...listed };
+    case 'decimal':
+      return { ...text, pattern: decimalPattern(rules), ...listed };
     case 'duration':
       return { ...integer, description: 'Milliseconds.', ...listed };
     case 'boolean':
@@ -415,6 +417,22 @@ function answered(
     case 'blob':
       return sharedRef('Deferred');
   }
+}
+
+/** Without rules, that of a function's argument or result. */
+function decimalPattern({ precision, scale }: ValueRules): string {
+  if (precision === undefined || scale === undefined) return '^-?\\d+(\\.\\d+)?$';
+  const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0';
+  return scale === 0 ? `^-?${whole}$` : `^-?${whole}\\.\\d{${scale}}$`;
+}
+
+/** More spellings than in an answer, and numbers. */
+function sentDecimal({ precision, scale = 0 }: ValueRules): SchemaObject {
+  const digits = precision === undefined ? '' : ` of at most ${precision} digits`;
+  return {
+    type: ['string', 'number'],
+    description: `A decimal number${digits}, ${scale} of them decimals. A number must not have more than 15 digits.`,
+  };
 }
 
 function dateSchema(dateOnly: 'iso' | 'bang' | undefined): SchemaObject {
@@ -520,12 +538,13 @@ function valueInBody(
   if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
   if (type === 'uuid') return text;
   const { min, max, minLength, maxLength, pattern, dimensions } = rules;
+  if (type === 'decimal') return sentDecimal(rules);
   const ends = [
     ...(typeof min === 'string' ? [`not before ${min}`] : []),
     ...(typeof max === 'string' ? [`not after ${max}`] : []),
   ];
   return {
-    ...answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules.enum),
+    ...answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules),
     ...(typeof min === 'number' ? { minimum: min } : {}),
     ...(typeof max === 'number' ? { maximum: max } : {}),
     ...(minLength === undefined ? {} : { minLength }),
@@ -583,6 +602,7 @@ function argumentOf(type: FunctionType): SchemaObject {
   if (type === 'any' || type === 'void' || type === 'message') return {};
   if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
   if (type === 'uuid') return text;
+  if (type === 'decimal') return { type: ['string', 'number'], description: 'A decimal number.' };
   return type === 'dateOnly' ? dateSchema('iso') : answered(type, undefined);
 }
 

@@ -81,6 +81,9 @@ export async function runIn(cwd: string, argv: readonly string[]): Promise<Run> 
     readFile: (path) => readFileSync(path),
     isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
     git: () => undefined,
+    start: () => {
+      throw new Error('An import runs no programs.');
+    },
     package: { root: fileURLToPath(new URL('../..', import.meta.url)), version: '1.2.3' },
     compiler: lazyCompiler,
   });

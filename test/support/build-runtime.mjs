@@ -40,7 +40,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
-  http: ['http/', 'openapi/'],
+  http: ['http/', 'openapi/', 'seed/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
 };

@@ -805,7 +805,7 @@ var SelectionObject = class SelectionObject {
 		return await this.query("__KEY = :1", state.key).count(options) > 0;
 	}
 	async sum(path, options = {}) {
-		return Number(await compute(stateOf(this), path, "sum", options));
+		return await compute(stateOf(this), path, "sum", options) ?? 0;
 	}
 	async average(path, options = {}) {
 		return await compute(stateOf(this), path, "average", options);
