@@ -11,6 +11,8 @@ export interface FoundMember {
 export interface ClassMembers {
   /** Those of one name: overloads, or the two accessors. */
   readonly named: (name: string) => readonly FoundMember[];
+  /** Fields such as `#total`, which may change: not methods, and no constants. */
+  readonly privateFields: readonly FoundMember[];
   /**
    * Whether all classes that it extends are known up to the emitted one; members of others cannot
    * be seen.
@@ -28,11 +30,16 @@ export async function membersOf(
   base: string,
 ): Promise<ClassMembers> {
   const members = new Map<string, FoundMember[]>();
+  const privateFields: FoundMember[] = [];
   const seen = new Set<ts.Node>();
   let isComplete = true;
   for (let at: FoundClass | undefined = found; at !== undefined;) {
     seen.add(at.node);
+    const { file, node } = at;
     collect(at, members);
+    privateFields.push(
+      ...node.members.filter(isPrivateField).map((each) => ({ file, node: each })),
+    );
     const parent = parentOf(at.node);
     if (parent === undefined) break;
     if (!ts.isIdentifier(parent)) {
@@ -45,7 +52,7 @@ export async function membersOf(
     if (next === undefined && !isEmitted) isComplete = false;
     at = next === undefined || seen.has(next.node) ? undefined : next;
   }
-  return { named: (name) => members.get(name) ?? [], isComplete };
+  return { named: (name) => members.get(name) ?? [], privateFields, isComplete };
 }
 
 /** Whether a class extends the emitted one, directly or through the user's classes. */
@@ -77,6 +84,27 @@ function collect({ file, node }: FoundClass, members: Map<string, FoundMember[]>
     own.add(name);
     members.set(name, [...(members.get(name) ?? []), { file, node: each }]);
   }
+}
+
+function isPrivateField(member: ts.ClassElement): boolean {
+  return (
+    ts.isPropertyDeclaration(member) &&
+    ts.isPrivateIdentifier(member.name) &&
+    !isStatic(member) &&
+    !isConstant(member)
+  );
+}
+
+/** Whether each object of the class has the same value. */
+function isConstant({ modifiers, initializer }: ts.PropertyDeclaration): boolean {
+  const isReadonly = modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ReadonlyKeyword) ?? false;
+  if (!isReadonly || initializer === undefined) return false;
+  return (
+    ts.isLiteralExpression(initializer) ||
+    ts.isFunctionLike(initializer) ||
+    initializer.kind === ts.SyntaxKind.TrueKeyword ||
+    initializer.kind === ts.SyntaxKind.FalseKeyword
+  );
 }
 
 function nameOf(name: ts.PropertyName): string | undefined {

@@ -8,6 +8,11 @@ interface StubMessage {
 
 /** The messages about the classes of the user, by stable code. */
 export const stubMessages = {
+  'stub/lost-field': {
+    severity: 'warning',
+    meaning:
+      'A singleton of scope `session` has a `#private` field, which a server with `STATE=database` loses when a call ends.',
+  },
   'stub/no-class': {
     severity: 'warning',
     meaning: 'A file of class code does not export the class of its name.',

@@ -66,6 +66,7 @@ class Review {
     const members = await membersOf(this.#files, found, userClass.base);
     this.#compare(userClass, found, members);
     this.#tellRemoved(userClass, members);
+    if (userClass.isStored === true) this.#tellLost(userClass, members);
   }
 
   async lookAtUnused({ path, name }: UserClass): Promise<void> {
@@ -160,6 +161,15 @@ class Review {
       this.#note(first.file);
       const message = `The model no longer declares ${userClass.name}.${name}. It stays as a method of your own.`;
       this.#problems.add('stub/removed', message, placeOf(first.file.path, first.node));
+    }
+  }
+
+  #tellLost({ name }: UserClass, { privateFields }: ClassMembers): void {
+    for (const { file, node } of privateFields) {
+      this.#note(file);
+      const field = node.name?.getText() ?? '';
+      const message = `${name}.${field} is lost when a call ends on a server with STATE=database: a singleton of scope session is stored as JSON, which holds no #private fields. Declare it as: private ${field.slice(1)}.`;
+      this.#problems.add('stub/lost-field', message, placeOf(file.path, node));
     }
   }
 

@@ -1,10 +1,9 @@
 import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { SqlValue } from '../dialect/statement.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { readKeys } from '../entity-set/keys-reader.js';
 import { planCount } from '../query/collection.js';
-import { planCompute, type Aggregate, checkAggregate } from '../query/compute.js';
+import { planCompute, type Aggregate, checkAggregate, readComputed } from '../query/compute.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';
 import { queryContext, type Selection, type SelectionPlan, planOf } from '../query/selection.js';
@@ -36,20 +35,20 @@ export class SelectionReader {
   async count(node: SelectionNode): Promise<number> {
     const resolved = this.#resolved(node);
     const request = resolved instanceof Promise ? await resolved : resolved;
-    const { statement, values } = this.#plan(request, 'code count', (selection) =>
+    const { plan, values } = this.#plan(request, 'code count', (selection) =>
       planCount(this.#dialect, this.#options, selection),
     );
-    return Number(await this.code.host.reading().value(statement, values));
+    return Number(await this.code.host.reading().value(plan.statement, values));
   }
 
   /** The entities, in order. */
   async entities(node: SelectionNode): Promise<EntityObject[]> {
     const resolved = this.#resolved(node);
     const request = resolved instanceof Promise ? await resolved : resolved;
-    const { statement, values } = this.#plan(request, 'code rows', (selection) =>
+    const { plan, values } = this.#plan(request, 'code rows', (selection) =>
       this.#planRows(request, selection),
     );
-    const rows = await this.code.host.reading().rows(statement, values);
+    const rows = await this.code.host.reading().rows(plan.statement, values);
     // A stamp is never null: a row without one has no entity.
     const entities = rows
       .filter(([stamp]) => stamp !== null)
@@ -112,13 +111,13 @@ export class SelectionReader {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
     const resolved = this.#resolved(node);
-    const { statement, values } = this.#plan(
+    const { plan, values } = this.#plan(
       resolved instanceof Promise ? await resolved : resolved,
       shape,
       (selection) => write(selection, this.#valuePath(path, aggregation)),
       { top },
     );
-    const answer = await this.code.host.reading().read(statement, values);
+    const answer = await readComputed(this.code.host.reading(), plan, values);
     return answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown);
   }
 
@@ -148,10 +147,8 @@ export class SelectionReader {
     name: string,
     write: (selection: Selection) => SelectionPlan,
     fixed: { readonly top?: number } = {},
-  ): { readonly statement: SelectionPlan['statement']; readonly values: readonly SqlValue[] } {
-    const { plans } = this.model;
-    const { plan, values } = planFor(plans.selections, request, name, fixed, write);
-    return { statement: plan.statement, values };
+  ): ReturnType<typeof planFor> {
+    return planFor(this.model.plans.selections, request, name, fixed, write);
   }
 }
 

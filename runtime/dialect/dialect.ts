@@ -83,6 +83,8 @@ export interface Dialect {
   ifNumber(value: Sql): Sql;
   /** The sum of numbers; a real number if the sum is too large to be exact, 0 if there are no numbers. */
   total(value: Sql): Sql;
+  /** The same at less cost; fails with UnusableValueError if the sum is too large. Absent where `total` costs no more. */
+  readonly quickTotal?: (value: Sql) => Sql;
   /** Null if the divisor is 0; an infinity if the result is too large. */
   quotient(dividend: Sql, divisor: Sql): Sql;
   /** A column with decimals as texts with so many decimals. */
@@ -179,8 +181,20 @@ export interface DirectChanges {
   /** A bound JSON list of objects as rows of a table. */
   rows(table: string, list: Sql): Sql;
   /**
+   * As {@link Dialect.insertedKey} for the rows of a select.
+   * @param number of the rows; a bound null if some of them have a key
+   */
+  insertedKeys(number: Sql, value: Sql, table: string, column: string): Sql;
+  /**
    * @param change of rows of the table; returns their columns
    * @param answer a query in which the name of the table stands for the changed rows
+   * @param position the name of a further column, which has the position of each row
    */
-  answer(change: BuiltQuery | Sql, table: string, answer: Sql): Sql;
+  answer(change: BuiltQuery | Sql, table: string, answer: Sql, position?: string): Sql;
+  /**
+   * Two columns of one row: the JSON of all entities, with commas between them, and their keys as a
+   * JSON list.
+   * @param position by which they are ordered; as their rows if left out
+   */
+  listed(json: Sql, key: Sql, position?: Sql): Sql;
 }

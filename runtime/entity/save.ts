@@ -405,9 +405,9 @@ interface DirectCreation extends BoundStatement {
   /**
    * Whether one of the entities is related to a later one: created one after the other, it would be
    * refused. A client can guess a key that is generated next.
-   * @param keys of the entities
+   * @param keys of the entities, as a JSON list
    */
-  readonly refersAhead: (keys: readonly SqlValue[]) => boolean;
+  readonly refersAhead: (keys: string) => boolean;
 }
 
 /** Stores new entities of one dataclass. */
@@ -443,31 +443,36 @@ class EntityCreator {
 
   /** The statement that creates entities without another one. */
   direct(all: readonly Decoded[], timestamp: string, plan: PlanDirect): DirectCreation | undefined {
-    const { dialect, dataclass } = this;
-    const written = this.#insert.together(dialect);
-    if (written === undefined) return undefined;
-    const statement = (this.#direct ??= plan(written));
+    const { dataclass } = this;
+    const statement = (this.#direct ??= this.#planDirect(plan));
     if (statement === undefined) return undefined;
-    const rows = all.map(({ values }) => this.#insert.row(values, timestamp));
     const own = dataclass.attributes.filter(
       (each): each is RelatedEntityDefinition =>
         each.kind === 'relatedEntity' && each.target === dataclass.name && each.onDelete !== 'none',
     );
+    const related = all.flatMap(({ values }, index) =>
+      own.flatMap(({ foreignKey, references }) => {
+        const key = values.get(foreignKey) ?? null;
+        return key === null ? [] : [{ key: String(key), index, isKey: references === undefined }];
+      }),
+    );
     return {
       statement,
-      values: [JSON.stringify(rows)],
+      values: this.#insert.rows(all, timestamp),
       refersAhead: (keys) => {
-        const position = new Map(keys.map((key, index) => [String(key), index]));
-        return all.some(({ values }, index) =>
-          own.some(({ foreignKey, references }) => {
-            const related = values.get(foreignKey) ?? null;
-            // Only keys are compared here.
-            if (references !== undefined) return related !== null && all.length > 1;
-            return related !== null && (position.get(String(related)) ?? index) > index;
-          }),
-        );
+        if (all.length < 2 || related.length === 0) return false;
+        // Only keys are compared here.
+        if (related.some(({ isKey }) => !isKey)) return true;
+        const list = JSON.parse(keys) as readonly (string | number)[];
+        const position = new Map(list.map((key, index) => [String(key), index]));
+        return related.some(({ key, index }) => (position.get(key) ?? index) > index);
       },
     };
+  }
+
+  #planDirect(plan: PlanDirect): Statement | undefined {
+    const written = this.#insert.together(this.dialect);
+    return written === undefined ? undefined : plan(written, 'list');
   }
 
   /** Reports everything that {@link create} would find wrong, by reads only. */
@@ -535,15 +540,12 @@ interface InsertPlan {
   /** The values to bind for an entity that is created at `timestamp`. */
   readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
   /**
-   * Stores the entities of a bound JSON list of {@link row}, and returns their columns. None if the
-   * database has no such statement, or JSON cannot hold each value.
+   * Stores the entities of {@link rows}, and returns their columns. None if the database has no such
+   * statement, or JSON cannot hold each value.
    */
   readonly together: (dialect: Dialect) => Sql | undefined;
-  /** The same values by column. */
-  readonly row: (
-    entity: ReadonlyMap<string, StoredValue>,
-    timestamp: string,
-  ) => Readonly<Record<string, SqlValue>>;
+  /** The values to bind for entities that are created together. */
+  readonly rows: (entities: readonly Pick<Decoded, 'values'>[], timestamp: string) => SqlValue[];
 }
 
 /** JSON has no bytes, and no arrays in the form of a column. */
@@ -583,16 +585,28 @@ function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
       if (direct === undefined || stored.some(({ type }) => notInJson.has(type))) return undefined;
       const table = sql.id(dataclass.table);
       const given = columns.map((name) => {
+        if (name === '__STAMP') return sql.lit(1);
+        if (name === '__TIMESTAMP') return sql`${new Slot(1)}`;
         const value = sql.id('__row', name);
-        const isDrawnKey = isDrawn && name === key.column;
-        return isDrawnKey ? dialect.insertedKey(value, dataclass.table, name) : value;
+        return isDrawn && name === key.column
+          ? direct.insertedKeys(sql`${new Slot(2)}`, value, dataclass.table, name)
+          : value;
       });
       const rows = direct.rows(dataclass.table, sql`${new Slot(0)}`);
       return sql`insert into ${table} (${sql.join(columns.map((name) => sql.id(name)))}) select ${sql.join(given)} from ${rows} as "__row" returning ${table}.*`;
     },
-    row: (entity, timestamp) => {
-      const values = valuesOf(entity, timestamp);
-      return Object.fromEntries(columns.map((name, index) => [name, values[index] ?? null]));
+    rows: (entities, timestamp) => {
+      const rows = entities.map(({ values }) => {
+        const row: Record<string, SqlValue> = {};
+        for (const { name, column } of stored) row[column] = values.get(name) ?? null;
+        for (const { attribute, columns: names, derive } of derived) {
+          const derivedValues = derive(values.get(attribute) ?? null);
+          for (const [index, each] of names.entries()) row[each] = derivedValues[index] ?? null;
+        }
+        return row;
+      });
+      const isKeyed = entities.some(({ values }) => (values.get(key.name) ?? null) !== null);
+      return [JSON.stringify(rows), timestamp, isKeyed ? null : rows.length];
     },
   };
 }

@@ -277,10 +277,14 @@ interface StoredAttribute {
 }
 
 /**
- * Makes a change of rows, which returns them, the whole statement of a request, if that is possible;
- * the statement returns the JSON of each entity and its key.
+ * Makes a change of rows, which returns them, the whole statement of a request, if that is possible.
+ * The statement returns the JSON of one entity; or the JSON of all, with commas between them, and
+ * their keys as a JSON list.
  */
-export type PlanDirect = (change: BuiltQuery | Sql) => Statement | undefined;
+export type PlanDirect = (
+  change: BuiltQuery | Sql,
+  answer: 'one' | 'list',
+) => Statement | undefined;
 
 /** A statement, and its values. */
 export interface BoundStatement {
@@ -338,7 +342,8 @@ class UpdateStatements {
     let statement = this.known.get(name);
     if (statement === undefined) {
       const query = this.#write(this.#named(given), this.#named(readOnly), isSave);
-      statement = plan === undefined ? this.dialect.compile(query) : plan(query.returningAll());
+      statement =
+        plan === undefined ? this.dialect.compile(query) : plan(query.returningAll(), 'one');
       if (statement === undefined) return undefined;
       this.known.set(name, statement);
     }

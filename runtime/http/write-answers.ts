@@ -97,13 +97,13 @@ export class WriteAnswers {
    * Makes a change of entities the one statement of a request, which answers with all attributes, as {@link saved} does.
    * @returns none if the answer needs more
    */
-  planDirect(change: BuiltQuery | Sql): Statement | undefined {
+  planDirect(change: BuiltQuery | Sql, answer: 'one' | 'list'): Statement | undefined {
     if (!this.#isReadable || this.#hidden !== undefined) return undefined;
     const { database, options } = this.context;
     const { dataclass } = this;
     const all = { attributes: undefined, expand: undefined };
     const projection = projectionOf(dataclass, undefined, all, this.context);
-    return planDirectChange(database.dialect, options, dataclass, projection, change);
+    return planDirectChange(database.dialect, options, dataclass, projection, change, answer);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */

@@ -384,29 +384,32 @@ export class WriteService {
     if (answers !== this.#answers || !this.#isDirect) return undefined;
     const isAlone = entities.length === 1;
     const options = { timestamp: nowText(), isKept: true, isAlone, session: caller.session };
-    const plan: PlanDirect = (change) => {
-      const statement = answers.planDirect(change);
+    const plan: PlanDirect = (change, form) => {
+      const statement = answers.planDirect(change, form);
       this.#isDirect = statement !== undefined;
       return statement;
     };
-    const answer = (members: readonly string[]): StatusAndJson => ({
+    const answer = (members: string): StatusAndJson => ({
       status: 200,
-      json: isList ? `{"__ENTITIES":[${members.join(',')}]}` : String(members[0]),
+      json: isList ? `{"__ENTITIES":[${members}]}` : members,
     });
     const change = isAlone ? this.#saver.directChange(first, options, plan) : undefined;
     if (change !== undefined) {
       return executor
         .change?.(change.statement, change.values)
-        .then(([row]) => (row === undefined ? undefined : answer([String(row[0])])));
+        .then(([row]) => (row === undefined ? undefined : answer(String(row[0]))));
     }
     const creation = this.#saver.directCreation(entities, options, plan);
     if (creation === undefined) return undefined;
     const { statement, values, refersAhead } = creation;
-    const create = async (transaction: Transaction): Promise<readonly string[]> => {
-      const rows = await transaction.rows(statement, values);
-      if (refersAhead(rows.map(([, key]) => key ?? null))) throw new NotTogether();
-      const length = new AnswerLength();
-      return rows.map(([json]) => length.add(String(json)));
+    if (isAlone) {
+      return executor.change?.(statement, values).then(([row]) => answer(String(row?.[0])));
+    }
+    const create = async (transaction: Transaction): Promise<string> => {
+      const [row] = await transaction.rows(statement, values);
+      const [members, keys] = row as readonly [members: string, keys: string];
+      if (refersAhead(keys)) throw new NotTogether();
+      return new AnswerLength().add(members);
     };
     return Promise.resolve(executor.write(create)).then(answer);
   }

@@ -55,6 +55,7 @@ export function jsonProblem(value: unknown, depth = 0): JsonProblem | undefined 
  * @param text that `JSON.parse` accepts
  */
 export function isTooDeep(text: string): boolean {
+  if (opensFew(text)) return false;
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at];
@@ -64,6 +65,18 @@ export function isTooDeep(text: string): boolean {
     if (depth > maxRequestDepth) return true;
   }
   return false;
+}
+
+/** Searching for brackets costs much less than looking at each character; few bodies have many. */
+function opensFew(text: string): boolean {
+  let count = 0;
+  for (const bracket of ['[', '{']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      count += 1;
+      if (count > maxRequestDepth) return false;
+    }
+  }
+  return true;
 }
 
 /** @returns the position of the closing quote of a JSON string */

@@ -7,7 +7,7 @@ import { unknownAttribute } from './projection.js';
 import { type ReadingContext, pageTop } from './reading-context.js';
 import { relatedRequest, type SelectionRequest, planFor, shapeName } from './selection-request.js';
 import { type Aggregation, notApplicable, valuePath } from './value-path.js';
-import { planCompute, checkAggregate, computeKeyword } from './compute.js';
+import { planCompute, checkAggregate, computeKeyword, readComputed } from './compute.js';
 import { whenResolved } from './computed-requests.js';
 import { planDistinct } from './distinct.js';
 
@@ -74,7 +74,7 @@ export class AggregateReader {
       checkAggregate(computed, resolved, shown);
       return planCompute(database.dialect, options, selection, resolved, computed, shown);
     });
-    return database.executor.read(plan.statement, values);
+    return readComputed(database.executor, plan, values);
   }
 
   #distinct(request: SelectionRequest, path: string, paging: Parameters): PendingAnswer {

@@ -1,5 +1,13 @@
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import {
+  type Executor,
+  type JsonAnswer,
+  type PendingAnswer,
+  UnusableValueError,
+} from '../dialect/executor.js';
+import { caught } from '../dialect/pending.js';
+import type { SqlValue } from '../dialect/statement.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import {
   ifBaseExists,
@@ -24,6 +32,40 @@ import { scalarJson, scaleOf } from './value-json.js';
  * @param name the path as the client wrote it
  */
 export function planCompute(
+  dialect: Dialect,
+  options: AnswerOptions,
+  selection: Selection,
+  path: ValuePath,
+  keyword: ComputeKeyword,
+  name: string,
+): SelectionPlan {
+  const { quickTotal } = dialect;
+  const plan = planWith(dialect, options, selection, path, keyword, name);
+  const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
+  const hasSum = aggregates.some((each) => each === 'sum' || each === 'average');
+  if (quickTotal === undefined || !hasSum) return plan;
+  const quick = { ...dialect, total: quickTotal };
+  const { statement } = planWith(quick, options, selection, path, keyword, name);
+  return { ...plan, statement, ifTooLarge: plan.statement };
+}
+
+/** Runs the statement of {@link planCompute}. */
+export function readComputed(
+  reads: Pick<Executor, 'read'>,
+  { statement, ifTooLarge }: SelectionPlan,
+  values: readonly SqlValue[],
+): PendingAnswer {
+  if (ifTooLarge === undefined) return reads.read(statement, values);
+  return caught<JsonAnswer | undefined>(
+    () => reads.read(statement, values),
+    (error) => {
+      if (!(error instanceof UnusableValueError)) throw error;
+      return reads.read(ifTooLarge, values);
+    },
+  );
+}
+
+function planWith(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,

@@ -161,7 +161,7 @@ export function planSavedEntity(
 
 /**
  * Writes the statement that changes entities and answers with each of them, as {@link planSavedEntity}
- * does, and with its key.
+ * does. See `PlanDirect`.
  * @param change returns the columns of the entities
  * @returns none if the answer needs more than these entities and other dataclasses
  */
@@ -171,17 +171,28 @@ export function planDirectChange(
   dataclass: Dataclass,
   projection: Projection,
   change: BuiltQuery | Sql,
+  answer: 'one' | 'list',
 ): Statement | undefined {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass);
   const json = savedJson(context, from, projection);
+  const { direct } = dialect;
   // The statement sees its table as it was before.
-  if (dialect.direct === undefined || from.joins(dataclass)) return undefined;
-  const answer = sql`select ${json}, ${keyColumn(from.root)} ${from.clause}`;
-  const statement = compileAnswer(context, dialect.direct.answer(change, dataclass.table, answer));
+  if (direct === undefined || from.joins(dataclass)) return undefined;
+  // A join may lose the order of the rows.
+  const isNumbered = answer === 'list' && from.joinCount > 0;
+  const position = isNumbered ? sql.id(from.root.alias, positionColumn) : undefined;
+  const shown = answer === 'one' ? json : direct.listed(json, keyColumn(from.root), position);
+  const select = sql`select ${shown} ${from.clause}`;
+  const numbered = isNumbered ? positionColumn : undefined;
+  const whole = direct.answer(change, dataclass.table, select, numbered);
+  const statement = compileAnswer(context, whole);
   const isWhole = statement.restricted === undefined && statement.computed === undefined;
   return isWhole ? statement : undefined;
 }
+
+/** No column of a model begins like this. */
+const positionColumn = '__position';
 
 function savedJson(context: QueryContext, from: From, projection: Projection): Sql {
   const head = [

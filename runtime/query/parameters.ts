@@ -53,37 +53,42 @@ export type RequestMode = 'read' | 'write';
 
 type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name] };
 
-const noParameters: Parameters = Object.freeze({
-  filter: undefined,
-  params: undefined,
-  orderby: undefined,
-  skip: undefined,
-  top: undefined,
-  expand: undefined,
-  attributes: undefined,
-  method: undefined,
-  timeout: undefined,
-  savedfilter: undefined,
-  savedorderby: undefined,
-  subOrderby: undefined,
-  logicOperator: undefined,
-  otherCollection: undefined,
-  clean: false,
-  format: undefined,
-  asArray: false,
-  count: undefined,
-  queryplan: false,
-  querypath: false,
-  compute: undefined,
-  distinct: false,
-  imageformat: undefined,
-  version: undefined,
-  binary: false,
-  rawPict: undefined,
-  lock: undefined,
-  atomic: false,
-  refresh: false,
-});
+/** A copy of one object would cost more: V8 copies a frozen object slowly. */
+function emptyParameters(): MutableParameters {
+  return {
+    filter: undefined,
+    params: undefined,
+    orderby: undefined,
+    skip: undefined,
+    top: undefined,
+    expand: undefined,
+    attributes: undefined,
+    method: undefined,
+    timeout: undefined,
+    savedfilter: undefined,
+    savedorderby: undefined,
+    subOrderby: undefined,
+    logicOperator: undefined,
+    otherCollection: undefined,
+    clean: false,
+    format: undefined,
+    asArray: false,
+    count: undefined,
+    queryplan: false,
+    querypath: false,
+    compute: undefined,
+    distinct: false,
+    imageformat: undefined,
+    version: undefined,
+    binary: false,
+    rawPict: undefined,
+    lock: undefined,
+    atomic: false,
+    refresh: false,
+  };
+}
+
+const noParameters: Parameters = Object.freeze(emptyParameters());
 
 /**
  * Reads the parameters of a request (protocol P1.5 to P1.8): names in any case; blanks and one pair
@@ -101,7 +106,7 @@ export function readParameters(
 ): Parameters {
   const names = Object.keys(query);
   if (names.length === 0) return noParameters;
-  const parameters: MutableParameters = { ...noParameters };
+  const parameters = emptyParameters();
   for (const name of names) {
     const rule = parameterRules.get(name) ?? parameterRules.get(name.toLowerCase());
     if (rule === undefined) {

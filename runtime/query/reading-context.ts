@@ -33,7 +33,11 @@ const maxPlanBytes = 16 * 1024 * 1024;
 export function emptyPlans(bytes = maxPlanBytes): Plans {
   const weigh = ({ sql, bindings }: Statement): number => sql.length + bindings.length * 16;
   return {
-    selections: new BoundedCache(bytes, (plan) => weigh(plan.statement)),
+    selections: new BoundedCache(
+      bytes,
+      ({ statement, ifTooLarge }) =>
+        weigh(statement) + (ifTooLarge === undefined ? 0 : weigh(ifTooLarge)),
+    ),
     entities: new BoundedCache(bytes, weigh),
   };
 }

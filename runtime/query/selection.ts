@@ -66,6 +66,8 @@ const firstFilterSlot = 6;
 /** A statement over a selection, and the values of its filter. */
 export interface SelectionPlan {
   readonly statement: Statement;
+  /** To be run with the same values if the statement fails because a number becomes too large. */
+  readonly ifTooLarge?: Statement;
   readonly filterSlots: FilterSlots;
   /** The most related entities that an entity of the page can bring along. */
   readonly mostRelated: number;

@@ -177,7 +177,9 @@ export class Loader {
           throw new Refused([`${both} are the same value: give one of them.`]);
         }
         given.add(relation);
-        const place = this.#named(dataclass.target(relation), name, json);
+        const target = dataclass.target(relation);
+        const plain = attribute === relation ? target.key : dataclass.referenced(relation);
+        const place = this.#named(target, name, json, plain);
         if (place === undefined) values.push([relation.name, null]);
         else references.push({ relation, place });
       } catch (error) {
@@ -190,12 +192,19 @@ export class Loader {
   }
 
   /**
-   * The entity that the value of a relation names: a key, or an object with one unique attribute.
+   * The entity that the value of a relation names: a plain value, or an object with one unique
+   * attribute.
+   * @param plain the attribute of the target that a plain value belongs to
    * @returns `undefined` for null
    */
-  #named(target: Dataclass, name: string, json: unknown): Place | undefined {
+  #named(
+    target: Dataclass,
+    name: string,
+    json: unknown,
+    plain: StorageDefinition,
+  ): Place | undefined {
     const isPlain = typeof json !== 'object' || json === null;
-    const named = isPlain ? { [target.key.name]: json } : json;
+    const named = isPlain ? { [plain.name]: json } : json;
     const [[by, value] = ['', null], ...others] = Object.entries(named) as [string, unknown][];
     const attribute = target.allAttributes.get(by);
     if (attribute?.kind !== 'storage' || !isUnique(attribute) || others.length > 0) {

@@ -38,7 +38,8 @@ export function postgresDatabases(postgres: BenchPostgres): Databases {
   return {
     kind: 'postgres',
     filled: async (script, rows) => {
-      const filled = await postgres.create(`filled_${rows}`);
+      const own = createHash('sha256').update(script).digest('hex').slice(0, 8);
+      const filled = await postgres.create(`filled_${rows}_${own}`);
       const server = await Server.start({ name: 'fresh', script, database: filled });
       await server.stop();
       await fillPostgres(filled, rows);

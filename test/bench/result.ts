@@ -57,17 +57,21 @@ function inOrder(summaries: readonly Summary[]): readonly Summary[] {
   return [...summaries].sort((a, b) => place(a) - place(b) || a.rows - b.rows);
 }
 
-/** Copies all results to where they are committed; those on SQLite and the newest Node come first. */
+/**
+ * Copies all results to where they are committed.
+ * @returns those that are there now; those on SQLite and the newest Node come first
+ */
 export function keepResults(): readonly (Result & { readonly picture: string })[] {
-  if (!existsSync(measured)) return [];
-  mkdirSync(join(root, kept), { recursive: true });
-  const files = readdirSync(measured);
-  for (const file of files) copyFileSync(join(measured, file), join(root, kept, file));
-  return files
+  const folder = join(root, kept);
+  mkdirSync(folder, { recursive: true });
+  for (const file of existsSync(measured) ? readdirSync(measured) : []) {
+    copyFileSync(join(measured, file), join(folder, file));
+  }
+  return readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
     .sort((a, b) => Number(isPostgres(a)) - Number(isPostgres(b)) || (a < b ? 1 : -1))
     .map((file) => ({
-      ...(JSON.parse(readFileSync(join(measured, file), 'utf8')) as Result),
+      ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Result),
       picture: `results/${file.replace('.json', '.svg')}`,
     }));
 }

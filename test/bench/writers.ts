@@ -58,16 +58,22 @@ async function compare(): Promise<void> {
   const postgres = await BenchPostgres.start(slowCommits);
   const databases = postgresDatabases(postgres);
   const samples = new Map(variants.map(({ name }) => [name, [] as [number, number][]]));
-  for (const variant of variants) {
-    const filled = await databases.filled(variant.script, rows);
-    for (let round = 0; round < rounds; round += 1) {
-      console.error(`> ${variant.name}, round ${round + 1}`);
+  const filled = new Map<string, string>();
+  for (const { script: own } of variants) {
+    if (!filled.has(own)) filled.set(own, await databases.filled(own, rows));
+  }
+  for (let round = 0; round < rounds; round += 1) {
+    // Each round begins with another variant.
+    const order = [
+      ...variants.slice(round % variants.length),
+      ...variants.slice(0, round % variants.length),
+    ];
+    for (const variant of order) {
+      console.error(`> round ${round + 1}, ${variant.name}`);
       const measured: number[] = [];
       for (const count of serverCounts) {
-        const database = await databases.copy(filled, 'writers');
-        if (!variant.hasStamp) {
-          await runOn(database, withoutStamp);
-        }
+        const database = await databases.copy(filled.get(variant.script) as string, 'writers');
+        if (!variant.hasStamp) await runOn(database, withoutStamp);
         const servers = await start(variant.script, database, count);
         await save(servers, 1, random.below(2 ** 31));
         measured.push(await save(servers, seconds, random.below(2 ** 31)));

@@ -130,6 +130,56 @@ describe('A member that the model no longer declares', () => {
   });
 });
 
+describe('A #private field', () => {
+  const cart = 'src/classes/Cart.ts';
+  const modelOfScope = (scope: string): string =>
+    companyModel({ rest: `singletons:\n  Cart: { scope: ${scope}, functions: { add: {} } }` });
+  const files = {
+    'src/classes/Basket.ts': `import { CartBase } from '../generated/api.js';
+export class Basket extends CartBase {
+  readonly #items = new Map();
+  accessor #note = '';
+}
+`,
+    [cart]: `import { Basket } from './Basket.js';
+export class Cart extends Basket {
+  #total = 0;
+  static #made = 0;
+  readonly #rate = 0.2;
+  readonly #twice = (given: number): number => given * 2;
+  private count = 0;
+  constructor(...given: ConstructorParameters<typeof Basket>) {
+    super(...given);
+    Cart.#made += 1;
+  }
+  add(): unknown { this.#total += this.#taxed(this.#twice(1)); this.count += 1; return 1; }
+  #taxed(given: number): number { return given * this.#rate; }
+}
+`,
+  };
+
+  it('of a singleton of scope session is reported, also in a class that it extends', async () => {
+    const plan = await review(modelOfScope('session'), files);
+    const lost = (field: string): string =>
+      `Cart.#${field} is lost when a call ends on a server with STATE=database: a singleton of scope session is stored as JSON, which holds no #private fields. Declare it as: private ${field}.`;
+    expect(told(plan)).toEqual([
+      `stub/lost-field server/src/classes/Basket.ts:3 ${lost('items')}`,
+      `stub/lost-field server/src/classes/Basket.ts:4 ${lost('note')}`,
+      `stub/lost-field server/${cart}:3 ${lost('total')}`,
+    ]);
+    expect(plan.problems.map(({ severity }) => severity)).toEqual([
+      'warning',
+      'warning',
+      'warning',
+    ]);
+    expect(plan.edits).toEqual([]);
+  });
+
+  it.each(['process', 'shared'])('of a singleton of scope %s is not reported', async (scope) => {
+    expect(told(await review(modelOfScope(scope), files))).toEqual([]);
+  });
+});
+
 describe('A file that cannot be used', () => {
   const wanted = companyModel({ entity: 'f: {}', dataclass: 'd: {}' });
 

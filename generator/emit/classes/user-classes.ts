@@ -11,6 +11,8 @@ export interface UserClass {
   /** The emitted class that it extends. */
   readonly base: string;
   readonly members: readonly WrittenMember[];
+  /** Set for a singleton of scope `session`: servers may store its fields as JSON. */
+  readonly isStored?: boolean;
 }
 
 /**
@@ -43,6 +45,7 @@ export function userClasses(
     return {
       ...named(written, base),
       members: functionMembers(model, names, singleton.functions, path),
+      isStored: singleton.scope === 'session',
     };
   });
   return [...ofDataclasses, ...ofDataStore, ...ofSingletons].map((each) => ({

@@ -83,6 +83,15 @@ const commit: Step = { text: 'commit', values: [] };
 
 const namesOf = new WeakMap<PoolClient, PreparedNames>();
 
+/**
+ * How many changes of one statement a connection has made since its last transaction of several
+ * ones. From the second one on, its session may change something outside of a transaction.
+ */
+const changesOf = new WeakMap<PoolClient, number>();
+
+const allowChanges: Step = { text: 'set default_transaction_read_only = off', values: [] };
+const forbidChanges: Step = { text: 'set default_transaction_read_only = on', values: [] };
+
 /** A connection for one user until it is released. */
 export class PostgresConnection {
   readonly #names: PreparedNames | undefined;
@@ -162,13 +171,52 @@ export class PostgresConnection {
   }
 
   /**
+   * Runs a statement as a transaction of its own. It needs neither `begin` nor `commit` where the last
+   * transactions of the connection were such ones, too.
+   * @param begun called with whether the transaction has begun, which an error does not tell
+   */
+  async change(step: Step, begun: (hasBegun: boolean) => void): Promise<StatementResult> {
+    const { client } = this;
+    const changes = changesOf.get(client) ?? 0;
+    begun(changes > 1);
+    if (changes > 1) return this.run([step], 0);
+    const begin = await this.#begun('read write');
+    begun(true);
+    const changed = this.run([...begin, step, commit], begin.length, (done) => {
+      begun(done >= begin.length);
+    });
+    if (this.beginning !== undefined) return changed;
+    changesOf.set(client, changes + 1);
+    // It is sent behind the commit.
+    const allowed = changes === 1 ? this.#set(allowChanges) : undefined;
+    const [answer] = await Promise.allSettled([changed, allowed]);
+    if (answer.status === 'rejected') throw answer.reason as Error;
+    return answer.value;
+  }
+
+  /** A connection that does not take a setting is not used again. */
+  async #set(setting: Step): Promise<void> {
+    try {
+      await this.run([setting], 0);
+    } catch {
+      this.#isBroken = true;
+    }
+  }
+
+  /**
    * Begins a transaction.
    * @returns the statement that does so, to be sent with the first one
    */
   async begin(mode: TransactionMode): Promise<readonly Step[]> {
+    if ((changesOf.get(this.client) ?? 0) > 1) void this.#set(forbidChanges);
+    changesOf.delete(this.client);
+    return this.#begun(mode);
+  }
+
+  async #begun(mode: TransactionMode): Promise<readonly Step[]> {
     if (this.beginning === undefined) return [beginnings[mode]];
     // A statement that is sent behind it would run alone if the transaction does not begin. Without a
-    // pooler, the session only reads outside of transactions.
+    // pooler, the session only reads outside of transactions, unless `change` has allowed more.
     await this.run([script(this.beginning(mode))], 0);
     return [];
   }

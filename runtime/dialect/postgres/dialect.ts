@@ -125,6 +125,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   isNull: (value) => sql`${value} is null`,
   ifNumber: (value) => sql`case when ${isFinite(value)} then ${value} end`,
   total,
+  quickTotal: (value) => sql`coalesce(sum(cast(${value} as double precision)), 0)`,
   quotient: (dividend, divisor) => sql`drs_quotient(${dividend}, ${divisor})`,
   decimalText: (value) => sql`cast(${value} as text)`,
   decimalTotal: (value, scale) =>
@@ -133,8 +134,9 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   jsonText: (value) => sql`coalesce(cast(to_json(cast(${value} as text)) as text), 'null')`,
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
   jsonIfNumber,
-  // PostgreSQL writes a whole number without a fraction, but keeps the sign of minus zero.
-  jsonReal: (value) => jsonIfNumber(sql`(${value} + 0)`),
+  jsonReal: (value) =>
+    // PostgreSQL writes an exponent from 1e15 on.
+    sql`case when abs(${value}) <= ${sql.lit(Number.MAX_SAFE_INTEGER)} and ${value} = trunc(${value}) then cast(cast(${value} as bigint) as text) else ${jsonIfNumber(value)} end`,
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
   jsonBoolean,
   jsonBangDate: (value) =>
@@ -167,8 +169,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
   globalStamp: sql`(select cast(sum("value") as bigint) from "__datastore" where "name" like 'globalStamp%')`,
-  insertedKey: (value, table, column) =>
-    sql`drs_key(${value}, pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)}))`,
+  insertedKey,
   returnsKey: true,
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
@@ -177,9 +178,21 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     // A cast to the table would mean a type of PostgreSQL where the table is called as one is.
     rows: (table, list) =>
       sql`json_populate_recordset((select "__row" from ${sql.id(table)} as "__row" where false), cast(${list} as json))`,
+    // A subquery that depends on no row runs once.
+    insertedKeys: (number, value, table, column) =>
+      sql`coalesce((select drs_keys(${number}, ${sequenceOf(table, column)}))[row_number() over ()], ${insertedKey(value, table, column)})`,
     // Behind the clause, the name stands for the rows of the change, within the change for the table.
-    answer: (change, table, answer) =>
-      sql`with ${sql.id(table)} as (${change}), ${sql.raw(stampOfRows(quoted(table)))} ${answer}`,
+    answer: (change, table, answer, position) => {
+      const rows =
+        position === undefined
+          ? sql`${sql.id(table)} as (${change})`
+          : sql`"__changed" as (${change}), ${sql.id(table)} as (select *, row_number() over () as ${sql.id(position)} from "__changed")`;
+      return sql`with ${rows}, ${sql.raw(stampOfRows(quoted(table)))} ${answer}`;
+    },
+    listed: (json, key, position) => {
+      const order = position === undefined ? sql`` : sql` order by ${position}`;
+      return sql`string_agg(${json}, ','${order}), cast(json_agg(${key}${order}) as text)`;
+    },
   },
 };
 
@@ -199,6 +212,14 @@ function total(value: Sql): Sql {
   const double = sql`cast(${value} as double precision)`;
   const isLarge = sql`abs(${double}) >= 1e290`;
   return sql`drs_sum(coalesce(sum(${double}) filter (where not ${isLarge}), 0), sum(cast(cast(${double} as text) as numeric)) filter (where ${isLarge}))`;
+}
+
+function insertedKey(value: Sql, table: string, column: string): Sql {
+  return sql`drs_key(${value}, ${sequenceOf(table, column)})`;
+}
+
+function sequenceOf(table: string, column: string): Sql {
+  return sql`pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)})`;
 }
 
 /** Whole numbers are divided: a quotient of others is rounded before it could be rounded here. */

@@ -6,6 +6,8 @@ const down = 2 ** -600;
 const vanishing = 2 ** (600 - 1075);
 const infinite = 2 ** (1024 - 600);
 
+const halfSum = '((case when abs(a) >= 1 then a end) / 2 + (case when abs(b) >= 1 then b end) / 2)';
+
 /**
  * The SQL functions that statements of this server need in addition to PostgreSQL's own, as `create or replace`
  * statements. They run before the schema's statements, which may use them, and are in the schema of the tables.
@@ -122,11 +124,12 @@ return case when large is null then small
   when large in ('NaN', 'Infinity', '-Infinity') then large::double precision
   when abs(small::text::numeric + large) >= 1.797693134862315807e308 then (sign(small::text::numeric + large) * 'Infinity'::numeric)::double precision
   else (small::text::numeric + large)::double precision end`,
-    // Half of a sum never overflows.
+    // Half of a sum never overflows. PostgreSQL computes what is constant before it knows whether a CASE gets there,
+    // so each number that is scaled depends on a condition of its own.
     `create or replace function drs_added(a double precision, b double precision) returns double precision
 language sql immutable parallel safe
 return case when least(abs(a), abs(b)) < 1 then a + b
-  when abs(a / 2 + b / 2) >= ${2 ** 1023} then sign(a / 2 + b / 2) * 'Infinity'::double precision else a + b end`,
+  when abs(${halfSum}) >= ${2 ** 1023} then sign(${halfSum}) * 'Infinity'::double precision else a + b end`,
     // Both operations fail in PostgreSQL on overflow and underflow. Scaling by a power of two, which keeps all
     // digits, shows whether the result is out of range.
     `create or replace function drs_quotient(dividend double precision, divisor double precision) returns double precision
@@ -135,8 +138,10 @@ return case when divisor = 0 or divisor is null or dividend is null then null wh
   when dividend in ('NaN', 'Infinity', '-Infinity') or divisor in ('NaN', 'Infinity', '-Infinity') then dividend / divisor
   when ln(abs(dividend)) - ln(abs(divisor)) between -700 and 700 then dividend / divisor
   when ln(abs(dividend)) - ln(abs(divisor)) < -800 then 0
-  when ln(abs(dividend)) - ln(abs(divisor)) < 0 then case when abs(dividend * ${up} / divisor) > ${vanishing} then dividend / divisor else 0 end
-  when ln(abs(dividend)) - ln(abs(divisor)) < 800 and abs(dividend * ${down} / divisor) < ${infinite} then dividend / divisor
+  when ln(abs(dividend)) - ln(abs(divisor)) < 0 then case
+    when abs((case when ln(abs(dividend)) < ln(abs(divisor)) then dividend end) * ${up} / divisor) > ${vanishing} then dividend / divisor else 0 end
+  when ln(abs(dividend)) - ln(abs(divisor)) < 800
+    and abs((case when ln(abs(dividend)) > ln(abs(divisor)) then dividend end) * ${down} / divisor) < ${infinite} then dividend / divisor
   else sign(dividend) * sign(divisor) * 'Infinity'::double precision end`,
     `create or replace function drs_product(a double precision, b double precision) returns double precision
 language sql immutable parallel safe
@@ -199,6 +204,23 @@ begin
     perform pg_advisory_unlock(lock);
   end if;
   return given;
+end $body$`,
+    // The keys of several new rows, which all are generated.
+    `create or replace function drs_keys(number integer, sequence text) returns bigint[]
+language plpgsql volatile strict as $body$
+declare
+  lock constant bigint := hashtextextended(sequence, 0);
+  drawn bigint[];
+begin
+  perform pg_advisory_lock_shared(lock);
+  begin
+    drawn := array(select nextval(sequence) from generate_series(1, number));
+  exception when others then
+    perform pg_advisory_unlock_shared(lock);
+    raise;
+  end;
+  perform pg_advisory_unlock_shared(lock);
+  return drawn;
 end $body$`,
   ];
 }

@@ -38,9 +38,11 @@ declare
   flag constant text := 'drs_gen.touched_' || tg_relid;
   raised constant bigint := 1 + floor(random() * 1048576);
   own bigint;
+  ignored text;
 begin
   if current_setting(flag, true) = 'yes' then return null; end if;
-  perform set_config('search_path', quote_ident(tg_table_schema) || ', pg_temp', true);
+  -- An assignment is evaluated without a query, which PERFORM would run.
+  ignored := set_config('search_path', quote_ident(tg_table_schema) || ', pg_temp', true);
   if current_setting('transaction_isolation') not in ('repeatable read', 'serializable') then
     update "__version" v set "value" = v."value" + raised where v."table" = named and v."slot" = (
       select s."slot" from "__version" s where s."table" = named order by s."slot" limit 1 for update skip locked)
@@ -58,7 +60,7 @@ begin
     update "__version" v set "value" = v."value" + (select coalesce(sum(s."value"), 0) from "surplus" s)
     where v."table" = named and v."slot" = own;
   end if;
-  perform set_config(flag, 'yes', true);
+  ignored := set_config(flag, 'yes', true);
   return null;
 end $body$`;
 

@@ -102,14 +102,52 @@ describePostgres('a save by one statement on PostgreSQL', () => {
     }
   }
 
-  const names = Array.from({ length: 50 }, (_, index) => ({ name: `n ${index}`, boss: null }));
+  const listOf = (start: string): readonly object[] =>
+    Array.from({ length: 50 }, (_, index) => ({ name: `${start} ${index}`, boss: null }));
 
-  it('is sent at once with the beginning and the end of its transaction', async () => {
-    const [ann] = await save('Person', [{ name: 'Ann', size: 1, house: 1 }]);
-    const bodies = [{ __KEY: ann?.__KEY, __STAMP: 1, size: 2 }, names, { name: 'Bob' }];
-    for (const body of bodies) {
-      expect(await statements(() => saved(body))).toEqual(['begin', 'with', 'commit']);
+  it('is sent at once, and without a transaction around it after others like it', async () => {
+    const [ann] = await save('Person', [{ name: 'Ann', size: 1, house: 1 }, { name: 'Bob' }]);
+    const change = (size: number): object => ({ __KEY: ann?.__KEY, __STAMP: size - 1, size });
+    const bodies: readonly (readonly [object, readonly string[]])[] = [
+      [listOf('first'), ['begin', 'with', 'commit']],
+      [change(2), ['begin', 'with', 'commit']],
+      [change(3), ['begin', 'with', 'commit', 'set']],
+      [change(4), ['with']],
+      [[{ name: 'Cid' }], ['with']],
+      [{ name: 'Dan', boss: 1 }, ['with']],
+      // The session may write nothing outside of a transaction again.
+      [listOf('second'), ['set', 'begin', 'with', 'commit']],
+      [change(5), ['begin', 'with', 'commit']],
+    ];
+    for (const [body, sent] of bodies) {
+      expect(await statements(() => saved(body))).toEqual(sent);
     }
+  });
+
+  it('answers entities in the order of the body, also where it reads related ones', async () => {
+    const others = `insert into "point" ("ID", "name", "__STAMP", "__TIMESTAMP")
+      select i, 'house ' || i, 1, '2020-01-01T00:00:00.000Z' from generate_series(2, 3000) i`;
+    await client.query(others);
+    await client.query('analyze "point"');
+    const bodies = Array.from({ length: 100 }, (_, index) => ({
+      name: `n ${index}`,
+      house: 2 + ((index * 1301) % 2999),
+    }));
+    const made = await save('Person', bodies);
+    expect(made.map(({ name, houseName }) => [name, houseName])).toEqual(
+      bodies.map(({ name, house }) => [name, `house ${house}`]),
+    );
+  });
+
+  it('gives each entity a key that no other one has, or the key of the body', async () => {
+    const keys = async (list: readonly object[]): Promise<readonly number[]> =>
+      (await save('Person', list)).map(({ __KEY }) => Number(__KEY));
+    const given = [{ name: 'Ann' }, { ID: 500, name: 'Bob' }, { name: 'Cid' }];
+    expect(await keys(given)).toEqual([1, 500, 501]);
+    expect(await keys([{ name: 'Dan' }, { name: 'Eve' }])).toEqual([502, 503]);
+    const lists = ['a', 'b', 'c', 'd'].map((start) => keys(listOf(start)));
+    const all = (await Promise.all([...lists, keys([{ ID: 600, name: 'Fay' }])])).flat();
+    expect(new Set(all).size).toBe(201);
   });
 
   it('answers with what is stored, and counts its changes', async () => {

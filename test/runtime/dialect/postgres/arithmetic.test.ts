@@ -33,13 +33,23 @@ describePostgres('An operation on doubles that PostgreSQL would refuse', () => {
     await opened.drop();
   });
 
+  /** Also with one constant operand, with which PostgreSQL computes as it plans. */
   async function compared(pairs: readonly (readonly [number, number])[]): Promise<void> {
     for (const [operator, name, expected] of operations) {
-      const calls = pairs.map(([a, b]) => `(${name}('${String(a)}', '${String(b)}'))`);
+      const calls = pairs.map(([a, b]) => {
+        const each = (value: number): string =>
+          `from unnest(array['${String(value)}'::double precision]) as "given" ("x")`;
+        const left = `(select ${name}('${String(a)}', "x") ${each(b)})`;
+        const right = `(select ${name}("x", '${String(b)}') ${each(a)})`;
+        return `(${name}('${String(a)}', '${String(b)}'), ${left}, ${right})`;
+      });
       const { rows } = await executor.table(statement(`values ${calls.join(', ')}`), []);
       // The sign of zero does not count.
-      const answers = pairs.map(([a, b]) => [a, operator, b, expected(a, b) + 0]);
-      expect(pairs.map(([a, b], row) => [a, operator, b, rows[row]?.[0]])).toEqual(answers);
+      const answers = pairs.map(([a, b]) => {
+        const result = expected(a, b) + 0;
+        return [a, operator, b, result, result, result];
+      });
+      expect(pairs.map(([a, b], row) => [a, operator, b, ...(rows[row] ?? [])])).toEqual(answers);
     }
   }
 

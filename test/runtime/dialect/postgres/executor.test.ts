@@ -310,6 +310,32 @@ describePostgres('An executor of PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(2);
   });
 
+  it('writes nothing of a transaction that does not begin, whatever its connection did before', async () => {
+    for (let changes = 0; changes <= 3; changes += 1) {
+      const { executor: single } = await opened.open({ size: 2 });
+      for (let each = 0; each < changes; each += 1) {
+        await single.change?.(insert, [100 + changes * 10 + each, null]);
+      }
+      const before = await single.value(count, []);
+      const clients = Client.prototype as unknown as { query: Send };
+      const send = clients.query;
+      const query = vi.spyOn(clients, 'query').mockImplementation(function (this: Client, config) {
+        const fails = config.text.startsWith('begin');
+        return send.call(this, fails ? { ...config, text: 'select 1 / 0' } : config);
+      });
+      try {
+        const writing = single.write((transaction) => transaction.run(insert, [3, 'three']));
+        await expect(writing).rejects.toBeInstanceOf(DatabaseUnavailableError);
+        const outside = statement(`delete from "t" returning "a"`);
+        await expect(single.table(outside, [])).rejects.toThrow();
+      } finally {
+        query.mockRestore();
+      }
+      expect(await single.value(count, [])).toBe(before);
+      await single.close();
+    }
+  });
+
   it('refuses COPY, and goes on', async () => {
     for (const copy of ['copy "t" from stdin', '-- all\n/* of * it */ COPY "t" TO stdout']) {
       await expect(executor.rows(statement(copy), [])).rejects.toThrow('COPY');
