@@ -129,6 +129,7 @@ export const modelUnits: readonly ModelUnit[] = [
     when: (_model, { migrations }) => migrations.length > 0,
   },
   ours('src/migrate.ts', migrateView),
+  ours('src/import-data.ts', migrateView),
   ours('src/generated/classes/DataStore.ts', dataStoreView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),

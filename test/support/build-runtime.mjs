@@ -39,6 +39,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
+  'import-data': ['http/load-data'],
   http: ['http/', 'openapi/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
