@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { LoaderProcess, Ready } from '../../import-data/loader.js';
 import type { LastNames, Plan } from '../../import-data/plan.js';
@@ -124,11 +125,28 @@ async function opened(
     const isProject = lock !== undefined && !isDatabase(lock.source);
     return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
   }
+  if (await isExport(world.cwd, source, options)) {
+    const { fileRows } = await import('../../import-data/file-rows.js');
+    const { namesOverRest } = await import('../../import-data/rest-rows.js');
+    const { rows, draft } = await fileRows(resolve(world.cwd, source), source);
+    const isProject = lock !== undefined && !isDatabase(lock.source);
+    return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
+  }
   const { importSource } = await import('../../import/import-source.js');
   const { openRows } = await import('../../import-data/open-rows.js');
   const { kind, draft } = await importSource(source, sourceOptions(options), world.cwd);
   const rows = await openRows(kind, source, world.cwd);
   return { rows, draft, last: lock?.source === kind ? lock : undefined };
+}
+
+async function isExport(
+  cwd: string,
+  source: string,
+  { from }: ImportDataOptions,
+): Promise<boolean> {
+  if (from !== undefined || /^(?:sqlite|postgres(?:ql)?):/i.test(source)) return false;
+  const found = await stat(resolve(cwd, source)).catch(() => undefined);
+  return found?.isDirectory() === true;
 }
 
 function isDatabase(source: string): boolean {
