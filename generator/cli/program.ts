@@ -109,9 +109,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .argument('<source>', 'sqlite:<path>, postgres://… or the address of a running server')
     .option('--model <file>', 'the model that was imported', 'model.yaml')
     .option('-o, --output <dir>', 'folder of the built server; by default server beside the model')
-    .addOption(
-      new Option('--from <kind>', 'what the source is').choices(['sqlite', 'postgres']),
-    )
+    .addOption(new Option('--from <kind>', 'what the source is').choices(['sqlite', 'postgres']))
     .option('--schema <names>', 'schemas of PostgreSQL, with commas between')
     .option('--tables <patterns>', 'only these tables, with commas between; * is any text')
     .option('--partial', 'leave out what the model does not have')

@@ -177,13 +177,16 @@ class FileRows implements RowSource {
   /** A file that an export names: below the folder of its table or of the export. */
   async #file(table: Identity, path: string, type: string): Promise<unknown> {
     const plainPath = path.replaceAll('\\', '/');
-    const folders = new Set(this.#table(table).files.flatMap((each) => [dirname(each), dirname(dirname(each)), '.']));
+    const folders = new Set(
+      this.#table(table).files.flatMap((each) => [dirname(each), dirname(dirname(each)), '.']),
+    );
     for (const folder of folders) {
       const full = join(this.root, folder, plainPath);
       const real = await realpath(full).catch(() => undefined);
       if (real !== full || !real.startsWith(join(this.root, '/'))) continue;
       const bytes = await readFile(full).catch(() => undefined);
-      if (bytes !== undefined) return type === 'image' || type === 'blob' ? bytes : bytes.toString();
+      if (bytes !== undefined)
+        return type === 'image' || type === 'blob' ? bytes : bytes.toString();
     }
     return new Unusable(`names a file that is not there: ${path}`);
   }

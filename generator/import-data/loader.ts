@@ -174,13 +174,12 @@ export class LoaderProcess {
   async end(): Promise<void> {
     if (this.#isOver) return;
     const ended = new Promise((resolve) => this.child.once('exit', resolve));
-    if (this.child.connected) this.child.send({ kind: 'end' } satisfies LoadRequest, () => undefined);
+    if (this.child.connected)
+      this.child.send({ kind: 'end' } satisfies LoadRequest, () => undefined);
     await ended;
   }
 }
 
 function isOf(answer: unknown, kind: string): answer is object {
-  return (
-    typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === kind
-  );
+  return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === kind;
 }

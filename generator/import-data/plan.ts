@@ -53,8 +53,7 @@ export interface LastNames {
 export function planOf(draft: Draft, last: LastNames | undefined, { dataclasses }: Ready): Plan {
   const fresh = namesOf(draft);
   const known = last === undefined ? fresh : namesOf(last.draft);
-  const nameOf = (id: Identity): string =>
-    last?.names[id] ?? known.get(id) ?? fresh.get(id) ?? '';
+  const nameOf = (id: Identity): string => last?.names[id] ?? known.get(id) ?? fresh.get(id) ?? '';
   const left: string[] = [];
   const found = new Map<Identity, Found>();
   for (const each of draft.dataclasses) {
@@ -83,8 +82,15 @@ export function planOf(draft: Draft, last: LastNames | undefined, { dataclasses 
       const relation = find(target.relations, nameOf(id), () => false);
       const attribute = target.attributes.find(({ name }) => name === relation?.foreignKey);
       if (relation === undefined) left.push(`${each.name}.${fresh.get(id) ?? ''}`);
-      else if (attribute !== undefined && !columns.some((other) => other.attribute === attribute.name)) {
-        columns.push({ ...typed(attribute), attribute: attribute.name, column: columnOf(id) ?? '' });
+      else if (
+        attribute !== undefined &&
+        !columns.some((other) => other.attribute === attribute.name)
+      ) {
+        columns.push({
+          ...typed(attribute),
+          attribute: attribute.name,
+          column: columnOf(id) ?? '',
+        });
       }
     }
     found.set(each.id, { target, columns, isKeyMade });

@@ -164,7 +164,13 @@ export async function* sqlRecords(chunks: AsyncIterable<string>, fail: Fail): Re
     const sign = token.kind === 'sign' ? token.text : '';
     switch (state) {
       case 'start':
-        if (word === 'INSERT' || word === 'INTO' || token.kind === 'name' || (word !== '' && before === 'INTO')) break;
+        if (
+          word === 'INSERT' ||
+          word === 'INTO' ||
+          token.kind === 'name' ||
+          (word !== '' && before === 'INTO')
+        )
+          break;
         if (sign === '(') {
           names = [];
           state = 'names';
@@ -215,7 +221,9 @@ function sqlConstant(text: string, fail: Fail): unknown {
     case 'FALSE':
       return false;
     default:
-      return /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? text : fail(`unknown value ${text}`);
+      return /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)
+        ? text
+        : fail(`unknown value ${text}`);
   }
 }
 

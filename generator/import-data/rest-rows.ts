@@ -113,7 +113,8 @@ export function namesOverRest(draft: Draft, last: LastNames): LastNames {
     for (const attribute of dataclass.attributes) {
       const isRelation = attribute.value['type'] === 'relation';
       const part = before.attributes.find(
-        (each) => 'to' in each.value === isRelation && sourceName(each, 'column') === attribute.name,
+        (each) =>
+          'to' in each.value === isRelation && sourceName(each, 'column') === attribute.name,
       );
       if (part !== undefined) names[attribute.id] = last.names[part.id] ?? part.name;
     }
@@ -161,7 +162,7 @@ class RestRows implements RowSource {
     const most = hasMedia ? Math.min(limit, rowsWithMedia) : limit;
     const names = columns.map(({ column }) => column.replace(/\.__KEY$/, ''));
     const attributes = [...new Set([dataclass.key, ...names])].join(',');
-    for (let from = Number(after?.[0] ?? 0); ; ) {
+    for (let from = Number(after?.[0] ?? 0); ;) {
       const { entities, size } = dataclass.hasNumberKey
         ? await this.#behind(dataclass, attributes, after, most)
         : await this.#ofSet(table, dataclass, attributes, from, most);
@@ -194,9 +195,7 @@ class RestRows implements RowSource {
     most: number,
   ): Promise<Page> {
     const filter: Record<string, string> =
-      after === undefined
-        ? {}
-        : { $filter: `"${key} > :1"`, $params: JSON.stringify([after[0]]) };
+      after === undefined ? {} : { $filter: `"${key} > :1"`, $params: JSON.stringify([after[0]]) };
     return this.#page(name, { ...filter, $orderby: `${key} asc`, $attributes: attributes }, most);
   }
 
@@ -353,7 +352,11 @@ class Connection {
     if (user !== undefined) {
       const answer = await this.#json('$directory/login', {
         method: 'POST',
-        headers: { 'username-4D': user.name, 'password-4D': user.password, 'session-4D-length': '600' },
+        headers: {
+          'username-4D': user.name,
+          'password-4D': user.password,
+          'session-4D-length': '600',
+        },
       });
       if (at(answer, 'result') !== true) {
         throw new ImportStop('import/unreadable', this.shown, 'the login was refused');

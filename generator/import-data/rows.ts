@@ -93,7 +93,9 @@ export function jsonValue(value: unknown, { type, isDateOnly }: ReadColumn): unk
     case 'image':
     case 'blob':
       if (value instanceof Uint8Array) return value;
-      return typeof value === 'string' ? Buffer.from(value) : new Unusable('is neither bytes nor text');
+      return typeof value === 'string'
+        ? Buffer.from(value)
+        : new Unusable('is neither bytes nor text');
     default:
       return typeof value === 'bigint' ? numberOf(value) : value;
   }

@@ -1,9 +1,24 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type LoaderProcess, type LoadRefusal, type LoadedRow, LoadStopped, type Phase, type Ready } from './loader.js';
+import {
+  type LoaderProcess,
+  type LoadRefusal,
+  type LoadedRow,
+  LoadStopped,
+  type Phase,
+  type Ready,
+} from './loader.js';
 import type { Plan, PlannedColumn, PlannedTable } from './plan.js';
-import { jsonValue, madeKey, type Place, plain, type RowSource, type SourceRow, Unusable } from './rows.js';
+import {
+  jsonValue,
+  madeKey,
+  type Place,
+  plain,
+  type RowSource,
+  type SourceRow,
+  Unusable,
+} from './rows.js';
 
 export interface RunOptions {
   /** Holds `rejects/` and `.drs-gen/`. */
@@ -277,7 +292,9 @@ class Run {
           {
             kind: 'compare',
             dataclass,
-            rows: compared.map(({ row, refusal }) => withoutLost(this.#loaded(table, row, 'all'), refusal)),
+            rows: compared.map(({ row, refusal }) =>
+              withoutLost(this.#loaded(table, row, 'all'), refusal),
+            ),
             references: table.references,
           },
           'compared',
@@ -340,7 +357,9 @@ class Run {
     );
     const row = first === undefined ? undefined : rows[first.index];
     if (first === undefined || row === undefined) return;
-    const words = first.reasons.map(({ attribute, message }) => `${attribute} ${message}`).join('; ');
+    const words = first.reasons
+      .map(({ attribute, message }) => `${attribute} ${message}`)
+      .join('; ');
     throw new LoadStopped(`${table.dataclass} ${identityText(row)}: ${words}`);
   }
 
@@ -362,7 +381,9 @@ class Run {
   }
 
   /** In one step, so that a run that ends meanwhile leaves the file as it was. */
-  async #save(changes: { readonly [Key in keyof Checkpoint]?: Checkpoint[Key] | undefined } = {}): Promise<void> {
+  async #save(
+    changes: { readonly [Key in keyof Checkpoint]?: Checkpoint[Key] | undefined } = {},
+  ): Promise<void> {
     this.#checkpoint = { ...this.#checkpoint, ...changes } as Checkpoint;
     const path = join(this.options.folder, checkpointFile);
     await mkdir(dirname(path), { recursive: true });
@@ -413,7 +434,8 @@ function loadedRow(
   for (const [at, part] of partsOf(table, phase).entries()) {
     const value = jsonValue(row.values[at], part);
     if (value instanceof Unusable) (faults ??= {})[part.attribute] = value.message;
-    else if (keepsBlanks && part.isBlankNull === true && value === '') values[part.attribute] = null;
+    else if (keepsBlanks && part.isBlankNull === true && value === '')
+      values[part.attribute] = null;
     else values[part.attribute] = value;
   }
   if (table.isKeyMade) values[table.key] = madeKey(table.table, row.identity);

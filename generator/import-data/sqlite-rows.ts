@@ -1,13 +1,7 @@
 import { opened } from '../import/sqlite.js';
 import type { Identity } from '../import/source-model.js';
 import { ImportStop } from '../import/messages.js';
-import {
-  mostBytes,
-  type Place,
-  type ReadColumn,
-  type RowSource,
-  type SourceRow,
-} from './rows.js';
+import { mostBytes, type Place, type ReadColumn, type RowSource, type SourceRow } from './rows.js';
 
 /** The rows of a SQLite file, as they are when the import begins to read. */
 export function sqliteRows(path: string, shown: string): RowSource {
@@ -55,8 +49,7 @@ export function sqliteRows(path: string, shown: string): RowSource {
             .pluck()
             .get() as number,
       ),
-    read: (table, columns, after, limit) =>
-      guarded(() => readRows(table, columns, after, limit)),
+    read: (table, columns, after, limit) => guarded(() => readRows(table, columns, after, limit)),
     close: () => {
       database.close();
       return Promise.resolve();

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { type Dataclass, dataclassIn, linkDataclasses, unrestricted } from '../dataclass/dataclasses.js';
+import {
+  type Dataclass,
+  dataclassIn,
+  linkDataclasses,
+  unrestricted,
+} from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction, UnusableValueError } from '../dialect/executor.js';
@@ -29,7 +34,12 @@ export type LoadRequest =
   | LoadBatch
   | { readonly kind: 'commit' }
   | { readonly kind: 'finish' }
-  | { readonly kind: 'compare'; readonly dataclass: string; readonly rows: readonly LoadedRow[]; readonly references?: readonly LoadReference[] }
+  | {
+      readonly kind: 'compare';
+      readonly dataclass: string;
+      readonly rows: readonly LoadedRow[];
+      readonly references?: readonly LoadReference[];
+    }
   | { readonly kind: 'count'; readonly dataclass: string }
   | { readonly kind: 'end' };
 
@@ -120,15 +130,15 @@ interface DescribedDataclass {
  * run.
  */
 export async function loadData(options: CommandOptions): Promise<void> {
-  const { send } = process;
-  if (send === undefined) {
+  if (process.send === undefined) {
     process.stderr.write('drs-gen import-data starts this program.\n');
     process.exitCode = 2;
     return;
   }
   const answer = (message: LoadAnswer): Promise<void> =>
     new Promise((resolve) => {
-      send.call(process, message, undefined, undefined, () => {
+      // It fails when the importing process has ended, which ends this one, too.
+      process.send?.(message, undefined, {}, () => {
         resolve();
       });
     });
@@ -143,10 +153,13 @@ export async function loadData(options: CommandOptions): Promise<void> {
     await answer(await loader.ready());
     for await (const request of messages) {
       if (request.kind === 'end') break;
-      await loader.answer(request, messages, answer);
+      if (!(await loader.answer(request, messages, answer))) break;
     }
   } catch (error) {
-    await answer({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
+    await answer({
+      kind: 'refused',
+      reason: error instanceof Error ? error.message : String(error),
+    });
     process.exitCode = 1;
   } finally {
     await database?.executor.close();
@@ -232,25 +245,26 @@ class Loader {
     };
   }
 
+  /** @returns whether the importing process goes on */
   async answer(
     request: LoadRequest,
     messages: Requests,
     answer: (message: LoadAnswer) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       switch (request.kind) {
         case 'begin':
           await this.#begin(request.restart);
           await answer({ kind: 'begun' });
-          return;
+          break;
         case 'batch':
           await this.#store(request, messages, answer);
           await answer({ kind: 'stored' });
-          return;
+          break;
         case 'finish':
           await this.#finish();
           await answer({ kind: 'finished' });
-          return;
+          break;
         case 'compare': {
           const table = this.#table(request.dataclass);
           const { executor } = this.database;
@@ -258,28 +272,29 @@ class Loader {
             table.compare(transaction, request.rows, request.references ?? []),
           );
           await answer({ kind: 'compared', differences });
-          return;
+          break;
         }
         case 'count': {
           const table = this.#table(request.dataclass);
           const count = await this.database.executor.value(table.count, []);
           await answer({ kind: 'counted', count: Number(count) });
-          return;
+          break;
         }
         default:
           throw new Error(`No message ${request.kind} is expected here.`);
       }
     } catch (error) {
-      if (error instanceof Abandoned) return;
+      if (error instanceof Abandoned) return false;
       if (!(error instanceof LoadRefused)) throw error;
       await answer({ kind: 'refused', reason: error.message });
     }
+    return true;
   }
 
   #table(name: string): TableLoader {
     let table = this.#tables.get(name);
     if (table === undefined) {
-      table = new TableLoader(this.database, dataclassIn(this, name));
+      table = new TableLoader(this.database, dataclassIn({ dataclasses: this.dataclasses }, name));
       this.#tables.set(name, table);
     }
     return table;
@@ -681,9 +696,12 @@ class TableLoader {
     }
     const list = new Set(
       wanted.flatMap((each) => {
-        const isUsable = typeof each === 'number' || (typeof each === 'string' && !each.includes('\0'));
+        const isUsable =
+          typeof each === 'number' || (typeof each === 'string' && !each.includes('\0'));
         if (!isUsable) return [];
-        return [typeof each === 'string' && definition.type === 'string' ? dialect.foldText(each) : each];
+        return [
+          typeof each === 'string' && definition.type === 'string' ? dialect.foldText(each) : each,
+        ];
       }),
     );
     const found = new Map<string, readonly SqlValue[]>();
@@ -751,7 +769,9 @@ class TableLoader {
       if (taken.length > 0) return taken.map(({ name }) => ({ attribute: name, message }));
     }
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
-    return [{ attribute: error.column ?? key.name, message: `is refused by the database: ${cause}` }];
+    return [
+      { attribute: error.column ?? key.name, message: `is refused by the database: ${cause}` },
+    ];
   }
 
   /** Sets foreign keys of rows that are there; what clients see of an entity was never different. */
@@ -834,11 +854,7 @@ function unsetValue(definition: StorageDefinition): StoredValue {
   return definition.generated === 'uuid' ? newUuid() : null;
 }
 
-function isSameValue(
-  { type }: StorageDefinition,
-  expected: StoredValue,
-  found: SqlValue,
-): boolean {
+function isSameValue({ type }: StorageDefinition, expected: StoredValue, found: SqlValue): boolean {
   if (expected === null || found === null) return expected === found;
   if (expected instanceof Uint8Array) {
     return found instanceof Uint8Array && Buffer.compare(expected, found) === 0;

@@ -50,11 +50,7 @@ export async function importData(
   }
 }
 
-function stopped(
-  session: Session,
-  { json }: ImportDataOptions,
-  reason: string,
-): number {
+function stopped(session: Session, { json }: ImportDataOptions, reason: string): number {
   const message = `${reason.replace(/\.$/, '')}.`;
   if (json === true) printJson(session, { ok: false, error: message });
   else tell(session, `${session.err.red('error')}  ${printable(message)}`);
@@ -71,7 +67,8 @@ async function copied(
   const folder = dirname(model);
   const server = resolve(world.cwd, options.output ?? join(dirname(options.model), 'server'));
   const program = join(server, 'dist/src/import-data.js');
-  if (!world.isFile(model)) throw new UsageError(`There is no ${options.model}; name the model with --model.`);
+  if (!world.isFile(model))
+    throw new UsageError(`There is no ${options.model}; name the model with --model.`);
   if (!world.isFile(program)) {
     const command = `drs-gen ${shellWord(options.model)} -o ${shellWord(server)}`;
     throw new UsageError(
@@ -159,7 +156,9 @@ function loginOf(
 ): RestOptions {
   const password = world.env[passwordVariable];
   if (user !== undefined && password === undefined) {
-    throw new UsageError(`--user needs the password in the environment variable ${passwordVariable}.`);
+    throw new UsageError(
+      `--user needs the password in the environment variable ${passwordVariable}.`,
+    );
   }
   let list: unknown;
   try {
@@ -262,14 +261,12 @@ async function run(
   return isExact ? exitCode.ok : exitCode.failed;
 }
 
-function tellResult(
-  session: Session,
-  { outcomes, differences }: RunResult,
-  rejects: string,
-): void {
+function tellResult(session: Session, { outcomes, differences }: RunResult, rejects: string): void {
   const cells = (each: Outcome): readonly string[] => [
     each.dataclass,
-    ...[each.rows, each.entities, each.rejectedRows, each.incompleteRows, each.differences].map(String),
+    ...[each.rows, each.entities, each.rejectedRows, each.incompleteRows, each.differences].map(
+      String,
+    ),
   ];
   const head = ['', 'rows', 'entities', 'rejected', 'incomplete', 'different'];
   const table = [head, ...outcomes.map(cells)];
