@@ -123,7 +123,7 @@ class FileRows implements RowSource {
     const rows: SourceRow[] = [];
     while (rows.length < limit) {
       const { value: record, done } = await reader.records.next();
-      if (done === true || record === undefined) break;
+      if (done === true) break;
       reader.passed += 1;
       const values = await Promise.all(
         columns.map((column) => this.#value(table, record.get(column.column), column)),

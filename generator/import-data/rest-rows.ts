@@ -443,7 +443,7 @@ const largestBody = 1024 * 1024 * 1024;
 async function bodyOf(response: Response): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of response.body ?? []) {
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += part.length;
     if (size > largestBody) throw new Refused(response.url, 413, 'an answer has more than 1 GiB');
     parts.push(part);

@@ -444,7 +444,7 @@ function loadedRow(
 
 function withoutLost({ values, faults }: LoadedRow, refused: Refused | undefined): LoadedRow {
   if (refused === undefined) return faults === undefined ? { values } : { values, faults };
-  const lost = [...refused.attributes].map((name) => [name, null]);
+  const lost = [...refused.attributes].map((name): [string, null] => [name, null]);
   const others = Object.entries(faults ?? {}).filter(([name]) => !refused.attributes.has(name));
   return {
     values: { ...values, ...Object.fromEntries(lost) },
@@ -457,7 +457,7 @@ function identityText({ identity }: SourceRow): string {
 }
 
 function shortText(value: unknown): string {
-  const text = JSON.stringify(plain(value)) ?? 'nothing';
+  const text = value === undefined ? 'nothing' : JSON.stringify(plain(value));
   return text.length > 80 ? `${Array.from(text).slice(0, 80).join('')}…` : text;
 }
 
@@ -486,7 +486,10 @@ function rejectLine(
   before: number,
 ): RejectLine {
   const values = rows[index]?.values ?? [];
-  const row = partsOf(table, phase).map(({ column }, at) => [column, plain(values[at])]);
+  const row = partsOf(table, phase).map(({ column }, at): [string, unknown] => [
+    column,
+    plain(values[at]),
+  ]);
   return { number: before + index + 1, isStored, reasons, row: Object.fromEntries(row) };
 }
 

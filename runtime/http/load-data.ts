@@ -170,28 +170,30 @@ export async function loadData(options: CommandOptions): Promise<void> {
 type Requests = AsyncGenerator<LoadRequest, void>;
 
 /** The messages of the process that started this one, until it ends. */
-async function* requests(): Requests {
-  const waiting: LoadRequest[] = [];
+function requests(): Requests {
+  const waiting: (LoadRequest | undefined)[] = [];
   let wake = (): void => undefined;
-  let isOver = false;
-  process.on('message', (request: LoadRequest) => {
+  const take = (request: LoadRequest | undefined): void => {
     waiting.push(request);
     wake();
-  });
+  };
+  // Before the first one is asked for: none may be missed, nor the end.
+  process.on('message', take);
   process.on('disconnect', () => {
-    isOver = true;
-    wake();
+    take(undefined);
   });
-  for (;;) {
-    const next = waiting.shift();
-    if (next !== undefined) yield next;
-    else if (isOver) return;
-    else {
+  return (async function* () {
+    for (;;) {
+      while (waiting.length > 0) {
+        const next = waiting.shift();
+        if (next === undefined) return;
+        yield next;
+      }
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
-  }
+  })();
 }
 
 /** A load cannot go on, for a reason that people can mend. */
@@ -280,7 +282,8 @@ class Loader {
           await answer({ kind: 'counted', count: Number(count) });
           break;
         }
-        default:
+        case 'commit':
+        case 'end':
           throw new Error(`No message ${request.kind} is expected here.`);
       }
     } catch (error) {
