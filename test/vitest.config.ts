@@ -37,7 +37,7 @@ export default defineConfig({
         },
       },
     ],
-    setupFiles: ['test/support/typescript-children.ts'],
+    setupFiles: ['test/support/typescript-children.ts', 'test/support/random-input.ts'],
     globalSetup: ['test/support/built-runtime.ts', 'test/support/postgres/keeper.ts'],
     pool: 'forks',
     maxWorkers: availableParallelism(),

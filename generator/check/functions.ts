@@ -9,7 +9,7 @@ import { isOneOf, storageTypes } from '../source/vocabulary.js';
 import { functionTypeHint } from './type-hints.js';
 
 /** A mapping of functions, and their owner. */
-export interface FunctionGroup {
+interface FunctionGroup {
   readonly functions: SourceNode | undefined;
   /** The class of the functions in messages. */
   readonly owner: string;

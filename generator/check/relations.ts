@@ -12,7 +12,7 @@ import type { Inverses } from './inverses.js';
  * Checks that a relation leads somewhere, and that an exposed one leads to something that is
  * exposed.
  */
-export function checkTarget(context: Context, world: World, draft: AttributeDraft): void {
+function checkTarget(context: Context, world: World, draft: AttributeDraft): void {
   const { node, label } = draft;
   const at = child(node, 'to');
   const name = textOf(at);

@@ -15,7 +15,7 @@ export function isIndexable(type: StorageType): boolean {
 }
 
 /** What the relations of a dataclass need of an attribute. */
-export interface ForeignKeyUse {
+interface ForeignKeyUse {
   readonly isForeignKey: boolean;
   readonly isMandatory: boolean;
 }

@@ -52,7 +52,7 @@ function tableProblem(name: string): string | undefined {
 }
 
 /** An attribute with a column, and the place to report if the column is impossible. */
-export interface ColumnUse {
+interface ColumnUse {
   readonly attribute: Renamed;
   readonly column: string;
   readonly at: Place;

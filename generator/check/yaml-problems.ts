@@ -4,7 +4,7 @@ import type { SourceNode } from '../source/tree.js';
 import type { YamlProblem } from '../source/yaml-problem.js';
 import type { Report } from './report.js';
 
-export interface ReadFile {
+interface ReadFile {
   /** Absent if the file cannot be understood at all. */
   readonly root?: SourceNode;
   readonly text: string;

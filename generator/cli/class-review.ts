@@ -38,7 +38,7 @@ interface Noticed {
 /** Problems of the users' classes prevent writing. */
 export class ClassRefusal extends Refusal {}
 
-export interface ReviewOptions {
+interface ReviewOptions {
   /** Whether a problem prevents writing. */
   readonly refuses: (problem: Diagnostic) => boolean;
   /** Whether the run writes; problems are reported at their places after it. */

@@ -8,7 +8,7 @@ import { printable } from './terminal-text.js';
 /** Finds the place of a path of the newer model; a model without a file has no places. */
 export type Locate = (path: string) => Located | undefined;
 
-export interface Located {
+interface Located {
   readonly file: string;
   readonly line: number;
   readonly column: number;

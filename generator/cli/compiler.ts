@@ -39,7 +39,10 @@ export interface Compiler {
   findClasses(input: FindInput): Promise<FoundClasses>;
   /** Reviews the users' classes; returns at once if there are none. */
   reviewClasses(input: ReviewInput): Promise<StubPlan>;
-  /** Describes the server of a model. */
+  /**
+   * Describes the server of a model.
+   * @throws UsageError for a role that the model does not have
+   */
   openApi(model: Model, input: OpenApiInput): Promise<object>;
   /** The JSON Schema of model files, as text. */
   schema(): Promise<string>;
@@ -59,12 +62,7 @@ export const lazyCompiler: Compiler = {
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   emitClient: async (model, input) => {
     const { emitClient, ClientNameError } = await import('../emit/emit-client.js');
-    const { roleNames } = await import('../model/role-view.js');
-    const names = roleNames(model);
-    if (input.role !== undefined && !names.includes(input.role)) {
-      const known = names.length === 0 ? 'it has no roles' : `it has ${names.join(', ')}`;
-      throw new UsageError(`The model has no role ${input.role}: ${known}.`);
-    }
+    await checkRole(model, input.role);
     try {
       return emitClient(model, input);
     } catch (error) {
@@ -81,9 +79,24 @@ export const lazyCompiler: Compiler = {
     (await import('../evolution/compare.js')).compareModels(older, newer),
   findClasses: async (input) => (await import('../stubs/review-classes.js')).findClasses(input),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
-  openApi: async (model, input) => (await import('../emit/openapi.js')).openApi(model, input),
+  openApi: async (model, input) => {
+    await checkRole(model, input.role);
+    return (await import('../emit/openapi.js')).openApi(model, input);
+  },
   schema: async () => {
     const { modelSchema } = await import('../source/model.schema.js');
     return `${JSON.stringify(modelSchema, null, 2)}\n`;
   },
 };
+
+async function checkRole(model: Model, role: string | undefined): Promise<void> {
+  if (role === undefined) return;
+  const { roleNames } = await import('../model/role-view.js');
+  const names = roleNames(model);
+  if (names.includes(role)) return;
+  throw new UsageError(
+    names.length === 0
+      ? 'The model has no roles: leave out --role.'
+      : `The model has no role ${role}; it has ${names.join(', ')}.`,
+  );
+}

@@ -3,7 +3,7 @@ import { lineStarts, positionAt } from '../source/position.js';
 import type { Sources } from './render-diagnostics.js';
 
 /** A problem as `--json` prints it. Lines and columns count from 1, columns in UTF-16 units; the end is exclusive. */
-export interface DiagnosticJson {
+interface DiagnosticJson {
   readonly code: string;
   readonly severity: Diagnostic['severity'];
   readonly message: string;

@@ -86,7 +86,7 @@ export function planJson(plan: Plan): readonly object[] {
   }));
 }
 
-export interface MigrationTarget {
+interface MigrationTarget {
   readonly folder: string;
   /** The command that writes a migration. */
   readonly command: string;

@@ -97,7 +97,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .option('--vector <table.field=size>', 'dimensions of a vector; repeatable', listed, [])
     .option('--image <table.column>', 'a BLOB of a database that holds images', listed, [])
     .option('--without-roles', 'leave out the roles of a project')
-    .option('--dry-run', 'write nothing; print what would be told')
+    .option('--dry-run', 'write nothing; print what would be reported')
     .option('--force', 'replace the files of an earlier import')
     .option('--json', 'print what was found as JSON on stdout')
     .action(async (source: string, options: ImportCommandOptions) => {

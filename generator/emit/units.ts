@@ -29,7 +29,7 @@ import {
 } from './views/project.js';
 
 /** A file that is printed once for the whole model. */
-export interface ModelUnit {
+interface ModelUnit {
   /** Whether the model needs it; it does if this is left out. */
   readonly when?: (model: Model, context: EmitContext) => boolean;
   readonly path: string;
@@ -39,7 +39,7 @@ export interface ModelUnit {
 }
 
 /** A file that is printed for each dataclass that `when` selects. */
-export interface DataclassUnit {
+interface DataclassUnit {
   readonly path: (dataclass: Dataclass, context: EmitContext) => string;
   readonly when: (dataclass: Dataclass, model: Model) => boolean;
   readonly owner: EmittedFile['owner'];

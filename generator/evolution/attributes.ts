@@ -1,12 +1,6 @@
 import { editDistance } from '../check/near-name.js';
 import { paired, type Paired } from './renames.js';
-import type {
-  Attribute,
-  Dataclass,
-  Model,
-  RelatedEntityAttribute,
-  StorageAttribute,
-} from '../model/model.js';
+import type { Attribute, Dataclass, Model, RelatedEntityAttribute } from '../model/model.js';
 
 /** A dataclass in both models, with its attributes in both. */
 export interface DataclassPair {
@@ -78,12 +72,8 @@ export function columnOf(attribute: Attribute): Column | undefined {
   return { name: attribute.column ?? attribute.name, expression: attribute.expression };
 }
 
-export function storedAttributes({ attributes }: Dataclass): readonly StorageAttribute[] {
-  return attributes.filter((each) => each.kind === 'storage');
-}
-
 /** A possible rename: one part is gone, and a new one has the same shape. */
-export interface Guess<T> {
+interface Guess<T> {
   readonly removed: T;
   readonly added: T;
   /** The `renamedFrom` line that confirms it. */

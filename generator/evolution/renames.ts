@@ -15,7 +15,7 @@ export interface Renames {
 }
 
 /** The class that has a function; `name` holds the names of the dataclass or singleton in both models. */
-export type FunctionOwner =
+type FunctionOwner =
   | { readonly level: 'datastore' }
   | { readonly level: 'dataclass' | 'selection' | 'entity' | 'singleton'; readonly name: Rename };
 

@@ -400,7 +400,7 @@ const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090�
 const silentGroups = /^\\(?:\*|fonttbl|colortbl|stylesheet|info|pict|themedata)/;
 
 /** The text of a comment in RTF, without its formats. */
-export function textOfRtf(rtf: string): string {
+function textOfRtf(rtf: string): string {
   if (!rtf.trimStart().startsWith('{\\rtf')) return rtf.trim();
   let text = '';
   let depth = 0;

@@ -43,7 +43,7 @@ export interface DraftOptions {
 }
 
 /** A table of the source on its way into the model. */
-export interface Mapped {
+interface Mapped {
   readonly table: SourceTable;
   readonly name: string;
   readonly fields: ReadonlyMap<Identity, SourceField>;
@@ -69,7 +69,7 @@ export function makeDraft(source: SourceModel, options: DraftOptions, notes: Not
   return new Drafter(source, options, notes).draft();
 }
 
-export interface Drafted {
+interface Drafted {
   readonly draft: Draft;
   /** Options that name nothing in the source. */
   readonly unknown: readonly string[];

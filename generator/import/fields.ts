@@ -5,7 +5,7 @@ import type { SourceField, StorageType } from './source-model.js';
 import type { DraftMapping, DraftValue } from './render.js';
 
 /** How a field is used, which decides what of it the model can have. */
-export interface FieldUse {
+interface FieldUse {
   readonly type: StorageType;
   readonly isKey: boolean;
   readonly isForeignKey: boolean;

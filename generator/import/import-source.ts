@@ -6,7 +6,7 @@ import type { Draft } from './render.js';
 import type { OldCode, Project } from './project.js';
 import type { SourceKind, SourceModel } from './source-model.js';
 
-export interface ImportOptions extends Omit<DraftOptions, 'keyless'>, DatabaseOptions {
+interface ImportOptions extends Omit<DraftOptions, 'keyless'>, DatabaseOptions {
   readonly from: SourceKind | undefined;
   readonly withoutRoles: boolean;
   /** `undefined`: as the source wants it. */

@@ -15,7 +15,7 @@ export function nameFrom(text: string): string {
     .join('');
 }
 
-export interface ScopeRules {
+interface ScopeRules {
   /** Whether a name cannot be used here, in exactly this spelling. */
   readonly isReserved?: (name: string) => boolean;
   /** PostgreSQL counts bytes. */

@@ -28,7 +28,7 @@ import type {
   SourceType,
 } from './source-model.js';
 
-export interface ProjectOptions {
+interface ProjectOptions {
   readonly blankDefaults: boolean;
   readonly withoutRoles: boolean;
 }

@@ -21,7 +21,7 @@ export interface DraftPart {
   readonly value: DraftMapping;
 }
 
-export interface DraftOwner extends DraftPart {
+interface DraftOwner extends DraftPart {
   readonly functions: readonly DraftPart[];
 }
 

@@ -2,7 +2,7 @@ import { importMessages, type ImportCode, type Note } from './messages.js';
 import type { Draft } from './render.js';
 
 /** What an import has made, and what it could not take over. */
-export interface ReportInput {
+interface ReportInput {
   readonly source: string;
   readonly draft: Draft;
   readonly notes: readonly Note[];

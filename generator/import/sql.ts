@@ -1,6 +1,6 @@
 import type { SourceField, StorageType } from './source-model.js';
 
-// The little of SQL that a structure is told in: defaults, CHECK rules and CREATE TABLE. What is
+// Reads the SQL of schemas: defaults, CHECK rules and CREATE TABLE. What is
 // not understood is left to the report.
 
 interface Token {

@@ -22,7 +22,7 @@ import { childrenNamed, parseXml, type Element } from './xml.js';
 const skippedFolders =
   /^(?:\..*|node_modules|bower_components|Logs|Backups|DataFolder|WebFolder)$/i;
 
-export interface WakandaOptions {
+interface WakandaOptions {
   readonly withoutRoles: boolean;
 }
 

@@ -9,7 +9,7 @@ export function isLarge(type: StorageType): boolean {
  * The columns by which a vector is compared: its norm, and the vector of norm 1 in single
  * precision.
  */
-export interface VectorColumns {
+interface VectorColumns {
   readonly norm: string;
   readonly unit: string;
 }

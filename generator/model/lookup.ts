@@ -30,11 +30,11 @@ export function targetOf(model: Model, relation: { readonly target: string }): D
   return dataclassNamed(model, relation.target);
 }
 
-export function dataclassesByName(model: Model): ReadonlyMap<string, Dataclass> {
+function dataclassesByName(model: Model): ReadonlyMap<string, Dataclass> {
   return remembered(dataclassMaps, model, (of) => byName(of.dataclasses));
 }
 
-export function attributesByName(dataclass: Dataclass): ReadonlyMap<string, Attribute> {
+function attributesByName(dataclass: Dataclass): ReadonlyMap<string, Attribute> {
   return remembered(attributeMaps, dataclass, (of) => byName(of.attributes));
 }
 

@@ -25,7 +25,7 @@ export interface PlanInput {
  * The files of the server, or a function that makes them from the places of the user's files. The
  * function gets nothing if the folder is not ours yet, and may be called more than once.
  */
-export type FilesToPlan =
+type FilesToPlan =
   readonly EmittedFile[] | ((users: UserFolder | undefined) => Promise<readonly EmittedFile[]>);
 
 /** Compares a set of files with the disk; writes nothing. */

@@ -15,7 +15,7 @@ export type PlannedFile =
   | { readonly action: 'delete'; readonly path: string; readonly owner: 'generator' }
   | Conflict;
 
-export interface Update {
+interface Update {
   readonly action: 'update';
   readonly path: string;
   /** A user's file only gets additions, or follows new names of the model. */
@@ -50,7 +50,7 @@ export interface Conflict {
 
 export type Owner = EmittedFile['owner'];
 
-export type ConflictReason =
+type ConflictReason =
   /** A generated file was edited, and would be replaced. */
   | 'edited'
   /** A generated file was edited, and would be deleted. */

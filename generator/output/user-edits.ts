@@ -5,7 +5,7 @@ import { mapInBatches } from './map-in-batches.js';
 import { compareCodePoints } from './paths.js';
 
 /** What is at a path that belongs to the user, as its bytes are: line breaks are kept. */
-export type UserText =
+type UserText =
   | { readonly kind: 'file'; readonly text: string }
   | { readonly kind: 'absent' }
   /** A link, a folder, or bytes that are not UTF-8. */
@@ -43,7 +43,7 @@ export interface UserEdit {
  */
 export type EditUserFiles = (read: ReadUserText) => Promise<readonly UserEdit[]>;
 
-export function userTextReader(disk: Disk, root: string, look: Look): ReadUserText {
+function userTextReader(disk: Disk, root: string, look: Look): ReadUserText {
   return async (path) => {
     const { kind } = await look(path);
     if (kind === 'absent' || kind === 'variant') return { kind: 'absent' };

@@ -1,6 +1,6 @@
 import type { YamlProblem } from './yaml-problem.js';
 
-export interface DecodedText {
+interface DecodedText {
   /** Without a byte order mark, so that offsets count visible text. */
   readonly text: string;
   readonly problem?: YamlProblem;

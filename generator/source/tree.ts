@@ -8,7 +8,7 @@ export interface Place extends Origin {
 
 export type SourceNode = SourceMapping | SourceList | SourceScalar;
 
-export interface SourceMapping extends Place {
+interface SourceMapping extends Place {
   readonly kind: 'mapping';
   /** In the order of the file; of two entries with one key only the first is kept. */
   readonly entries: ReadonlyMap<string, SourceEntry>;
@@ -23,7 +23,7 @@ export interface SourceKey extends Place {
   readonly name: string;
 }
 
-export interface SourceList extends Place {
+interface SourceList extends Place {
   readonly kind: 'list';
   readonly items: readonly SourceNode[];
 }

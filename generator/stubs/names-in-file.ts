@@ -60,7 +60,7 @@ export function namesIn(file: UserFile, classFiles: ReadonlyMap<string, string>)
   };
 }
 
-export interface NamedImport {
+interface NamedImport {
   readonly bindings: ts.NamedImportBindings;
   readonly module: string;
   readonly isTypeOnly: boolean;

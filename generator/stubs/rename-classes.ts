@@ -15,7 +15,7 @@ import { type FileUses, usesIn } from './rename-uses.js';
 import { parse, type UserFile, UserFiles } from './user-files.js';
 import { type FilesAtOnce, userProgram } from './user-program.js';
 
-export interface RenameRequest extends Pick<StubInput, 'shown'> {
+interface RenameRequest extends Pick<StubInput, 'shown'> {
   readonly names: ChangedNames;
   /** The classes of the model before the change. */
   readonly previous: readonly UserClass[];

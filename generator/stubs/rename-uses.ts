@@ -5,7 +5,7 @@ import type { Replacement } from './insertions.js';
 import { candidates } from './user-files.js';
 
 /** A place that may or may not refer to an old name. */
-export interface Doubt {
+interface Doubt {
   readonly start: number;
   readonly end: number;
   /** The name as it is written. */
@@ -20,7 +20,7 @@ export interface FileUses {
   readonly taken: readonly Doubt[];
 }
 
-export interface RenameContext {
+interface RenameContext {
   readonly checker: ts.TypeChecker;
   readonly names: ChangedNames;
   /** All old names. */

@@ -53,7 +53,7 @@ export interface ResolvedRestriction {
  * Which rows of the dataclasses with `restrict` one scope may see. `restrict` runs when the first
  * statement reads its dataclass, and once: its answer, or its failure, holds for the whole scope.
  */
-export class VisibleRows {
+class VisibleRows {
   /** What the session was when the scope began: `restrict` may run later. */
   readonly #userName: string;
   readonly #privileges: PrivilegeSet;

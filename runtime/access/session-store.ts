@@ -80,7 +80,7 @@ export interface SessionStore {
    */
   find(token: string): Pending<SessionRecord | undefined>;
   /**
-   * @param room none for a session that is begun whatever others there are
+   * @param room limits of the number of sessions; leave it out to create the session in any case
    * @throws RequestError 402 with 1823 if there is no room, 429 if a guest's address has too many;
    * a store in the database throws it when it stores the session
    */

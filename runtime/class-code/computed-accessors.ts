@@ -6,7 +6,7 @@ import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { RequestError, RestError } from '../protocol/errors.js';
 
 /** The result of class code for an attribute, and the name of the accessor in errors. */
-export interface Said<T> {
+interface Said<T> {
   /** The accessor with its class, as `Employee.queryFullName`. */
   readonly shown: string;
   readonly value: T;

@@ -193,7 +193,10 @@ class ComputedOrders {
       }
       if (resolved.size > maxOrderItems) {
         const problem = `an order names at most ${maxOrderItems} attributes`;
-        throw refuse('orderBy', `${item.place}: ${problem}, with those of class code.`);
+        throw refuse(
+          'orderBy',
+          `${item.place}: ${problem}, those that class code returns included.`,
+        );
       }
     }
     return [...resolved.values()];

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 export type MessageBody =
   string | Uint8Array | Readable | ReadableStream | object | number | boolean | null;
 
-export interface MessageInit {
+interface MessageInit {
   /** 200 if left out. */
   readonly status?: number;
   /** Names in any case; a list sends the header several times. */

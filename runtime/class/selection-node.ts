@@ -36,11 +36,11 @@ interface Node {
   readonly isRequested: boolean;
 }
 
-export interface AllNode extends Node {
+interface AllNode extends Node {
   readonly kind: 'all';
 }
 
-export interface EntityNode extends Node {
+interface EntityNode extends Node {
   readonly kind: 'entity';
   /** As it is stored. */
   readonly key: Key;
@@ -60,7 +60,7 @@ export interface RequestedNode extends Node {
 }
 
 /** The session to which a client's filter and order apply. */
-export interface SelectionRequester {
+interface SelectionRequester {
   /** Whether the calling code now sees exactly what the session saw. */
   seesTheSame(): boolean;
   /** What the session sees of the selection, in order. */
@@ -78,7 +78,7 @@ export interface SelectionFilterNode extends Node {
   readonly items: readonly OrderItem[];
 }
 
-export interface OrderedNode extends Node {
+interface OrderedNode extends Node {
   readonly kind: 'ordered';
   readonly of: SelectionNode;
   readonly text: string;
@@ -96,7 +96,7 @@ export interface RelatedNode extends Node {
  * `and` and `minus` keep the order of the first selection; `or` begins with its entities (protocol
  * P9.14).
  */
-export interface CombinedNode extends Node {
+interface CombinedNode extends Node {
   readonly kind: 'and' | 'or' | 'minus';
   readonly left: SelectionNode;
   readonly right: SelectionNode;

@@ -29,7 +29,7 @@ import type { DataclassCode } from './class-host.js';
 import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
-export type SelectionPath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
+type SelectionPath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
 
 /** The type of the values at a path, as class code reads them. */
 export type ValueAt<T extends EntityTypes, P extends SelectionPath<T>> =

@@ -49,8 +49,8 @@ export interface Media {
   /** Bytes; `null` where there are none. */
   readonly size: number | null;
   /**
-   * Told by the bytes, which are read for it: `image/png` and the like, `application/octet-stream` for a BLOB; `null` where
-   * there are none.
+   * Detected from the bytes, which are read for this: `image/png` and the like,
+   * `application/octet-stream` for a BLOB; `null` where there are none.
    */
   readonly contentType: Promise<string | null>;
   /**

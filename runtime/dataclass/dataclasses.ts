@@ -119,7 +119,7 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
  * Which entities of a dataclass are visible: what `restrict(session)` of its class returns
  * (`access.md#restrict`). For readers and writers, the others do not exist.
  */
-export interface RowRestriction {
+interface RowRestriction {
   /**
    * The condition that an entity is visible; it adds no table to the statement around it.
    * @param alias the table's name there

@@ -39,7 +39,7 @@ export class Aliases {
 }
 
 /** Selects the entities of a FROM clause, and defines their order. */
-export type ChosenKeys =
+type ChosenKeys =
   /** An ordered subquery, in parentheses, whose only column, `key`, is the key. */
   | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinInOrder' | 'losesOrder'> }
   /** A list, as `Dialect.each` returns it; a key without entity has its row too. */
@@ -120,9 +120,8 @@ export class From {
   }
 
   /**
-   * The position of a row's key in a list, null for one that is not in it. Joined like a relation;
-   * nothing else of the statement may depend on rows that the list adds, of which there are none as
-   * long as it contains each key once.
+   * The position of a row's key in a list, null for one that is not in it. Joined like a relation.
+   * The list must contain each key once, or the join would repeat rows.
    * @param list rows of `key`, the position, and `value`, as `Dialect.each` returns them
    * @param key of this table, in the form of the list: `Dialect.plainKey`, or the index is not used
    */

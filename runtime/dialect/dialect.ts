@@ -26,7 +26,7 @@ export interface NullableJson {
 export type Operator = '=' | '<' | '<=' | '>' | '>=';
 
 /** Why rows are locked: to be deleted or to be changed. While a row is changed, other rows may still refer to it. */
-export type RowLock = 'delete' | 'change';
+type RowLock = 'delete' | 'change';
 
 /** An ORDER BY term; null sorts before every value. */
 export interface OrderTerm {

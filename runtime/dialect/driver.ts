@@ -49,7 +49,7 @@ export interface DatabaseCopy {
   readonly words: readonly string[];
 }
 
-export interface DriverOptions {
+interface DriverOptions {
   /** Whether the model has vector attributes. */
   readonly hasVectors: boolean;
   /** Milliseconds that a statement may run; `null` means no limit. */

@@ -74,9 +74,8 @@ export interface Transaction {
   /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
-   * The first column of the first row, of a statement that is kept even if the transaction is rolled
-   * back: where transactions run at the same time, it is one of its own, so that others do not wait
-   * for what it locks.
+   * The first column of the first row of a statement whose changes stay even if the transaction is
+   * rolled back. PostgreSQL runs it in a transaction of its own, so that it holds no locks for long.
    */
   aside(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** Adds to the counter of changes (protocol P4.3), as the last statement, so that transactions do not wait. */

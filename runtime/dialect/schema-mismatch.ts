@@ -6,7 +6,7 @@ export interface SchemaDifference {
 }
 
 /** What is wrong with a database and how to correct it. */
-export interface Mismatch {
+interface Mismatch {
   /** Differences that a person has to resolve. */
   readonly differences: readonly SchemaDifference[];
   /** What the server adds itself as soon as these are resolved. */

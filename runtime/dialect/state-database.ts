@@ -14,7 +14,7 @@ export interface StateSchema {
 }
 
 /** Words of SQL that differ between databases. */
-export interface StateWords {
+interface StateWords {
   /** The type of bytes. */
   readonly bytes: string;
   /** Precedes `table` where a crash of the database may empty the table. */

@@ -9,7 +9,7 @@ export interface DefinitionPart {
   readonly tokens: readonly string[];
 }
 
-export interface TableDefinition {
+interface TableDefinition {
   readonly parts: readonly DefinitionPart[];
   /** The text after the list, such as `WITHOUT ROWID`; usually empty. */
   readonly options: string;

@@ -2,7 +2,7 @@ import type { Transaction } from './executor.js';
 import type { Pending } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
-export type OutcomeListener = (isKept: boolean) => void;
+type OutcomeListener = (isKept: boolean) => void;
 
 /** Completes statements before they run; waiting for that does not count as work of the transaction. */
 export type BindTransaction = (transaction: Transaction) => Transaction;

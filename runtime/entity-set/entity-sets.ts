@@ -28,7 +28,7 @@ import {
 } from './set-definitions.js';
 
 /** Lifetimes in seconds (protocol P9.1, P9.16, P9.25). */
-export interface SetLimits {
+interface SetLimits {
   readonly entitySetTimeout: number;
   readonly recreatedEntitySetTimeout: number;
   /** The longest lifetime; a larger `$timeout` is reduced to it. */

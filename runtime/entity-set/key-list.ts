@@ -29,7 +29,7 @@ export interface KeyList extends Iterable<Key> {
 }
 
 /** A mark for each position of a list: 1 if the key there is a member of another list. */
-export interface KeyMembers {
+interface KeyMembers {
   readonly marks: Uint8Array;
   /** The number of marks that are 1. */
   readonly count: number;
@@ -137,7 +137,7 @@ function membersByMerge<K extends Key>(
   return { marks, count };
 }
 
-export type NumberArray = Uint32Array | Float64Array;
+type NumberArray = Uint32Array | Float64Array;
 
 /**
  * Keys of type `integer` or `number`. Bytes for one key: 4 for integers if none is negative or
@@ -375,7 +375,7 @@ function textsBySet(
 }
 
 /** A list of keys as bytes, for servers with the same order of bytes: little-endian. */
-export interface StoredKeys {
+interface StoredKeys {
   /** `integer:4`, `integer:8` and `number:8` for numbers of so many bytes; `uuid` and `string` for JSON. */
   readonly format: string;
   readonly content: Uint8Array;

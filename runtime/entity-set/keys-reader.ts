@@ -37,7 +37,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Parameters } from '../query/parameters.js';
 
 /** The part of {@link ReadingContext} that {@link readKeys} needs. */
-export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
+interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
     readonly executor: Pick<Executor, 'read'>;

@@ -188,8 +188,8 @@ function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
 
 /**
  * Numbers the attributes of one dataclass that are `generated: sequence` and no key; the table
- * draws those of the key. Where transactions run at the same time, numbers are drawn beside them,
- * so that a number is lost if its transaction is rolled back, as one of a key is.
+ * draws those of the key. On PostgreSQL numbers are drawn outside of the transaction, so that a
+ * rollback leaves a gap, as it does with generated keys.
  */
 class Sequences {
   readonly #attributes: readonly StorageDefinition[];

@@ -48,7 +48,7 @@ export interface Decoded {
 }
 
 /** A decoded entity whose values are not checked against the model's rules. */
-export interface Received extends Decoded {
+interface Received extends Decoded {
   /**
    * Adds to a new entity what was not given: defaults and generated values. Then checks every value
    * against the rules (protocol P7.7 to P7.11, P7.19).
@@ -57,7 +57,7 @@ export interface Received extends Decoded {
 }
 
 /** A value for a setter of class code. */
-export interface ComputedValue {
+interface ComputedValue {
   readonly attribute: ComputedDefinition;
   readonly value: StoredValue;
   /** Why the session may not set it, if it differs from the result of the getter. */

@@ -117,7 +117,7 @@ export interface DeletionStatements {
  * A cascade lists entities before they are locked, and others may change them in between, so it is
  * repeated until it lists no entity that is not locked.
  */
-export interface LockingStatements {
+interface LockingStatements {
   /** Stores the entities with which the cascade begins; they are locked. */
   readonly begin: Statement;
   /** Locks what is listed and not locked yet, by dataclass. */
@@ -127,7 +127,7 @@ export interface LockingStatements {
 }
 
 /** Entities of one dataclass that a deletion deletes or changes. */
-export interface Touched {
+interface Touched {
   readonly dataclass: Dataclass;
   /** Returns the key as it is stored. */
   readonly find: Statement;

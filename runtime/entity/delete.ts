@@ -129,7 +129,7 @@ function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
  * for others that change them, and nobody else can change them, or refer to them, until the
  * transaction ends.
  */
-export function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement {
+function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement {
   const key = keyColumn(from.root);
   const lock = dialect.lockRows?.(from.root.alias, key, 'delete') ?? sql``;
   return dialect.compile(

@@ -5,7 +5,7 @@ import type { StoredValue } from '../protocol/values.js';
 export type EventValues = Readonly<Record<string, unknown>>;
 
 /** The emitted types of one dataclass for its events: `CompanyTypes` of `Company`. */
-export interface EventTypes {
+interface EventTypes {
   /** Name → type as read, of the attributes that hold one value each. */
   readonly attributes: object;
   /** The same, with the key of each to-one relation. */
@@ -22,7 +22,7 @@ interface AnyTypes {
 }
 
 /** Names of the attributes that can be written, with foreign keys in place of to-one relations. */
-export type StoredName<T extends EventTypes> = Exclude<
+type StoredName<T extends EventTypes> = Exclude<
   keyof T['values'],
   Exclude<keyof T['object'], keyof T['attributes']>
 > &

@@ -271,7 +271,7 @@ function of(existing: string | number | undefined): { readonly existing?: string
 }
 
 /** The attribute of a column that a constraint names; none for a constraint that names no column. */
-export function attributeOfColumn(
+function attributeOfColumn(
   dataclass: Dataclass,
   column: string | undefined,
 ): StorageDefinition | undefined {

@@ -374,7 +374,7 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
 }
 
 /** A statement that creates entities, and its values. */
-export interface DirectCreation extends BoundStatement {
+interface DirectCreation extends BoundStatement {
   /**
    * Whether one of the entities is related to a later one: created one after the other, it would be
    * refused. A client can guess a key that is generated next.

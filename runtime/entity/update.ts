@@ -260,7 +260,7 @@ interface UpdateOptions {
 }
 
 /** The values of a change of one entity. */
-interface Change extends UpdateOptions {
+interface UpdateStatement extends UpdateOptions {
   /** Folded if it is a text. */
   readonly key: string | number;
   readonly stamp: number;
@@ -327,7 +327,7 @@ class UpdateStatements {
    * @param plan completes the statement; there may be none then
    */
   changing(
-    { key, stamp, timestamp, session, values: given, readOnly }: Change,
+    { key, stamp, timestamp, session, values: given, readOnly }: UpdateStatement,
     plan?: PlanDirect,
   ): BoundStatement | undefined {
     const isSave = timestamp !== undefined;
@@ -351,7 +351,7 @@ class UpdateStatements {
     return { statement, values };
   }
 
-  #named(values: Change['values']): readonly StoredAttribute[] {
+  #named(values: UpdateStatement['values']): readonly StoredAttribute[] {
     return [...values.keys()].map((name) => this.#attributes.get(name) as StoredAttribute);
   }
 

@@ -1,13 +1,13 @@
 /** A parsed `$filter` (`filters.md`). Offsets count UTF-16 code units of the filter's text. */
 export type FilterNode = LogicalNode | NotNode | ComparisonNode | ComputedNode;
 
-export interface LogicalNode {
+interface LogicalNode {
   readonly kind: 'and' | 'or' | 'except';
   readonly left: FilterNode;
   readonly right: FilterNode;
 }
 
-export interface NotNode {
+interface NotNode {
   readonly kind: 'not';
   readonly operand: FilterNode;
 }

@@ -38,6 +38,8 @@ export function inputSource({ value, comparator }: ComparisonNode, wildcard: boo
   return { value, comparator, takesPatterns, constant: constantInput(value) };
 }
 
+const noValues: GivenValues = { params: undefined, arePlain: false };
+
 function constantInput(value: FilterValue): FilterInput | undefined {
   switch (value.kind) {
     case 'null':
@@ -48,7 +50,7 @@ function constantInput(value: FilterValue): FilterInput | undefined {
       return undefined;
     case 'list':
       return value.items.every((item) => item.kind !== 'placeholder')
-        ? writtenList(value, undefined)
+        ? writtenList(value, noValues)
         : undefined;
   }
 }
@@ -69,44 +71,43 @@ export function readInputs(
   let listed = 0;
   for (const source of sources) {
     const position = inputs.length;
-    const input = source.constant ?? readInput(source, params);
+    const input = source.constant ?? readInput(source, { params, arePlain: !areGivenPatterns });
     const { value } = input;
-    const takesPatterns =
-      source.takesPatterns && (areGivenPatterns || source.constant !== undefined);
     inputs.push(input);
     if (source.comparator === 'in' && isList(value)) {
       listed += value.length;
       if (listed > maxListedValues) throw tooManyListed(source);
       if (value.includes(null)) nulls.push(position);
-      if (takesPatterns && value.some(hasWildcard)) patterns.push(position);
-    } else {
-      if (value === null) nulls.push(position);
-      if (takesPatterns && hasWildcard(value)) patterns.push(position);
-    }
+    } else if (value === null) nulls.push(position);
+    if (source.takesPatterns && hasPattern(input)) patterns.push(position);
   }
   return { inputs, nulls, patterns };
 }
 
-function readInput(
-  { value, comparator }: InputSource,
-  params: FilterParams | undefined,
-): FilterInput {
-  if (value.kind === 'list') return writtenList(value, params);
-  const input = single(value, params);
+/** The values that come with a filter. */
+interface GivenValues {
+  readonly params: FilterParams | undefined;
+  /** See {@link FilterInput.isPlain}. */
+  readonly arePlain: boolean;
+}
+
+function readInput({ value, comparator }: InputSource, given: GivenValues): FilterInput {
+  if (value.kind === 'list') return writtenList(value, given);
+  const input = single(value, given);
   if (comparator === 'in') checkGivenList(input);
   return input;
 }
 
-function single(value: SingleValue, params: FilterParams | undefined): FilterInput {
+function single(value: SingleValue, { params, arePlain }: GivenValues): FilterInput {
   if (value.kind === 'literal') return value;
   if (value.kind === 'null') return { value: null };
-  return { value: paramOf(params, value), placeholder: value };
+  return { value: paramOf(params, value), placeholder: value, isPlain: arePlain };
 }
 
-function writtenList({ items }: ListValue, params: FilterParams | undefined): FilterInput {
+function writtenList({ items }: ListValue, given: GivenValues): FilterInput {
   const inputs: FilterInput[] = [];
   for (const item of items) {
-    const input = single(item, params);
+    const input = single(item, given);
     if (isComposite(input.value) && input.placeholder !== undefined) {
       throw wrongParam(input.placeholder, listItem, input.value);
     }
@@ -136,6 +137,13 @@ function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-export function hasWildcard(value: unknown): boolean {
+/** Whether a text, or a member of a list, contains a wildcard. */
+export function hasPattern({ value, items, isPlain }: FilterInput): boolean {
+  if (items !== undefined) return items.some(hasPattern);
+  if (isPlain === true) return false;
+  return isList(value) ? value.some(hasWildcard) : hasWildcard(value);
+}
+
+function hasWildcard(value: unknown): boolean {
   return typeof value === 'string' && (value.includes('@') || value.endsWith('*'));
 }

@@ -8,7 +8,7 @@ export interface Cursor {
 }
 
 /** The words that may follow a comparison. */
-export type Connective = 'and' | 'or' | 'except' | 'close' | 'order by' | 'end';
+type Connective = 'and' | 'or' | 'except' | 'close' | 'order by' | 'end';
 
 /** Space, tab and line ends. Other white space of Unicode is text. */
 export function isBlank(unit: number): boolean {

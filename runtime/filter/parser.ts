@@ -41,7 +41,7 @@ export interface ParsedFilter {
 }
 
 /** Gives the path that a placeholder stands for. */
-export type ParamPath = (placeholder: PlaceholderValue) => AttributePath;
+type ParamPath = (placeholder: PlaceholderValue) => AttributePath;
 
 /** The text between two parentheses, or all of it, as far as it is read. */
 interface Group {

@@ -37,7 +37,7 @@ export interface PreparedFilter extends ParsedFilter {
 }
 
 /** What decides how to read a filter, in addition to limits. */
-export interface FilterOptions {
+interface FilterOptions {
   /** Whether `@`, and `*` at the end, match any characters (filters F31). */
   readonly wildcard: boolean;
 }
@@ -154,7 +154,7 @@ export function inputPositions(filter: FilterNode): ReadonlyMap<ComparisonNode, 
 }
 
 /** A filter without its values: filters of one shape need one SQL statement. */
-export interface FilterShape {
+interface FilterShape {
   /** Canonical text with `?` for values except null. Filters that differ in more than values have different texts. */
   readonly shape: string;
   /** The comparisons with a `?`, in order. */

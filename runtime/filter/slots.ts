@@ -6,13 +6,15 @@ import type { PlaceholderValue } from './ast.js';
 export interface FilterInput extends ComparisonInput {
   /** The placeholder that it replaced, if it came in `$params`. */
   readonly placeholder?: PlaceholderValue;
+  /** A wildcard in it is an ordinary character. */
+  readonly isPlain?: boolean;
   /** Its position in the filter, if it was written there. */
   readonly start?: number;
   /** The members of a list that was written in the filter. */
   readonly items?: readonly FilterInput[];
 }
 
-/** Makes the value to bind, `undefined` if the input is none of the type. @throws RequestError 400 with 1280 */
+/** Makes the value to bind, `undefined` if the input cannot be converted to the type. @throws RequestError 400 with 1280 */
 export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: the input of each one, and its conversion. */

@@ -11,7 +11,7 @@ import { numberJson } from '../protocol/numbers.js';
 import { isList, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
 import { filterError } from './lexer.js';
-import { hasWildcard } from './inputs.js';
+import { hasPattern } from './inputs.js';
 
 /** The value of a comparison. */
 export interface Operand {
@@ -123,7 +123,7 @@ function starred(text: string): Pick<FilterInput, 'value' | 'text'> {
 function onlyWithout(convert: Convert): Convert {
   return (given) => {
     const value = convert(given);
-    return typeof value === 'string' && !hasWildcard(given.value) ? value : null;
+    return typeof value === 'string' && !hasPattern(given) ? value : null;
   };
 }
 
@@ -132,7 +132,7 @@ function patternsOf(convert: Convert): Convert {
   return (input) => {
     const patterns = new Map<string, string>();
     for (const item of itemsOf(input)) {
-      const parts = hasWildcard(item.value) ? partsOf(convert, item) : undefined;
+      const parts = hasPattern(item) ? partsOf(convert, item) : undefined;
       if (parts === undefined) continue;
       const { prefix, piece } = parts;
       const pattern = parts.pattern ?? `${prefix}@`;

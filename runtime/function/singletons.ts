@@ -6,12 +6,12 @@ import { jsonOf } from '../state/stored-values.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** Reports sessions that end, each by its ID. */
-export type OnSessionEnd = (listener: (session: string) => void) => void;
+type OnSessionEnd = (listener: (session: string) => void) => void;
 /** Reports guests who become users, each by the IDs of the ended session and of its successor. */
-export type OnSessionMove = (listener: (from: string, to: string) => void) => void;
+type OnSessionMove = (listener: (from: string, to: string) => void) => void;
 
 /** How singletons are made, and how long they live. */
-export interface SingletonSurroundings {
+interface SingletonSurroundings {
   /** Runs a constructor with every privilege, for no session. */
   asServer(make: () => object): object;
   /** The same for the calling session. */

@@ -14,7 +14,7 @@ import type { ServedClasses } from './optional-plugins.js';
  */
 const stackDepth = 50;
 
-export interface ClassCodeOptions {
+interface ClassCodeOptions {
   readonly classes: ClassRegistry;
 }
 

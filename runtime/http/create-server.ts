@@ -65,7 +65,7 @@ export interface ServerSetup {
 }
 
 /** What a server writes about itself. */
-export interface ServerLog extends LoadLog, ErrorLog {
+interface ServerLog extends LoadLog, ErrorLog {
   info(message: string): void;
   warn(message: string): void;
   warn(what: object, message?: string): void;
@@ -224,7 +224,7 @@ const malformed = {
   status: '400 Bad Request',
   name: 'malformedUrl',
   message:
-    'This is no HTTP request: characters of an address that are not ASCII are percent-encoded.',
+    'The request is malformed. Characters of an address that are not ASCII must be percent-encoded.',
 } as const;
 
 /** Answers a broken request with an `__ERROR` body as well, and closes the connection. */

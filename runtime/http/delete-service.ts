@@ -20,7 +20,7 @@ import { missingEntity, type StatusAndJson } from './reply.js';
 import type { WriteContext } from './write-service.js';
 
 /** What a deletion needs in addition to what reads need. */
-export interface DeletingContext extends ReadingContext {
+interface DeletingContext extends ReadingContext {
   readonly locks: LockTable;
   readonly lifecycle: WriteContext['lifecycle'];
   readonly dataclasses: ReadonlyMap<string, Dataclass>;

@@ -89,7 +89,7 @@ function refuseMisplaced(
               ? '$rawPict'
               : undefined;
   if (misplaced === undefined) return;
-  throw refuse('methodNotApplicable', `${misplaced} says nothing to the function ${name}.`);
+  throw refuse('methodNotApplicable', `${misplaced} does not apply to the function ${name}.`);
 }
 
 /**

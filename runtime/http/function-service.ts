@@ -121,7 +121,7 @@ type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
 }>;
 
-export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
+type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The parts of one call of a function. */
 interface Calling {

@@ -35,7 +35,7 @@ import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { type UploadsOfEntities, requireMedia, type SessionUploads } from './served-media.js';
 
 /** What the answer to a call of a function is. */
-export type FunctionAnswer =
+type FunctionAnswer =
   | { readonly kind: 'json'; readonly json: JsonAnswer }
   | { readonly kind: 'message'; readonly message: OutgoingMessage }
   | { readonly kind: 'media'; readonly media: Uint8Array | Media };

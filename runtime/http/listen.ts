@@ -7,7 +7,7 @@ import { closeUnready, type AppOptions } from './create-server.js';
 import { mapStacks } from './mapped-stacks.js';
 import { stopDelay, stopOnSignal } from './stop.js';
 
-export interface Listening {
+interface Listening {
   /** Its address, as clients use it. */
   readonly url: string;
   /** Tells it to stop, as a signal would. */

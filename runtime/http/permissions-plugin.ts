@@ -13,7 +13,7 @@ import { whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
 import type { RequestSessions } from './request-sessions.js';
 
-export interface PermissionsOptions {
+interface PermissionsOptions {
   /** The user's `src/login.ts`; without it nobody can log in. */
   readonly login?: LoginModule;
 }

@@ -45,7 +45,7 @@ export function receiveBody(
   const onEnd = (): void => {
     // A connection ends with its length; a request that is injected may say what it wants.
     const isWhole = declared === undefined || length === Number(declared);
-    end(isWhole ? null : refuse('badBody', 'The body has not the length that its request says.'));
+    end(isWhole ? null : refuse('badBody', 'The length of the body differs from Content-Length.'));
   };
   const onError = (error: Error): void => {
     end(Object.assign(error, { statusCode: 400 }));
@@ -64,7 +64,7 @@ export function bodyTooLarge(most: number): RequestError {
 /** Bodies that are not larger are not counted: a connection has as much in any case. */
 const notCounted = 16 * 1024;
 
-/** What is told of a body that there is no room for. */
+/** The message of the 503 when `TRANSFER_MEMORY` is used up. */
 export const noRoom = 'The bodies of other requests take up the memory that is meant for them.';
 
 /** The bodies of requests that are not answered yet: no more bytes than there may be. */

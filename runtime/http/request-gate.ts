@@ -20,7 +20,7 @@ export interface LoadLog {
   warn(what: object, message: string): void;
 }
 
-export interface GateOptions {
+interface GateOptions {
   readonly log: () => LoadLog;
   /** Origins whose pages may read the refusal. */
   readonly origins?: Pick<Origins, 'headersFor'>;

@@ -5,7 +5,7 @@ import { type Environment, setting } from '../protocol/environment.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What a request asks for: a closed list, so that metrics can be counted by it. */
-export type RequestKind =
+type RequestKind =
   | 'read'
   | 'entity'
   | 'entityset'
@@ -20,7 +20,7 @@ export type RequestKind =
   | 'unknown';
 
 /** The names of the model in a request, and what it asks for; nothing that clients can make up. */
-export interface RequestFacts {
+interface RequestFacts {
   /** The dataclass, or the class or singleton of a function; none for other requests. */
   readonly dataclass?: string;
   readonly kind: RequestKind;
@@ -69,7 +69,7 @@ function methodParameter(query: Readonly<Record<string, unknown>>): string {
 const idPattern = /^[\w.:+/=@-]{1,128}$/;
 
 /** The valid `X-Request-Id` of a request. */
-export function givenRequestId({ headers }: IncomingMessage): string | undefined {
+function givenRequestId({ headers }: IncomingMessage): string | undefined {
   const given = headers['x-request-id'];
   return typeof given === 'string' && idPattern.test(given) ? given : undefined;
 }
@@ -88,7 +88,7 @@ export function isOn(environment: Environment, variable: string): boolean {
 }
 
 /** Where the lines go. */
-interface Log {
+interface RequestLogger {
   info(what: object, message: string): void;
 }
 
@@ -96,7 +96,7 @@ interface Log {
 const ofHealth = '/health';
 
 /** Writes one line for each request when its answer is sent, or its client has gone. */
-export function logRequests(app: FastifyInstance, log: Log): void {
+export function logRequests(app: FastifyInstance, log: RequestLogger): void {
   const sizes = new WeakMap<FastifyReply, AnswerSize>();
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);

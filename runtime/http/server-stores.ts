@@ -46,10 +46,10 @@ export interface SharedState {
   readonly everyTick: (work: () => Promise<void>) => void;
 }
 
-export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
+type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
 
 /** Where a server keeps its state. */
-export type StateKind = 'memory' | 'database';
+type StateKind = 'memory' | 'database';
 
 /**
  * From `STATE`; if it is not set, in the database where several servers may use it.

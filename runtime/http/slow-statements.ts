@@ -18,7 +18,7 @@ export function slowLimit(environment: Environment): number | undefined {
   );
 }
 
-interface Log {
+interface StatementLogger {
   warn(what: object, message: string): void;
 }
 
@@ -35,8 +35,12 @@ const longestSql = 8_192;
  * An executor that logs each statement that takes at least that many milliseconds, and its plan. It
  * logs no values: they belong to users.
  */
-export function slowStatementsLogged(database: Database, limit: number, log: Log): Executor {
-  const plans = new Plans(database);
+export function slowStatementsLogged(
+  database: Database,
+  limit: number,
+  log: StatementLogger,
+): Executor {
+  const plans = new ExplainedPlans(database);
   const report = async (statement: Statement, ms: number): Promise<void> => {
     const request = currentRequest();
     const plan = await plans.of(statement);
@@ -59,7 +63,7 @@ export function slowStatementsLogged(database: Database, limit: number, log: Log
 
 type Plan = { readonly plan: readonly string[] } | { readonly planError: string } | undefined;
 
-class Plans {
+class ExplainedPlans {
   /** When the plan of a statement was read last, in time of `performance.now()`. */
   readonly #readAt = new BoundedCache<number>(4 * 1024 * 1024, () => 8);
   #last: Promise<unknown> = Promise.resolve();

@@ -7,7 +7,7 @@ const fewBytes = 4_096;
 
 const ofAnswer = Symbol('bytes');
 
-interface Answer {
+interface MarkedResponse {
   [ofAnswer]?: Uint8Array;
 }
 
@@ -15,7 +15,7 @@ interface Answer {
 export function markOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
   // If the buffer is larger than the bytes, it is shared.
   const isWhole = bytes.byteLength === bytes.buffer.byteLength;
-  if (isWhole && bytes.byteLength >= fewBytes) (answer as Answer)[ofAnswer] = bytes;
+  if (isWhole && bytes.byteLength >= fewBytes) (answer as MarkedResponse)[ofAnswer] = bytes;
 }
 
 /**
@@ -48,7 +48,7 @@ export class SpentBytes {
    */
   written(answer: ServerResponse, chunk: unknown): void {
     if (this.#last !== undefined) this.#giveBack(this.#last);
-    const { [ofAnswer]: bytes } = answer as Answer;
+    const { [ofAnswer]: bytes } = answer as MarkedResponse;
     const isOwn = bytes !== undefined && bytes === chunk && !(this.#isSeen ??= this.isSendHooked());
     this.#last = isOwn ? bytes.buffer : undefined;
   }

@@ -73,7 +73,7 @@ export interface UploadOptions {
 }
 
 /** The longest `$timeout`, in seconds; a longer one is reduced to it. */
-export const longestTimeout = 24 * 3600;
+const longestTimeout = 24 * 3600;
 /** A file takes whole blocks of a disk, an empty one its directory entry. */
 const blockSize = 4096;
 /**

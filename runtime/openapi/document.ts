@@ -11,7 +11,7 @@ import {
   dataclassRef,
   dataclassSchemas,
   type Json,
-  type JsonObject,
+  type SchemaObject,
   keySchema,
   listOf,
   type Readable,
@@ -24,7 +24,7 @@ import {
  * The OpenAPI 3.1 document of a server for one reader (`openapi.md`). The same model gives the same
  * text. It has no descriptions of the model: these may name what the reader may not see.
  */
-export function openApiDocument(model: DescribedModel): JsonObject {
+export function openApiDocument(model: DescribedModel): SchemaObject {
   const { dataclasses } = model;
   return {
     openapi: '3.1.0',
@@ -71,7 +71,7 @@ export function openApiDocument(model: DescribedModel): JsonObject {
   };
 }
 
-function merged(objects: readonly JsonObject[]): JsonObject {
+function merged(objects: readonly SchemaObject[]): SchemaObject {
   return Object.fromEntries(objects.flatMap((each) => Object.entries(each)));
 }
 
@@ -87,33 +87,33 @@ interface Operation {
   readonly tag: string;
   readonly summary: string;
   /** Parameters in the path. */
-  readonly path?: Readonly<Record<string, JsonObject>>;
+  readonly path?: Readonly<Record<string, SchemaObject>>;
   /** Names of query parameters without their `$`. */
   readonly query?: readonly ParameterName[];
   /** The values of `$method`. */
   readonly methods?: readonly string[];
   /** Whether a request without one of these methods is an error. */
   readonly needsMethod?: boolean;
-  readonly body?: JsonObject;
+  readonly body?: SchemaObject;
   /** Responses besides 200 that are no errors, and refusals with a content of their own. */
-  readonly responses?: JsonObject;
+  readonly responses?: SchemaObject;
   /** Statuses in addition to those that every request may have. */
   readonly statuses?: readonly Status[];
-  readonly answer: JsonObject;
+  readonly answer: SchemaObject;
 }
 
 /** Operations of one address; the verb is a part of each ID. */
 function address(
   path: string,
   operations: Partial<Record<Verb, Operation | undefined>>,
-): readonly [string, JsonObject][] {
+): readonly [string, SchemaObject][] {
   const written = Object.entries(operations).flatMap(([verb, each]) =>
     each === undefined ? [] : [[verb, operation(each)] as const],
   );
   return written.length === 0 ? [] : [[path, Object.fromEntries(written)]];
 }
 
-function operation(given: Operation): JsonObject {
+function operation(given: Operation): SchemaObject {
   const { id, tag, summary, path = {}, query = [], methods, needsMethod, body } = given;
   const statuses = [...new Set([...commonStatuses, ...(given.statuses ?? [])])].sort();
   const refused = Object.fromEntries(
@@ -148,19 +148,19 @@ function operation(given: Operation): JsonObject {
   };
 }
 
-function ok(schema: JsonObject, description = 'Done.'): JsonObject {
+function ok(schema: SchemaObject, description = 'Done.'): SchemaObject {
   return { 200: { description, content: json(schema) } };
 }
 
-function json(schema: JsonObject): JsonObject {
+function json(schema: SchemaObject): SchemaObject {
   return { 'application/json': { schema } };
 }
 
-function jsonBody(schema: JsonObject, required = true): JsonObject {
+function jsonBody(schema: SchemaObject, required = true): SchemaObject {
   return { ...(required ? { required } : {}), content: json(schema) };
 }
 
-const text: JsonObject = { type: 'string' };
+const text: SchemaObject = { type: 'string' };
 
 const parameterTexts = {
   asArray: ['A bare list of entities.', { type: 'boolean' }],
@@ -198,14 +198,14 @@ const parameterTexts = {
   subOrderby: ['The order of the set of related entities.', text],
   timeout: ['The lifetime of the set or the upload, in seconds.', { type: 'integer', minimum: 0 }],
   version: ['The stamp of the entity: the bytes may be cached.', text],
-} as const satisfies Readonly<Record<string, readonly [string, JsonObject]>>;
+} as const satisfies Readonly<Record<string, readonly [string, SchemaObject]>>;
 
 type ParameterName = keyof typeof parameterTexts | 'format' | 'top';
 
 function parametersOf({
   reportFormat,
   maxPageSize,
-}: DescribedModel): Readonly<Record<string, JsonObject>> {
+}: DescribedModel): Readonly<Record<string, SchemaObject>> {
   const most = maxPageSize === null ? {} : { maximum: maxPageSize };
   const described = Object.entries(parameterTexts).map(
     ([name, [description, schema]]) => [name, { description, schema }] as const,
@@ -259,11 +259,11 @@ const commonStatuses: readonly Status[] = [
 const writeStatuses: readonly Status[] = [409, 422, 423];
 const callStatuses: readonly Status[] = [...writeStatuses, 501, 507];
 
-const retryAfter: JsonObject = {
+const retryAfter: SchemaObject = {
   'Retry-After': { description: 'Seconds to wait, if it is known.', schema: text },
 };
 
-const refusals: JsonObject = {
+const refusals: SchemaObject = {
   ...Object.fromEntries(
     Object.entries(statusTexts).map(([status, description]) => [
       status,
@@ -281,10 +281,10 @@ const refusals: JsonObject = {
 };
 
 /** The addresses that belong to no dataclass. */
-function serverPaths(model: DescribedModel): JsonObject {
+function serverPaths(model: DescribedModel): SchemaObject {
   const tag = '(server)';
   const result = ok(sharedRef('Result'));
-  const both = (path: string, id: string, summary: string, answer = result): Entries =>
+  const both = (path: string, id: string, summary: string, answer = result): NamedSchemas =>
     address(path, {
       get: { id: `get.${id}`, tag, summary, answer },
       post: { id: `post.${id}`, tag, summary, answer },
@@ -293,7 +293,7 @@ function serverPaths(model: DescribedModel): JsonObject {
     model.dataclasses.filter(({ canRead }) => canRead).map(({ name }) => name),
   );
   const catalog = ok({ type: 'object' }, 'The catalog.');
-  const open: Entries = [
+  const open: NamedSchemas = [
     ...address('/rest/$catalog', {
       get: { id: 'catalog', tag, summary: 'The names of the dataclasses', answer: catalog },
     }),
@@ -377,7 +377,7 @@ function serverPaths(model: DescribedModel): JsonObject {
   ]);
 }
 
-type Entries = readonly (readonly [string, JsonObject])[];
+type NamedSchemas = readonly (readonly [string, SchemaObject])[];
 
 const login: Operation = {
   id: 'login',
@@ -433,7 +433,7 @@ function takesUploads({ dataclasses, functions, singletons }: DescribedModel): b
 }
 
 /** The addresses of a dataclass. */
-function dataclassPaths(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+function dataclassPaths(model: DescribedModel, dataclass: DescribedDataclass): SchemaObject {
   const { canRead, name } = dataclass;
   const readable: Readable = new Set(
     model.dataclasses.filter((each) => each.canRead).map((each) => each.name),
@@ -483,7 +483,7 @@ function dataclassPaths(model: DescribedModel, dataclass: DescribedDataclass): J
 }
 
 /** Reading and changing entities and sets of them. */
-function collectionPaths(model: DescribedModel, dataclass: DescribedDataclass): Entries {
+function collectionPaths(model: DescribedModel, dataclass: DescribedDataclass): NamedSchemas {
   const { name, canRead, canCreate, canUpdate, canDrop, keyType } = dataclass;
   const tag = name;
   const id = componentName(name);
@@ -582,7 +582,7 @@ function collectionPaths(model: DescribedModel, dataclass: DescribedDataclass): 
   ];
 }
 
-function savedList(saved: JsonObject): JsonObject {
+function savedList(saved: SchemaObject): SchemaObject {
   return {
     type: 'object',
     required: ['__ENTITIES'],
@@ -592,7 +592,7 @@ function savedList(saved: JsonObject): JsonObject {
 }
 
 /** A refused entity is answered as it is stored, with its errors. */
-function refusedWrites(saved: JsonObject): JsonObject {
+function refusedWrites(saved: SchemaObject): SchemaObject {
   const content = json(anyOf(sharedRef('Errors'), saved, savedList(saved)));
   return Object.fromEntries(
     ([400, 401, 403, 404, 409, 422, 423] as const).map((status) => [
@@ -602,7 +602,7 @@ function refusedWrites(saved: JsonObject): JsonObject {
   );
 }
 
-function setPaths(dataclass: DescribedDataclass): Entries {
+function setPaths(dataclass: DescribedDataclass): NamedSchemas {
   const { name, canDrop } = dataclass;
   const tag = name;
   const id = componentName(name);
@@ -656,7 +656,7 @@ function setPaths(dataclass: DescribedDataclass): Entries {
 }
 
 /** Attributes, lookups by a value, related entities, images and BLOBs. */
-function attributePaths(dataclass: DescribedDataclass): Entries {
+function attributePaths(dataclass: DescribedDataclass): NamedSchemas {
   const { name, attributes, keyType } = dataclass;
   const tag = name;
   const id = componentName(name);
@@ -674,8 +674,8 @@ function attributePaths(dataclass: DescribedDataclass): Entries {
   const lookup = (
     path: string,
     idOf: string,
-    params: Readonly<Record<string, JsonObject>>,
-  ): Entries =>
+    params: Readonly<Record<string, SchemaObject>>,
+  ): NamedSchemas =>
     [[], ['attributes']].flatMap(([more]) =>
       address(more === undefined ? path : `${path}/{attributes}`, {
         get: {
@@ -736,7 +736,10 @@ function attributePaths(dataclass: DescribedDataclass): Entries {
 }
 
 /** An address of one attribute of an entity that answers something of its own. */
-function singleAttribute(dataclass: DescribedDataclass, attribute: DescribedAttribute): Entries {
+function singleAttribute(
+  dataclass: DescribedDataclass,
+  attribute: DescribedAttribute,
+): NamedSchemas {
   const { name, canUpdate } = dataclass;
   const path = `/rest/${segment(name)}({key})/${segment(attribute.name)}`;
   const id = `${componentName(name)}.${componentName(attribute.name)}`;
@@ -820,7 +823,7 @@ interface FunctionPlace {
   readonly id: (name: string) => string;
   readonly tag: string;
   readonly readable: Readable;
-  readonly params?: Readonly<Record<string, JsonObject>>;
+  readonly params?: Readonly<Record<string, SchemaObject>>;
   readonly query?: readonly ParameterName[];
 }
 
@@ -828,7 +831,7 @@ interface FunctionPlace {
 function functionAddresses(
   functions: readonly DescribedFunction[],
   { path, id, tag, readable, params, query = [] }: FunctionPlace,
-): Entries {
+): NamedSchemas {
   return functions.flatMap((each) => {
     const { name, onHTTPGet, returns } = each;
     const isList = typeof returns === 'object' && 'selection' in returns;
@@ -861,7 +864,7 @@ function functionAddresses(
   });
 }
 
-function callAnswer({ returns }: DescribedFunction, readable: Readable): JsonObject {
+function callAnswer({ returns }: DescribedFunction, readable: Readable): SchemaObject {
   const description = 'What the function returns.';
   if (returns === 'any' || returns === 'message') {
     return { 200: { description, content: { '*/*': { schema: {} } } } };

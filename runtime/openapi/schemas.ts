@@ -18,19 +18,19 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-export type JsonObject = { readonly [name: string]: Json };
+export type SchemaObject = { readonly [name: string]: Json };
 
 /** A name as a part of the name of a component or an operation, which have letters of ASCII only. */
 export function componentName(name: string): string {
   return name.replace(/[^A-Za-z0-9_]/gu, (each) => `-${(each.codePointAt(0) ?? 0).toString(16)}-`);
 }
 
-export function schemaRef(name: string): JsonObject {
+function schemaRef(name: string): SchemaObject {
   return { $ref: `#/components/schemas/${name}` };
 }
 
 /** A schema that is the same for every model. */
-export function sharedRef(name: SharedSchema): JsonObject {
+export function sharedRef(name: SharedSchema): SchemaObject {
   return schemaRef(`rest.${name}`);
 }
 
@@ -38,23 +38,23 @@ export function sharedRef(name: SharedSchema): JsonObject {
 export function dataclassRef(
   { name }: { readonly name: string },
   part?: 'Page' | 'InArray' | 'Draft' | 'New' | 'Change',
-): JsonObject {
+): SchemaObject {
   return schemaRef(componentName(name) + (part === undefined ? '' : `.${part}`));
 }
 
-export function anyOf(...schemas: readonly JsonObject[]): JsonObject {
+export function anyOf(...schemas: readonly SchemaObject[]): SchemaObject {
   const [first = {}] = schemas;
   return schemas.length === 1 ? first : { anyOf: schemas };
 }
 
-export function listOf(items: JsonObject): JsonObject {
+export function listOf(items: SchemaObject): SchemaObject {
   return { type: 'array', items };
 }
 
-const text: JsonObject = { type: 'string' };
-const integer: JsonObject = { type: 'integer' };
-const boolean: JsonObject = { type: 'boolean' };
-const nothing: JsonObject = { type: 'null' };
+const text: SchemaObject = { type: 'string' };
+const integer: SchemaObject = { type: 'integer' };
+const boolean: SchemaObject = { type: 'boolean' };
+const nothing: SchemaObject = { type: 'null' };
 
 type SharedSchema =
   | 'Aggregates'
@@ -74,7 +74,7 @@ type SharedSchema =
   | 'Upload'
   | 'UploadReference';
 
-function object(properties: JsonObject, required: readonly string[] = []): JsonObject {
+function object(properties: SchemaObject, required: readonly string[] = []): SchemaObject {
   return {
     type: 'object',
     ...(required.length === 0 ? {} : { required }),
@@ -83,13 +83,13 @@ function object(properties: JsonObject, required: readonly string[] = []): JsonO
   };
 }
 
-const lockMembers: JsonObject = {
+const lockMembers: SchemaObject = {
   lockKind: integer,
   lockKindText: text,
   lockInfo: object({ host: text, IPAddr: text, recordNumber: integer, userAgent: text }),
 };
 
-export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
+export const sharedSchemas: Readonly<Record<SharedSchema, SchemaObject>> = {
   Aggregates: {
     description:
       'What $compute answers: one value, or with $all one member that is named as the path in the address.',
@@ -216,7 +216,10 @@ export const sharedSchemas: Readonly<Record<SharedSchema, JsonObject>> = {
 };
 
 /** The schemas of a dataclass, by the names of their components. */
-export function dataclassSchemas(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+export function dataclassSchemas(
+  model: DescribedModel,
+  dataclass: DescribedDataclass,
+): SchemaObject {
   const { canRead, canCreate, canUpdate } = dataclass;
   const name = componentName(dataclass.name);
   const isReturned = canRead && functionsOf(model).some(({ returns }) => isOf(returns, dataclass));
@@ -253,7 +256,7 @@ function isOf(type: FunctionType, dataclass: { readonly name: string }): boolean
   return 'entity' in type && type.entity === dataclass.name;
 }
 
-const ownMembers: JsonObject = {
+const ownMembers: SchemaObject = {
   __DATACLASS: text,
   __entityModel: text,
   __STATUS: schemaRef('rest.Status'),
@@ -272,7 +275,7 @@ function entitySchema(
   model: DescribedModel,
   { name, attributes }: DescribedDataclass,
   isDraft: boolean,
-): JsonObject {
+): SchemaObject {
   const read = attributes.filter(({ canRead }) => canRead);
   return {
     description: isDraft
@@ -291,7 +294,7 @@ function entitySchema(
   };
 }
 
-function pageSchema(dataclass: DescribedDataclass): JsonObject {
+function pageSchema(dataclass: DescribedDataclass): SchemaObject {
   const page = {
     __ENTITYSET: { ...text, description: 'The address of the new entity set.' },
     __DATACLASS: text,
@@ -313,7 +316,10 @@ function pageSchema(dataclass: DescribedDataclass): JsonObject {
   };
 }
 
-function arraySchema(model: DescribedModel, { name, attributes }: DescribedDataclass): JsonObject {
+function arraySchema(
+  model: DescribedModel,
+  { name, attributes }: DescribedDataclass,
+): SchemaObject {
   const read = attributes.filter(({ canRead }) => canRead);
   return {
     description: `An entity of ${name} in the bare list of $asArray.`,
@@ -325,8 +331,8 @@ function arraySchema(model: DescribedModel, { name, attributes }: DescribedDatac
   };
 }
 
-function inArray(model: DescribedModel, attribute: DescribedAttribute): JsonObject {
-  const whole = (target: string): JsonObject => dataclassRef({ name: target }, 'InArray');
+function inArray(model: DescribedModel, attribute: DescribedAttribute): SchemaObject {
+  const whole = (target: string): SchemaObject => dataclassRef({ name: target }, 'InArray');
   switch (attribute.kind) {
     case 'value':
       return readSchema(model, attribute, false);
@@ -343,8 +349,8 @@ function inArray(model: DescribedModel, attribute: DescribedAttribute): JsonObje
 
 function propertiesOf(
   attributes: readonly DescribedAttribute[],
-  schema: (attribute: DescribedAttribute) => JsonObject,
-): JsonObject {
+  schema: (attribute: DescribedAttribute) => SchemaObject,
+): SchemaObject {
   return Object.fromEntries(attributes.map((each) => [each.name, schema(each)]));
 }
 
@@ -352,7 +358,7 @@ function readSchema(
   model: DescribedModel,
   attribute: DescribedAttribute,
   isDraft: boolean,
-): JsonObject {
+): SchemaObject {
   switch (attribute.kind) {
     case 'value': {
       const { type, dateOnly, rules, mandatory } = attribute;
@@ -371,7 +377,7 @@ function answered(
   type: StorageType,
   dateOnly: 'iso' | 'bang' | undefined,
   values?: ValueRules['enum'],
-): JsonObject {
+): SchemaObject {
   const listed = values === undefined ? {} : { enum: values };
   switch (type) {
     case 'string':
@@ -399,14 +405,14 @@ function answered(
   }
 }
 
-function dateSchema(dateOnly: 'iso' | 'bang' | undefined): JsonObject {
+function dateSchema(dateOnly: 'iso' | 'bang' | undefined): SchemaObject {
   if (dateOnly === undefined) return { ...text, format: 'date-time' };
   return dateOnly === 'iso'
     ? { ...text, format: 'date' }
     : { ...text, pattern: '^\\d+!\\d+!\\d+$', description: 'Day, month and year: 9!3!2026.' };
 }
 
-function nullable(schema: JsonObject): JsonObject {
+function nullable(schema: SchemaObject): SchemaObject {
   const { type, enum: values } = schema;
   const types = [type ?? []].flat();
   if (types.length === 0) return anyOf(nothing, schema);
@@ -417,7 +423,7 @@ function nullable(schema: JsonObject): JsonObject {
   };
 }
 
-function newSchema(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+function newSchema(model: DescribedModel, dataclass: DescribedDataclass): SchemaObject {
   const sent = dataclass.attributes.filter(({ canCreate }) => canCreate);
   const required = sent.filter((each) => each.required).map(({ name }) => name);
   return {
@@ -431,7 +437,7 @@ function newSchema(model: DescribedModel, dataclass: DescribedDataclass): JsonOb
   };
 }
 
-function changeSchema(model: DescribedModel, dataclass: DescribedDataclass): JsonObject {
+function changeSchema(model: DescribedModel, dataclass: DescribedDataclass): SchemaObject {
   const sent = dataclass.attributes.filter(({ canUpdate }) => canUpdate);
   return {
     description: `A change of an entity of ${dataclass.name}. Attributes that are not sent keep their values.`,
@@ -446,18 +452,18 @@ function changeSchema(model: DescribedModel, dataclass: DescribedDataclass): Jso
 }
 
 /** A key in a request. */
-export function keySchema(type: StorageType): JsonObject {
+export function keySchema(type: StorageType): SchemaObject {
   return type === 'integer' || type === 'number' ? { type: ['string', 'integer'] } : text;
 }
 
 /** A value in a body, as the protocol writes it; other spellings are accepted, too. */
-function sentSchema(model: DescribedModel, attribute: DescribedAttribute): JsonObject {
+function sentSchema(model: DescribedModel, attribute: DescribedAttribute): SchemaObject {
   if (attribute.kind !== 'value') return relationInBody(attribute);
   const value = valueInBody(model, attribute);
   return attribute.mandatory ? value : nullable(value);
 }
 
-function relationInBody({ mandatory }: DescribedRelation): JsonObject {
+function relationInBody({ mandatory }: DescribedRelation): SchemaObject {
   const key = { type: ['string', 'integer'] };
   const entity = { type: 'object', required: ['__KEY'], properties: { __KEY: key } };
   return {
@@ -466,7 +472,10 @@ function relationInBody({ mandatory }: DescribedRelation): JsonObject {
   };
 }
 
-function valueInBody(model: DescribedModel, { type, dateOnly, rules }: DescribedValue): JsonObject {
+function valueInBody(
+  model: DescribedModel,
+  { type, dateOnly, rules }: DescribedValue,
+): SchemaObject {
   if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
   if (type === 'uuid') return text;
   const { min, max, minLength, maxLength, pattern, dimensions } = rules;
@@ -490,7 +499,9 @@ function valueInBody(model: DescribedModel, { type, dateOnly, rules }: Described
 export type Readable = ReadonlySet<string>;
 
 /** The arguments of a function: a JSON list (protocol P11.6). */
-export function argumentsSchema(params: DescribedModel['functions'][number]['params']): JsonObject {
+export function argumentsSchema(
+  params: DescribedModel['functions'][number]['params'],
+): SchemaObject {
   const mandatory = params.filter(({ optional }) => !optional).length;
   const list = {
     description: params.map(({ name }) => name).join(', '),
@@ -506,14 +517,14 @@ function argument({
   name,
   type,
   optional,
-}: DescribedModel['functions'][number]['params'][number]): JsonObject {
+}: DescribedModel['functions'][number]['params'][number]): SchemaObject {
   const schema = argumentOf(type);
   const described = optional && Object.keys(schema).length > 0 ? nullable(schema) : schema;
   return { ...described, title: name };
 }
 
 /** An argument (protocol P11.7 to P11.11). */
-function argumentOf(type: FunctionType): JsonObject {
+function argumentOf(type: FunctionType): SchemaObject {
   if (typeof type !== 'string') {
     if ('list' in type) return listOf(argumentOf(type.list));
     return 'entity' in type
@@ -535,12 +546,12 @@ function argumentOf(type: FunctionType): JsonObject {
 }
 
 /** A plain result of a function, or a part of one (protocol P11.15 to P11.22). */
-export function resultOf(type: FunctionType, readable: Readable): JsonObject {
+export function resultOf(type: FunctionType, readable: Readable): SchemaObject {
   const schema = resultSchema(type, readable);
   return Object.keys(schema).length === 0 ? schema : nullable(schema);
 }
 
-function resultSchema(type: FunctionType, readable: Readable): JsonObject {
+function resultSchema(type: FunctionType, readable: Readable): SchemaObject {
   if (typeof type !== 'string') {
     if ('list' in type) return listOf(resultOf(type.list, readable));
     if ('selection' in type) return {};

@@ -78,8 +78,8 @@ interface NamedDefinition {
   /** Only ever `false`: clients cannot name this attribute. */
   readonly exposed?: false;
   /**
-   * Needed in addition to what the dataclass needs. The queries say who may read what clients may
-   * name.
+   * Needed in addition to what the dataclass needs. Privileges to read an exposed attribute are in
+   * the emitted queries.
    */
   readonly access?: DataAccess;
 }

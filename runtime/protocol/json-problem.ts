@@ -1,7 +1,7 @@
 import { isWellFormed } from './own-text.js';
 
 /** Levels of arrays and objects in one stored JSON value. */
-export const maxJsonDepth = 64;
+const maxJsonDepth = 64;
 
 /**
  * Levels of arrays and objects in the body of a request: of values, and of the entities and lists
@@ -23,7 +23,7 @@ export const loneSurrogate: JsonProblem = {
   message: 'holds half of a surrogate pair, which is no character',
   malformed: true,
 };
-export const tooLargeNumber: JsonProblem = {
+const tooLargeNumber: JsonProblem = {
   message: 'holds a number too large to be kept',
   malformed: true,
 };

@@ -4,7 +4,7 @@ import { integerFromText, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
 
 /** The literal of a key clause, as it stands in a URL. */
-export interface KeyText {
+interface KeyText {
   /** Without its quotes. */
   readonly text: string;
   readonly quoted: boolean;

@@ -23,7 +23,7 @@ export interface Row<Table> {
 /** The attributes of an entity in answers, by name. */
 export type Attributes<EntityRow> = Readonly<Record<string, AttributeQuery<EntityRow>>>;
 
-export interface AttributeQuery<EntityRow> {
+interface AttributeQuery<EntityRow> {
   /** Privileges, of which one is needed to read it; an empty list opens it to nobody. */
   readonly read?: readonly string[];
   /** Its value; left out if class code computes it. */

@@ -11,12 +11,12 @@ export type StoredValue = string | number | Uint8Array | null;
 
 export type ValueResult = AcceptedValue | RefusedValue;
 
-export interface AcceptedValue {
+interface AcceptedValue {
   readonly ok: true;
   readonly value: StoredValue;
 }
 
-export interface RefusedValue {
+interface RefusedValue {
   readonly ok: false;
   /** Predicate of a sentence that begins with the attribute's name: `must be a whole number`. */
   readonly message: string;

@@ -60,7 +60,7 @@ export function planCollection(
   return pagePlan(context, answer, source, mostRelated(projection, options.pageSize));
 }
 
-/** Null if the entity whose relation is read does not exist, which otherwise the count tells. */
+/** Null if the entity whose relation is read does not exist. A page with a count learns this from the count. */
 function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
   return source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
 }
@@ -87,7 +87,7 @@ export function planKnownCount(
 }
 
 /** Counts a selection; returns null if the entity whose relation is read does not exist. */
-export function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQuery {
+function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQuery {
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection);
   const count = selection.dataclass.queries.count(from.complete(query, condition));
@@ -96,18 +96,18 @@ export function countQuery(context: QueryContext, selection: Selection): Sql | B
 }
 
 /** How a statement that answers a page knows the number of all entities. */
-export interface Counting {
+interface Counting {
   /** Precedes the statement. */
   readonly prefix: Sql;
   readonly count: Sql;
-  /** Columns after the answer: the number, and the version of the data that it is true of. */
+  /** Columns after the answer: the number, and the version of the data at which it was counted. */
   readonly columns: Sql;
 }
 
 /**
- * The number of all entities is bound, or is counted where the database tells versions: then the same
- * statement compares the version at which the bound number was counted, and counts again if it differs. So
- * number and page are of one moment, and cost one round trip.
+ * On SQLite the number of all entities is a bound value. On PostgreSQL the statement compares the
+ * version of the tables with that of the bound number, and counts again if they differ: number and
+ * page belong to the same moment, and cost one round trip.
  */
 export function countingOf(context: QueryContext, source: PageSource): Counting {
   const { dialect } = context;
@@ -123,7 +123,7 @@ export function countingOf(context: QueryContext, source: PageSource): Counting 
 }
 
 /** A statement whose columns are the number and the version. */
-export function countedStatement(
+function countedStatement(
   context: QueryContext,
   tablesVersion: NonNullable<Dialect['tablesVersion']>,
   selection: Selection,

@@ -113,7 +113,7 @@ export function checkAggregate(keyword: ComputeKeyword, path: ValuePath, name: s
 }
 
 /** The one pass over the rows: a subquery of one row, whose columns are the needed aggregates. */
-export class ComputePass {
+class ComputePass {
   readonly #columns = new Map<string, Sql>();
 
   constructor(

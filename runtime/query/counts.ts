@@ -38,7 +38,7 @@ interface KnownNumber {
  * The numbers of entities of selections, remembered until the data changes: a client that reads all
  * pages of a filter makes the database count once.
  *
- * Where the database tells versions of tables, the statement that needs a number gets the remembered
+ * On PostgreSQL, which has versions of tables, the statement that needs a number gets the remembered
  * one with its version, and counts only if that is not the present one. Elsewhere the executor knows
  * the version of all data, and the number is known before the page is read.
  */

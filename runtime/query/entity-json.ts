@@ -319,7 +319,7 @@ export interface Extract {
 }
 
 /** `(select <column> as <name>)` over a part of a table; written when every join of its FROM is known. */
-export function selectExtract(column: Sql, name: string, extract: Extract): Sql {
+function selectExtract(column: Sql, name: string, extract: Extract): Sql {
   const { from, where, order, top } = extract;
   const condition = where === undefined ? sql`` : sql` where ${where}`;
   return sql`(select ${column} as ${sql.id(name)} ${from.clause}${condition} order by ${order} limit ${top})`;

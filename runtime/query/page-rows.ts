@@ -28,7 +28,7 @@ export type PageSource =
   | { readonly kind: 'keys'; readonly dataclass: Dataclass };
 
 /** Writes one entity of the page as a text. */
-export type WriteRow = (from: From, root: Source) => Sql;
+type WriteRow = (from: From, root: Source) => Sql;
 
 /** An entity that was deleted after its set was made (protocol P9.5). */
 const undefinedEntity = '{"__STAMP":0}';

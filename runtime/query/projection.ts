@@ -19,13 +19,13 @@ export interface ProjectedField {
 }
 
 /** Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19). */
-export type ListOrigin = 'path' | 'attributes' | 'expand';
+type ListOrigin = 'path' | 'attributes' | 'expand';
 
 /** Sent with every entity, listed or not. */
 const alwaysSent: ReadonlySet<string> = new Set(['__KEY', '__STAMP', '__TIMESTAMP']);
 
 /** Every exposed attribute, relations deferred. */
-export function wholeEntity(dataclass: Dataclass): Projection {
+function wholeEntity(dataclass: Dataclass): Projection {
   const fields = [...dataclass.exposedAttributes.values()].map((attribute) => ({
     attribute,
     expanded: undefined,

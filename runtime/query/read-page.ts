@@ -51,7 +51,7 @@ export function readPage(
 }
 
 /** A prepared page of a selection, which repeated requests read. */
-export class PreparedPage {
+class PreparedPage {
   /** @param counted what the answer counts; nothing if it leaves the number out */
   constructor(
     private readonly context: ReadingContext,

@@ -101,7 +101,7 @@ export function orderOf({ order, orderBy, orderOrigin }: SelectionRequest): read
 }
 
 /** The values of a statement before its filter's: see `selection.ts`. */
-export interface FixedValues {
+interface FixedValues {
   readonly skip?: number;
   readonly top?: number;
   readonly count?: number;

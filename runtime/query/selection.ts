@@ -92,7 +92,7 @@ export function planOf(
 }
 
 /** How a statement selects the entities. */
-export interface Chosen {
+interface Chosen {
   /** As it was emitted. */
   readonly query: EntityQuery;
   /** The condition that a request adds. */

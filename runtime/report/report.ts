@@ -30,7 +30,7 @@ import { type ListedPath, listError, parseAttributeList } from '../query/attribu
 import { unknownAttribute } from '../query/projection.js';
 
 /** Writes the statement that answers a page as a report (protocol P6.1). */
-export function planReport(
+function planReport(
   dialect: Dialect,
   options: AnswerOptions,
   source: PageSource,
@@ -128,7 +128,7 @@ function reportSchema(columns: readonly ReportColumn[]): readonly object[] {
 }
 
 /** One column of a report. */
-export interface ReportColumn {
+interface ReportColumn {
   /** As the client wrote it: `name`, `employer.name`. */
   readonly name: string;
   /** To-one relations on the way to the attribute. */
@@ -146,7 +146,7 @@ const withoutColumn: ReadonlySet<string> = new Set(['object', 'image', 'blob', '
  * @throws RequestError 1500 with 1804 for a name that is not exposed: 404 in a path, 400 in
  * `$attributes`; 400 with 1804 for what cannot be a column, 1816 for an empty list
  */
-export function reportColumns(
+function reportColumns(
   dataclass: Dataclass,
   pathList: string | undefined,
   { attributes }: Pick<Parameters, 'attributes'>,

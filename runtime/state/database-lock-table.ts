@@ -15,7 +15,7 @@ import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { requireFree } from './schema.js';
 
-type Row = readonly [
+type LockRow = readonly [
   key: string,
   session: string,
   host: string | null,
@@ -106,7 +106,7 @@ export class DatabaseLockTable implements LockTable {
           whenThere(this.state.run(...statements), ([row]) => {
             if (row === undefined) throw sessionEnded();
             if (row[1] === null) throw new TooManyLocksError(this.most);
-            return row[1] === session ? true : lockOf(row as unknown as Row);
+            return row[1] === session ? true : lockOf(row as unknown as LockRow);
           }),
         ),
       (error) => {
@@ -158,7 +158,7 @@ export class DatabaseLockTable implements LockTable {
       from drs_state.lock l join drs_state.session s on s.id = l.session
       where l.dataclass in (${places}) and s.expires > ${this.state.now}`;
     return whenThere(this.#read([text, ...dataclasses], transaction), (rows) =>
-      (rows as unknown as readonly (readonly [...Row, dataclass: string])[]).map((row) => {
+      (rows as unknown as readonly (readonly [...LockRow, dataclass: string])[]).map((row) => {
         const [key, session, host, address, userAgent, dataclass] = row;
         return { ...lockOf([key, session, host, address, userAgent]), dataclass };
       }),
@@ -189,10 +189,10 @@ export class DatabaseLockTable implements LockTable {
 }
 
 function firstOf([row]: Rows): Lock | undefined {
-  return row === undefined ? undefined : lockOf(row as unknown as Row);
+  return row === undefined ? undefined : lockOf(row as unknown as LockRow);
 }
 
-function lockOf([key, session, host, address, userAgent]: Row): Lock {
+function lockOf([key, session, host, address, userAgent]: LockRow): Lock {
   const origin =
     host === null ? undefined : { host, address: address ?? '', userAgent: userAgent ?? '' };
   return { key: JSON.parse(key) as string | number, session, origin };

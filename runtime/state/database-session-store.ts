@@ -290,7 +290,7 @@ export class DatabaseSessionStore implements SessionStore {
     );
   }
 
-  #store(session: DatabaseSession, { room, from }: Beginning): Pending<void> {
+  #store(session: DatabaseSession, { room, from }: StoredBeginning): Pending<void> {
     this.#unstored.delete(session.id);
     session.beginning = undefined;
     if (session.isRemoved) {
@@ -361,7 +361,7 @@ export class DatabaseSessionStore implements SessionStore {
     });
   }
 
-  #update(session: DatabaseSession, change: Change | undefined): Pending<void> {
+  #update(session: DatabaseSession, change: WaitingChange | undefined): Pending<void> {
     const { values, room } = change ?? { values: {}, room: undefined };
     const { userName, privileges, quotas, idleTimeout, token } = values;
     const isOfGuest = isGuest(session.userName, session.privileges);
@@ -483,13 +483,13 @@ type SessionRow = readonly [
 
 type Changed = SessionChange & { readonly idleTimeout?: number };
 
-interface Change {
+interface WaitingChange {
   readonly values: Changed;
   /** Set if it makes a user of a guest. */
   readonly room: SessionRoom | undefined;
 }
 
-interface Beginning {
+interface StoredBeginning {
   readonly room: SessionRoom | undefined;
   /** The session that it takes over. */
   readonly from: DatabaseSession | undefined;
@@ -523,8 +523,8 @@ class DatabaseSession implements SessionRecord {
   /** Of the state that this process has read or stored; 0 if there is none, or if another server has changed it. */
   version = 0;
   /** Set until it is stored for the first time. */
-  beginning: Beginning | undefined;
-  change: Change | undefined;
+  beginning: StoredBeginning | undefined;
+  change: WaitingChange | undefined;
   isRemoved = false;
   flushing: Promise<void> | undefined;
 

@@ -76,12 +76,12 @@ describe('drs-gen client', () => {
     const unknown = await write(staff, '--role', 'nobody');
     expect([unknown.code, unknown.err]).toEqual([
       2,
-      'error: The model has no role nobody: it has guest, HR.\n',
+      'error: The model has no role nobody; it has guest, HR.\n',
     ]);
     const open = staff.replace(/^roles:[\s\S]*/m, '');
     const none = await write(open, '--role', 'HR');
     expect(none.code).toBe(2);
-    expect(none.err).toContain('The model has no role HR: it has no roles.');
+    expect(none.err).toContain('The model has no roles: leave out --role.');
   });
 
   it('refuses the folder of a server, as a server refuses that of a client', async () => {

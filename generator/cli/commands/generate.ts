@@ -216,7 +216,7 @@ async function emitter(
 }
 
 /** What the options of commands that write have in common. */
-export type WriteOptions = Pick<GenerateOptions, 'check' | 'dryRun'>;
+type WriteOptions = Pick<GenerateOptions, 'check' | 'dryRun'>;
 
 function isDry({ check, dryRun }: WriteOptions): boolean {
   return check === true || dryRun === true;

@@ -1,11 +1,8 @@
 import { stringify } from 'yaml';
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
-import { UsageError } from '../failure.js';
 import { readModel } from '../read-model.js';
 import { print, printJson, tellProblems, type Session } from '../session.js';
-import { roleNames } from '../../model/role-view.js';
-import type { Model } from '../../model/model.js';
 
 export interface OpenApiOptions {
   /** The document holds what this role may use. */
@@ -29,20 +26,9 @@ export async function openapi(
     return exitCode.failed;
   }
   tellProblems(session, checked);
-  if (role !== undefined) checkRole(model, role);
   const { compiler, package: ours } = session.world;
   const document = await compiler.openApi(model, { packageRoot: ours.root, role });
   if (json === true) printJson(session, document);
   else print(session, stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 }));
   return exitCode.ok;
-}
-
-function checkRole(model: Model, role: string): void {
-  const names = roleNames(model);
-  if (names.includes(role)) return;
-  throw new UsageError(
-    names.length === 0
-      ? 'The model has no roles: leave out --role.'
-      : `The model has no role ${role}; it has ${names.join(', ')}.`,
-  );
 }

@@ -4,7 +4,7 @@ import type { ClassLevel } from './class-code.js';
 import { takenNames } from './taken-names.js';
 
 /** TypeScript names of the emitted classes of a dataclass. */
-export interface ClassNames {
+interface ClassNames {
   /** `src/generated/classes/<file>.ts`. */
   readonly file: string;
   /** `Company`, `CompanyEntity`, `CompanySelection`. */
@@ -19,7 +19,7 @@ export interface ClassNames {
   readonly table: string;
 }
 
-export interface SingletonNames {
+interface SingletonNames {
   readonly written: string;
   readonly base: string;
 }

@@ -6,7 +6,7 @@ import { type Import, importStatements } from './imports.js';
 import { type ClassFiles, userClasses } from './user-classes.js';
 
 /** A module that exports a name. */
-export interface NamePlace {
+interface NamePlace {
   /** Path below `src`, without its end; of the runtime, what it is imported as. */
   readonly path: string;
   /** Whether it exists at run time. */

@@ -1,5 +1,5 @@
 /** The exports of `src/generated/api.ts` in addition to the classes of the model. */
-export const apiNames = [
+const apiNames = [
   'ComputedOrder',
   'ComputedQuery',
   'Database',

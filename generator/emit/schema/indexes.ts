@@ -10,7 +10,7 @@ export interface Index {
   readonly columns: readonly IndexedColumn[];
 }
 
-export interface IndexedColumn {
+interface IndexedColumn {
   readonly column: string;
   readonly isNullable: boolean;
 }

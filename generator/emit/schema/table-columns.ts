@@ -101,7 +101,7 @@ function folded(text: string, { accentInsensitive }: Model['protocol']): string 
 }
 
 /** The attributes of a dataclass that the database computes. */
-export function expressionsOf({ attributes }: Dataclass): readonly ExpressionAttribute[] {
+function expressionsOf({ attributes }: Dataclass): readonly ExpressionAttribute[] {
   return attributes.flatMap((each) => {
     if (each.kind !== 'calculated') return [];
     const { expression, column = each.name } = each;

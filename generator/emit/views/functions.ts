@@ -2,7 +2,7 @@ import type { ClassFunction, Dataclass, FunctionType } from '../../model/model.j
 import type { Literal } from '../layout.js';
 
 /** Plain JSON. */
-export type FunctionLiteral = string | { readonly [kind: string]: FunctionLiteral };
+type FunctionLiteral = string | { readonly [kind: string]: FunctionLiteral };
 
 /** The class that a function belongs to. */
 export type FunctionLevel = 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';

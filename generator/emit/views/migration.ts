@@ -5,7 +5,7 @@ import { type Literal, literal, propertyName, RawCode, stringLiteral, width } fr
 import type { EmitContext } from '../context.js';
 
 /** The models before and after, identified by the form of their data. */
-export interface MigrationSpan {
+interface MigrationSpan {
   readonly from: string;
   readonly to: string;
 }

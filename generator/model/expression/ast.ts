@@ -29,7 +29,7 @@ export interface Branch {
   readonly then: Node;
 }
 
-export type UnaryOperator = 'not' | '-' | '+' | '~';
+type UnaryOperator = 'not' | '-' | '+' | '~';
 
 export type BinaryOperator =
   | 'or'

@@ -18,7 +18,7 @@ import {
 } from './printed.js';
 
 /** Writes a call; the arguments are nodes, because some of them must be constants. */
-export type PrintCall = (items: readonly Node[], print: (node: Node) => Printed) => Printed;
+type PrintCall = (items: readonly Node[], print: (node: Node) => Printed) => Printed;
 
 interface Known {
   readonly least: number;

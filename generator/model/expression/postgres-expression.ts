@@ -8,7 +8,7 @@ import { printNode } from './print-node.js';
 import { asNumber, asText, integer, number, type Printed, text, wholeOf } from './printed.js';
 
 /** What PostgreSQL computes a column from. */
-export interface PostgresExpression {
+interface PostgresExpression {
   /** Type of the column. */
   readonly type: string;
   readonly sql: string;

@@ -20,7 +20,7 @@ import {
 } from './printed.js';
 
 /** Finds a column by its name, ignoring the case of ASCII letters; `undefined` if there is none. */
-export type FindColumn = (name: string) => Printed | undefined;
+type FindColumn = (name: string) => Printed | undefined;
 
 const largestNarrow = 2 ** 31 - 1;
 const largestInteger = 2n ** 63n - 1n;

@@ -75,7 +75,7 @@ export async function prepareSession(
  * may use another connection for the next one. It is one message without placeholders; PostgreSQL
  * runs nothing of it after an error.
  */
-export function beginningOf(
+function beginningOf(
   schema: string,
   queryTimeout: number | null,
 ): (mode: TransactionMode) => string {

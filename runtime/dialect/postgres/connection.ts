@@ -15,7 +15,7 @@ export interface Step {
   readonly isUnprepared?: true;
 }
 
-export type Answer = QueryArrayResult<SqlValue[]>;
+export type StatementResult = QueryArrayResult<SqlValue[]>;
 
 /** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
 const mostSeen = 4_096;
@@ -43,8 +43,9 @@ const mostPrepared = 256;
 const mostCharacters = 1024 * 1024;
 
 /**
- * The names of the statements that one connection keeps prepared. pg prepares a statement with a name when it runs first,
- * and cannot forget one: a connection that is full of others than it needs is replaced.
+ * The names of the statements that one connection keeps prepared. pg prepares a named statement at
+ * its first run and cannot drop it, so a connection whose prepared statements are no longer used is
+ * replaced.
  */
 class PreparedNames {
   readonly #names = new Map<string, string>();
@@ -114,7 +115,7 @@ export class PostgresConnection {
     steps: readonly Step[],
     main: number,
     failed?: (done: number) => void,
-  ): Promise<Answer> {
+  ): Promise<StatementResult> {
     const queries = this.#queriesOf(steps);
     const outcomes = await Promise.allSettled(
       queries.map((query) => this.client.query<SqlValue[]>(query)),
@@ -133,7 +134,7 @@ export class PostgresConnection {
   }
 
   /** Runs a statement that only reads, by itself. */
-  async read(step: Step): Promise<Answer> {
+  async read(step: Step): Promise<StatementResult> {
     if (this.beginning === undefined) {
       try {
         return await this.run([step], 0);
@@ -151,7 +152,11 @@ export class PostgresConnection {
    * Runs the statements of a transaction, which the last one ends.
    * @param main the position of the statement whose answer counts
    */
-  async transaction(mode: TransactionMode, steps: readonly Step[], main: number): Promise<Answer> {
+  async transaction(
+    mode: TransactionMode,
+    steps: readonly Step[],
+    main: number,
+  ): Promise<StatementResult> {
     const begun = await this.begin(mode);
     return this.run([...begun, ...steps], begun.length + main);
   }
@@ -233,17 +238,17 @@ export function plainStep(text: string): Step {
 }
 
 /** The first column of the first row; may be `null`. */
-export function firstValue({ rows }: Answer): SqlValue | undefined {
+export function firstValue({ rows }: StatementResult): SqlValue | undefined {
   return rows[0]?.[0];
 }
 
-export function tableOf(answer: Answer): Table {
+export function tableOf(answer: StatementResult): Table {
   const columns = answer.fields.map(({ name }) => name);
   if (columns.length > 0) return { columns, rows: answer.rows };
   return { columns, rows: [], result: resultOf(answer) };
 }
 
 /** A statement that generates a key returns it. */
-export function resultOf(answer: Answer): RunResult {
+export function resultOf(answer: StatementResult): RunResult {
   return { changes: answer.rowCount ?? 0, insertedKey: Number(firstValue(answer) ?? 0) };
 }

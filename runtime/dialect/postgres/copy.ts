@@ -70,7 +70,7 @@ from pg_class t where t.relnamespace = $1::regnamespace and t.relkind in ('r', '
     where d.classid = 'pg_class'::regclass and d.objid = t.oid and d.deptype = 'e')
 order by 1`;
 
-export interface SchemaCopy {
+interface SchemaCopy {
   /** The name of the new schema. */
   readonly name: string;
   /** The functions of this server. */

@@ -5,7 +5,7 @@ import { quoted } from '../table-definition.js';
 import { type LockWait, whenUnlocked } from './lock-wait.js';
 
 /** The context of filling columns. */
-export interface Filling {
+interface Filling {
   readonly client: ClientBase;
   readonly lockWait: LockWait;
   readonly log: ((words: string) => void) | undefined;

@@ -11,7 +11,7 @@ import {
 } from '../executor.js';
 
 /** The columns of each unique index, by the name of the index; the table's name comes before a dot. */
-export type UniqueColumns = ReadonlyMap<string, string>;
+type UniqueColumns = ReadonlyMap<string, string>;
 
 /** What translating an error needs to know about the connection. */
 export interface ErrorFacts {

@@ -12,7 +12,7 @@ import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import type { PostgresPool } from './connect.js';
 import {
-  type Answer,
+  type StatementResult,
   firstValue,
   plainStep,
   PostgresConnection,
@@ -107,7 +107,7 @@ export class PostgresExecutor implements Executor {
 
   async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     const connection = await this.#take();
-    const aside = (step: Step): Promise<Answer> => this.#aside(step);
+    const aside = (step: Step): Promise<StatementResult> => this.#aside(step);
     const transaction = new PostgresTransaction(connection, this.options, aside);
     this.#open.add(connection);
     let isClean = true;
@@ -124,7 +124,7 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  async #changed(step: Step): Promise<Answer> {
+  async #changed(step: Step): Promise<StatementResult> {
     const connection = await this.#take();
     let hasBegun = false;
     try {
@@ -159,13 +159,13 @@ export class PostgresExecutor implements Executor {
   }
 
   /** Transactions leave one connection free, on which this waits for no other transaction. */
-  #aside(step: Step): Promise<Answer> {
+  #aside(step: Step): Promise<StatementResult> {
     return this.#using((connection) =>
       connection.transaction('read write', [notFlushed, step, commit], 1),
     );
   }
 
-  #ask(step: Step): Promise<Answer> {
+  #ask(step: Step): Promise<StatementResult> {
     return this.#using((connection) => connection.read(step));
   }
 
@@ -271,12 +271,15 @@ const rollback = plainStep('rollback');
 const changesSomething = '25006';
 
 /** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
-function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promise<Answer> {
+function readOnly(
+  connection: PostgresConnection,
+  steps: readonly Step[],
+): Promise<StatementResult> {
   return connection.transaction('read only', [...steps, rollback], steps.length - 1);
 }
 
 /** Runs a statement of class code, which must not change anything, not even through a function. */
-async function readTable(connection: PostgresConnection, step: Step): Promise<Answer> {
+async function readTable(connection: PostgresConnection, step: Step): Promise<StatementResult> {
   try {
     const answer = await readOnly(connection, [step]);
     if (answer.fields.length > 0) return answer;

@@ -49,7 +49,7 @@ const orderAfterFilling: readonly (readonly SchemaChange['kind'][])[] = [
 ];
 
 /** The steps of a start before and after columns are filled. */
-export interface SchemaSteps {
+interface SchemaSteps {
   readonly before: readonly SchemaStep[];
   readonly after: readonly SchemaStep[];
 }

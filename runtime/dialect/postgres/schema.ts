@@ -110,7 +110,7 @@ export async function prepareSchema(
   name: string,
   wanted: WantedSchema,
 ): Promise<readonly string[]> {
-  const start = new SchemaStart(client, name, wanted);
+  const start = new PostgresSchemaStart(client, name, wanted);
   for (;;) {
     try {
       return await oneAtATime(client, name, start.tell, () => start.prepare());
@@ -133,10 +133,10 @@ export function wantedCatalog(
   name: string,
   wanted: WantedSchema,
 ): Promise<SchemaCatalog> {
-  return new SchemaStart(client, name, wanted).wantedCatalog();
+  return new PostgresSchemaStart(client, name, wanted).wantedCatalog();
 }
 
-class SchemaStart {
+class PostgresSchemaStart {
   readonly #statements: readonly string[];
   readonly #functions: readonly string[];
   readonly #hash: string;
@@ -316,7 +316,7 @@ class SchemaStart {
       if (round > 1 && isDone) return filled;
       if (round > mostRounds) {
         const kinds = changes.map(({ kind, table }) => `${kind} "${table}"`).join(', ');
-        throw new Error(`PostgreSQL understands the schema in another way each time: ${kinds}`);
+        throw new Error(`PostgreSQL reports a different schema after each migration: ${kinds}`);
       }
       for (const step of steps.before) await this.#take(step);
       const filling = {

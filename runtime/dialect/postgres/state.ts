@@ -17,14 +17,14 @@ import { Slot } from '../statement.js';
 import type { Step } from './connection.js';
 
 /** Runs steps on a connection of the pool. */
-export interface StepRunner {
+interface StepRunner {
   readStep(step: Step): Promise<Rows>;
   /** @returns the rows of the last step */
   together(steps: readonly Step[]): Promise<Rows>;
 }
 
 /** Opens a connection that is not of the pool. */
-export type OpenClient = () => Promise<Client>;
+type OpenClient = () => Promise<Client>;
 
 const isRead = /^\s*select\b/;
 

@@ -9,7 +9,7 @@ import {
 import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import {
-  type Answer,
+  type StatementResult,
   firstValue,
   plainStep,
   type PostgresConnection,
@@ -31,7 +31,7 @@ const rollback = plainStep('rollback');
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 
 /** Runs a statement as a transaction of its own, on another connection. */
-export type RunAside = (step: Step) => Promise<Answer>;
+type RunAside = (step: Step) => Promise<StatementResult>;
 
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
@@ -122,7 +122,7 @@ export class PostgresTransaction implements Transaction {
     statement: Statement,
     values: readonly SqlValue[],
     translate: Translate = translateError,
-  ): Promise<Answer> {
+  ): Promise<StatementResult> {
     return this.#next(async () => {
       if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
       const step = stepOf(statement, values);
@@ -178,7 +178,7 @@ export class PostgresTransaction implements Transaction {
     main: number,
     translate: Translate,
     recover?: (done: number | undefined) => Pending<void>,
-  ): Promise<Answer> {
+  ): Promise<StatementResult> {
     let done: number | undefined;
     try {
       return await this.connection.run(steps, main, (number) => {

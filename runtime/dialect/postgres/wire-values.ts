@@ -2,7 +2,7 @@ import { UnusableValueError } from '../executor.js';
 import type { SqlValue } from '../statement.js';
 
 /** A value as it is sent: a text, which PostgreSQL parses by the expected type, or bytes. */
-export type WireValue = string | Buffer | null;
+type WireValue = string | Buffer | null;
 
 /** @throws UnusableValueError for a text with U+0000, which PostgreSQL does not support */
 export function toWire(value: SqlValue): WireValue {

@@ -9,7 +9,7 @@ export type Outcome =
   | { readonly kind: 'keep'; readonly words: string }
   | { readonly kind: 'refuse'; readonly what: string; readonly remedy: string };
 
-export interface Decision {
+interface Decision {
   readonly change: SchemaChange;
   /** SQL that returns a number on which the outcome depends; absent if it depends on nothing. */
   readonly count?: string;
@@ -17,7 +17,7 @@ export interface Decision {
 }
 
 /** What the rules need to know about a database in addition to the two shapes. */
-export interface RuleOptions {
+interface RuleOptions {
   /** Unused tables that, by the setting, are not a former name of a new table. */
   readonly keep: ReadonlySet<string>;
   /** SQL of a derived column such as `__folded_name`, if the database can compute it. */
@@ -28,7 +28,7 @@ export interface RuleOptions {
 const derivedPrefix = /^__(?:folded|unaccented|norm|unit)_/;
 
 /** The column from which a derived one is computed. */
-export function sourceOf(column: string): string | undefined {
+function sourceOf(column: string): string | undefined {
   const prefix = derivedPrefix.exec(column)?.[0];
   return prefix === undefined ? undefined : column.slice(prefix.length);
 }
@@ -221,7 +221,7 @@ function neededColumn(name: string, words: string, rows: number): Outcome {
 }
 
 /** Whether a row cannot be inserted without the column. */
-export function isNeeded(column: ColumnShape): boolean {
+function isNeeded(column: ColumnShape): boolean {
   const { isMandatory, isKey, expression } = column;
   return isMandatory && !isKey && expression === undefined && column.default === undefined;
 }

@@ -5,7 +5,7 @@ import type { SchemaChange } from './changes.js';
 import type { Outcome } from './rules.js';
 
 /** `auto` migrates the schema; `check` waits until another server has done so; `off` uses it as it is. */
-export type MigrateMode = 'auto' | 'check' | 'off';
+type MigrateMode = 'auto' | 'check' | 'off';
 
 export interface StartOptions {
   readonly mode: MigrateMode;

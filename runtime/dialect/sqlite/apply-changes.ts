@@ -17,13 +17,13 @@ export interface WantedDatabase {
 }
 
 /** The changes to make. */
-export interface Planned {
+interface Planned {
   readonly actual: SchemaShape;
   readonly changes: readonly SchemaChange[];
   readonly trial: Trial | undefined;
 }
 
-export interface Applied {
+interface Applied {
   /** The columns that were filled, except derived ones, in words. */
   readonly filled: readonly string[];
   /** Changes that the rows, or other objects of the database, prevent. */

@@ -23,7 +23,7 @@ const defaultGraceMilliseconds = 5_000;
 /** How long killed readers may take to exit: a process that waits for a disk does not exit at once. */
 const readsMilliseconds = 2_000;
 
-export interface SqliteOptions {
+interface SqliteOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
   /** Where long reads of a database in a file run. */

@@ -20,7 +20,7 @@ const maxRowsBytes = 16 * 1024 * 1024;
 const bytesPerCharacter = 20;
 
 /** A prepared statement has a fixed form of rows. */
-export interface CachedStatement {
+interface CachedStatement {
   readonly prepared: Prepared;
   /** Where its reads run, known since the first one; `here` for one that never takes long. */
   placement?: Placement | 'here';

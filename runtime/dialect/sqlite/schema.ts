@@ -81,7 +81,7 @@ export function prepareSchema(
   schema: ModelSchema,
   migration: StartOptions,
 ): SchemaReport {
-  const start = new SchemaStart(database, schema, migration);
+  const start = new SqliteSchemaStart(database, schema, migration);
   // A stamp marks a database that matched: it is compared again only when its schema or the model changes.
   if (start.isStamped) return nothing;
   if (migration.mode !== 'auto') return start.takeAsItIs();
@@ -94,7 +94,7 @@ export function prepareSchema(
   }
 }
 
-class SchemaStart {
+class SqliteSchemaStart {
   readonly #statements: readonly string[];
   readonly #hash: string;
 

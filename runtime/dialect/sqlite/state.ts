@@ -27,7 +27,7 @@ export class SqliteState implements StateDatabase {
   /** Changes run one after the other. */
   readonly skipLocked = '';
   readonly schema = undefined;
-  readonly #prepared = new Map<string, PreparedStatement>();
+  readonly #prepared = new Map<string, ReadyStatement>();
   readonly #file: DatabaseFile;
   /** Files whose locks this process has. */
   readonly #taken = new Set<Database.Database>();
@@ -129,7 +129,7 @@ export class SqliteState implements StateDatabase {
     this.database.close();
   }
 
-  #statement(text: string): PreparedStatement {
+  #statement(text: string): ReadyStatement {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
     // The package takes values only by their position.
@@ -142,7 +142,7 @@ export class SqliteState implements StateDatabase {
   }
 }
 
-interface PreparedStatement {
+interface ReadyStatement {
   readonly prepared: Prepared;
   /** The position of the value of each placeholder. */
   readonly order: readonly number[];
@@ -152,7 +152,7 @@ function rowsOf({
   prepared,
   order,
   values,
-}: PreparedStatement & { readonly values: readonly SqlValue[] }): Rows {
+}: ReadyStatement & { readonly values: readonly SqlValue[] }): Rows {
   const bound = order.map((position) => values[position] ?? null);
   if (prepared.reader) return prepared.all(...bound) as Rows;
   prepared.run(...bound);

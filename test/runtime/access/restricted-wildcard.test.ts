@@ -22,6 +22,7 @@ import { LetterBase, type Restriction, type Session } from '../generated/api.js'
 export class Letter extends LetterBase {
   restrict(session: Session): Restriction {
     if (session.userName === 'team') return 'owner = "a@"';
+    if (session.userName === 'bob@') return { filter: 'owner in ["axx@", :1]', values: [session.userName] };
     if (session.userName.startsWith('two')) return { filter: 'owner in :1', values: [[session.userName, 'b*']] };
     return { filter: 'owner = :1', values: [session.userName] };
   }
@@ -34,7 +35,7 @@ beforeAll(async () => {
   const { datastore } = app as unknown as {
     datastore: { Letter: { new: (values: object) => { save(): Promise<void> } } };
   };
-  for (const owner of ['a@b.com', 'axxb.com', 'two@', 'two of them', 'b*', 'bob']) {
+  for (const owner of ['a@b.com', 'axxb.com', 'two@', 'two of them', 'b*', 'bob', 'bob@']) {
     await datastore.Letter.new({ owner }).save();
   }
 });
@@ -59,4 +60,8 @@ it('The text of a filter in restrict has wildcards, like the filters of clients'
   expect(await ownersFor('team')).toEqual(['a@b.com', 'axxb.com']);
   const filter = `?$filter=${encodeURIComponent('owner = :1')}&$params=${encodeURIComponent('["axx@"]')}`;
   expect(await ownersFor('team', filter)).toEqual(['axxb.com']);
+});
+
+it('A list in restrict has wildcards in the texts that are written in the filter, and none in values', async () => {
+  expect(await ownersFor('bob@')).toEqual(['axxb.com', 'bob@']);
 });

@@ -25,14 +25,14 @@ export type ReadAnswer = SqlValue | Rows | Table | undefined;
 /** Sent by the process for each question. */
 export type ReadReply = ReadSuccess | ReadFailure;
 
-export interface ReadSuccess {
+interface ReadSuccess {
   readonly answer: ReadAnswer;
   /** The duration of the statement. */
   readonly milliseconds: number;
 }
 
 /** An error as it is sent between processes. */
-export interface ReadFailure {
+interface ReadFailure {
   readonly failure: {
     /** SQLite's code; absent for other errors. */
     readonly code: string | undefined;

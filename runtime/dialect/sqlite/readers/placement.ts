@@ -4,8 +4,8 @@ import type { Statement } from '../../statement.js';
 /** Milliseconds that a read may block the server. */
 const slowMilliseconds = 10;
 
-/** Such a run is slow whatever else the machine does; a shorter one counts only if the next one is slow, too. */
-const surelySlowMilliseconds = 100;
+/** After such a run the next one is offloaded; after a shorter one it runs here again. */
+const longMilliseconds = 100;
 
 /** The cost of sending a byte of a result between processes. */
 const millisecondsPerByte = 5e-6;
@@ -23,14 +23,15 @@ const largeRows = 20_000;
 const fewPages = 512;
 
 /** A read that takes longer does not get the last free process. */
-const longMilliseconds = 1_000;
+const veryLongMilliseconds = 1_000;
 
 /**
- * Decides which reads are offloaded to another process so that they do not block the server: those that scan a
- * table of more than 20,000 rows; those that loop over a part of such a table, until a run took less than 10 ms;
- * and, for a minute or until 20 successive runs were short, every read of which two successive runs took longer than
- * that, or one longer than 100 ms. With a statement timeout, the second group stays offloaded. A page of all entities in the order of an index ends at its last row, so it runs here however
- * large the table is.
+ * Decides which reads are offloaded to another process so that they do not block the server: those
+ * that scan a table of more than 20,000 rows; those that loop over a part of such a table, until a
+ * run took less than 10 ms; those of which the last run took longer than 100 ms; and, for a minute
+ * or until 20 successive runs were short, those of which two successive runs took longer than
+ * 10 ms. With a statement timeout, the second group stays offloaded. A page of all entities in the
+ * order of an index ends at its last row, so it runs here however large the table is.
  */
 export class Placements {
   readonly #pages: Prepared;
@@ -62,7 +63,7 @@ export class Placements {
   #programOf({ sql, bindings }: Statement): Program | undefined {
     try {
       const explained = this.database.prepare(`explain ${sql}`);
-      const operations = explained.all(...bindings.map(() => null)) as readonly Operation[];
+      const operations = explained.all(...bindings.map(() => null)) as readonly Opcode[];
       return programOf(operations);
     } catch {
       // An invalid statement is reported when it runs.
@@ -105,7 +106,7 @@ export class Placement {
     }
     if (this.#reach === 'a large table') return true;
     if (this.#reach === 'a part of one' && this.#last === undefined) return true;
-    return now - this.#slowAt < memoryMilliseconds;
+    return (this.#last ?? 0) > longMilliseconds || now - this.#slowAt < memoryMilliseconds;
   }
 
   /** Whether the next run decides that it is slow: then its processor time is measured. */
@@ -115,13 +116,17 @@ export class Placement {
 
   /** Whether its last run, in any process, was short. */
   get isShort(): boolean {
-    return this.#last !== undefined && this.#last < longMilliseconds;
+    return this.#last !== undefined && this.#last < veryLongMilliseconds;
   }
 
-  /** @param bytes of the result */
+  /**
+   * One run does not decide, however long it was: the machine may have been busy with something
+   * else.
+   * @param bytes of the result
+   */
   ran(milliseconds: number, bytes: number, now: number): void {
     const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
-    if (isSlow && (this.isInDoubt || milliseconds > surelySlowMilliseconds)) this.#slowAt = now;
+    if (isSlow && this.isInDoubt) this.#slowAt = now;
     this.#shortRuns = isSlow ? 0 : this.#shortRuns + 1;
     if (this.#shortRuns >= shortRunsThatProve) this.#slowAt = -Infinity;
     this.#last = milliseconds;
@@ -149,7 +154,7 @@ export function ownDuration(milliseconds: number, used: number): number {
 }
 
 /** A row of `explain`: an operation of the bytecode of a statement. */
-interface Operation {
+interface Opcode {
   readonly opcode: string;
   readonly p1: number;
   readonly p2: number;
@@ -164,7 +169,7 @@ interface Program {
   readonly isSorted: boolean;
 }
 
-function programOf(operations: readonly Operation[]): Program {
+function programOf(operations: readonly Opcode[]): Program {
   const roots = new Map<number, number>();
   const began = new Set<number>();
   const scanned = new Set<number>();

@@ -26,7 +26,7 @@ const abandonedMilliseconds = 250;
 /** The interval at which the end of a pause is checked. */
 const pauseMilliseconds = 20;
 
-export interface ReaderLimits {
+interface ReaderLimits {
   /** Maximum number of processes. */
   readonly processes: number;
   /** Milliseconds that a statement may run; `Infinity` for no limit. */
