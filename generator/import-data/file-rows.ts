@@ -8,7 +8,7 @@ import type { Identity } from '../import/source-model.js';
 import { csvRecords, jsonRecords, type Records, sqlRecords, SqlBytes, SqlFile } from './records.js';
 import { type Place, type ReadColumn, type RowSource, type SourceRow, Unusable } from './rows.js';
 
-export interface FileSource {
+interface FileSource {
   readonly rows: RowSource;
   readonly draft: Draft;
 }

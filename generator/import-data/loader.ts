@@ -95,7 +95,7 @@ export interface TargetAttribute {
   readonly isNeeded: boolean;
 }
 
-export interface TargetRelation {
+interface TargetRelation {
   readonly name: string;
   readonly renamedFrom: readonly string[];
   readonly target: string;

@@ -26,7 +26,7 @@ export interface PlannedColumn extends ReadColumn {
   readonly isBlankNull?: boolean;
 }
 
-export interface PlannedReference extends LoadReference, ReadColumn {}
+interface PlannedReference extends LoadReference, ReadColumn {}
 
 export interface Plan {
   /** In the order in which their rows are stored. */

@@ -14,7 +14,7 @@ export interface RestOptions {
   readonly cookie?: string | undefined;
 }
 
-export interface RestSource {
+interface RestSource {
   readonly rows: RowSource;
   readonly draft: Draft;
 }

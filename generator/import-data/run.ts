@@ -20,7 +20,7 @@ import {
   Unusable,
 } from './rows.js';
 
-export interface RunOptions {
+interface RunOptions {
   /** Holds `rejects/` and `.drs-gen/`. */
   readonly folder: string;
   /** Empties what an earlier import has filled, and begins again. */

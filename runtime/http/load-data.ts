@@ -23,13 +23,13 @@ import { type StoredValue, storedValue } from '../protocol/values.js';
 import { type CommandOptions, openForCommand } from './database-plugin.js';
 
 /** A row of a source: values by attribute, in the form of a JSON body; images and BLOBs as bytes. */
-export interface LoadedRow {
+interface LoadedRow {
   readonly values: Readonly<Record<string, unknown>>;
   /** What the source could not turn into a value, by attribute: the row is refused. */
   readonly faults?: Readonly<Record<string, string>>;
 }
 
-export type LoadRequest =
+type LoadRequest =
   | { readonly kind: 'begin'; readonly restart: boolean }
   | LoadBatch
   | { readonly kind: 'commit' }
@@ -43,7 +43,7 @@ export type LoadRequest =
   | { readonly kind: 'count'; readonly dataclass: string }
   | { readonly kind: 'end' };
 
-export interface LoadBatch {
+interface LoadBatch {
   readonly kind: 'batch';
   /**
    * `rows` stores rows; `links` sets relations that could not be stored with them; `references` sets
@@ -60,7 +60,7 @@ export interface LoadBatch {
 }
 
 /** A foreign key that is found by the value of an attribute of the related entity. */
-export interface LoadReference {
+interface LoadReference {
   /** The foreign key; the row holds the value under this name. */
   readonly attribute: string;
   /** The attribute of the related dataclass that has the value. */
@@ -68,7 +68,7 @@ export interface LoadReference {
 }
 
 /** Why a row was refused, or one of its values left out. */
-export interface LoadRefusal {
+interface LoadRefusal {
   /** Of the row in its batch. */
   readonly index: number;
   /** Whether the row is stored, with null for the values that are named. */
@@ -77,7 +77,7 @@ export interface LoadRefusal {
 }
 
 /** A value that is not the one of the source. */
-export interface LoadDifference {
+interface LoadDifference {
   readonly index: number;
   /** Absent: the row is missing. */
   readonly attribute?: string;
@@ -85,7 +85,7 @@ export interface LoadDifference {
   readonly found?: unknown;
 }
 
-export type LoadAnswer =
+type LoadAnswer =
   | {
       readonly kind: 'ready';
       readonly format: 1;

@@ -122,7 +122,7 @@ const numbers = ({
 
 /**
  * A server whose program kills itself at a message of the import: `DIE_AT` counts those that it gets
- * and those that it sends. With `DIE_WHO=both` it kills the importer first.
+ * and those that it sends.
  */
 function dyingServer({ place, server, ...project }: Project): Project {
   const folder = join(place.folder, 'dying');
@@ -133,9 +133,7 @@ function dyingServer({ place, server, ...project }: Project): Project {
     `let left = Number(process.env.DIE_AT ?? 0);
 const die = () => {
   left -= 1;
-  if (left !== 0) return;
-  if (process.env.DIE_WHO === 'both') process.kill(process.ppid, 'SIGKILL');
-  process.kill(process.pid, 'SIGKILL');
+  if (left === 0) process.kill(process.pid, 'SIGKILL');
 };
 const { send } = process;
 process.send = (...given) => {
