@@ -23,6 +23,8 @@ interface Resolved {
   readonly path: readonly string[];
   readonly type: StorageType;
   readonly dateOnly: boolean;
+  readonly precision?: number;
+  readonly scale?: number;
 }
 
 export interface Aliases {
@@ -52,8 +54,8 @@ export function createAliases(context: Context, world: World): Aliases {
     const { attribute, hops, at } = end;
     if (attribute.kind !== 'alias') {
       if (attribute.type === undefined) return undefined;
-      const { name, type, dateOnly } = attribute;
-      return { path: [...hops, name], type, dateOnly };
+      const { name, type, dateOnly, digits } = attribute;
+      return { path: [...hops, name], type, dateOnly, ...digits };
     }
     const circle = open.indexOf(attribute);
     if (circle !== -1) {

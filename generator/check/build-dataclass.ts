@@ -1,5 +1,5 @@
 import { booleanOf, child, itemsOf, textOf, type SourceNode } from '../source/tree.js';
-import { eventNames } from '../source/vocabulary.js';
+import { eventNames, oldEventNames } from '../source/vocabulary.js';
 import { dataclassFunctions } from './class-functions.js';
 import { computedAttribute } from './computed.js';
 import { collectionNameOf } from './dataclasses.js';
@@ -56,14 +56,33 @@ export function buildDataclass(
     key: keyDraft(dataclass)?.name ?? '',
     attributes: [...attributesOf(context, links, dataclass, toOnes), ...made.map(madeAttribute)],
     functions: dataclassFunctions(context, links.world, dataclass),
-    events: eventNames.filter((each) =>
-      itemsOf(child(node, 'events')).some((item) => textOf(item) === each),
-    ),
+    events: eventsOf(context, links.world, dataclass),
     restrict: booleanOf(child(node, 'restrict')) === true,
     indexes: compositeIndexes(context, dataclass, named),
   };
   checkColumnCount(context, built, dataclass.key);
   return built;
+}
+
+function eventsOf(
+  { report }: Context,
+  { root }: World,
+  { node }: DataclassDraft,
+): Dataclass['events'] {
+  const items = itemsOf(child(node, 'events'));
+  const names = new Set(items.map(textOf));
+  if (textOf(child(child(root, 'protocol'), 'compatibility')) === undefined) {
+    for (const item of items) {
+      const event = textOf(item) ?? '';
+      if (!oldEventNames.includes(event)) continue;
+      const instead =
+        event === 'init'
+          ? 'To give new entities values, use default, or the event saving.'
+          : 'Without it, $refresh=true runs no event.';
+      report('dataclass/old-event', { event, instead }, item);
+    }
+  }
+  return eventNames.filter((each) => names.has(each));
 }
 
 function relationsOf(

@@ -2,24 +2,25 @@ import { child, entry, itemsOf, textOf } from '../source/tree.js';
 import { accessors as accessorWords, isOneOf } from '../source/vocabulary.js';
 import { outsideOneExpression } from './expression-text.js';
 import { renamedFromOf } from './renames.js';
-import { checkDateOnly } from './storage.js';
+import { checkDateOnly, checkDigits } from './storage.js';
 import { columnOf, describedBy, type AttributeDraft } from './world.js';
 import type { Accessor, CalculatedAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
 const noAccessorTypes: readonly StorageType[] = ['image', 'blob'];
-const noExpressionTypes: readonly StorageType[] = ['image', 'blob', 'vector'];
+const noExpressionTypes: readonly StorageType[] = ['decimal', 'image', 'blob', 'vector'];
 
 /** A computed attribute: an expression, or accessors in class code. */
 export function computedAttribute(
   context: Context,
   draft: AttributeDraft,
 ): CalculatedAttribute | undefined {
-  const { node, name, type, label, dateOnly } = draft;
+  const { node, name, type, label, dateOnly, digits } = draft;
   const expression = textOf(child(node, 'expression'));
   if (type === undefined) return undefined;
   checkDateOnly(context, draft);
+  checkDigits(context, draft);
   const accessors = checkAccessors(context, draft);
   const given = entry(node, 'accessors');
   if (expression !== undefined) {
@@ -28,7 +29,8 @@ export function computedAttribute(
     }
     if (noExpressionTypes.includes(type)) {
       const at = child(node, 'computed') ?? node;
-      context.report('computed/expression-type', { attribute: label, type }, at);
+      const help = type === 'decimal' ? 'let class code compute it: accessors: [get]' : undefined;
+      context.report('computed/expression-type', { attribute: label, type }, at, help);
     }
   }
   if (expression === undefined && noAccessorTypes.includes(type)) {
@@ -41,6 +43,7 @@ export function computedAttribute(
     ...renamedFromOf(node),
     type,
     dateOnly,
+    ...digits,
     ...(expression === undefined ? {} : { expression, column: columnOf(draft) }),
     accessors: expression === undefined ? accessors : [],
     exposed: draft.exposed,

@@ -90,10 +90,32 @@ function tell(
     if (dependsOnTime(use.expression) === undefined) notDeterministic(context, use, refusal);
     return;
   }
+  const decimal = namedDecimal(dataclass, refusal);
+  if (decimal !== undefined) {
+    const fill = { attribute, column: decimal };
+    const hint = 'let class code compute the value: accessors: [get]';
+    context.report('computed/expression-of-decimal', fill, use.at, hint);
+    return;
+  }
   const help = columnHint(context, dataclass, refusal);
   // A quoted name is always meant as a name.
   const reason = refusal.replace(/ - should this be a string literal in single-quotes\?$/u, '');
   context.report('computed/bad-expression', { attribute, reason }, use.at, help);
+}
+
+/** The column of a decimal that an expression names; the database that checks expressions lacks it. */
+function namedDecimal(dataclass: Dataclass | undefined, refusal: string): string | undefined {
+  const missing = missingColumn(refusal);
+  if (missing === undefined) return undefined;
+  const found = dataclass?.attributes.find(
+    (each) => each.kind === 'storage' && isDecimal(each) && fold(each.column) === fold(missing),
+  );
+  return found?.kind === 'storage' ? found.column : undefined;
+}
+
+/** SQLite and PostgreSQL hold decimals in different forms. */
+function isDecimal({ type }: { readonly type: StorageType }): boolean {
+  return type === 'decimal';
 }
 
 /** Expressions use column names, which are the original names of attributes. */
@@ -153,7 +175,9 @@ function columnsOf({ attributes }: Dataclass): readonly string[] {
 
 function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[] {
   const stored = (dataclass?.attributes ?? []).filter((each) => each.kind === 'storage');
-  return stored.map(({ column, type }) => ({ name: column, type }));
+  return stored
+    .filter((each) => !isDecimal(each))
+    .map(({ column, type }) => ({ name: column, type }));
 }
 
 /** Attributes that are reported elsewhere, so that an expression over them is not reported, too. */

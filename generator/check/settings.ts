@@ -5,7 +5,7 @@ import {
   originPattern,
   reportFormatPattern,
 } from '../source/schema/json-schema.js';
-import { databases, dateOnlyFormats, isOneOf } from '../source/vocabulary.js';
+import { compatibilities, databases, dateOnlyFormats, isOneOf } from '../source/vocabulary.js';
 import type { Database, Limits, Model, ProtocolOptions } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -70,10 +70,13 @@ function databasesOf(node: SourceNode | undefined): readonly Database[] {
 
 function protocol(node: SourceNode | undefined): ProtocolOptions {
   const format = textOf(child(node, 'dateOnlyFormat'));
+  const compatibility = textOf(child(node, 'compatibility'));
+  const isOld = isOneOf(compatibilities, compatibility);
   return {
-    dateOnlyFormat: isOneOf(dateOnlyFormats, format) ? format : 'iso',
+    ...(isOld ? { compatibility } : {}),
+    dateOnlyFormat: isOneOf(dateOnlyFormats, format) ? format : isOld ? 'bang' : 'iso',
     accentInsensitive: booleanOf(child(node, 'accentInsensitive')) ?? false,
-    wildcard: booleanOf(child(node, 'wildcard')) ?? false,
+    wildcard: booleanOf(child(node, 'wildcard')) ?? isOld,
   };
 }
 

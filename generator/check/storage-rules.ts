@@ -3,6 +3,7 @@ import { child, entry, isNull, numberOf, textOf } from '../source/tree.js';
 import { defaultHint } from './type-hints.js';
 import { expectedValue, valueOf, type ValueType } from './values.js';
 import { isKey, type AttributeDraft } from './world.js';
+import { compareDecimals } from '../model/decimals.js';
 import type { JsonValue, StorageAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -14,11 +15,11 @@ type Rules = Pick<
 
 /** Types that each rule fits. */
 const ruleTypes: Readonly<Record<Exclude<keyof Rules, 'default'>, readonly StorageType[]>> = {
-  enum: ['string', 'number', 'integer', 'duration'],
+  enum: ['string', 'number', 'integer', 'decimal', 'duration'],
   minLength: ['string'],
   maxLength: ['string'],
-  min: ['number', 'integer', 'duration', 'date'],
-  max: ['number', 'integer', 'duration', 'date'],
+  min: ['number', 'integer', 'decimal', 'duration', 'date'],
+  max: ['number', 'integer', 'decimal', 'duration', 'date'],
   pattern: ['string'],
 };
 
@@ -37,8 +38,8 @@ export function checkRules(context: Context, draft: AttributeDraft, of: ValueTyp
     ...given('max', checkBound(context, draft, of, 'max', fits('max'))),
     ...given('pattern', checkPattern(context, draft, fits('pattern'))),
   };
-  checkOrder(context, draft, 'minLength', 'maxLength', rules);
-  checkOrder(context, draft, 'min', 'max', rules);
+  checkOrder(context, draft, of, 'minLength', 'maxLength', rules);
+  checkOrder(context, draft, of, 'min', 'max', rules);
   checkTimeOfPattern(context, draft, rules);
   return { ...rules, ...given('default', checkDefault(context, draft, of, rules)) };
 }
@@ -150,12 +151,14 @@ function checkTimeOfPattern(
 function checkOrder(
   { report }: Context,
   { label, node }: AttributeDraft,
+  of: ValueType,
   lower: 'min' | 'minLength',
   upper: 'max' | 'maxLength',
   rules: Rules,
 ): void {
   const [low, high, at] = [rules[lower], rules[upper], child(node, lower)];
-  if (low === undefined || high === undefined || at === undefined || low <= high) return;
+  if (low === undefined || high === undefined || at === undefined) return;
+  if (!isBelow(of, high, low)) return;
   report('storage/range', { attribute: label, lower, upper }, at);
 }
 
@@ -177,7 +180,8 @@ function checkDefault(
     return undefined;
   }
   const value = valueOf(of, found.value);
-  const reason = value === undefined ? `must be ${expectedValue(of)}` : brokenRule(value, rules);
+  const reason =
+    value === undefined ? `must be ${expectedValue(of)}` : brokenRule(of, value, rules);
   if (reason !== undefined) {
     const help = defaultHint(of.type, found.value);
     report('storage/bad-default', { attribute: label, reason }, found.value, help);
@@ -185,12 +189,16 @@ function checkDefault(
   return value;
 }
 
-function brokenRule(value: JsonValue, rules: Rules): string | undefined {
+function isBelow({ type }: ValueType, value: string | number, other: string | number): boolean {
+  return type === 'decimal' ? compareDecimals(value, other) < 0 : value < other;
+}
+
+function brokenRule(of: ValueType, value: JsonValue, rules: Rules): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   if (rules.enum?.includes(value) === false) return 'is not in its enum';
-  if (rules.min !== undefined && value < rules.min) return 'is below its min';
-  if (rules.max !== undefined && value > rules.max) return 'is above its max';
-  if (typeof value === 'number') return undefined;
+  if (rules.min !== undefined && isBelow(of, value, rules.min)) return 'is below its min';
+  if (rules.max !== undefined && isBelow(of, rules.max, value)) return 'is above its max';
+  if (typeof value === 'number' || of.type === 'decimal') return undefined;
   const length = Array.from(value).length;
   if (length < (rules.minLength ?? 0)) return 'is shorter than its minLength';
   if (length > (rules.maxLength ?? Infinity)) return 'is longer than its maxLength';

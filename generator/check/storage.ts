@@ -26,15 +26,16 @@ export function storageAttribute(
   draft: AttributeDraft,
   use: ForeignKeyUse,
 ): StorageAttribute | undefined {
-  const { node, name, type, dateOnly } = draft;
+  const { node, name, type, dateOnly, digits } = draft;
   if (type === undefined) return undefined;
   const key = isKey(draft);
   checkDateOnly(context, draft);
+  checkDigits(context, draft);
   const dimensions = checkDimensions(context, draft, type);
   const generated = checkGenerated(context, draft, type);
   checkFlags(context, draft, type);
   const flag = (flagName: string): boolean => booleanOf(child(node, flagName)) === true;
-  const valueType: ValueType = { type, dateOnly, dimensions };
+  const valueType: ValueType = { type, dateOnly, dimensions, digits };
   return {
     kind: 'storage',
     name,
@@ -42,6 +43,7 @@ export function storageAttribute(
     type,
     column: columnOf(draft),
     dateOnly,
+    ...digits,
     ...(dimensions === undefined ? {} : { dimensions }),
     key,
     ...(generated === undefined ? {} : { generated }),
@@ -62,6 +64,25 @@ export function checkDateOnly({ report }: Context, draft: AttributeDraft): void 
   if (given === undefined || booleanOf(given.value) !== true) return;
   if (type === undefined || type === 'date') return;
   report('attribute/date-only', { attribute: label, type }, given.key);
+}
+
+/** A decimal has a scale that its precision allows, and nothing else has one; also for computed attributes. */
+export function checkDigits(
+  { report }: Context,
+  { node, type, label, key, digits }: AttributeDraft,
+): void {
+  const scale = entry(node, 'scale');
+  if (digits === undefined) {
+    for (const name of ['precision', 'scale'] as const) {
+      const given = entry(node, name);
+      if (given === undefined || type === undefined) continue;
+      report('attribute/digits', { attribute: label, type, key: name }, given.key);
+    }
+  } else if (scale === undefined) {
+    report('attribute/no-scale', { attribute: label }, key);
+  } else if (digits.scale > digits.precision) {
+    report('attribute/scale-range', { attribute: label, ...digits }, scale.value);
+  }
 }
 
 function checkDimensions(

@@ -7,11 +7,10 @@ import type { Suggest } from './near-name.js';
 
 /** Words that are types elsewhere: in SQL, other modelling tools and languages. */
 const hints: Readonly<Record<string, readonly string[]>> = {
-  'use number (a double), or integer for exact amounts in the smallest unit, such as cents': [
+  'use { type: decimal, scale: 2 }, which is exact, or number (a double)': [
     'bigdecimal',
     'currency',
     'dec',
-    'decimal',
     'money',
     'numeric',
   ],
@@ -108,6 +107,8 @@ const hintOf: ReadonlyMap<string, string> = new Map(
 /** The type of a parameter or result that a word of another system means. */
 export function functionTypeHint(text: string): string | undefined {
   const hint = hintOf.get(fold(text));
+  if (hint?.includes('decimal') === true)
+    return 'use decimal, which is exact, or number (a double)';
   return hint?.includes('{') === true ? undefined : hint;
 }
 
@@ -116,10 +117,18 @@ export function functionTypeHint(text: string): string | undefined {
  */
 export function typeHint(suggest: Suggest, text: string): string | undefined {
   const [, word = '', size = ''] = /^([\p{L}\p{N}_ -]+?)\s*(\(.*\))?$/u.exec(text.trim()) ?? [];
+  const digits = /^\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)$/.exec(size);
+  if (digits !== null && isDecimalWord(word)) {
+    return `use { type: decimal, precision: ${digits[1] ?? ''}, scale: ${digits[2] ?? '0'} }`;
+  }
   if (storageTypes.some((each) => each === fold(word)) && size !== '') {
     return `use { type: ${fold(word)}, maxLength: ${/\d+/.exec(size)?.[0] ?? '20'} }`;
   }
   return hintOf.get(fold(word).replace(/[ _-]/g, '')) ?? suggest(text, storageTypes);
+}
+
+function isDecimalWord(word: string): boolean {
+  return ['decimal', 'numeric', 'dec', 'number'].includes(fold(word));
 }
 
 /** The dataclasses of a file by their folded names. */

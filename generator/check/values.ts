@@ -1,12 +1,14 @@
 import { plainValue } from '../source/plain-value.js';
 import type { JsonValue, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
+import { decimalOf, type Digits } from '../model/decimals.js';
 
 /** The parts of an attribute that decide which values it can have. */
 export interface ValueType {
   readonly type: StorageType;
   readonly dateOnly: boolean;
   readonly dimensions: number | undefined;
+  readonly digits: Digits | undefined;
 }
 
 /**
@@ -25,6 +27,8 @@ export function valueOf(of: ValueType, node: SourceNode): JsonValue | undefined 
     case 'integer':
     case 'duration':
       return Number.isSafeInteger(value) ? (value as number) + 0 : undefined;
+    case 'decimal':
+      return of.digits === undefined ? undefined : decimalOf(value, of.digits);
     case 'boolean':
       return typeof value === 'boolean' ? value : undefined;
     case 'date':
@@ -53,6 +57,8 @@ export function expectedValue(of: ValueType): string {
       return 'a whole number of at most 53 bits';
     case 'duration':
       return 'a whole number of milliseconds';
+    case 'decimal':
+      return `a decimal number of at most ${String(of.digits?.precision)} digits, ${String(of.digits?.scale)} of them behind the point, such as ${decimalExample(of.digits)}`;
     case 'boolean':
       return 'true or false';
     case 'date':
@@ -65,6 +71,11 @@ export function expectedValue(of: ValueType): string {
     case 'blob':
       return 'left out';
   }
+}
+
+function decimalExample(digits: Digits | undefined): string {
+  const scale = digits?.scale ?? 0;
+  return scale === 0 ? '12' : `"0.${'5'.padEnd(scale, '0')}"`;
 }
 
 function uuidOf(text: string): string | undefined {

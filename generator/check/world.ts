@@ -1,4 +1,5 @@
-import { booleanOf, child, entriesOf, textOf } from '../source/tree.js';
+import { booleanOf, child, entriesOf, numberOf, textOf } from '../source/tree.js';
+import { type Digits, mostDigits } from '../model/decimals.js';
 import { isOneOf, storageTypes } from '../source/vocabulary.js';
 import { attributeKind, type AttributeKind } from './attribute-kind.js';
 import { fold } from './fold.js';
@@ -20,6 +21,8 @@ export interface AttributeDraft {
   /** Of a storage or computed attribute, if the type exists. */
   readonly type: StorageType | undefined;
   readonly dateOnly: boolean;
+  /** Of a decimal. */
+  readonly digits: Digits | undefined;
   readonly exposed: boolean;
 }
 
@@ -81,8 +84,15 @@ function attributeDraft(dataclass: string, key: SourceKey, node: SourceNode): At
     kind,
     type: isOneOf(storageTypes, type) ? type : undefined,
     dateOnly: type === 'date' && booleanOf(child(node, 'dateOnly')) === true,
+    digits: type === 'decimal' ? digitsOf(node) : undefined,
     exposed: booleanOf(child(node, 'exposed')) ?? true,
   };
+}
+
+/** What is missing or wrong is reported elsewhere. */
+function digitsOf(node: SourceNode): Digits {
+  const precision = numberOf(child(node, 'precision')) ?? mostDigits;
+  return { precision, scale: numberOf(child(node, 'scale')) ?? 0 };
 }
 
 /** The column of a storage attribute, or of one that the database computes. */

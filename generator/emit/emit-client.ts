@@ -19,7 +19,13 @@ import { isLarge } from '../model/columns.js';
 import { type AllClassNames, classNames } from './classes/class-names.js';
 import { field, method, type ParameterText } from './classes/members.js';
 import { reservedWords } from './classes/taken-names.js';
-import { attributeType, isAlwaysThere, keyType, valueType } from './classes/type-text.js';
+import {
+  attributeType,
+  decimalNames,
+  isAlwaysThere,
+  keyType,
+  valueType,
+} from './classes/type-text.js';
 import type { EmittedFile } from './file.js';
 import { identifiers } from './identifiers.js';
 import { declaration, docComment, type Literal, stringLiteral } from './layout.js';
@@ -151,7 +157,7 @@ function isText(dataclass: Dataclass): boolean {
 function attributeLiteral({ attribute, actions }: SeenAttribute): Literal {
   const readOnly = actions.has('create') || actions.has('update') ? undefined : true;
   if (attribute.kind === 'relatedEntity') return { one: attribute.target, readOnly };
-  if (attribute.kind === 'relatedEntities') return { many: attribute.target };
+  if (attribute.kind === 'relatedEntities') return { many: attribute.target, readOnly };
   return { type: valueLiteral(attribute.type, attribute.dateOnly), readOnly };
 }
 
@@ -169,6 +175,7 @@ function valueLiteral(type: StorageType, dateOnly = false): string {
     case 'uuid':
     case 'number':
     case 'integer':
+    case 'decimal':
     case 'boolean':
     case 'duration':
       return 'plain';
@@ -246,6 +253,10 @@ class ClientTypes {
     const names = this.#names.of(dataclass);
     const { written, types } = names;
     const read = attributes.filter((each) => each.actions.has('read'));
+    const decimals = decimalNames(
+      read.map(({ attribute }) => attribute),
+      this.seen.dataclasses.flatMap((each) => each.attributes.map((seen) => seen.attribute)),
+    );
     const one = read.filter(({ attribute }) => attribute.kind === 'relatedEntity');
     const many = read.filter(({ attribute }) => attribute.kind === 'relatedEntities');
     const related = (list: readonly SeenAttribute[]): string =>
@@ -268,6 +279,7 @@ class ClientTypes {
         field('readonly', 'name', stringLiteral(dataclass.name)),
         field('readonly', 'key', keyType(model, dataclass)),
         field('readonly', 'attributes', names.attributes),
+        ...(decimals === undefined ? [] : [field('readonly', 'decimals', decimals)]),
         field('readonly', 'one', related(one)),
         field('readonly', 'many', related(many)),
         field('readonly', 'values', names.values),
@@ -349,7 +361,10 @@ class ClientTypes {
       const { entity } = this.#names.of(targetOf(this.model, attribute)).written;
       return [field('?', name, `${entity} | ${this.#targetKey(attribute)} | null`)];
     }
-    if (attribute.kind === 'relatedEntities') return [];
+    if (attribute.kind === 'relatedEntities') {
+      const { values } = this.#names.of(targetOf(this.model, attribute));
+      return [field('?', name, `readonly ${values}[]`)];
+    }
     if (isLarge(attribute.type)) return [field('?', name, 'Blob | Uint8Array | null')];
     const type = this.#singleValue(dataclass, attribute) ?? 'unknown';
     if (attribute.type !== 'object') return [field('?', name, type)];

@@ -10,9 +10,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { hasVectors } from '../model/columns.js';
 import {
   hasClassCode,
-  hasExposedFunctions,
   hasMedia,
+  isCompatible,
   limitsSessions,
+  servesFunctions,
 } from './classes/class-code.js';
 
 export interface EmitInput extends UsersParts {
@@ -62,7 +63,8 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
 const needed: Readonly<Record<string, (model: Model, migrations: readonly string[]) => boolean>> = {
   access: ({ roles }) => roles !== undefined,
   class: hasClassCode,
-  functions: hasExposedFunctions,
+  compatibility: isCompatible,
+  functions: servesFunctions,
   media: hasMedia,
   migrations: (_model, migrations) => migrations.length > 0,
   // The generator runs it; servers have the same code in `http`.

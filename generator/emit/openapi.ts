@@ -108,7 +108,7 @@ function describedAttribute(
     case 'relatedEntity':
       return { ...use, kind: 'toOne', target: attribute.target };
     case 'relatedEntities':
-      return { ...use, kind: 'toMany', target: attribute.target };
+      return { ...use, kind: 'toMany', target: attribute.target, inverse: attribute.inverse };
     case 'storage': {
       const { type, dateOnly, unique, key } = attribute;
       return {
@@ -122,8 +122,9 @@ function describedAttribute(
     }
     case 'calculated':
     case 'alias': {
-      const { type, dateOnly } = attribute;
-      return { ...use, kind: 'value', type, dateOnly, isUnique: false, rules: {} };
+      const { type, dateOnly, precision, scale } = attribute;
+      const rules = { precision, scale };
+      return { ...use, kind: 'value', type, dateOnly, isUnique: false, rules };
     }
   }
 }
@@ -142,12 +143,13 @@ function isMandatory(attribute: Attribute): boolean {
 
 /** Whether neither the model nor class code gives a new entity the value. */
 function isGivenByClient({ events }: Dataclass, attribute: Attribute): boolean {
-  if (events.includes('saving') || events.includes('validateSave')) return false;
+  if (events.some((each) => ['init', 'validateSave', 'saving'].includes(each))) return false;
   if (attribute.kind !== 'storage') return true;
   return attribute.default === undefined && attribute.generated === undefined;
 }
 
 function rulesOf(attribute: StorageAttribute): object {
-  const { min, max, minLength, maxLength, pattern, dimensions } = attribute;
-  return { enum: attribute.enum, min, max, minLength, maxLength, pattern, dimensions };
+  const { min, max, minLength, maxLength, pattern, precision, scale, dimensions } = attribute;
+  const ofText = { minLength, maxLength, pattern };
+  return { enum: attribute.enum, min, max, ...ofText, precision, scale, dimensions };
 }

@@ -135,7 +135,7 @@ export function renamedFromLine({
 function shapeOf(attribute: Attribute): string {
   switch (attribute.kind) {
     case 'storage':
-      return `storage ${attribute.type} ${String(attribute.dateOnly)} ${String(attribute.key)} ${String(attribute.dimensions)}`;
+      return `storage ${attribute.type} ${String(attribute.dateOnly)} ${String(attribute.key)} ${String(attribute.dimensions)} ${String(attribute.scale)}`;
     case 'calculated':
       return `calculated ${attribute.type} ${attribute.expression ?? ''}`;
     case 'alias':

@@ -1,7 +1,7 @@
 import { attributePath, pathOf, type DataclassPair, type ModelPair } from './attributes.js';
 import { change, isEqual, listed, type Change } from './change.js';
 import { accessChanges, functionAccess, roleChanges } from './access.js';
-import { ruleChanges } from './data.js';
+import { decimalWords, ruleChanges } from './data.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type {
   Attribute,
@@ -88,6 +88,17 @@ function settingChanges(older: Model, newer: Model): readonly Change[] {
   if (older.protocol.dateOnlyFormat !== newer.protocol.dateOnlyFormat) {
     const text = `Days are sent as ${newer.protocol.dateOnlyFormat}, and were sent as ${older.protocol.dateOnlyFormat}.`;
     add('breaks', 'protocol.dateOnlyFormat', text);
+  }
+  const { compatibility } = newer.protocol;
+  if (older.protocol.compatibility !== compatibility) {
+    const path = 'protocol.compatibility';
+    if (compatibility === undefined) {
+      add('breaks', path, 'Clients of Wakanda are no longer answered as Wakanda did.');
+    } else {
+      const text =
+        'Clients of Wakanda are answered as Wakanda did: the catalog and results of functions differ for other clients, too.';
+      add('look', path, text);
+    }
   }
   for (const key of ['accentInsensitive', 'wildcard'] as const) {
     if (older.protocol[key] === newer.protocol[key]) continue;
@@ -212,7 +223,8 @@ function typeWords(attribute: Attribute): string {
         attribute.kind === 'storage' && attribute.dimensions !== undefined
           ? ` of ${String(attribute.dimensions)} dimensions`
           : '';
-      return `of type ${attribute.type}${attribute.dateOnly ? ' without time' : ''}${dimensions}`;
+      const decimals = attribute.type === 'decimal' ? ` with ${decimalWords(attribute.scale)}` : '';
+      return `of type ${attribute.type}${attribute.dateOnly ? ' without time' : ''}${dimensions}${decimals}`;
     }
   }
 }

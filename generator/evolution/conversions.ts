@@ -1,4 +1,5 @@
 import type { StorageAttribute, StorageType } from '../model/model.js';
+import { type Digits, mostDigits } from '../model/decimals.js';
 import { sqlName } from '../model/sql-text.js';
 
 /** How the values of a column are converted. */
@@ -8,8 +9,11 @@ export interface Conversion {
   /** SQL of the new value; absent if a person has to write it. */
   readonly value?: { readonly sqlite: string; readonly postgres: string };
   /** SQL that finds the rows whose value is not preserved. */
-  readonly loses?: string;
+  readonly loses?: SqlOf;
 }
+
+/** One text for both databases, or one for each. */
+type SqlOf = string | { readonly sqlite: string; readonly postgres: string };
 
 /** The stored type of a value and its meaning. */
 type Form = StorageType | 'date only';
@@ -84,9 +88,117 @@ export function conversionOf(
   after: StorageAttribute,
 ): Conversion | undefined {
   const [from, to] = [formOf(before), formOf(after)];
+  if (before.type === 'decimal' || after.type === 'decimal') return ofDecimals(before, after);
   if (from === to || alike[from]?.includes(to) === true) return undefined;
   const words = `${from} to ${to}`;
   return { words, ...writes[words]?.(sqlName(after.column)) };
+}
+
+/** A conversion of or to decimals; none if their scale is the same. */
+function ofDecimals(before: StorageAttribute, after: StorageAttribute): Conversion | undefined {
+  const [from, to] = [before, after].map(digitsOf) as [Digits, Digits];
+  if (before.type === after.type && from.scale === to.scale) return undefined;
+  const words = `${shown(before)} to ${shown(after)}`;
+  const column = sqlName(after.column);
+  if (before.type === after.type) {
+    return { words, ...toOtherScale(column, from.scale, to) };
+  }
+  const made =
+    after.type === 'decimal' ? toDecimal(before, column, to) : fromDecimal(after, column, from);
+  return { words, ...made };
+}
+
+function shown(attribute: StorageAttribute): string {
+  if (attribute.type !== 'decimal') return formOf(attribute);
+  const { precision, scale } = digitsOf(attribute);
+  return `decimal(${String(precision)},${String(scale)})`;
+}
+
+function digitsOf({ precision = mostDigits, scale = 0 }: StorageAttribute): Digits {
+  return { precision, scale };
+}
+
+/** SQLite holds the digits without the point. */
+function toOtherScale(column: string, from: number, to: Digits): Omit<Conversion, 'words'> {
+  if (to.scale > from) {
+    return { value: fitting(to, `${column} * ${power(to.scale - from)}`, column) };
+  }
+  const unit = power(from - to.scale);
+  const half = `(CASE WHEN ${column} < 0 THEN -${unit} ELSE ${unit} END) / 2`;
+  const rounded = `round(${column}, ${String(to.scale)})`;
+  return {
+    value: fitting(to, `(${column} + ${half}) / ${unit}`, rounded),
+    loses: { sqlite: `${column} % ${unit} <> 0`, postgres: `${column} <> ${rounded}` },
+  };
+}
+
+function toDecimal(
+  { type }: StorageAttribute,
+  column: string,
+  to: Digits,
+): Omit<Conversion, 'words'> {
+  const unit = power(to.scale);
+  if (type === 'integer' || type === 'duration' || type === 'boolean') {
+    return { value: fitting(to, `${column} * ${unit}`, `CAST(${column} AS numeric)`) };
+  }
+  if (type !== 'number') return {};
+  // By its shortest digits, as clients know it.
+  const exact = `CAST(CAST(${column} AS text) AS numeric)`;
+  const rounded = `round(${exact}, ${String(to.scale)})`;
+  const units = `CAST(round(${column} * ${unit}.0) AS INTEGER)`;
+  return {
+    value: fitting(to, units, rounded),
+    loses: { sqlite: `${units} / ${unit}.0 <> ${column}`, postgres: `${exact} <> ${rounded}` },
+  };
+}
+
+/** Values for which the precision has too few digits become null. */
+function fitting(
+  { precision, scale }: Digits,
+  units: string,
+  value: string,
+): { readonly sqlite: string; readonly postgres: string } {
+  return {
+    sqlite: `CASE WHEN abs(${units}) < ${power(precision)} THEN ${units} END`,
+    postgres: `CASE WHEN abs(${value}) < ${power(precision - scale)} THEN ${value} END`,
+  };
+}
+
+function fromDecimal(
+  { type }: StorageAttribute,
+  column: string,
+  { scale }: Digits,
+): Omit<Conversion, 'words'> {
+  const unit = power(scale);
+  if (type === 'number') {
+    return {
+      value: { sqlite: `${column} / ${unit}.0`, postgres: `CAST(${column} AS double precision)` },
+      // A double holds 15 digits.
+      loses: {
+        sqlite: `abs(${column}) > 999999999999999`,
+        postgres: `abs(${column}) * ${unit} > 999999999999999`,
+      },
+    };
+  }
+  if (type === 'integer' || type === 'duration') {
+    return {
+      value: { sqlite: `${column} / ${unit}`, postgres: `CAST(trunc(${column}) AS bigint)` },
+      loses: { sqlite: `${column} % ${unit} <> 0`, postgres: `${column} <> trunc(${column})` },
+    };
+  }
+  if (type !== 'string') return {};
+  return { value: { sqlite: sqliteText(column, scale), postgres: `CAST(${column} AS text)` } };
+}
+
+function sqliteText(column: string, scale: number): string {
+  if (scale === 0) return `CAST(${column} AS TEXT)`;
+  const unit = power(scale);
+  const sign = `CASE WHEN ${column} < 0 THEN '-' ELSE '' END`;
+  return `format('%s%d.%0${String(scale)}d', ${sign}, abs(${column}) / ${unit}, abs(${column}) % ${unit})`;
+}
+
+function power(exponent: number): string {
+  return String(10n ** BigInt(exponent));
 }
 
 function formOf({ type, dateOnly }: StorageAttribute): Form {

@@ -13,6 +13,7 @@ import {
 } from './attributes.js';
 import { change, isEqual, listed, type Change } from './change.js';
 import { conversionOf } from './conversions.js';
+import { compareDecimals } from '../model/decimals.js';
 import type {
   Attribute,
   Dataclass,
@@ -268,7 +269,7 @@ function storageChanges(
 }
 
 interface RuleChange {
-  readonly key: 'enum' | 'minLength' | 'maxLength' | 'min' | 'max' | 'pattern';
+  readonly key: 'enum' | 'minLength' | 'maxLength' | 'min' | 'max' | 'precision' | 'pattern';
   /** The newer rule may forbid values that were allowed. */
   readonly isTighter: boolean;
   readonly isLooser: boolean;
@@ -292,20 +293,22 @@ export function ruleChanges(
     changes.push({ key: 'enum', isTighter, isLooser: !isTighter, words });
   }
   const bound = (
-    key: 'minLength' | 'maxLength' | 'min' | 'max',
+    key: 'minLength' | 'maxLength' | 'min' | 'max' | 'precision',
     isLower: boolean,
     words: string,
   ): void => {
     const [from, to] = [before[key], after[key]];
     if (from === to) return;
     const isTighter =
-      to !== undefined && (from === undefined || (isLower ? isAbove(to, from) : isAbove(from, to)));
+      to !== undefined &&
+      (from === undefined || (isLower ? isAbove(after, to, from) : isAbove(after, from, to)));
     changes.push({ key, isTighter, isLooser: !isTighter, words: `${words} ${String(to)}` });
   };
   bound('minLength', true, 'a text with fewer characters than');
   bound('maxLength', false, 'a text with more characters than');
   bound('min', true, 'a value below');
   bound('max', false, 'a value above');
+  if (before.scale === after.scale) bound('precision', false, 'a number with more digits than');
   if (before.pattern !== after.pattern) {
     const isTighter = after.pattern !== undefined;
     const words = `a text that does not match ${after.pattern ?? ''}`;
@@ -314,8 +317,9 @@ export function ruleChanges(
   return changes;
 }
 
-/** Compares numbers and durations by size, dates by their text. */
-function isAbove(a: number | string, b: number | string): boolean {
+/** Compares numbers, durations and decimals by size, dates by their text. */
+function isAbove({ type }: StorageAttribute, a: number | string, b: number | string): boolean {
+  if (type === 'decimal') return compareDecimals(a, b) > 0;
   return typeof a === 'number' && typeof b === 'number' ? a > b : String(a) > String(b);
 }
 
@@ -326,6 +330,7 @@ const exact: Readonly<Partial<Record<StorageType, readonly StorageType[]>>> = {
   duration: ['integer', 'number', 'string'],
   number: ['string'],
   boolean: ['integer', 'number', 'string'],
+  decimal: ['string'],
   date: ['string'],
   object: ['string'],
   vector: ['object', 'string'],
@@ -337,15 +342,15 @@ function typeChange(
   before: StorageAttribute,
   after: StorageAttribute,
 ): Change | undefined {
-  const words = ({ type, dateOnly, dimensions }: StorageAttribute): string =>
-    `${dateOnly ? 'date without time' : type}${dimensions === undefined ? '' : ` of ${String(dimensions)} dimensions`}`;
+  const words = ({ type, dateOnly, dimensions, scale }: StorageAttribute): string =>
+    `${dateOnly ? 'date without time' : type}${dimensions === undefined ? '' : ` of ${String(dimensions)} dimensions`}${type === 'decimal' ? ` with ${decimalWords(scale)}` : ''}`;
   const [from, to] = [words(before), words(after)];
   if (from === to) return undefined;
   const label = labelOf(newer, after);
   const path = attributePath(newer, after, before.type === after.type ? undefined : 'type');
   const isExact =
     before.type === after.type
-      ? before.dateOnly && !after.dateOnly
+      ? (before.dateOnly && !after.dateOnly) || holdsAll(before, after)
       : exact[before.type]?.includes(after.type) === true;
   const what = `${label} was ${article(from)} and is ${article(to)}`;
   const severity = isExact ? 'look' : 'lost';
@@ -363,6 +368,27 @@ function typeChange(
   }
   const message = `${what}: a migration has to convert the values${loss}.`;
   return change(severity, code, path, { message, start: 'plan' });
+}
+
+/** Whether each value of a decimal is one of another decimal. */
+function holdsAll(before: StorageAttribute, after: StorageAttribute): boolean {
+  if (before.type !== 'decimal' || after.type !== 'decimal') return false;
+  const [from, to] = [before, after].map(({ precision = 0, scale = 0 }) => ({
+    scale,
+    whole: precision - scale,
+  })) as [Decimal, Decimal];
+  return to.scale >= from.scale && to.whole >= from.whole;
+}
+
+interface Decimal {
+  readonly scale: number;
+  /** Digits before the point. */
+  readonly whole: number;
+}
+
+/** `2 decimals` */
+export function decimalWords(scale = 0): string {
+  return scale === 1 ? '1 decimal' : `${String(scale)} decimals`;
 }
 
 function article(words: string): string {

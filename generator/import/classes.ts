@@ -1,5 +1,5 @@
 import { fold } from '../check/fold.js';
-import { eventNames, isOneOf, type accessors } from '../source/vocabulary.js';
+import { eventNames, isOneOf, oldEventNames, type accessors } from '../source/vocabulary.js';
 import type { SourceText } from './files.js';
 import type { SourceType, StorageType } from './source-model.js';
 
@@ -258,6 +258,7 @@ export function computedType(written: string | undefined): StorageType {
   return kind === 'plain' && type !== 'any' && type !== 'any[]' ? (type as StorageType) : 'object';
 }
 
+/** Whether a 4D project can have an event of this name. */
 export function isEvent(name: string): name is EventName {
-  return isOneOf(eventNames, name);
+  return isOneOf(eventNames, name) && !oldEventNames.includes(name);
 }

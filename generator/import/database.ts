@@ -89,15 +89,36 @@ export function isOurs(tables: readonly Table[]): boolean {
 }
 
 export function tablesOf(
-  tables: readonly Table[],
+  given: readonly Table[],
   options: DatabaseOptions,
   notes: Notes,
 ): { readonly tables: readonly SourceTable[]; readonly relations: readonly SourceRelation[] } {
+  const tables = given.map((each) => withKeyTypes(each, given, notes));
   const byId = new Map(tables.map((each) => [each.id, each]));
   return {
     tables: tables.map((each) => sourceTable(each, options, notes)),
     relations: tables.flatMap((each) => relationsOf(each, byId, options, notes)),
   };
+}
+
+/** No decimal can be a key, nor what a relation leads over. */
+function withKeyTypes(table: Table, tables: readonly Table[], notes: Notes): Table {
+  const { id, name, key, foreignKeys } = table;
+  const used = new Set([
+    ...(key.length === 1 ? key : []),
+    ...foreignKeys.flatMap((each) => each.columns),
+    ...tables.flatMap((other) =>
+      other.foreignKeys.flatMap((each) => (each.table === id ? each.toColumns : [])),
+    ),
+  ]);
+  const columns = table.columns.map((column): Column => {
+    if (column.type !== 'decimal' || !used.has(column.name)) return column;
+    const { precision = 0, scale = 0 } = column;
+    const type = `decimal(${String(precision)},${String(scale)}) of a key`;
+    notes.add('import/decimal', `${name}.${column.name}`, { type });
+    return { ...column, type: 'number' };
+  });
+  return { ...table, columns };
 }
 
 function sourceTable(table: Table, options: DatabaseOptions, notes: Notes): SourceTable {

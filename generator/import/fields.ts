@@ -1,5 +1,6 @@
 import { dayOf, momentOf } from '../check/values.js';
 import { isIndexable } from '../check/storage.js';
+import { decimalOf, mostDigits } from '../model/decimals.js';
 import type { Notes } from './messages.js';
 import type { SourceField, StorageType } from './source-model.js';
 import type { DraftMapping, DraftValue } from './render.js';
@@ -28,6 +29,8 @@ export function storageValue(field: SourceField, use: FieldUse, notes: Notes): D
   const mapping: Record<string, DraftValue | undefined> = {
     type,
     dateOnly: type === 'date' && field.dateOnly === true ? true : undefined,
+    precision: type === 'decimal' ? field.precision : undefined,
+    scale: type === 'decimal' ? field.scale : undefined,
     dimensions: type === 'vector' ? field.dimensions : undefined,
     key: isKey ? true : undefined,
     generated,
@@ -110,7 +113,7 @@ function rulesOf(field: SourceField, { type, isForeignKey }: FieldUse, notes: No
     const values = [...new Set(field.enum)];
     const isRight =
       values.length > 0 &&
-      ['string', 'number', 'integer', 'duration'].includes(type) &&
+      ['string', 'number', 'integer', 'decimal', 'duration'].includes(type) &&
       values.every((each) => isValue(field, type, each));
     if (isRight) rules.enum = values;
     else lost('The list of values', `they are no values of a ${type}`);
@@ -129,7 +132,7 @@ function rulesOf(field: SourceField, { type, isForeignKey }: FieldUse, notes: No
   for (const bound of ['min', 'max'] as const) {
     const value = field[bound];
     if (value === undefined) continue;
-    const fits = ['number', 'integer', 'duration', 'date'].includes(type);
+    const fits = ['number', 'integer', 'decimal', 'duration', 'date'].includes(type);
     if (fits && isValue(field, type, value)) rules[bound] = value;
     else lost(`${bound} ${String(value)}`, `it is no value of a ${type}`);
   }
@@ -160,6 +163,10 @@ function isValue(field: SourceField, type: StorageType, value: string | number |
       return typeof value === 'string' && !/[\p{Cs}\0]/u.test(value);
     case 'number':
       return typeof value === 'number' && Number.isFinite(value);
+    case 'decimal': {
+      const { precision = mostDigits, scale = 0 } = field;
+      return decimalOf(value, { precision, scale }) !== undefined;
+    }
     case 'integer':
     case 'duration':
       return Number.isSafeInteger(value);

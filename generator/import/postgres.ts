@@ -12,6 +12,7 @@ import {
   type Table,
 } from './database.js';
 import { ImportStop, type Notes } from './messages.js';
+import { mostDigits } from '../model/decimals.js';
 import type { Identity, SourceModel, StorageType } from './source-model.js';
 import { asType, constantOf, narrowed, ruleOf, type Rule } from './sql.js';
 
@@ -396,12 +397,14 @@ class Reader {
       case 'numeric': {
         const [precision, scale] = [((modifier - 4) >> 16) & 0xffff, (modifier - 4) & 0x7ff];
         if (modifier >= 4 && scale === 0 && precision <= 15) return { type: 'integer' };
+        if (modifier >= 4 && precision <= mostDigits && scale <= precision) {
+          return { type: 'decimal', precision, scale };
+        }
         notes.add('import/decimal', place, { type: row.shown });
         return { type: 'number' };
       }
       case 'money':
-        notes.add('import/decimal', place, { type: row.shown });
-        return { type: 'number' };
+        return { type: 'decimal', precision: mostDigits, scale: 2 };
       case 'float4':
       case 'float8':
         return { type: 'number' };
@@ -496,6 +499,8 @@ interface Typed {
   readonly type: StorageType;
   readonly dateOnly?: boolean;
   readonly maxLength?: number | undefined;
+  readonly precision?: number;
+  readonly scale?: number;
   readonly dimensions?: number | undefined;
   readonly enum?: readonly string[];
   readonly readOnly?: boolean;

@@ -56,6 +56,9 @@ export type StorageType = (typeof storageTypes)[number];
 export interface SourceField extends Part {
   readonly type: StorageType;
   readonly dateOnly?: boolean;
+  /** Of a decimal. */
+  readonly precision?: number | undefined;
+  readonly scale?: number | undefined;
   readonly dimensions?: number | undefined;
   readonly generated?: 'sequence' | 'uuid' | undefined;
   readonly unique?: boolean;

@@ -237,6 +237,7 @@ export function asType(
       if (/^(?:1|t|true|y|yes|on)$/i.test(String(value))) return true;
       return /^(?:0|f|false|n|no|off)$/i.test(String(value)) ? false : undefined;
     case 'integer':
+    case 'decimal':
     case 'number': {
       const number =
         typeof value === 'boolean'

@@ -14,6 +14,7 @@ import {
   type Table,
 } from './database.js';
 import { ImportStop, type Notes } from './messages.js';
+import { type Digits, mostDigits } from '../model/decimals.js';
 import type { SourceModel, StorageType } from './source-model.js';
 import {
   asType,
@@ -171,7 +172,7 @@ class Reader {
     const { name } = listed;
     const place = `${table}.${name}`;
     const declared = listed.type.trim();
-    const { type, dateOnly, maxLength } = typeOf(declared, look);
+    const { type, dateOnly, maxLength, digits } = typeOf(declared, look);
     this.#tellMixed(place, declared, type, look);
     const expression =
       listed.hidden === 2 || listed.hidden === 3
@@ -182,6 +183,7 @@ class Reader {
       name,
       type,
       dateOnly,
+      ...digits,
       maxLength,
       generated: isRowid ? 'sequence' : undefined,
       isNullable: listed.notnull === 0 && !isRowid,
@@ -336,6 +338,7 @@ const storedAs: Readonly<Record<StorageType, readonly string[]>> = {
   uuid: ['text'],
   number: ['integer', 'real'],
   integer: ['integer'],
+  decimal: ['integer', 'real'],
   boolean: ['integer'],
   date: ['text', 'integer', 'real'],
   duration: ['text', 'integer', 'real'],
@@ -357,6 +360,7 @@ interface Typed {
   readonly type: StorageType;
   readonly dateOnly: boolean;
   readonly maxLength: number | undefined;
+  readonly digits?: Digits | undefined;
 }
 
 function typeOf(declared: string, look: Look | undefined): Typed {
@@ -383,8 +387,20 @@ function typeOf(declared: string, look: Look | undefined): Typed {
   if (/CHAR|CLOB|TEXT/.test(name)) return { ...plain('string'), maxLength: length };
   if (name.includes('BLOB')) return plain('blob');
   if (/REAL|FLOA|DOUB/.test(name)) return plain('number');
-  if (/^(?:DECIMAL|NUMERIC|NUMBER|MONEY|DEC)\b/.test(name)) return plain('number');
+  if (/^(?:DECIMAL|NUMERIC|NUMBER|MONEY|DEC)\b/.test(name)) {
+    const digits = digitsOf(declared);
+    return digits === undefined ? plain('number') : { ...plain('decimal'), digits };
+  }
   return plain(byData(look));
+}
+
+/** `DECIMAL(10,2)`; none without a scale, or for more digits than a decimal has. */
+function digitsOf(declared: string): Digits | undefined {
+  const [, first = '', second] = /\(\s*(\d+)\s*,\s*(\d+)\s*\)/.exec(declared) ?? [];
+  if (second === undefined) return undefined;
+  const [precision, scale] = [Number(first), Number(second)];
+  const isPossible = precision >= 1 && precision <= mostDigits && scale <= precision;
+  return isPossible ? { precision, scale } : undefined;
 }
 
 /** The type of a column that declares none. */

@@ -1,5 +1,6 @@
 import { basename, dirname, extname } from 'node:path';
 import { fold } from '../check/fold.js';
+import { eventNames } from '../source/vocabulary.js';
 import type { Accessor, EventName } from './classes.js';
 import { SourceFiles, type SourceText } from './files.js';
 import { ImportStop, type Notes } from './messages.js';
@@ -60,7 +61,7 @@ export async function readWakanda(
     model: {
       kind: 'wakanda',
       names: fold(names[0] ?? '') === 'model' ? names.toReversed() : names,
-      protocol: { dateOnlyFormat: 'bang', wildcard: true },
+      protocol: { compatibility: 'wakanda' },
       tables,
       relations: reader.relations(),
       functions: [],
@@ -380,8 +381,7 @@ class WakandaReader {
       else if (event !== undefined) events.add(event);
       else this.notes.add('import/event-lost', place, { name: textOf(each, 'kind') ?? 'an event' });
     }
-    const order: readonly EventName[] = ['validateSave', 'saving', 'validateDrop', 'dropping'];
-    return { events: order.filter((each) => events.has(each)), isRestricted };
+    return { events: eventNames.filter((each) => events.has(each)), isRestricted };
   }
 
   relations(): readonly SourceRelation[] {
@@ -492,10 +492,12 @@ const levels: Readonly<Record<string, FunctionLevel>> = {
 };
 
 const eventOf: Readonly<Record<string, EventName>> = {
+  init: 'init',
   save: 'saving',
   validate: 'validateSave',
   remove: 'dropping',
   validateremove: 'validateDrop',
+  clientrefresh: 'clientRefresh',
 };
 
 /** Groups of a *.waDirectory are privileges, and a *.waPerm says what they may do. */

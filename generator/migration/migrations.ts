@@ -5,7 +5,7 @@ import { postgresSchema } from '../emit/schema/postgres.js';
 import { sqliteSchema } from '../emit/schema/sqlite.js';
 import { migrationView } from '../emit/views/migration.js';
 import { Templates } from '../emit/templates.js';
-import type { Model } from '../model/model.js';
+import type { Model, StorageAttribute } from '../model/model.js';
 import { parseModel, serializeModel } from '../model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
@@ -176,12 +176,17 @@ function dataHash(model: Model): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
+/** Only of decimals, so that models without any are identified as ever. */
+function scaleOf({ scale }: StorageAttribute): readonly number[] {
+  return scale === undefined ? [] : [scale];
+}
+
 /** Types that columns do not show: dates and date-only values are both texts. */
 function types({ dataclasses }: Model): readonly unknown[] {
   return dataclasses.map(({ table, attributes }) => [
     table,
     attributes.flatMap((each) =>
-      each.kind === 'storage' ? [[each.column, each.type, each.dateOnly]] : [],
+      each.kind === 'storage' ? [[each.column, each.type, each.dateOnly, ...scaleOf(each)]] : [],
     ),
   ]);
 }

@@ -4,7 +4,8 @@ import { conversionOf, type Conversion } from '../evolution/conversions.js';
 import { paired } from '../evolution/renames.js';
 import { isLarge } from '../model/columns.js';
 import { keyOf } from '../model/lookup.js';
-import type { Dataclass, Model, StorageAttribute } from '../model/model.js';
+import { compareDecimals } from '../model/decimals.js';
+import type { Database, Dataclass, Model, StorageAttribute } from '../model/model.js';
 import { sqlName } from '../model/sql-text.js';
 
 /** A step of a migration; tables and columns have their names in the database. */
@@ -164,11 +165,14 @@ function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep
   }
   const known = new Map(attributes.both.map(([before, after]) => [after, before]));
   for (const after of news) {
-    const broken = tighter(known.get(after), after);
+    const broken = (database: Database): readonly string[] =>
+      tighter(known.get(after), after, database);
     const isUnique = isNewlyUnique(known.get(after), after, fold);
-    if (after.key || (broken.length === 0 && !isUnique)) continue;
+    if (after.key || (broken('sqlite').length === 0 && !isUnique)) continue;
     const where = (database: 'sqlite' | 'postgres'): string =>
-      [...broken, ...(isUnique ? [repeated(now, after, fold[database])] : [])].join(' OR ');
+      [...broken(database), ...(isUnique ? [repeated(now, after, fold[database])] : [])].join(
+        ' OR ',
+      );
     const { column } = after;
     steps.push({
       kind: 'fill',
@@ -206,13 +210,18 @@ function repeated(dataclass: Dataclass, { column, type }: StorageAttribute, fold
 }
 
 /** SQL that finds the rows which violate new rules of the attribute, one condition per rule. */
-function tighter(before: StorageAttribute | undefined, after: StorageAttribute): readonly string[] {
+function tighter(
+  before: StorageAttribute | undefined,
+  after: StorageAttribute,
+  database: Database,
+): readonly string[] {
   const column = sqlName(after.column);
   const broken =
     before === undefined
       ? []
       : columnChecks(
           withNewRules(before, after),
+          database,
           (value, length) => `length(${value}) >= ${length}`,
         ).map((each) => `NOT (${each})`);
   const isNewlyMandatory =
@@ -227,16 +236,23 @@ function tighter(before: StorageAttribute | undefined, after: StorageAttribute):
  * handles.
  */
 function withNewRules(before: StorageAttribute, after: StorageAttribute): StorageAttribute {
-  const { enum: values, minLength, maxLength, min, max, ...rest } = after;
+  const { enum: values, minLength, maxLength, min, max, precision, ...rest } = after;
+  const isDecimal = after.type === 'decimal';
   const isTighter = (
     bound: number | string | undefined,
     old: typeof bound,
     sign: number,
-  ): boolean => bound !== undefined && (old === undefined || sign * compare(bound, old) > 0);
+  ): boolean =>
+    bound !== undefined &&
+    (old === undefined || sign * (isDecimal ? compareDecimals : compare)(bound, old) > 0);
   return {
     ...rest,
-    type: 'string',
+    type: isDecimal ? 'decimal' : 'string',
     key: false,
+    // A conversion has to do with other numbers.
+    ...(before.scale === rest.scale && isTighter(precision, before.precision, -1)
+      ? { precision }
+      : {}),
     ...(values !== undefined && before.enum?.every((each) => values.includes(each)) !== true
       ? { enum: values }
       : {}),

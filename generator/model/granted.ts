@@ -1,5 +1,12 @@
-import { targetOf } from './lookup.js';
-import type { Attribute, ClassFunction, Dataclass, Model, Roles } from './model.js';
+import { attributeNamed, targetOf } from './lookup.js';
+import type {
+  Attribute,
+  ClassFunction,
+  Dataclass,
+  Model,
+  RelatedEntitiesAttribute,
+  Roles,
+} from './model.js';
 
 /** The holder of one role, of one privilege, or of nothing; a guest is not even logged in. */
 export interface Holder {
@@ -106,6 +113,27 @@ export class Granted {
       this.#own(held, 'update', dataclass, attribute) &&
       attribute.name !== dataclass.key;
     return isUpdated && (action === 'update' || !twins.some(isMandatory));
+  }
+
+  /** Whether a save of the holder may create entities in the list of a to-many relation. */
+  list(
+    dataclass: Dataclass,
+    relation: RelatedEntitiesAttribute,
+    holder: Holder,
+    action: 'create' | 'update',
+  ): boolean {
+    const { held } = holder;
+    const target = targetOf(this.model, relation);
+    const resource: Resource = ['attribute', `${dataclass.name}.${relation.name}`];
+    return (
+      this.attribute(target, attributeNamed(target, relation.inverse), holder, 'create') &&
+      (action === 'create' || this.attribute(dataclass, relation, holder, 'read')) &&
+      dataclass.exposed &&
+      relation.exposed &&
+      this.#may(held, 'read', target) &&
+      this.#may(held, action, dataclass) &&
+      this.#holdsOwn(held, action, resource)
+    );
   }
 
   /** @param owner `ds`, or the name of a dataclass or of a singleton */

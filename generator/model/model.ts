@@ -47,6 +47,8 @@ export interface Limits {
 }
 
 export interface ProtocolOptions {
+  /** Whose clients are answered as their old servers did; absent: nobody's. */
+  readonly compatibility?: 'wakanda';
   readonly dateOnlyFormat: 'iso' | 'bang';
   readonly accentInsensitive: boolean;
   readonly wildcard: boolean;
@@ -98,6 +100,7 @@ export type StorageType =
   | 'uuid'
   | 'number'
   | 'integer'
+  | 'decimal'
   | 'boolean'
   | 'date'
   | 'duration'
@@ -129,6 +132,10 @@ export interface StorageAttribute extends AttributeBase {
   readonly type: StorageType;
   readonly column: string;
   readonly dateOnly: boolean;
+  /** Most digits of a decimal. */
+  readonly precision?: number;
+  /** How many of the digits of a decimal are behind the point. */
+  readonly scale?: number;
   /** Of a vector. */
   readonly dimensions?: number;
   readonly key: boolean;
@@ -172,6 +179,9 @@ export interface CalculatedAttribute extends AttributeBase {
   readonly kind: 'calculated';
   readonly type: StorageType;
   readonly dateOnly: boolean;
+  /** Of a decimal, which class code computes. */
+  readonly precision?: number;
+  readonly scale?: number;
   /** SQL over the columns of the table; absent if class code computes the value. */
   readonly expression?: string;
   /** Column that holds the expression's value. */
@@ -187,12 +197,22 @@ export interface AliasAttribute extends AttributeBase {
   /** Type of the attribute at the end of the path. */
   readonly type: StorageType;
   readonly dateOnly: boolean;
+  /** Of a decimal there. */
+  readonly precision?: number;
+  readonly scale?: number;
 }
 
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';
 
 export type EventName =
-  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
+  | 'init'
+  | 'validateSave'
+  | 'saving'
+  | 'afterSave'
+  | 'validateDrop'
+  | 'dropping'
+  | 'afterDrop'
+  | 'clientRefresh';
 
 export interface ClassFunction {
   readonly name: string;

@@ -28,7 +28,10 @@ export interface SeenDataclass {
 
 export interface SeenAttribute {
   readonly attribute: Attribute;
-  /** `drop` sets the value to null. */
+  /**
+   * `drop` sets the value to null. A to-many relation has `create` and `update` if a new entity, or a
+   * change of one, may create related entities.
+   */
   readonly actions: ReadonlySet<DataAction>;
 }
 
@@ -116,7 +119,13 @@ function seenDataclass(
       .map((attribute) => ({
         attribute,
         actions: new Set(
-          actions.filter((each) => granted.attribute(dataclass, attribute, holder, each)),
+          actions.filter(
+            (each) =>
+              granted.attribute(dataclass, attribute, holder, each) ||
+              (attribute.kind === 'relatedEntities' &&
+                (each === 'create' || each === 'update') &&
+                granted.list(dataclass, attribute, holder, each)),
+          ),
         ),
       }))
       .filter((each) => each.actions.size > 0),

@@ -9,6 +9,8 @@ export const sqliteTypes: Readonly<Record<StorageType, string>> = {
   uuid: 'TEXT',
   number: 'NUMERIC',
   integer: 'INTEGER',
+  // The digits without the point.
+  decimal: 'INTEGER',
   boolean: 'INTEGER',
   date: 'TEXT',
   duration: 'INTEGER',

@@ -16,7 +16,7 @@ import {
   type Definitions,
   type JsonSchema,
 } from './schema/json-schema.js';
-import { databases, dateOnlyFormats, eventNames } from './vocabulary.js';
+import { compatibilities, databases, dateOnlyFormats, eventNames } from './vocabulary.js';
 
 const earlierNames: JsonSchema = {
   description:
@@ -106,6 +106,11 @@ const dataclass = mapping(
 );
 
 const protocol = mapping('Choices within the protocol.', {
+  compatibility: {
+    description:
+      'Clients of older servers that are answered as those servers did; it makes bang and true the defaults of dateOnlyFormat and wildcard.',
+    enum: compatibilities,
+  },
   dateOnlyFormat: {
     description: 'How a day is sent: iso (2026-01-31) or bang (31!1!2026), for older clients.',
     enum: dateOnlyFormats,

@@ -4,6 +4,7 @@ export const storageTypes = [
   'uuid',
   'number',
   'integer',
+  'decimal',
   'boolean',
   'date',
   'duration',
@@ -13,21 +14,30 @@ export const storageTypes = [
   'vector',
 ] as const;
 
+/** The greatest precision of a decimal: so many digits fit into the 64 bits of an integer of SQLite. */
+export const mostDigits = 18;
+
 export const databases = ['sqlite', 'postgres'] as const;
 export const dateOnlyFormats = ['iso', 'bang'] as const;
+export const compatibilities = ['wakanda'] as const;
 export const generatedKinds = ['sequence', 'uuid'] as const;
 export const deleteRules = ['restrict', 'setNull', 'cascade'] as const;
 export const accessors = ['get', 'set', 'query', 'orderBy'] as const;
 export const singletonScopes = ['process', 'shared', 'session'] as const;
 
 export const eventNames = [
+  'init',
   'validateSave',
   'saving',
   'afterSave',
   'validateDrop',
   'dropping',
   'afterDrop',
+  'clientRefresh',
 ] as const;
+
+/** Those that a model has only with a compatibility. */
+export const oldEventNames: readonly string[] = ['init', 'clientRefresh'];
 
 export const permissionTypes = [
   'datastore',

@@ -105,6 +105,11 @@ export class ScopeExecutor implements Executor {
     return this.scopes.current().transaction === undefined ? this.executor.change : undefined;
   }
 
+  get part(): Executor['part'] {
+    const { transaction } = this.scopes.current();
+    return transaction === undefined ? undefined : (work) => this.writeIn(work);
+  }
+
   /** The same for work whose code joins the transaction. */
   writeIn<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
     const joined = (transaction: TransactionScope): Promise<T> =>

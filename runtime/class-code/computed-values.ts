@@ -211,6 +211,8 @@ function computedValueJson(
     case 'string':
     case 'uuid':
       return JSON.stringify(stored);
+    case 'decimal':
+      return form === 'report' ? String(stored) : JSON.stringify(stored);
     case 'date': {
       const isBang = attribute.dateOnly === true && dateOnlyFormat === 'bang';
       return JSON.stringify(isBang ? bangDate(String(stored)) : stored);
@@ -237,6 +239,7 @@ const plainTypes: Readonly<Partial<Record<ComputedDefinition['type'], string>>> 
   number: 'number',
   integer: 'number',
   duration: 'number',
+  decimal: 'string',
   boolean: 'boolean',
 };
 

@@ -13,8 +13,10 @@ import type {
 } from '../entity/surroundings.js';
 import type { ClassLifecycle, DataclassEvents } from './events.js';
 
+const saveEvents = ['init', 'validateSave', 'saving', 'afterSave'] as const;
+
 function hasSaveEvents(events: DataclassEvents): boolean {
-  return events.has('validateSave') || events.has('saving') || events.has('afterSave');
+  return saveEvents.some((each) => events.has(each));
 }
 
 /** Ends the save of an entity, whose changes are rolled back. */

@@ -122,9 +122,17 @@ export class DataclassEvents {
     return this.declared.has(event);
   }
 
-  /** Creates an entity as class code does. */
+  /**
+   * Creates an entity as class code does.
+   * @throws EventFailure if its event `init` throws
+   */
   create(): LiveEntity {
-    return new LiveEntityObject(this.host.codeOf(this.dataclass).entities.create());
+    const { entities } = this.host.codeOf(this.dataclass);
+    try {
+      return new LiveEntityObject(entities.create());
+    } catch (error) {
+      throw new EventFailure(`${this.dataclass}Entity.init`, error);
+    }
   }
 
   /**

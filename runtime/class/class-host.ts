@@ -216,11 +216,23 @@ class VisibleDataclass {
   }
 }
 
+/** Runs the event `init`; class code gets its new entity at once, so the event cannot wait for something. */
+function initialize(entity: EntityObject, dataclass: string): void {
+  const shown = `${dataclass}Entity.init`;
+  const handler: unknown = Reflect.get(entity, 'init');
+  if (typeof handler !== 'function') throw new TypeError(`${shown} is not a method.`);
+  const answer: unknown = Reflect.apply(handler, entity, []);
+  if (answer === undefined) return;
+  if (answer instanceof Promise) answer.catch(() => undefined);
+  throw new TypeError(`${shown} must return nothing, and must not be async.`);
+}
+
 /** Makes the entities of one dataclass, as instances of the user's class. */
 class Entities {
   /** Rows of all entities, whoever asks: for the saver, the deleter and events. */
   readonly allRows: EntityRows;
   readonly #defaults: readonly SqlValue[];
+  readonly #hasInit: boolean;
 
   /** @param make the user's class */
   constructor(
@@ -229,6 +241,7 @@ class Entities {
   ) {
     this.allRows = new EntityRows(code.host, code.dataclass, code.layout);
     this.#defaults = defaultRow(code);
+    this.#hasInit = code.dataclass.events.includes('init');
   }
 
   /** @param row as {@link EntityLayout.columns} selects it */
@@ -236,9 +249,14 @@ class Entities {
     return new this.make(new EntityState(this.code, row, false));
   }
 
-  /** A new entity, with the defaults of the model. */
+  /**
+   * A new entity, with the defaults of the model and what its event `init` sets.
+   * @throws whatever `init` throws
+   */
   create(): EntityObject {
-    return new this.make(new EntityState(this.code, this.#defaults, true));
+    const entity = new this.make(new EntityState(this.code, this.#defaults, true));
+    if (this.#hasInit) initialize(entity, this.code.dataclass.name);
+    return entity;
   }
 
   /**
@@ -397,12 +415,12 @@ class EntityRows {
   ) {
     const { dialect } = host.context.database;
     const one = new From(new Aliases(), dataclass, 'table');
-    const oneColumns = sql.join(layout.columns(one));
+    const oneColumns = sql.join(layout.columns(dialect, one));
     const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
     this.#byKey = dialect.compile(selecting(one.complete(byKey), oneColumns));
     const list = dialect.each(sql`${new Slot(0)}`, valueTypeOf(dataclass.key.type));
     const many = new From(new Aliases(), dataclass, { list });
-    const manyColumns = sql.join(layout.columns(many));
+    const manyColumns = sql.join(layout.columns(dialect, many));
     this.#byKeys = dialect.compile(sql`select ${manyColumns} ${many.clause}${many.order}`);
   }
 

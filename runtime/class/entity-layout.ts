@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type ColumnDefinition, followAll, resolveAlias } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, type From } from '../dataclass/source.js';
-import type { Sql } from '../dialect/dialect.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type {
   AliasDefinition,
   CalculatedDefinition,
@@ -85,9 +85,13 @@ export class EntityLayout {
   }
 
   /** The columns that a statement selects, for the entities at the root of `from`. */
-  columns(from: From): readonly Sql[] {
+  columns(dialect: Pick<Dialect, 'decimalText'>, from: From): readonly Sql[] {
     const values = this.fields.map((field) => {
       const value = this.column(from, field);
+      const { end } = field;
+      if (end.kind === 'storage' && end.type === 'decimal') {
+        return dialect.decimalText(value, end.scale ?? 0);
+      }
       // Computed without reading the bytes.
       return field.isMedia ? sql`length(${value})` : value;
     });

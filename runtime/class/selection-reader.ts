@@ -137,7 +137,9 @@ export class SelectionReader {
 
   #planRows({ tree }: TreeRequest, selection: Selection): SelectionPlan {
     const context = queryContext(this.#dialect, this.#options);
-    const rows = tree.rows(context, selection, (from) => this.code.layout.columns(from));
+    const rows = tree.rows(context, selection, (from) =>
+      this.code.layout.columns(this.#dialect, from),
+    );
     return planOf(context, rows);
   }
 

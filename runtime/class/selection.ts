@@ -36,7 +36,27 @@ export type ValueAt<T extends EntityTypes, P extends SelectionPath<T>> =
   P extends AttributeName<T> ? NonNullable<T['attributes'][P]> : unknown;
 
 /** An attribute with numbers, or a path, whose end is not known here. */
-export type NumberPath<T extends EntityTypes> = NumberName<T> | `${string}.${string}`;
+export type NumberPath<T extends EntityTypes> =
+  NumberName<T> | DecimalName<T> | `${string}.${string}`;
+
+/**
+ * What a sum is: a text for decimals. Behind a dot it may be one if some dataclass of the model has
+ * decimals.
+ */
+export type NumberAt<T extends EntityTypes, P extends NumberPath<T>> =
+  P extends DecimalName<T>
+    ? string
+    : P extends NumberName<T>
+      ? number
+      : T extends { readonly decimals: string }
+        ? number | string
+        : number;
+
+type DecimalName<T extends EntityTypes> = T extends {
+  readonly decimals: infer Names extends string;
+}
+  ? Names
+  : never;
 
 type NumberName<T extends EntityTypes> = {
   [Name in AttributeName<T>]: NonNullable<T['attributes'][Name]> extends number ? Name : never;
@@ -159,15 +179,18 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
 
   /**
    * The sum of the numbers at a path; 0 if there are none. Behind a to-many relation, each related
-   * entity counts once.
+   * entity counts once. The sum of decimals is exact.
    */
-  async sum(path: NumberPath<T>): Promise<number> {
-    return Number(await this.#compute(path, 'sum'));
+  async sum<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P>> {
+    return ((await this.#compute(path, 'sum')) ?? 0) as NumberAt<T, P>;
   }
 
-  /** @returns `null` if there are no numbers */
-  average(path: NumberPath<T>): Promise<number | null> {
-    return this.#compute(path, 'average') as Promise<number | null>;
+  /**
+   * That of decimals has 4 decimals more, and is rounded half away from zero.
+   * @returns `null` if there are no numbers
+   */
+  average<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P> | null> {
+    return this.#compute(path, 'average') as Promise<NumberAt<T, P> | null>;
   }
 
   /** The least value; texts are compared without regard to case. */

@@ -6,7 +6,7 @@ import type { Field } from './entity-layout.js';
 
 /**
  * A value as class code reads it: a `Date` for a date, `YYYY-MM-DD` for a date without time, a
- * boolean, a frozen object or vector; anything else as it is stored. An expression's value of
+ * boolean, a frozen object or vector; anything else as it is stored, a decimal as a text. An expression's value of
  * another type than its own is null (protocol P4.15).
  */
 export function typedStored(
@@ -17,6 +17,7 @@ export function typedStored(
   switch (end.type) {
     case 'string':
     case 'uuid':
+    case 'decimal':
       return typeof stored === 'string' ? stored : String(stored);
     case 'number':
     case 'integer':

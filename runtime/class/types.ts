@@ -15,6 +15,8 @@ export interface EntityTypes {
   readonly selection: object;
   /** Name → type as read, of the attributes that hold one value each: storage, computed and alias. */
   readonly attributes: object;
+  /** Names of those with decimals, if a dataclass of the model has any. */
+  readonly decimals?: string;
 }
 
 /** A value of an `object` attribute: it is handed out frozen, since a change inside it would not be saved. Set a new one. */

@@ -11,7 +11,15 @@ export interface ClientRequest {
   /** Sent as JSON, or as it is if it is a Blob. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** Whether it may be sent twice: the second one changes nothing. Reads by GET may. */
+  readonly isRepeatable?: boolean;
 }
+
+/** How many times a request is sent again. */
+const usualRetries = 2;
+
+/** Seconds. A server that asks for a longer pause is not busy, but down. */
+const longestPause = 10;
 
 /** Sends requests to one server, as one session. */
 export class Connection {
@@ -54,10 +62,23 @@ export class Connection {
   }
 
   /**
+   * Sends a request, also again if the server is busy and that changes nothing.
    * @returns the answer, whatever its status is
    * @throws RestError with status 0 if there is none; the reason of the signal if it aborts
    */
   async send(request: ClientRequest): Promise<Response> {
+    const { method = 'GET', isRepeatable = method === 'GET', signal } = request;
+    const { retries = usualRetries } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      const response = await this.#sendOnce(request);
+      const pause = isRepeatable && attempt < retries ? pauseOf(response) : undefined;
+      if (pause === undefined) return response;
+      await response.body?.cancel();
+      await waiting(pause, signal);
+    }
+  }
+
+  async #sendOnce(request: ClientRequest): Promise<Response> {
     const { method = 'GET', body, signal } = request;
     const { token, fetch: send = globalThis.fetch } = this.#options;
     const bearer = typeof token === 'function' ? await token() : token;
@@ -98,6 +119,30 @@ export class Connection {
       else this.#cookies.set(name, pair.slice(at + 1).trim());
     }
   }
+}
+
+/** Milliseconds until a request may be sent again; `undefined` if that is of no use. */
+function pauseOf({ status, headers }: Response): number | undefined {
+  const text = headers.get('retry-after') ?? '';
+  if (status !== 503 || !/^\d{1,9}$/.test(text) || Number(text) > longestPause) return undefined;
+  // Clients that were refused together do not come back together.
+  return Number(text) * 1000 * (1 + Math.random() / 4);
+}
+
+/** @throws the reason of the signal if it aborts */
+function waiting(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
 }
 
 /** @throws RestError if the answer is not JSON */

@@ -50,6 +50,11 @@ export class ClientEntityState {
     return this.stamp === 0;
   }
 
+  /** Whether a save creates it, or entities in its lists. */
+  get createsEntities(): boolean {
+    return this.isNew || [...this.changes.keys()].some((name) => this.#isList(name));
+  }
+
   get(name: string): unknown {
     return this.changes.has(name) ? this.changes.get(name) : (this.#values.get(name) ?? null);
   }
@@ -64,11 +69,31 @@ export class ClientEntityState {
     const attribute = attributes.get(name);
     const what = `${dataclass}.${name}`;
     if (attribute === undefined) throw new TypeError(`${what} does not exist.`);
-    if (attribute.many !== undefined) {
-      throw new TypeError(`${what} cannot be set: set the relation of the related entities.`);
-    }
     if (attribute.readOnly === true) throw new TypeError(`${what} cannot be set.`);
-    this.#change(name, this.#settable(attribute, value, what));
+    if (attribute.many === undefined) this.#change(name, this.#settable(attribute, value, what));
+    else this.changes.set(name, this.#newRelated(attribute.many, value, what));
+  }
+
+  /** Entities that are created with this one, or with its next change. */
+  #newRelated(target: string, value: unknown, what: string): readonly ClientEntityState[] {
+    const list = Array.isArray(value) ? (value as readonly unknown[]) : [undefined];
+    return list.map((values) => {
+      if (!isRecord(values) || findState(values) !== undefined) {
+        throw new TypeError(
+          `${what} must be set to a list of values of new entities; of entities, set their relation.`,
+        );
+      }
+      const created = new ClientEntityState(this.dataclass.dataclass(target));
+      created.setAll(values);
+      return created;
+    });
+  }
+
+  /** `undefined` is ignored. */
+  setAll(values: object): void {
+    for (const [name, value] of Object.entries(values)) {
+      if (value !== undefined) this.set(name, value);
+    }
   }
 
   #settable(attribute: AttributeTable, value: unknown, what: string): unknown {
@@ -140,10 +165,13 @@ export class ClientEntityState {
 
   /** Takes what somebody else has stored, and the values that are to be stored over it. */
   rebase(theirs: JsonRecord, wanted: object): void {
-    const bytes = [...this.changes].filter(([, value]) => value instanceof Blob);
+    // These are not among the values that a conflict is about.
+    const kept = [...this.changes].filter(
+      ([name, value]) => value instanceof Blob || this.#isList(name),
+    );
     this.load(theirs);
     this.changes.clear();
-    for (const [name, value] of bytes) this.changes.set(name, value);
+    for (const [name, value] of kept) this.changes.set(name, value);
     for (const [name, value] of Object.entries(wanted)) {
       if (value !== undefined && this.#isSettable(name) && !isSame(value, this.stored(name))) {
         this.set(name, value);
@@ -153,7 +181,11 @@ export class ClientEntityState {
 
   #isSettable(name: string): boolean {
     const attribute = this.dataclass.attributes.get(name);
-    return attribute !== undefined && attribute.readOnly !== true && attribute.many === undefined;
+    return attribute !== undefined && attribute.readOnly !== true;
+  }
+
+  #isList(name: string): boolean {
+    return this.dataclass.attributes.get(name)?.many !== undefined;
   }
 
   /** The values that `toObject()` gives. */
@@ -174,14 +206,19 @@ export class ClientEntityState {
   async written(options: RequestOptions): Promise<Record<string, unknown>> {
     const entries: [string, unknown][] = [];
     for (const [name, value] of this.changes) {
-      const what = `${this.dataclass.name}.${name}`;
-      const sent =
-        value instanceof Blob
-          ? await upload(this.dataclass.connection, value, options)
-          : encodeValue(value, what);
-      entries.push([name, sent]);
+      entries.push([name, await this.#writtenValue(name, value, options)]);
     }
     return Object.fromEntries(entries);
+  }
+
+  async #writtenValue(name: string, value: unknown, options: RequestOptions): Promise<unknown> {
+    if (value instanceof Blob) return upload(this.dataclass.connection, value, options);
+    if (!this.#isList(name)) return encodeValue(value, `${this.dataclass.name}.${name}`);
+    const bodies: object[] = [];
+    for (const each of value as readonly ClientEntityState[]) {
+      bodies.push(await each.written(options));
+    }
+    return bodies;
   }
 
   /** The address of a saved entity. */
@@ -316,10 +353,7 @@ export class ClientEntity implements Entity<AnyTypes> {
   }
 
   fromObject(values: object): this {
-    const state = stateOf(this);
-    for (const [name, value] of Object.entries(values)) {
-      if (value !== undefined) state.set(name, value);
-    }
+    stateOf(this).setAll(values);
     return this;
   }
 }
@@ -505,6 +539,8 @@ async function sendSave(
     query: { $method: 'update', $atomic: isAtomic ? 'true' : undefined },
     body: isAtomic ? bodies : bodies[0],
     signal: options.signal,
+    // A second save of a stamp is refused. New entities would be created twice.
+    isRepeatable: changed.every((state) => !state.createsEntities),
   } as const;
   const response = await connection.send(request);
   const body = await bodyOf(response, request);

@@ -151,12 +151,12 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     return (await this.query('__KEY = :1', state.key).count(options)) > 0;
   }
 
-  async sum(path: string, options: RequestOptions = {}): Promise<number> {
-    return Number(await compute(stateOf(this), path, 'sum', options));
+  async sum(path: string, options: RequestOptions = {}): Promise<never> {
+    return ((await compute(stateOf(this), path, 'sum', options)) ?? 0) as never;
   }
 
-  async average(path: string, options: RequestOptions = {}): Promise<number | null> {
-    return (await compute(stateOf(this), path, 'average', options)) as number | null;
+  async average(path: string, options: RequestOptions = {}): Promise<never> {
+    return (await compute(stateOf(this), path, 'average', options)) as never;
   }
 
   async min(path: string, options: RequestOptions = {}): Promise<never> {

@@ -8,6 +8,8 @@ export interface EntityTypes {
   readonly key: string | number;
   /** Name → type as read, of the attributes that hold one value each. */
   readonly attributes: object;
+  /** Names of those with decimals, if a dataclass of the model has any. */
+  readonly decimals?: string;
   /** Name → types of the related dataclass, of the to-one relations. */
   readonly one: object;
   /** Name → types of the related dataclass, of the to-many relations. */
@@ -37,6 +39,11 @@ export interface ConnectOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Entities that one request reads; that of the model by default. */
   readonly pageSize?: number;
+  /**
+   * How many times a read, or a save of entities that exist, is sent again if the server is busy: it
+   * answers with 503 and `Retry-After`. 2 by default, 0 for never.
+   */
+  readonly retries?: number;
 }
 
 export interface RequestOptions {
@@ -154,9 +161,13 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
   toArray(options?: RequestOptions): Promise<R[]>;
   /** Whether an entity is stored and belongs to the selection. */
   contains(entity: T['entity'], options?: RequestOptions): Promise<boolean>;
-  /** 0 if there are no numbers. */
-  sum(path: NumberPath<T>, options?: RequestOptions): Promise<number>;
-  average(path: NumberPath<T>, options?: RequestOptions): Promise<number | null>;
+  /** 0 if there are no numbers; the exact sum of decimals, as a text. */
+  sum<P extends NumberPath<T>>(path: P, options?: RequestOptions): Promise<NumberAt<T, P>>;
+  /** That of decimals has 4 decimals more, and is rounded half away from zero. */
+  average<P extends NumberPath<T>>(
+    path: P,
+    options?: RequestOptions,
+  ): Promise<NumberAt<T, P> | null>;
   min<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
   max<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
   /** The different values, ascending and without null. */
@@ -273,6 +284,25 @@ export type NumberPath<T extends EntityTypes> =
         ? N
         : never;
     }[keyof T['attributes'] & string]
+  | DecimalName<T>
   | `${string}.${string}`;
+
+/**
+ * A sum: a text for decimals. Behind a dot it may be one if some dataclass of the model has decimals.
+ */
+export type NumberAt<T extends EntityTypes, P extends string> =
+  P extends DecimalName<T>
+    ? string
+    : P extends keyof T['attributes']
+      ? number
+      : T extends { readonly decimals: string }
+        ? number | string
+        : number;
+
+type DecimalName<T extends EntityTypes> = T extends {
+  readonly decimals: infer Names extends string;
+}
+  ? Names
+  : never;
 
 export type { RestError };

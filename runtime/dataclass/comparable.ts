@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Slot } from '../dialect/statement.js';
 import type { Dataclass } from './dataclasses.js';
 import { type ColumnDefinition, followAll } from './attribute-path.js';
 import { column, type Source, type From } from './source.js';
@@ -33,6 +35,19 @@ export function comparableKey(
   key: string | number,
 ): string | number {
   return type === 'string' ? foldText(String(key)) : key;
+}
+
+/**
+ * A bound value in the form of its column.
+ * @param attribute none for a column of the server itself
+ */
+export function boundValue(
+  { compared }: Pick<Dialect, 'compared'>,
+  attribute: Pick<StorageDefinition, 'type'> | undefined,
+  slot: Slot,
+): Sql {
+  const value = sql`${slot}`;
+  return attribute?.type === 'decimal' ? compared(value, 'decimal') : value;
 }
 
 /** A column that is null if the attribute is, and that an index serves if there is one. */

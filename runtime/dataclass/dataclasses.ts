@@ -1,6 +1,7 @@
 import type {
   AttributeDefinition,
   DataclassDefinition,
+  EventName,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
   StorageDefinition,
@@ -24,6 +25,8 @@ export interface Dataclass {
   /** The attributes that a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** The events that class code has. */
+  readonly events: readonly EventName[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
   /** None if roles limit nothing, as for the server's own code. */
@@ -91,6 +94,7 @@ function link(
         .map((each) => [each.name, each]),
     ),
     allAttributes,
+    events: definition.events ?? [],
     target,
     foreignKey: (relation) =>
       known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,

@@ -1,6 +1,7 @@
 import type { Dialect } from './dialect.js';
-import type { Executor, Transaction } from './executor.js';
-import type { StateAccess } from './state-database.js';
+import type { Executor, Rows, Transaction } from './executor.js';
+import type { Pending } from './pending.js';
+import type { StateAccess, StateDatabase, StateStatement } from './state-database.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** An open database: its dialect and its executor. */
@@ -90,5 +91,31 @@ export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Exe
         return work(observed);
       }),
     close: () => executor.close(),
+  };
+}
+
+/** The state, whose statements are run by a wrapper, too. Those of one transaction are one statement. */
+export function wrappedState(access: StateAccess, wrap: StatementWrapper): StateAccess {
+  return {
+    isForMachines: access.isForMachines,
+    open: async (schema) => wrappedStateDatabase(await access.open(schema), wrap),
+  };
+}
+
+function wrappedStateDatabase(state: StateDatabase, wrap: StatementWrapper): StateDatabase {
+  const run = (...statements: readonly StateStatement[]): Pending<Rows> => {
+    const sql = statements.map(([text]) => text.trim()).join(';\n');
+    return wrap({ sql, bindings: [], isOfState: true }, [], () => state.run(...statements));
+  };
+  return {
+    now: state.now,
+    schema: state.schema,
+    skipLocked: state.skipLocked,
+    run,
+    // In the application's own database, the wrapper of its executor runs the statement.
+    readWithin: (transaction, statement) =>
+      state.schema === undefined ? run(statement) : state.readWithin(transaction, statement),
+    take: (name, isWaiting, lost) => state.take(name, isWaiting, lost),
+    close: () => state.close(),
   };
 }

@@ -64,7 +64,10 @@ export interface Dialect {
   bound(value: Sql, type: ValueType): Sql;
   /** Compares with a bound value; null if one of them is null. An integer may be compared with any number. */
   compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
-  /** A bound value in the form that the `=` of an emitted query compares. */
+  /**
+   * A bound value in the form that the `=` of an emitted query compares; a decimal, which is a text with the
+   * decimals of its attribute, in the form of its column.
+   */
   compared(wanted: Sql, type: ValueType): Sql;
   /** The negation of `=`; true for null, too. */
   differs(value: Sql, wanted: Sql, type: ValueType): Sql;
@@ -82,6 +85,12 @@ export interface Dialect {
   total(value: Sql): Sql;
   /** Null if the divisor is 0; an infinity if the result is too large. */
   quotient(dividend: Sql, divisor: Sql): Sql;
+  /** A column with decimals as texts with so many decimals. */
+  decimalText(value: Sql, scale: number): Sql;
+  /** The exact sum of decimals as such a text; 0 if there are none. */
+  decimalTotal(value: Sql, scale: number): Sql;
+  /** The average of decimals, rounded half away from zero, as a text with {@link moreDecimals} more decimals. */
+  decimalAverage(value: Sql, scale: number): Sql;
   /** JSON of a text: quoted and escaped, or `null`. */
   jsonText(value: Sql): Sql;
   /** JSON of a number or of stored JSON: itself, or `null`. */

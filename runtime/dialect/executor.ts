@@ -31,6 +31,11 @@ export interface Executor {
    */
   readonly change?:
     ((statement: Statement, values: readonly SqlValue[]) => Promise<Rows>) | undefined;
+  /**
+   * Runs `work` in a savepoint of the open transaction, with all code that joins it; see `inPart`.
+   * Absent where no code joins a transaction.
+   */
+  readonly part?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   close(): Promise<void>;
 }
 

@@ -31,6 +31,8 @@ export interface Statement {
   readonly restricted?: RestrictedStatement;
   /** The places of the result that class code fills; most statements have none. */
   readonly computed?: readonly ComputedPlace[];
+  /** Set for what a server remembers about its clients, such as sessions: see `StateDatabase`. */
+  readonly isOfState?: true;
   /** Set for a page of all entities in the order of an index, which reads no row beyond the page. */
   readonly isPage?: true;
 }

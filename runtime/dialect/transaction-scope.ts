@@ -1,4 +1,4 @@
-import type { Transaction } from './executor.js';
+import type { Executor, Transaction } from './executor.js';
 import type { Pending } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
@@ -175,6 +175,18 @@ export async function runToEnd<T>(
   } finally {
     scope.close();
   }
+}
+
+/**
+ * Runs `work` in a savepoint of the executor's open transaction; if it throws, its changes are rolled
+ * back and the transaction continues.
+ */
+export function inPart<T>(
+  executor: Executor,
+  transaction: Transaction,
+  work: () => Promise<T>,
+): Promise<T> {
+  return executor.part?.(work) ?? new TransactionScope(transaction).run(work);
 }
 
 function nothing(): void {

@@ -1,7 +1,7 @@
 import type { StorageType } from '../protocol/definition.js';
 
 /** The type by which values are compared; the bound value may have another one, such as a fraction. */
-export type ValueType = 'text' | 'number' | 'integer' | 'boolean';
+export type ValueType = 'text' | 'number' | 'integer' | 'decimal' | 'boolean';
 
 /** @throws Error for a type whose values cannot be compared */
 export function valueTypeOf(type: StorageType): ValueType {
@@ -15,6 +15,8 @@ export function valueTypeOf(type: StorageType): ValueType {
     case 'integer':
     case 'duration':
       return 'integer';
+    case 'decimal':
+      return 'decimal';
     case 'boolean':
       return 'boolean';
     case 'object':

@@ -9,7 +9,7 @@ import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { boundValue, comparableColumn } from '../dataclass/comparable.js';
 import { queryOf } from '../protocol/queries.js';
 
 /**
@@ -339,7 +339,8 @@ class UniqueValues {
     if (query === undefined)
       throw new Error(`${dataclass.name} has no query for ${attribute.name}.`);
     const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${new Slot(1)}`;
-    const taken = from.complete(query(dialect.db, sql`${new Slot(0)}`), isOther);
+    const value = boundValue(dialect, attribute, new Slot(0));
+    const taken = from.complete(query(dialect.db, value), isOther);
     const statement = dialect.compile(selecting(taken.limit(1), sql.lit(1)));
     this.#find.set(attribute.name, statement);
     return statement;

@@ -204,6 +204,18 @@ class Decoding implements Received {
       this.#giveRelation(attribute, json, body);
     } else if (isSettable(attribute)) {
       this.#giveComputed(attribute, json);
+    } else if (attribute.kind === 'relatedEntities') {
+      this.#checkList(name, json);
+    }
+  }
+
+  /** Entities in the list of a to-many relation are decoded on their own (protocol P7.31). */
+  #checkList(name: string, json: unknown): void {
+    if (!isListOrAsRead(json)) {
+      this.#refuse('valueRule', name, `${name} must be a list of entities.`, name);
+    } else if (Array.isArray(json) && json.length > 0) {
+      const exists = this.existing !== undefined;
+      if (isKeptBack(this.dataclass.permissions, name, json, exists)) this.#deny({ name }, name);
     }
   }
 
@@ -429,6 +441,40 @@ function relatedKey(json: unknown): unknown {
   const { __KEY: key, __deferred: deferred } = json as { __KEY?: unknown; __deferred?: unknown };
   if (typeof deferred !== 'object' || deferred === null) return key ?? deferred ?? json;
   return key ?? (deferred as { __KEY?: unknown }).__KEY ?? json;
+}
+
+/** Whether the value of a to-many relation is a list, or what a read shows: that is ignored. */
+function isListOrAsRead(json: unknown): boolean {
+  if (typeof json !== 'object') return false;
+  return json === null || Array.isArray(json) || Object.keys(json).some(isOwnMember);
+}
+
+function isOwnMember(name: string): boolean {
+  return name.startsWith('__');
+}
+
+/**
+ * The body of an entity with its to-one relation to the entity whose list contains it.
+ * @param owner key of that entity
+ * @returns none if the body names another one
+ */
+export function relatedTo(
+  body: Body,
+  relation: RelatedEntityDefinition,
+  owner: string | number,
+  target: Dataclass,
+  fold: Fold,
+): Body | undefined {
+  const { name } = relation;
+  if (Object.hasOwn(body, name)) {
+    const sent = keyOf(target, relatedKey(body[name]));
+    const isSame =
+      typeof sent === 'string' && typeof owner === 'string'
+        ? fold(sent) === fold(owner)
+        : sent === owner;
+    if (!isSame) return undefined;
+  }
+  return { ...body, [name]: owner };
 }
 
 /** By the attributes of a dataclass, which all its views share. */

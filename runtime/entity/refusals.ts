@@ -34,6 +34,13 @@ export interface Refusal {
   readonly failure?: EventFailure;
 }
 
+/** Why an entity in the list of a to-many relation was not stored. */
+export interface PlacedRefusal {
+  /** Where it is in the body: `staff[3]`. */
+  readonly place: string;
+  readonly refusal: Refusal;
+}
+
 /** What is wrong with the values of an entity. */
 export interface Faults {
   /** Errors of the body itself, and their HTTP status. */
@@ -83,6 +90,48 @@ export class Refusals {
           ? entityStatuses.validation
           : entityStatuses.other,
       ...(missing.length + taken.length > 0 ? { isOfOthers: true } : {}),
+      ...of(existing),
+    };
+  }
+
+  /** An entity in the list of a to-many relation names another entity as the one that it belongs to. */
+  otherOwner({ name }: RelatedEntityDefinition): Refusal {
+    const text = `${name} must be left out, or name the entity whose list contains this one.`;
+    const problems = [protocolError('valueRule', text, name)];
+    const { status } = errorCodes.valueRule;
+    return this.faulty({ problems, status, missing: [], taken: [] });
+  }
+
+  /**
+   * Entities in the lists of to-many relations were refused, and this one with them (protocol
+   * P7.32).
+   * @param related their refusals
+   */
+  ofRelated(related: readonly PlacedRefusal[], existing: string | number | undefined): Refusal {
+    const refusals = related.map(({ refusal }) => refusal);
+    const statuses = refusals.map(({ status }) => status);
+    const [first = errorCodes.valueRule.status] = statuses;
+    const isOne = statuses.every((each) => each === first);
+    const isInvalid = refusals.every(
+      ({ entityStatus }) =>
+        entityStatus === entityStatuses.validation ||
+        entityStatus === entityStatuses.mildValidation,
+    );
+    const denial = statuses.find(isDenialStatus);
+    return {
+      problems: [
+        ...related.flatMap(({ place, refusal }) =>
+          refusal.problems.map((each) => placedProblem(each, place)),
+        ),
+        ...this.#summary(isInvalid, existing),
+      ],
+      status: denial ?? (isOne ? first : errorCodes.valueRule.status),
+      entityStatus:
+        denial !== undefined
+          ? entityStatuses.denied
+          : isInvalid
+            ? entityStatuses.validation
+            : entityStatuses.other,
       ...of(existing),
     };
   }
@@ -170,12 +219,15 @@ export class Refusals {
     return knownProblem(this.dataclass, problem);
   }
 
-  /** The same for an error that ends the request. */
-  visibleError(error: RequestError): RequestError {
+  /**
+   * The same for an error that ends the request.
+   * @param place of the entity in the body
+   */
+  visibleError(error: RequestError, place: string): RequestError {
     const { status, errors, headers } = error;
     return new RequestError(
       status,
-      errors.map((each) => this.visible(each)),
+      errors.map((each) => placedProblem(this.visible(each), place)),
       headers,
     );
   }
@@ -264,6 +316,17 @@ export class Refusals {
       protocolError(notSaved, `The ${entity} was not saved.`),
     ];
   }
+}
+
+/** An error of an entity of a body, which tells where in the body it is; `''` is the entity itself. */
+function placedProblem(problem: ProtocolError, place: string): ProtocolError {
+  if (place === '') return problem;
+  const { message, attribute } = problem;
+  return {
+    ...problem,
+    message: `${place}: ${message}`,
+    attribute: attribute === undefined ? place : `${place}.${attribute}`,
+  };
 }
 
 function of(existing: string | number | undefined): { readonly existing?: string | number } {

@@ -1,6 +1,6 @@
 import { sql, type AliasedExpression } from 'kysely';
 import type { LockTable } from '../access/locks.js';
-import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
+import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
@@ -21,6 +21,7 @@ import {
   type Decoded,
   decodeStored,
   isSettable,
+  relatedTo,
 } from './decode.js';
 import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
@@ -86,6 +87,20 @@ export class EntitySaver {
       this.#denial(stamp === null ? 'create' : 'update') ??
       addressOf(this.dataclass, this.refusals, body);
     return { body, address };
+  }
+
+  /**
+   * The same for an entity in the list of a to-many relation.
+   * @param relation the other side of that relation
+   * @param owner key of the entity that has the list
+   */
+  related(sent: SentEntity, relation: RelatedEntityDefinition, owner: string | number): SentEntity {
+    if ('problems' in sent.address) return sent;
+    const { dataclass, refusals } = this;
+    const target = dataclass.target(relation);
+    const body = relatedTo(sent.body, relation, owner, target, this.fold);
+    if (body !== undefined) return { body, address: sent.address };
+    return { body: sent.body, address: refusals.otherOwner(relation) };
   }
 
   /**
@@ -538,7 +553,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const { key } = dataclass;
   const isDrawn = key.generated === 'sequence';
   const row = columns.map((name, index) => {
-    const slot = sql`${new Slot(index)}`;
+    const slot = boundValue(dialect, stored[index], new Slot(index));
     const isDrawnKey = isDrawn && name === key.column;
     return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
   });

@@ -14,6 +14,7 @@ import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
 import type { Constraints } from './constraints.js';
 import { sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
+import { boundValue } from '../dataclass/comparable.js';
 import { Aliases, column, From, selecting, type Source } from '../dataclass/source.js';
 import { type DerivedColumns, derivedColumns } from './derived-columns.js';
 
@@ -365,9 +366,11 @@ class UpdateStatements {
     const changes: [string, Sql][] = [];
     const differences: Sql[] = [];
     for (const { definition, derived } of changed) {
-      const slot = new Slot(next);
-      differences.push(sql`${column(source, definition.column)} is distinct from ${slot}`);
-      for (const name of [definition.column, ...(derived?.columns ?? [])]) {
+      const value = boundValue(this.dialect, definition, new Slot(next));
+      differences.push(sql`${column(source, definition.column)} is distinct from ${value}`);
+      changes.push([definition.column, value]);
+      next += 1;
+      for (const name of derived?.columns ?? []) {
         changes.push([name, sql`${new Slot(next)}`]);
         next += 1;
       }
@@ -375,7 +378,7 @@ class UpdateStatements {
     if (isSave) changes.push(['__TIMESTAMP', sql`${timestampSlot}`]);
     const conditions = [
       ...this.#shown(),
-      ...kept.map(({ definition }, index) => isStored(source, definition, new Slot(next + index))),
+      ...kept.map(({ definition }, index) => this.#isStored(definition, new Slot(next + index))),
       sql`(${sql.join(differences, sql` or `)})`,
     ];
     const { queries } = this.dataclass;
@@ -408,8 +411,13 @@ class UpdateStatements {
   /**
    * The statement that checks whether an entity has a value; its values are the key and that value.
    */
-  hasValue({ column: name }: StorageDefinition): Statement {
-    return this.#select(sql`${column(this.#source, name)} is not distinct from ${new Slot(1)}`);
+  hasValue(definition: StorageDefinition): Statement {
+    return this.#select(this.#isStored(definition, new Slot(1)));
+  }
+
+  #isStored(definition: StorageDefinition, slot: Slot): Sql {
+    const value = boundValue(this.dialect, definition, slot);
+    return sql`${column(this.#source, definition.column)} is not distinct from ${value}`;
   }
 
   /** The statement that returns what is stored of an entity; its value is the key. */
@@ -428,8 +436,4 @@ class UpdateStatements {
     const { restriction } = this.dataclass;
     return restriction === undefined ? [] : [restriction.condition(this.#source.alias)];
   }
-}
-
-function isStored(source: Source, { column: name }: StorageDefinition, slot: Slot): Sql {
-  return sql`${column(source, name)} is not distinct from ${slot}`;
 }

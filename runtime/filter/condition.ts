@@ -40,7 +40,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   if (context.mismatched.has(input)) return comparator === '!=' ? always : never;
   const compared = comparableColumn(context.dialect, source, attribute);
   const isPattern = attribute.type === 'string' && takesPattern(context, node, input);
-  const convert = attributeValue(context, attribute);
+  const convert = attributeValue(context, attribute, comparator);
   const type = valueTypeOf(attribute.type);
   const operand = { input, kind: 'value', type, convert, isPattern };
   switch (comparator) {
@@ -98,6 +98,7 @@ const orderedTypes: ReadonlySet<StorageType> = new Set<StorageType>([
   'uuid',
   'number',
   'integer',
+  'decimal',
   'date',
   'duration',
 ]);

@@ -7,6 +7,7 @@ import type { FilterContext } from './context.js';
 import type { Convert, FilterInput } from './slots.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
+import { decimalAtScale, type Rounding } from '../protocol/decimal.js';
 import { numberJson } from '../protocol/numbers.js';
 import { isList, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
@@ -146,11 +147,31 @@ function patternsOf(convert: Convert): Convert {
 }
 
 /** A value of an attribute's type. */
-export function attributeValue({ dialect }: FilterContext, attribute: ColumnDefinition): Convert {
+export function attributeValue(
+  { dialect }: FilterContext,
+  attribute: ColumnDefinition,
+  comparator: Comparator,
+): Convert {
   const { type } = attribute;
   const dateOnly = attribute.dateOnly === true;
-  return single((input) => comparisonValue(type, dateOnly, input, dialect.foldText));
+  const value = (input: FilterInput): SqlValue | undefined =>
+    comparisonValue(type, dateOnly, input, dialect.foldText);
+  if (type !== 'decimal') return single(value);
+  const scale = ('scale' in attribute ? attribute.scale : undefined) ?? 0;
+  const rounding = roundings[comparator] ?? 'exact';
+  return single((input) => {
+    const given = value(input);
+    return typeof given === 'string' ? decimalAtScale(given, scale, rounding) : given;
+  });
 }
+
+/** With two decimals, `< 1.005` is `< 1.01`, `> 1.005` is `> 1.00`, and nothing is `= 1.005`. */
+const roundings: Readonly<Partial<Record<Comparator, Rounding>>> = {
+  '<': 'ceiling',
+  '>=': 'ceiling',
+  '<=': 'floor',
+  '>': 'floor',
+};
 
 /** Text of a property of an object; null for everything that is no text. */
 export function propertyText({ dialect }: FilterContext): Convert {

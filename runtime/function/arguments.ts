@@ -6,6 +6,7 @@ import type {
 } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { dayFromText, instantFromText } from '../protocol/dates.js';
+import { plainDecimal } from '../protocol/decimal.js';
 import { jsonProblem } from '../protocol/json-problem.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { isWellFormed } from '../protocol/own-text.js';
@@ -48,19 +49,32 @@ export class Place {
 /**
  * Turns what a client sent into the arguments that class code declares (protocol P11.7), as many as
  * were sent. An optional parameter that is null is `undefined`.
+ * @param areExact whether the function gets everything that was sent (protocol P14.4): null as
+ * null, and arguments without a parameter
  * @throws RequestError 400 with 1843 that names the parameter
  */
 export async function decodeArguments(
   { name, params }: Pick<FunctionDefinition, 'name' | 'params'>,
   sent: readonly unknown[],
   makers: ArgumentMakers,
+  areExact = false,
 ): Promise<readonly unknown[]> {
-  if (sent.length > params.length) throw tooMany(name, params, sent.length);
+  if (sent.length > params.length && !areExact) throw tooMany(name, params, sent.length);
   const decoded: unknown[] = [];
   for (const [index, parameter] of params.entries()) {
     const place = new Place(name, parameter.name);
-    if (index < sent.length) decoded.push(await argument(place, parameter, sent[index], makers));
-    else if (parameter.optional !== true) throw place.refusal('is missing');
+    const json = sent[index];
+    if (index >= sent.length) {
+      if (parameter.optional !== true) throw place.refusal('is missing');
+    } else if (areExact && json === null && parameter.type === 'any') {
+      decoded.push(null);
+    } else {
+      decoded.push(await argument(place, parameter, json, makers));
+    }
+  }
+  for (const [index, json] of sent.slice(params.length).entries()) {
+    const place = new Place(name, String(params.length + index + 1));
+    decoded.push(json === null ? null : decode(place, 'any', json, makers));
   }
   return decoded;
 }
@@ -122,9 +136,12 @@ function tooMany(name: string, params: readonly ParameterDefinition[], sent: num
 /** Types whose arguments are JSON values, which need no context. */
 type ScalarType = Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any';
 
+const notDecimal =
+  'must be a decimal number of at most 18 digits, as a text such as "12.50", or as a number of at most 15 digits';
+
 /**
  * An argument as class code gets it (protocol P11.7, P11.8). A date becomes a `Date`, a day a text
- * `YYYY-MM-DD`. Types are JSON's own: unlike in an entity, a text with digits is not a number.
+ * `YYYY-MM-DD`, a decimal a text. Types are JSON's own: unlike in an entity, a text with digits is not a number.
  * @param json not null
  */
 function scalar(place: Place, type: ScalarType, json: unknown): unknown {
@@ -149,6 +166,8 @@ function scalar(place: Place, type: ScalarType, json: unknown): unknown {
         Number.isSafeInteger(json),
         'must be a whole number between -(2^53 - 1) and 2^53 - 1',
       );
+    case 'decimal':
+      return plainDecimal(json) ?? only(false, notDecimal);
     case 'duration':
       return only(Number.isSafeInteger(json), 'must be a whole number of milliseconds');
     case 'boolean':

@@ -48,12 +48,21 @@ export async function entityArgument(
   const { entities } = context.host.codeOf(dataclassName);
   const dataclass = dataclassIn(context.visible, dataclassName);
   const { __KEY: key = null } = json;
-  const entity = key === null ? entities.create() : await existing(context, dataclass, key);
+  const entity = key === null ? created(entities) : await existing(context, dataclass, key);
   const state = stateOf(entity);
   await applyTo(context, entity, dataclass, json, at);
   if (state.isNew) requirePermission(dataclass, 'create');
   else applyStamp(state, json, at);
   return entity;
+}
+
+/** @throws what {@link failureOf} makes of an error of the event `init` */
+function created(entities: DataclassCode['entities']): EntityObject {
+  try {
+    return entities.create();
+  } catch (thrown) {
+    throw failureOf('The event init', thrown);
+  }
 }
 
 /**
@@ -69,6 +78,7 @@ async function applyTo(
   at: Place,
 ): Promise<void> {
   const state = stateOf(entity);
+  refuseLists(dataclass, json, at);
   const received = decodeBody(
     dataclass,
     await context.applyUploads(dataclass, json),
@@ -92,6 +102,15 @@ async function applyTo(
     throw error instanceof EventFailure ? failureOf(error.shown, error.thrown) : error;
   }
   if (!state.isNew && state.touched.length > 0) requirePermission(dataclass, 'update');
+}
+
+/** Class code has entities, and no lists of those to be made. */
+function refuseLists({ exposedAttributes }: Dataclass, json: Body, at: Place): void {
+  for (const { kind, name } of exposedAttributes.values()) {
+    if (kind !== 'relatedEntities' || !Array.isArray(json[name])) continue;
+    const text = `${name} cannot be a list in an argument: send these entities with a save.`;
+    throw refused(at, errorCodes.valueRule.status, [protocolError('valueRule', text, name)]);
+  }
 }
 
 function checkMark(dataclass: string, json: Body, at: Place): void {

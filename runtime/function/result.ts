@@ -4,6 +4,7 @@ import { findSelection } from '../class/selection-state.js';
 import type { Media } from '../class/types.js';
 import type { FunctionType, StorageType } from '../protocol/definition.js';
 import { dayFromText } from '../protocol/dates.js';
+import { plainDecimal } from '../protocol/decimal.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { OutgoingMessage } from '../class/outgoing-message.js';
 
@@ -113,6 +114,8 @@ function isScalar(
       return typeof value === 'string' && normaliseUuid(value) !== undefined;
     case 'number':
       return typeof value === 'number';
+    case 'decimal':
+      return typeof value === 'string' && plainDecimal(value) !== undefined;
     case 'integer':
     case 'duration':
       return Number.isSafeInteger(value) || isSafeBigint(value);

@@ -49,12 +49,15 @@ export class Catalog {
   }
 
   /**
-   * Some dataclasses, each once, or one.
+   * Some dataclasses, each once, or one, which old clients expect in the envelope (protocol P14.2).
    * @param names with commas between them
    * @throws RequestError 404 with 1800 for one that is not listed
    */
   named(names: string): string {
-    if (!names.includes(',')) return JSON.stringify(this.#full(known(this.#byName, names.trim())));
+    const isBare = this.#input.settings.compatibility === undefined;
+    if (isBare && !names.includes(',')) {
+      return JSON.stringify(this.#full(known(this.#byName, names.trim())));
+    }
     const distinct = new Set(names.split(',').map((name) => name.trim()));
     const chosen = [...distinct].map((name) => known(this.#byName, name));
     return this.#envelope(chosen.map((each) => this.#full(each)));
@@ -66,7 +69,12 @@ export class Catalog {
   }
 
   readonly #method = (definition: FunctionDefinition): object =>
-    methodEntry(definition, this.#byName);
+    methodEntry(definition, this.#byName, this.#levels);
+
+  /** What `applyTo` says. */
+  get #levels(): Levels {
+    return this.#input.settings.compatibility === undefined ? levels : oldLevels;
+  }
 
   #envelope(dataClasses: readonly object[]): string {
     const { settings, uniqueId, functions } = this.#input;
@@ -196,12 +204,14 @@ function attributeEntry(
         ...common,
         kind: 'calculated',
         ...valueType(attribute.type, attribute.dateOnly),
+        ...digits(attribute),
         ...(attribute.accessors.includes('set') ? {} : { readOnly: true }),
       };
     case 'alias':
       return {
         ...common,
         ...valueType(attribute.type, attribute.dateOnly),
+        ...digits(attribute),
         ...(isOpenPath(owner, attribute.path, definitions)
           ? { path: attribute.path.join('.') }
           : {}),
@@ -237,6 +247,8 @@ function valueRules({
   minLength,
   maxLength,
   pattern,
+  precision,
+  scale,
   dimensions,
 }: StorageDefinition): object {
   return {
@@ -246,7 +258,22 @@ function valueRules({
     ...(minLength === undefined ? {} : { minLength }),
     ...(maxLength === undefined ? {} : { maxLength }),
     ...(pattern === undefined ? {} : { pattern: pattern.source }),
+    ...digits({ precision, scale }),
     ...(dimensions === undefined ? {} : { dimensions }),
+  };
+}
+
+/** Of a decimal. */
+function digits({
+  precision,
+  scale,
+}: {
+  readonly precision?: number | undefined;
+  readonly scale?: number | undefined;
+}): object {
+  return {
+    ...(precision === undefined ? {} : { precision }),
+    ...(scale === undefined ? {} : { scale }),
   };
 }
 
@@ -301,6 +328,8 @@ function collectionNameOf(name: string, definitions: readonly DataclassDefinitio
 const wireTypes: Readonly<Record<string, string>> = {
   boolean: 'bool',
   integer: 'long64',
+  // As JSON has it; its precision and scale tell it apart.
+  decimal: 'string',
   vector: 'object',
 };
 
@@ -358,17 +387,22 @@ const levels = {
   selection: 'entitySelection',
   entity: 'entity',
   singleton: 'singleton',
-} as const satisfies Readonly<Record<FunctionDefinition['level'], string>>;
+} as const satisfies Levels;
+
+/** As clients of Wakanda know them: one that finds another word throws (protocol P14.2). */
+const oldLevels: Levels = { ...levels, selection: 'entityCollection' };
+
+type Levels = Readonly<Record<FunctionDefinition['level'], string>>;
 
 /** The listed dataclasses: what a function takes or returns names no others. */
 type Listed = ReadonlyMap<string, unknown>;
 
 /** A function as the catalog lists it (protocol P2.7). */
-function methodEntry(definition: FunctionDefinition, listed: Listed): object {
+function methodEntry(definition: FunctionDefinition, listed: Listed, applyTo: Levels): object {
   const { name, level, onHTTPGet } = definition;
   return {
     name,
-    applyTo: levels[level],
+    applyTo: applyTo[level],
     scope: 'public',
     from: 'remoteServer',
     allowedOnHTTPGET: onHTTPGet === true,

@@ -1,14 +1,19 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
 import { sql } from 'kysely';
-import { type Database, observedExecutor, wrappedExecutor } from '../dialect/database.js';
+import {
+  type Database,
+  observedExecutor,
+  wrappedExecutor,
+  wrappedState,
+} from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/schema/presence.js';
 import type { Migrations } from '../dialect/schema/migration.js';
 import { Trial } from '../dialect/schema/trial.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
+import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
 import type { ServerSetup } from './create-server.js';
@@ -44,11 +49,16 @@ export const database = fastifyPlugin<DatabaseOptions>(
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     const limit = slowLimit(setup.environment);
     if (limit !== undefined) followRequests(app);
-    const executor = setup.statementWrappers.reduce(
-      wrappedExecutor,
-      limit === undefined ? opened.executor : slowStatementsLogged(opened, limit, setup.log),
-    );
-    app.decorate('database', { ...opened, executor });
+    const wrappers = [
+      ...(limit === undefined ? [] : [slowStatementsLogged(opened, limit, setup.log)]),
+      ...setup.statementWrappers,
+    ];
+    const { state } = opened;
+    app.decorate('database', {
+      ...opened,
+      executor: wrappers.reduce(wrappedExecutor, opened.executor),
+      state: state === undefined ? undefined : wrappers.reduce(wrappedState, state),
+    });
     app.decorate('definitions', options.definitions);
     const isReady = readiness(opened);
     app.get('/health/ready', async (_request, reply) => {
@@ -127,7 +137,7 @@ function chosenFor(opening: OpeningOptions): ChosenOptions {
   const forms = stored.map(({ dataclass: { table, key, attributes }, attribute }) => ({
     table,
     column: attribute.column,
-    form: attribute.dateOnly === true ? 'date only' : attribute.type,
+    form: formOf(attribute),
     isKey:
       attribute.name === key ||
       attributes.some(
@@ -140,6 +150,12 @@ function chosenFor(opening: OpeningOptions): ChosenOptions {
     hasVectors: stored.some(({ attribute }) => attribute.type === 'vector'),
     data: { forms, migrations, withContracts: opening.withContracts === true, trial },
   };
+}
+
+/** What the stored values of an attribute are, as far as the type of its column does not say it. */
+function formOf({ type, dateOnly, scale }: StorageDefinition): string {
+  if (type === 'decimal') return `decimal with scale ${scale ?? 0}`;
+  return dateOnly === true ? 'date only' : type;
 }
 
 async function open(

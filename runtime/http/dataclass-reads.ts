@@ -316,7 +316,7 @@ function requestedMedia(
  * What `$expand` of a relation's own read names behind the relation: `orders,orders.lines` expands
  * `lines` of each order.
  */
-function beyondRelation(relation: string, expand: string | undefined): string | undefined {
+export function beyondRelation(relation: string, expand: string | undefined): string | undefined {
   if (expand === undefined) return undefined;
   const paths = expand
     .split(',')

@@ -18,8 +18,8 @@ export interface DataclassRoutes {
   readonly readBelow: Handler;
   /** Changes the same. */
   readonly writeBelow: Handler;
-  /** The largest body of a request that sets an image: as large as an upload. */
-  readonly imageBodyLimit: number;
+  /** The largest body of a request that sets an image or a BLOB: as large as an upload. */
+  readonly mediaBodyLimit: number;
 }
 
 declare module 'fastify' {
@@ -58,13 +58,13 @@ type WriteName = 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeE
  * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
  * the dataclass as its session sees it.
  * @param nothing answers if there is nothing at the address
- * @param imageBodyLimit see {@link DataclassRoutes}
+ * @param mediaBodyLimit see {@link DataclassRoutes}
  */
 export function dataclassRoutes(
   { sessions, scopes, services }: FastifyInstance,
   name: string,
   nothing: Handler,
-  imageBodyLimit: number,
+  mediaBodyLimit: number,
 ): DataclassRoutes {
   const { models, runsIn } = services;
   const scoped =
@@ -118,7 +118,7 @@ export function dataclassRoutes(
     },
     readBelow: below(readCollection, read('readEntitySet')),
     writeBelow: below(writeAttributes, write('writeEntitySet')),
-    imageBodyLimit,
+    mediaBodyLimit,
   };
 }
 

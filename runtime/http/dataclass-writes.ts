@@ -96,8 +96,8 @@ export class DataclassWrites {
   };
 
   /**
-   * `POST` to make a set of what a GET reads, to set an image with `$rawPict`, or to a function:
-   * this model has none that can be called.
+   * `POST` to make a set of what a GET reads, to set an image with `$rawPict` or a BLOB with
+   * `$binary`, or to a function: this model has none that can be called.
    */
   readonly writeAttributes = (
     request: DataclassRequest,
@@ -106,10 +106,11 @@ export class DataclassWrites {
   ): Sent => {
     const given = parametersOf(request, 'read');
     refuseLock(given);
-    const { method, rawPict } = given;
+    const { method, rawPict, binary } = given;
     const { key, attributes = '' } = request.params;
-    if (method === undefined && key !== undefined && readRawPict(rawPict)) {
-      return this.#writeImage(request, reply, scope, key, attributes.trim());
+    const type = readRawPict(rawPict) ? 'image' : binary ? 'blob' : undefined;
+    if (method === undefined && key !== undefined && type !== undefined) {
+      return this.#writeMedia(request, reply, scope, key, attributes.trim(), type);
     }
     refuseLongBody(request, this.context.limits.bodySize);
     if (method === undefined) throw unknownAttribute(this.dataclass, attributes, 'path');
@@ -178,20 +179,22 @@ export class DataclassWrites {
     return sendWhenThere(reply, answer);
   }
 
-  #writeImage(
+  #writeMedia(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     clause: string,
     name: string,
+    type: 'image' | 'blob',
   ): Sent {
     const parameters = parametersOf(request, 'write');
     requirePermission(this.dataclass, 'update');
-    refuseForms(parameters, this.context.options, 'an image');
+    const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
+    refuseForms(parameters, this.context.options, what);
     const attribute = this.dataclass.exposedAttributes.get(name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
-    if (attribute.kind !== 'storage' || attribute.type !== 'image') {
-      throw refuse('methodNotApplicable', `$rawPict sets an image, and "${name}" is none.`);
+    if (attribute.kind !== 'storage' || attribute.type !== type) {
+      throw refuse('methodNotApplicable', `${parameter} sets ${what}, and "${name}" is none.`);
     }
     const key = decodeKey(this.dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.dataclass.name);

@@ -10,6 +10,7 @@ import type {
   AttributeDefinition,
   DataclassDefinition,
   FunctionDefinition,
+  RelatedEntitiesDefinition,
 } from '../protocol/definition.js';
 import type { ServerFunctions } from './catalog.js';
 import type { ModelView } from './optional-plugins.js';
@@ -120,7 +121,8 @@ function attributeUse(
   const { name } = attribute;
   const { permissions } = seen;
   const isExposed = attribute.exposed !== false;
-  const isWritten = isExposed && isWritable(definition, attribute) && isReached(attribute, view);
+  const isWritten =
+    isExposed && isWritable(definition, attribute, view) && isReached(attribute, view);
   const canRead = seen.exposed && seen.exposedAttributes.has(name);
   const canCreate =
     isWritten && permissions?.create !== false && permissions?.notCreated.has(name) !== true;
@@ -138,9 +140,11 @@ function attributeUse(
     mandatory,
     required: canCreate && mandatory && isGivenByClient(definition, attribute),
   };
-  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
-    const kind = attribute.kind === 'relatedEntity' ? 'toOne' : 'toMany';
-    return { ...use, kind, target: attribute.target };
+  if (attribute.kind === 'relatedEntity') {
+    return { ...use, kind: 'toOne', target: attribute.target };
+  }
+  if (attribute.kind === 'relatedEntities') {
+    return { ...use, kind: 'toMany', target: attribute.target, inverse: attribute.inverse };
   }
   const isStored = attribute.kind === 'storage';
   return {
@@ -149,23 +153,46 @@ function attributeUse(
     type: attribute.type,
     dateOnly: attribute.dateOnly === true,
     isUnique: isStored && (attribute.unique === true || attribute.key === true),
-    rules: isStored ? rulesOf(attribute) : {},
+    rules: isStored ? rulesOf(attribute) : decimalRules(attribute),
   };
 }
 
 /** What can be set by a client at all. */
-function isWritable({ attributes }: DataclassDefinition, attribute: AttributeDefinition): boolean {
+function isWritable(
+  { attributes }: Pick<DataclassDefinition, 'attributes'>,
+  attribute: AttributeDefinition,
+  view: ModelView,
+): boolean {
   const isFixed = (name: string): boolean =>
     attributes.some(
       (each) => each.name === name && each.kind === 'storage' && each.readOnly === true,
     );
   if (attribute.kind === 'relatedEntity') return !isFixed(attribute.foreignKey);
+  if (attribute.kind === 'relatedEntities') return isCreatedInList(attribute, view);
   if (attribute.kind === 'computed') return attribute.accessors.includes('set');
   return attribute.kind === 'storage' && !isFixed(attribute.name);
 }
 
+/** Whether entities can be created in the list of a to-many relation: they name the entity. */
+function isCreatedInList(relation: RelatedEntitiesDefinition, view: ModelView): boolean {
+  const target = view.dataclasses.get(relation.target);
+  const inverse = target?.allAttributes.get(relation.inverse);
+  if (target === undefined || inverse === undefined) return false;
+  const { attributes, exposedAttributes, permissions } = target;
+  const { name } = inverse;
+  const isKnown = exposedAttributes.has(name) || permissions?.onlyCreated.has(name) === true;
+  return (
+    isKnown &&
+    isWritable({ attributes }, inverse, view) &&
+    isReached(inverse, view) &&
+    permissions?.create !== false &&
+    permissions?.notCreated.has(name) !== true
+  );
+}
+
 function isReached(attribute: AttributeDefinition, { dataclasses }: ModelView): boolean {
-  return attribute.kind !== 'relatedEntity' || dataclasses.get(attribute.target)?.exposed === true;
+  const isRelation = attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities';
+  return !isRelation || dataclasses.get(attribute.target)?.exposed === true;
 }
 
 function isMandatory(attribute: AttributeDefinition): boolean {
@@ -178,7 +205,7 @@ function isGivenByClient(
   { events = [] }: DataclassDefinition,
   attribute: AttributeDefinition,
 ): boolean {
-  if (events.includes('saving') || events.includes('validateSave')) return false;
+  if (events.some((each) => ['init', 'validateSave', 'saving'].includes(each))) return false;
   if (attribute.kind !== 'storage') return true;
   return attribute.default === undefined && attribute.generated === undefined;
 }
@@ -193,5 +220,12 @@ function rulesOf(attribute: AttributeDefinition & { readonly kind: 'storage' }):
     maxLength,
     pattern: pattern?.source,
     dimensions,
+    ...decimalRules(attribute),
   };
+}
+
+function decimalRules(attribute: AttributeDefinition): ValueRules {
+  if (!('scale' in attribute)) return {};
+  const { precision, scale } = attribute;
+  return { precision, scale };
 }

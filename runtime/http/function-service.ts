@@ -72,6 +72,7 @@ export const functions = fastifyPlugin(
 );
 
 function openFunctions({
+  setup,
   services,
   sessions,
   stores,
@@ -102,6 +103,7 @@ function openFunctions({
     models,
     isLimited,
     sessions,
+    hasOldClients: setup.settings.compatibility !== undefined,
   });
 }
 
@@ -115,6 +117,11 @@ interface FunctionContext {
   /** Whether sessions may see less than the whole model. */
   readonly isLimited: boolean;
   readonly sessions: RequestSessions;
+  /**
+   * Whether functions get exactly what was sent, and selections are answered as a whole (protocol
+   * P14.4, P14.5).
+   */
+  readonly hasOldClients: boolean;
 }
 
 type CallRequest = FastifyRequest<{
@@ -124,7 +131,7 @@ type CallRequest = FastifyRequest<{
 type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The parts of one call of a function. */
-interface Calling {
+export interface Calling {
   readonly request: CallRequest;
   readonly sent: FunctionRequest;
   /** The scope of the request, without the privileges that the function is promoted by. */
@@ -136,10 +143,12 @@ interface Calling {
 }
 
 /** A function that clients may call, and its object. */
-interface Callable {
+export interface Callable {
   readonly definition: FunctionDefinition;
   /** The function with its class, as `Company.hire`. */
   readonly shown: string;
+  /** Reads the request, if it does not come as a call of a function. */
+  readonly read?: () => FunctionRequest;
   /**
    * Finds the object of the function, and runs `work` with it.
    * @throws RequestError if a client named something that does not exist
@@ -156,7 +165,7 @@ export class FunctionService {
   /** `/$catalog/<function>` */
   datastore(name: string): CallHandler {
     const { registry, host } = this.context;
-    return this.#handler({
+    return this.handler({
       definition: found(registry.datastoreFunctions, name, 'datastore'),
       shown: `DataStore.${name}`,
       with: (_calling, work) => work(host.datastore),
@@ -165,7 +174,7 @@ export class FunctionService {
 
   /** `/<dataClass>/<function>` of the dataclass's class */
   dataclass(dataclass: string, name: string): CallHandler {
-    return this.#handler({
+    return this.handler({
       definition: this.#definition(dataclass, name, 'dataclass'),
       shown: `${dataclass}.${name}`,
       with: (_calling, work) => work(this.context.host.codeOf(dataclass).instance),
@@ -177,7 +186,7 @@ export class FunctionService {
    * P11.3)
    */
   selection(dataclass: string, name: string): CallHandler {
-    return this.#handler({
+    return this.handler({
       definition: this.#definition(dataclass, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
       with: async ({ request, sent, own, visible, scope }, work) => {
@@ -194,7 +203,7 @@ export class FunctionService {
 
   /** `/<dataClass>(<key>)/<function>` */
   entity(dataclass: string, name: string): CallHandler {
-    return this.#handler({
+    return this.handler({
       definition: this.#definition(dataclass, name, 'entity'),
       shown: `${dataclass}Entity.${name}`,
       with: async ({ request, scope }, work) => {
@@ -209,7 +218,7 @@ export class FunctionService {
     const { registry, singletons } = this.context;
     const known = registry.singletons[singleton];
     if (known === undefined) throw new Error(`There is no singleton ${singleton}.`);
-    return this.#handler({
+    return this.handler({
       definition: found(known.functions, name, singleton),
       shown: `${singleton}.${name}`,
       with: ({ own }, work) => singletons.run(singleton, own.session, work),
@@ -224,7 +233,8 @@ export class FunctionService {
     };
   }
 
-  #handler(callable: Callable): CallHandler {
+  /** Calls a function for a request, and answers with what it returns. */
+  handler(callable: Callable): CallHandler {
     return async (request, reply) => {
       const { models, host, isLimited, sessions } = this.context;
       const { scopes } = host;
@@ -233,7 +243,7 @@ export class FunctionService {
       const { context: visible, view } = models.visible.of(session);
       const { definition, shown } = callable;
       view.requireExecution(definition, shown);
-      const sent = readFunctionRequest(request, definition, visible.options);
+      const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
       checkOutput(visible, definition.returns, sent.output);
       const { promote } = definition;
       const scope =
@@ -249,12 +259,14 @@ export class FunctionService {
   async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
     const { definition, shown } = callable;
     const { sent, request, own, scope, visible } = calling;
-    const { host, models } = this.context;
+    const { host, models, hasOldClients } = this.context;
     const { scopes } = host;
     const makers = argumentMakers(host, visible, own.session);
     const result = await callable.with(calling, async (target) => {
       // What the client names is read with the privileges of its session.
-      const given = await scopes.with(own, () => decodeArguments(definition, sent.args, makers));
+      const given = await scopes.with(own, () =>
+        decodeArguments(definition, sent.args, makers, hasOldClients),
+      );
       return run(target, definition.name, given, shown);
     });
     // The function may have given its session other privileges, or another user.
@@ -264,7 +276,8 @@ export class FunctionService {
     const answer = await scopes.with(now, async () => {
       try {
         const sorted = resultOf(definition.returns, result);
-        return await functionAnswer({ host, context, session }, sorted, sent.output);
+        const output = hasOldClients ? asWhole(sent.output, context) : sent.output;
+        return await functionAnswer({ host, context, session }, sorted, output);
       } catch (error) {
         if (!(error instanceof ResultError)) throw error;
         const problem = `${shown}: its result cannot be sent (${error.message}), so it`;
@@ -309,6 +322,16 @@ export class FunctionService {
     const ofLevel = definition?.functions?.filter((each) => each.level === level) ?? [];
     return found(ofLevel, name, dataclass);
   }
+}
+
+/**
+ * Old servers sent a selection as a whole, and their clients cannot ask for the rest (protocol
+ * P14.5). A client that knows more about answers gets a page.
+ */
+function asWhole(output: Parameters, { limits }: ServiceContext): Parameters {
+  const { top, attributes, expand, method } = output;
+  const isPlain = [top, attributes, expand, method].every((each) => each === undefined);
+  return isPlain ? { ...output, top: limits.maxPageSize ?? Number.MAX_SAFE_INTEGER } : output;
 }
 
 /** @throws what {@link failureOf} makes of the error of the function's code */

@@ -31,8 +31,7 @@ import {
   type EntityArgumentContext,
   selectionArgument,
 } from '../function/entity-argument.js';
-import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import { type UploadsOfEntities, requireMedia, type SessionUploads } from './served-media.js';
+import { requireMedia, type SessionUploads } from './served-media.js';
 
 /** What the answer to a call of a function is. */
 type FunctionAnswer =
@@ -195,14 +194,10 @@ const noParameters = readParameters({}, 'read');
 /** The limit of bytes of uploads applies to a request, whatever entities take them. */
 function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
   if (uploads === undefined) return (_dataclass, body) => body;
-  const taken = new Map<string, UploadsOfEntities>();
-  return (dataclass, body) => {
-    const applying = getOrInsertComputed(taken, dataclass.name, () =>
-      uploads.forEntities(dataclass),
-    );
-    return whenThere(applying.load([body]), () => {
-      const applied = applying.applied(body);
+  const applying = uploads.forEntities();
+  return (dataclass, body) =>
+    whenThere(applying.load(dataclass, [body]), () => {
+      const applied = applying.applied(dataclass, body);
       return whenThere(applying.settle(), () => applied);
     });
-  };
 }

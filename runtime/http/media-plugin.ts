@@ -61,7 +61,7 @@ export const media = fastifyPlugin(
             const loaded = typeof id === 'string' ? own.load([id]) : undefined;
             return whenThere(loaded, () => uploadedBytes(id, type, own));
           },
-          forEntities: (dataclass) => new UploadApplier(dataclass, own, limits.uploadSpace),
+          forEntities: () => new UploadApplier(own, limits.uploadSpace),
         };
       },
     };
@@ -151,9 +151,9 @@ class MediaService implements DataclassMedia {
   }
 
   /**
-   * `POST /<dataClass>(<key>)/<image>?$rawPict=true`: sets an image in one step (protocol P10.5).
-   * No stamp is sent, so the last image stays.
-   * @throws RequestError 400 with 1824 if the body is no image
+   * `POST /<dataClass>(<key>)/<image>?$rawPict=true`, `…/<blob>?$binary=true`: sets an image or a
+   * BLOB in one step (protocol P10.5). No stamp is sent, so the last one stays.
+   * @throws RequestError 400 with 1824 if an image is set and the body is none
    */
   async write<Answer extends { readonly status: number }>(
     attribute: StorageDefinition,
@@ -161,11 +161,12 @@ class MediaService implements DataclassMedia {
     body: unknown,
     save: (entity: Body) => Pending<Answer>,
   ): Promise<Answer> {
-    if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
+    const bytes = body instanceof Uint8Array ? body : new Uint8Array();
+    if (attribute.type === 'image' && imageType(bytes) === undefined) throw noImage();
     for (let tries = 0; tries < mostWrites; tries += 1) {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw missingEntity(this.dataclass.name);
-      const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
+      const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: bytes };
       const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
       // The random pause lets requests that conflict here retry at different times.

@@ -57,14 +57,20 @@ export const metrics = fastifyPlugin<{ readonly port: number }>(
       buckets,
       registers: [registry],
     });
+    const ofState = new Histogram({
+      name: 'drs_state_statement_duration_seconds',
+      help: 'Time of the SQL statements of the state (sessions, entity sets, locks, quotas), with the time that they wait.',
+      buckets,
+      registers: [registry],
+    });
     app.addHook('onResponse', (request, reply, done) => {
       const { dataclass = '', kind } = factsOf(request);
       requests.observe({ dataclass, kind, status: reply.statusCode }, reply.elapsedTime / 1_000);
       done();
     });
-    setup.wrapStatements((_statement, _values, run) =>
+    setup.wrapStatements(({ isOfState }, _values, run) =>
       whenEnded(run, (ms) => {
-        statements.observe(ms / 1_000);
+        (isOfState === true ? ofState : statements).observe(ms / 1_000);
       }),
     );
     if (setup.processes > 1) {

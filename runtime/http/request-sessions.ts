@@ -228,16 +228,16 @@ export function cookieName(datastore: string): string {
  * @returns the first of several
  */
 export function readCookie(header: string, name: string): string | undefined {
-  for (let at = header.indexOf(name); at >= 0; at = header.indexOf(name, at + 1)) {
-    // Other cookies are followed by a semicolon and blanks.
-    if (!/(?:^|;)[ \t]*$/.test(header.slice(0, at))) continue;
-    const [, token] = isValue.exec(header.slice(at + name.length)) ?? [];
+  for (const part of header.split(';')) {
+    const pair = part.trim();
+    if (!pair.startsWith(name)) continue;
+    const [, token] = isValue.exec(pair.slice(name.length)) ?? [];
     if (token !== undefined) return token;
   }
   return undefined;
 }
 
-const isValue = /^="?([0-9A-F]{32})"?[ \t]*(?:;|$)/;
+const isValue = /^="?([0-9A-F]{32})"?$/;
 
 /**
  * Puts a session's cookie on an answer, in place of one that it already has (`access.md#sessions`).

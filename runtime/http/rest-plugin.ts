@@ -35,13 +35,13 @@ export const protocol = fastifyPlugin(
     const served = new Set<string>();
     const nothing = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
       answerNotFound(request, reply, served);
-    const imageBodyLimit = Math.max(limits.bodySize, limits.uploadSize);
+    const mediaBodyLimit = Math.max(limits.bodySize, limits.uploadSize);
     app.decorate('dataclass', (name: string) => {
       if (!definitions.some((each) => each.name === name && each.exposed)) {
         throw new Error(`The model exposes no dataclass ${name}.`);
       }
       served.add(name);
-      return dataclassRoutes(app, name, nothing, imageBodyLimit);
+      return dataclassRoutes(app, name, nothing, mediaBodyLimit);
     });
     app.setChildLoggerFactory((logger) => logger);
     // Before everything that may refuse a request, so that a page can read the reason.

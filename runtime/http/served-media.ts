@@ -37,9 +37,9 @@ export interface DataclassMedia {
     parameters: Parameters,
   ): Promise<FastifyReply>;
   /**
-   * Sets an image to the body of a request.
+   * Sets an image or a BLOB to the body of a request.
    * @param save as `$method=update` does
-   * @throws RequestError 400 with 1824 if the body is no image
+   * @throws RequestError 400 with 1824 if an image is set and the body is none
    */
   write<Answer extends { readonly status: number }>(
     attribute: StorageDefinition,
@@ -52,23 +52,26 @@ export interface DataclassMedia {
 export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
   bytesOf(id: unknown, type: StorageDefinition['type']): Pending<Uint8Array | UnusableUpload>;
-  forEntities(dataclass: Dataclass): UploadsOfEntities;
+  forEntities(): UploadsOfEntities;
 }
 
 /** The uploads that the entities of one request use. */
 export interface UploadsOfEntities {
   /** Bytes read for this request so far. */
   readonly bytes: number;
-  /** Reads what bodies name; call it before their transaction begins. */
-  load(bodies: readonly Body[]): Pending<void>;
+  /** How many values were read for it. */
+  readonly taken: number;
+  /** Reads what bodies of a dataclass name; call it before their transaction begins. */
+  load(dataclass: Dataclass, bodies: readonly Body[]): Pending<void>;
   /** Stores how much of the uploads was used; call it when the entities are stored. */
   settle(): Pending<void>;
   /** Replaces `{"ID": "…"}` by the bytes of loaded uploads. */
-  applied(body: Body): Body;
-  /** The entity of the last body was not stored: its bytes can be used again. */
-  giveBackLast(): void;
-  /** The same for all. */
-  giveBackAll(): void;
+  applied(dataclass: Dataclass, body: Body): Body;
+  /**
+   * Entities were not stored: their bytes can be used again.
+   * @param since {@link taken} before these entities
+   */
+  giveBack(since: number): void;
 }
 
 /** @throws Error if `app.ts` registers no media, and the model needs it */

@@ -7,6 +7,8 @@ export interface Settings {
   /** Name of the datastore. */
   readonly name: string;
   readonly limits: Limits;
+  /** Whose clients are answered as their old servers did (protocol P14.1); nobody's if left out. */
+  readonly compatibility?: 'wakanda';
   readonly dateOnlyFormat: 'iso' | 'bang';
   /** The value of `$format` that selects the report format. */
   readonly reportFormat: string;

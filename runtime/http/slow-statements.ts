@@ -1,6 +1,5 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import { type Database, whenEnded, wrappedExecutor } from '../dialect/database.js';
-import type { Executor } from '../dialect/executor.js';
+import { type Database, type StatementWrapper, whenEnded } from '../dialect/database.js';
 import type { Statement } from '../dialect/statement.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { currentRequest, factsOf } from './request-log.js';
@@ -32,33 +31,34 @@ const mostWaiting = 10;
 const longestSql = 8_192;
 
 /**
- * An executor that logs each statement that takes at least that many milliseconds, and its plan. It
- * logs no values: they belong to users.
+ * Logs each statement that takes at least that many milliseconds, and its plan. It logs no values:
+ * they belong to users.
  */
 export function slowStatementsLogged(
   database: Database,
   limit: number,
   log: StatementLogger,
-): Executor {
+): StatementWrapper {
   const plans = new ExplainedPlans(database);
   const report = async (statement: Statement, ms: number): Promise<void> => {
     const request = currentRequest();
-    const plan = await plans.of(statement);
-    const { sql } = statement;
+    const { sql, isOfState } = statement;
+    // The statements of the state are those of this runtime: their plans say nothing about the model.
+    const plan = isOfState === true ? undefined : await plans.of(statement);
     const line = {
       reqId: request?.id,
       ...(request === undefined ? {} : factsOf(request)),
+      ...(isOfState === true ? { state: true } : {}),
       ms: Math.round(ms * 10) / 10,
       sql: sql.length > longestSql ? `${sql.slice(0, longestSql)}…` : sql,
       ...plan,
     };
     log.warn(line, 'slow statement');
   };
-  return wrappedExecutor(database.executor, (statement, _values, run) =>
+  return (statement, _values, run) =>
     whenEnded(run, (ms) => {
       if (ms >= limit) void report(statement, ms);
-    }),
-  );
+    });
 }
 
 type Plan = { readonly plan: readonly string[] } | { readonly planError: string } | undefined;

@@ -74,9 +74,13 @@ export const tracing = fastifyPlugin(
     // In between the body is read, whose events belong to no request.
     app.addHook('preValidation', enter);
 
-    app.setup.wrapStatements(({ sql }, _values, run) => {
-      const [operation = ''] = sql.split(' ', 1);
-      const attributes = { 'db.operation.name': operation, 'db.query.text': sql };
+    app.setup.wrapStatements(({ sql, isOfState }, _values, run) => {
+      const [operation = ''] = sql.split(/\s/, 1);
+      const attributes = {
+        'db.operation.name': operation,
+        'db.query.text': sql,
+        ...(isOfState === true ? { 'drs.state': true } : {}),
+      };
       const span = tracer.startSpan(operation, { kind: SpanKind.CLIENT, attributes });
       const within = trace.setSpan(context.active(), span);
       return whenEnded(

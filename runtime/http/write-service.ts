@@ -13,13 +13,20 @@ import {
   UnusableValueError,
 } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import { inPart } from '../dialect/transaction-scope.js';
 import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
+import type { PlacedRefusal, Refusal } from '../entity/refusals.js';
 import { EntitySaver, type SentEntity } from '../entity/save.js';
 import type { Lifecycle, EntitySaveOptions, SaveResult } from '../entity/surroundings.js';
 import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import type {
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { isDenialStatus, refuse, type RequestError, RestError } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -80,9 +87,23 @@ export interface AddressKey {
   readonly text: string;
 }
 
+/** An entity of a body, with those in the lists of its to-many relations (protocol P7.31). */
+interface SentTree extends SentEntity {
+  readonly saver: EntitySaver;
+  /** Where it is in the entity of the body that contains it, as `staff[3]`; empty for that one. */
+  readonly place: string;
+  readonly related: readonly {
+    /** The other side of the to-many relation. */
+    readonly inverse: RelatedEntityDefinition;
+    readonly entities: readonly SentTree[];
+  }[];
+}
+
 /** The entities of a body, and how they are answered. */
 interface SentBody {
-  readonly entities: readonly SentEntity[];
+  readonly entities: readonly SentTree[];
+  /** Whether an entity has others in the lists of its to-many relations. */
+  readonly isNested: boolean;
   /** Whether the body is a list, be it of one entity. */
   readonly isList: boolean;
   readonly answers: WriteAnswers;
@@ -92,6 +113,13 @@ interface SentBody {
 class Undone extends Error {
   constructor(readonly entries: readonly Entry[]) {
     super('not to be kept');
+  }
+}
+
+/** Ends the part of a transaction for an entity that is refused with those in its lists. */
+class RefusedPart extends Error {
+  constructor(readonly refusal: Refusal) {
+    super('refused');
   }
 }
 
@@ -109,9 +137,11 @@ function isOfValues(error: unknown): boolean {
   );
 }
 
-/** Answers `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.30). */
+/** Answers `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.34). */
 export class WriteService {
   readonly #saver: EntitySaver;
+  /** Those of dataclasses whose entities came in the list of a to-many relation, and its own. */
+  readonly #savers = new Map<Dataclass, EntitySaver>();
   readonly #answers: WriteAnswers;
   /** Whether one statement can answer a save, as far as is known. */
   #isDirect = true;
@@ -120,11 +150,7 @@ export class WriteService {
     private readonly context: WriteContext,
     private readonly dataclass: Dataclass,
   ) {
-    const { dialect } = context.database;
-    this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities, {
-      lifecycle: context.lifecycle,
-      locks: context.locks,
-    });
+    this.#saver = this.#saverOf(dataclass);
     this.#answers = new WriteAnswers(context, dataclass);
   }
 
@@ -145,12 +171,14 @@ export class WriteService {
     const { mode } = parameters;
     const answers = this.#answering(parameters);
     const read = this.#read(rawBody, contentType, addressKey);
-    const sent: SentBody = {
-      entities: [read].flat().map((body) => this.#saver.sent(body)),
-      isList: Array.isArray(read),
-      answers,
-    };
-    return mode === 'validate' && !this.#runsCode(sent)
+    const sent = this.#sent([read].flat(), Array.isArray(read), answers);
+    if (mode === 'refresh' && sent.isNested) {
+      throw refuse(
+        'methodNotApplicable',
+        '$refresh is not applicable: the body has entities in the list of a to-many relation, which would have no keys.',
+      );
+    }
+    return mode === 'validate' && !sent.isNested && !this.#runsCode(sent)
       ? this.#validated(sent, caller)
       : this.#attempted(sent, mode, caller);
   }
@@ -184,6 +212,49 @@ export class WriteService {
     return withKey(body as Body, addressKey.text, this.dataclass, foldText);
   }
 
+  /** @throws RequestError for lists of to-many relations that cannot be saved (protocol P7.31) */
+  #sent(bodies: readonly Body[], isList: boolean, answers: WriteAnswers): SentBody {
+    const { batchSize, expandDepth } = this.context.limits;
+    let count = bodies.length;
+    const treeOf = (body: Body, dataclass: Dataclass, place: string, depth: number): SentTree => {
+      const related = listsIn(body, dataclass).map(({ relation, list }) => {
+        const at = place === '' ? relation.name : `${place}.${relation.name}`;
+        if (depth === expandDepth) {
+          throw refuse('badBody', `${at}: lists must not nest more than ${expandDepth} levels.`);
+        }
+        count += list.length;
+        if (count > batchSize) {
+          throw refuse(
+            'tooLarge',
+            `The body has more than ${batchSize} entities, with those in lists of to-many relations.`,
+          );
+        }
+        const target = dataclass.target(relation);
+        const inverse = inverseOf(relation, dataclass, at);
+        const entities = list.map((each, index) => {
+          const own = `${at}[${index}]`;
+          if (isEntity(each)) return treeOf(each, target, own, depth + 1);
+          throw refuse('badBody', `${own} must be an entity as a JSON object.`);
+        });
+        return { inverse, entities };
+      });
+      const saver = this.#saverOf(dataclass);
+      const { address } = saver.sent(body);
+      return { body, address, saver, place, related };
+    };
+    const entities = bodies.map((body) => treeOf(body, this.dataclass, '', 0));
+    return { entities, isNested: count > bodies.length, isList, answers };
+  }
+
+  #saverOf(dataclass: Dataclass): EntitySaver {
+    const { database, plans, lifecycle, locks } = this.context;
+    return getOrInsertComputed(
+      this.#savers,
+      dataclass,
+      () => new EntitySaver(database.dialect, dataclass, plans.entities, { lifecycle, locks }),
+    );
+  }
+
   #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
     return caught(
       () => this.#stored(sent, mode, caller),
@@ -200,7 +271,7 @@ export class WriteService {
    */
   async #validated(sent: SentBody, caller: WriteCaller): Promise<StatusAndJson> {
     const uploads = this.#uploadsFor(caller);
-    await uploads?.load(sent.entities.map(({ body }) => body));
+    if (uploads !== undefined) await this.#load(uploads, sent);
     const reads = readsOnly(this.context.database.executor);
     const options = { ...validation(caller), isOnlyRead: true };
     const checked = new CheckedList(this.context.database.dialect, this.dataclass);
@@ -211,14 +282,14 @@ export class WriteService {
       for (const { body, address } of sent.entities) {
         const rest = pace.keep();
         if (rest !== undefined) await rest;
-        const applied = { body: uploads?.applied(body) ?? body, address };
+        const applied = { body: uploads?.applied(this.dataclass, body) ?? body, address };
         let result = await this.#saver.save(reads, applied, options);
         checked.add(applied, result);
         if (this.#isTried(result)) result = await this.#tried(applied, caller);
         entries.push({ body, result: errors.shortened(result), json: undefined });
       }
     } finally {
-      uploads?.giveBackAll();
+      uploads?.giveBack(0);
     }
     return checked.areIndependent ? validated(entries) : this.#attempted(sent, 'validate', caller);
   }
@@ -251,13 +322,25 @@ export class WriteService {
   }
 
   #uploadsFor({ session }: WriteCaller): UploadsOfEntities | undefined {
-    return this.context.media?.uploadsOf(session).forEntities(this.dataclass);
+    return this.context.media?.uploadsOf(session).forEntities();
+  }
+
+  /** Reads the uploads that a body names. */
+  #load(uploads: UploadsOfEntities, { entities, isNested }: SentBody): Pending<void> {
+    const load = (dataclass: Dataclass, list: readonly SentEntity[]): Pending<void> =>
+      uploads.load(
+        dataclass,
+        list.map(({ body }) => body),
+      );
+    if (!isNested) return load(this.dataclass, entities);
+    return (async () => {
+      for (const [{ dataclass }, list] of bySaver(entities)) await load(dataclass, list);
+    })();
   }
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
   writeEntity(entity: Body, caller: WriteCaller): Pending<StatusAndJson> {
-    const entities = [this.#saver.sent(entity)];
-    return this.#attempted({ entities, isList: false, answers: this.#answers }, 'update', caller);
+    return this.#attempted(this.#sent([entity], false, this.#answers), 'update', caller);
   }
 
   /** @throws RequestError 400 for attributes that cannot be answered, before anything is stored */
@@ -269,7 +352,8 @@ export class WriteService {
   }
 
   #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
-    const isDirect = (mode === 'update' || mode === 'atomic') && !this.#runsCode(sent);
+    const isDirect =
+      (mode === 'update' || mode === 'atomic') && !sent.isNested && !this.#runsCode(sent);
     const direct = isDirect ? this.#storedDirectly(sent, caller) : undefined;
     if (direct === undefined) return this.#storedInSteps(sent, mode, caller);
     return direct.then(
@@ -335,15 +419,15 @@ export class WriteService {
         caught(
           () =>
             executor.write((transaction) =>
-              new BodySaving(this.#saver, uploads, transaction, mode, caller, sent).saveAll(),
+              new BodySaving(executor, uploads, transaction, mode, caller, sent).saveAll(),
             ),
           (error) => {
-            uploads?.giveBackAll();
+            uploads?.giveBack(0);
             throw error;
           },
         );
       if (uploads === undefined) return saved();
-      return whenThere(uploads.load(sent.entities.map(({ body }) => body)), () =>
+      return whenThere(this.#load(uploads, sent), () =>
         whenThere(saved(), (entries) => whenThere(uploads.settle(), () => entries)),
       );
     };
@@ -351,8 +435,11 @@ export class WriteService {
     return whenThere(entries, (stored) => this.#answer(sent, stored, mode));
   }
 
-  #runsCode({ entities }: SentBody): boolean {
-    return this.#saver.mayRunCode && entities.some(({ body }) => this.#saver.runsCode(body));
+  #runsCode({ entities }: Pick<SentBody, 'entities'>): boolean {
+    return entities.some(
+      ({ body, saver, related }) =>
+        (saver.mayRunCode && saver.runsCode(body)) || related.some((each) => this.#runsCode(each)),
+    );
   }
 
   #answer(
@@ -401,6 +488,53 @@ function isEntity(json: unknown): json is Body {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
+const noLists: readonly never[] = Object.freeze([]);
+
+/** The lists of to-many relations in a body; what a client may not name is refused later. */
+function listsIn(
+  body: Body,
+  { attributes, exposedAttributes, permissions }: Dataclass,
+): readonly { readonly relation: RelatedEntitiesDefinition; readonly list: readonly unknown[] }[] {
+  // Most bodies have no lists.
+  if (!Object.values(body).some(Array.isArray)) return noLists;
+  return attributes.flatMap((relation) => {
+    const { name } = relation;
+    if (relation.kind !== 'relatedEntities' || !Object.hasOwn(body, name)) return [];
+    const isKnown = exposedAttributes.has(name) || permissions?.onlyCreated.has(name) === true;
+    const list = body[name];
+    return isKnown && Array.isArray(list) && list.length > 0 ? [{ relation, list }] : [];
+  });
+}
+
+/** @throws RequestError for a relation whose other side no client of this session can set */
+function inverseOf(
+  relation: RelatedEntitiesDefinition,
+  dataclass: Dataclass,
+  place: string,
+): RelatedEntityDefinition {
+  const { exposedAttributes, permissions } = dataclass.target(relation);
+  const inverse = dataclass.inverse(relation);
+  const { name } = inverse;
+  if (exposedAttributes.has(name) || permissions?.onlyCreated.has(name) === true) return inverse;
+  throw refuse(
+    'valueRule',
+    `${place} cannot be sent as a list: the entities in it cannot name this one.`,
+  );
+}
+
+/** All entities of a body by the parts that save them, each before those in its lists. */
+function bySaver(entities: readonly SentTree[]): ReadonlyMap<EntitySaver, readonly SentTree[]> {
+  const found = new Map<EntitySaver, SentTree[]>();
+  const add = (all: readonly SentTree[]): void => {
+    for (const each of all) {
+      getOrInsertComputed(found, each.saver, () => []).push(each);
+      for (const { entities: related } of each.related) add(related);
+    }
+  };
+  add(entities);
+  return found;
+}
+
 /** The key of the address completes a body without one (protocol P7.2). */
 function withKey(entity: Body, text: string, dataclass: Dataclass, fold: Fold): Body {
   const { __KEY: sent = null } = entity;
@@ -421,16 +555,20 @@ function comparable(key: string | number | undefined, fold: Fold): string | numb
  */
 class BodySaving {
   readonly #entries: Entry[] = [];
+  /** Entities that were created or changed. */
+  #changes = 0;
   /** Whether nothing of it is kept. */
   #isUndone: boolean;
-  readonly #isAlone: boolean;
+  /** Whether one refusal undoes the whole request. */
+  readonly #isWhole: boolean;
+  readonly #pace = new Pace();
   readonly #length = new AnswerLength();
   readonly #errors = new ListedErrors();
   readonly #options: EntitySaveOptions;
 
   /** @param uploads none for a model without images and BLOBs */
   constructor(
-    private readonly saver: EntitySaver,
+    private readonly executor: Executor,
     private readonly uploads: UploadsOfEntities | undefined,
     private readonly transaction: Transaction,
     private readonly mode: WriteMode,
@@ -438,12 +576,13 @@ class BodySaving {
     private readonly sent: SentBody,
   ) {
     this.#isUndone = mode === 'validate' || mode === 'refresh';
-    this.#isAlone = sent.entities.length === 1;
+    const isAlone = sent.entities.length === 1;
+    this.#isWhole = mode === 'atomic' || isAlone;
     this.#options = {
       timestamp: nowText(),
       isKept: mode !== 'refresh',
       isValidation: mode === 'validate',
-      isAlone: this.#isAlone,
+      isAlone: isAlone && !sent.isNested,
       session: caller.session,
     };
   }
@@ -453,49 +592,38 @@ class BodySaving {
    * alone
    */
   saveAll(): Pending<readonly Entry[]> {
-    const { entities } = this.sent;
+    const { entities, isNested } = this.sent;
     const [first] = entities;
-    const saved =
-      this.#isAlone && first !== undefined
-        ? this.#save(first)
-        : whenThere(this.saver.lock(this.transaction, entities), () => this.#saveList());
+    const isFirstOnly = entities.length === 1 && first !== undefined;
+    const saved = isFirstOnly && !isNested ? this.#save(first) : this.#saveList();
     return whenThere(saved, () => {
       const entries = this.#entries;
       if (this.#isUndone) throw new Undone(entries);
-      const changes = entries.filter(({ result }) => isChange(result)).length;
-      if (changes > 0) this.transaction.raiseStamp(changes);
+      if (this.#changes > 0) this.transaction.raiseStamp(this.#changes);
       return entries;
     });
   }
 
   async #saveList(): Promise<void> {
-    const pace = new Pace();
-    for (const entity of this.sent.entities) {
-      const rest = pace.keep();
+    const { entities } = this.sent;
+    const lists = [...bySaver(entities)].sort(([a], [b]) =>
+      a.dataclass.name < b.dataclass.name ? -1 : 1,
+    );
+    for (const [saver, list] of lists) await saver.lock(this.transaction, list);
+    for (const entity of entities) {
+      const rest = this.#pace.keep();
       if (rest !== undefined) await rest;
       const saved = this.#save(entity);
       if (saved instanceof Promise) await saved;
     }
   }
 
-  #save(entity: SentEntity): Pending<void> {
-    const { uploads } = this;
-    if (uploads === undefined) return this.#saveApplied(entity, entity);
-    const { body, address } = entity;
-    const taken = uploads.bytes;
-    const applied = { body: uploads.applied(body), address };
-    // Large values take long.
-    return uploads.bytes > taken
-      ? setImmediate().then(() => this.#saveApplied(entity, applied))
-      : this.#saveApplied(entity, applied);
-  }
-
-  #saveApplied({ body }: SentEntity, applied: SentEntity): Pending<void> {
-    return whenThere(this.saver.save(this.transaction, applied, this.#options), (saved) => {
-      const result = this.#errors.shortened(this.#visibleFailure(saved));
-      if (!isChange(result)) this.uploads?.giveBackLast();
-      this.#isUndone ||= 'problems' in result && (this.mode === 'atomic' || this.#isAlone);
+  #save(entity: SentTree): Pending<void> {
+    const saved = entity.related.length === 0 ? this.#saveOne(entity) : this.#saveTree(entity);
+    return whenThere(saved, (result) => {
+      this.#isUndone ||= 'problems' in result && this.#isWhole;
       const isAnswered = !this.#isUndone || this.mode === 'refresh';
+      const { body } = entity;
       return whenThere(isAnswered ? this.#jsonNow(body, result) : undefined, (json) => {
         this.#entries.push({
           body,
@@ -503,6 +631,77 @@ class BodySaving {
           json: json === undefined ? json : this.#length.add(json),
         });
       });
+    });
+  }
+
+  /** Saves an entity and those in its lists: all of them, or none. */
+  async #saveTree(entity: SentTree): Promise<SaveResult> {
+    if (this.#isWhole) return this.#saveAllOf(entity);
+    const changes = this.#changes;
+    const taken = this.uploads?.taken ?? 0;
+    try {
+      return await inPart(this.executor, this.transaction, async () => {
+        const result = await this.#saveAllOf(entity);
+        if ('problems' in result) throw new RefusedPart(result);
+        return result;
+      });
+    } catch (error) {
+      if (!(error instanceof RefusedPart)) throw error;
+      this.#changes = changes;
+      this.uploads?.giveBack(taken);
+      return error.refusal;
+    }
+  }
+
+  async #saveAllOf(entity: SentTree): Promise<SaveResult> {
+    const saved = await this.#saveOne(entity);
+    if ('problems' in saved) return saved;
+    const refused: PlacedRefusal[] = [];
+    await this.#saveRelated(entity, saved.key, refused);
+    const existing = saved.outcome === 'created' ? undefined : saved.key;
+    return refused.length === 0 ? saved : entity.saver.refusals.ofRelated(refused, existing);
+  }
+
+  /**
+   * Saves the entities in the lists of a saved entity, each after the one that it belongs to.
+   * @param refused gets those that are refused; the entities in their lists are not tried
+   */
+  async #saveRelated(
+    { related }: SentTree,
+    key: string | number,
+    refused: PlacedRefusal[],
+  ): Promise<void> {
+    for (const { inverse, entities } of related) {
+      for (const each of entities) {
+        const rest = this.#pace.keep();
+        if (rest !== undefined) await rest;
+        const { saver, place } = each;
+        const saved = await this.#saveOne({ ...each, ...saver.related(each, inverse, key) });
+        if ('problems' in saved) refused.push({ place, refusal: saved });
+        else await this.#saveRelated(each, saved.key, refused);
+      }
+    }
+  }
+
+  #saveOne(entity: SentTree): Pending<SaveResult> {
+    const { uploads } = this;
+    if (uploads === undefined) return this.#saveApplied(entity, entity, 0);
+    const { body, address, saver } = entity;
+    const { bytes, taken } = uploads;
+    const applied = { body: uploads.applied(saver.dataclass, body), address };
+    // Large values take long.
+    return uploads.bytes > bytes
+      ? setImmediate().then(() => this.#saveApplied(entity, applied, taken))
+      : this.#saveApplied(entity, applied, taken);
+  }
+
+  /** @param taken uploads before this entity */
+  #saveApplied(entity: SentTree, applied: SentEntity, taken: number): Pending<SaveResult> {
+    return whenThere(entity.saver.save(this.transaction, applied, this.#options), (saved) => {
+      const result = this.#errors.shortened(this.#visibleFailure(entity, saved));
+      if (isChange(result)) this.#changes += 1;
+      else this.uploads?.giveBack(taken);
+      return result;
     });
   }
 
@@ -522,11 +721,13 @@ class BodySaving {
    * An error of an event ends the request if the entity stands alone, and is the entity's result in
    * a list.
    */
-  #visibleFailure(result: SaveResult): SaveResult {
+  #visibleFailure({ saver, place }: SentTree, result: SaveResult): SaveResult {
     if (!('problems' in result) || result.failure === undefined) return result;
     const error = failureOf(result.failure.shown, result.failure.thrown);
-    const { refusals } = this.saver;
-    if (!this.sent.isList) throw error instanceof RestError ? refusals.visibleError(error) : error;
+    const { refusals } = saver;
+    if (!this.sent.isList) {
+      throw error instanceof RestError ? refusals.visibleError(error, place) : error;
+    }
     const { errors, status } = this.caller.reportError(error);
     return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
   }

@@ -38,33 +38,29 @@ function giveBack(taken: Taken): void {
 /** The uploads that the entities of one request use. */
 export class UploadApplier {
   #bytes = 0;
-  /** What the last body used, and what all have used. */
-  #last: Taken[] = [];
   readonly #all: Taken[] = [];
-  readonly #attributes: readonly StorageDefinition[];
 
-  /**
-   * @param dataclass of the entities
-   * @param most bytes that one request may store: it may name one upload in thousands of entities
-   */
+  /** @param most bytes that one request may store: it may name one upload in thousands of entities */
   constructor(
-    dataclass: Dataclass,
     private readonly uploads: Uploads,
     private readonly most: number,
-  ) {
-    this.#attributes = mediaAttributes(dataclass);
-  }
+  ) {}
 
   /** Bytes read for this request so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
+  get taken(): number {
+    return this.#all.length;
+  }
+
   /** Reads what bodies name, which takes time if it is in the database. */
-  load(bodies: readonly UploadBody[]): Pending<void> {
-    if (this.#attributes.length === 0) return undefined;
+  load(dataclass: Dataclass, bodies: readonly UploadBody[]): Pending<void> {
+    const attributes = mediaAttributes(dataclass);
+    if (attributes.length === 0) return undefined;
     const ids = bodies.flatMap((body) =>
-      this.#attributes.flatMap(({ name }) => {
+      attributes.flatMap(({ name }) => {
         const id = idIn(body, name);
         return typeof id === 'string' ? [id] : [];
       }),
@@ -83,10 +79,9 @@ export class UploadApplier {
    * are stored
    * @throws RequestError 413 if the request would store too many bytes
    */
-  applied(body: UploadBody): UploadBody {
+  applied(dataclass: Dataclass, body: UploadBody): UploadBody {
     let applied: Record<string, unknown> | undefined;
-    this.#last = [];
-    for (const { name, type } of this.#attributes) {
+    for (const { name, type } of mediaAttributes(dataclass)) {
       const id = idIn(body, name);
       if (id === undefined) continue;
       applied ??= { ...body };
@@ -95,16 +90,8 @@ export class UploadApplier {
     return applied ?? body;
   }
 
-  /** The entity of the last body was not stored: its bytes can be used again. */
-  giveBackLast(): void {
-    for (const taken of this.#last) giveBack(taken);
-    this.#last = [];
-  }
-
-  /** The same for all. */
-  giveBackAll(): void {
-    for (const taken of this.#all) giveBack(taken);
-    this.#last = [];
+  giveBack(since: number): void {
+    for (const taken of this.#all.slice(since)) giveBack(taken);
   }
 
   #taken(id: unknown, type: StorageDefinition['type']): Uint8Array | UnusableUpload {
@@ -118,7 +105,6 @@ export class UploadApplier {
       );
     }
     const taken = { upload, bytes: bytes.length };
-    this.#last.push(taken);
     this.#all.push(taken);
     this.#count(bytes.length);
     return bytes;

@@ -63,10 +63,20 @@ export interface DescribedValue extends AttributeUse {
   readonly rules: ValueRules;
 }
 
-export interface DescribedRelation extends AttributeUse {
-  readonly kind: 'toOne' | 'toMany';
+export type DescribedRelation = DescribedToOne | DescribedToMany;
+
+interface DescribedToOne extends AttributeUse {
+  readonly kind: 'toOne';
   /** A dataclass that the reader may read. */
   readonly target: string;
+}
+
+/** `canCreate` and `canUpdate`: a save may create entities in its list. */
+export interface DescribedToMany extends AttributeUse {
+  readonly kind: 'toMany';
+  readonly target: string;
+  /** The relation of the target that leads back; a reader who may send a list may set it. */
+  readonly inverse: string;
 }
 
 /** What a value must comply with. */
@@ -78,6 +88,8 @@ export interface ValueRules {
   readonly maxLength?: number | undefined;
   /** Source of a regular expression with the flag `u`. */
   readonly pattern?: string | undefined;
+  readonly precision?: number | undefined;
+  readonly scale?: number | undefined;
   readonly dimensions?: number | undefined;
 }
 

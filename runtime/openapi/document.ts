@@ -238,7 +238,7 @@ const statusTexts = {
   404: 'It does not exist, or the session may not see it.',
   405: 'The verb is not allowed here.',
   409: 'The data has changed, or other entities prevent the change.',
-  413: 'The body or the answer is too large.',
+  413: 'The body, the answer, or what a deletion keeps for its events is too large.',
   414: 'The address is too long.',
   416: 'The range lies beyond the end.',
   422: 'Values violate rules of the model.',
@@ -803,12 +803,12 @@ function singleAttribute(
       },
     },
     post:
-      isImage && canUpdate && attribute.canUpdate
+      canUpdate && attribute.canUpdate
         ? {
             ...shared,
             id: `setBytes.${id}`,
-            summary: 'Set the image',
-            query: ['rawPict'],
+            summary: isImage ? 'Set the image, with $rawPict' : 'Set the BLOB, with $binary=true',
+            query: isImage ? ['rawPict'] : ['binary'],
             body: { required: true, content: { '*/*': { schema: {} } } },
             statuses: writeStatuses,
             responses: refusedWrites(entity),

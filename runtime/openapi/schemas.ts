@@ -4,6 +4,7 @@ import type {
   DescribedDataclass,
   DescribedModel,
   DescribedRelation,
+  DescribedToMany,
   DescribedValue,
   ValueRules,
 } from './described-model.js';
@@ -37,9 +38,10 @@ export function sharedRef(name: SharedSchema): SchemaObject {
 /** The schema of a dataclass, or of something that is made of it. */
 export function dataclassRef(
   { name }: { readonly name: string },
-  part?: 'Page' | 'InArray' | 'Draft' | 'New' | 'Change',
+  part?: 'Page' | 'InArray' | 'Draft' | 'New' | 'Change' | `New.${string}`,
 ): SchemaObject {
-  return schemaRef(componentName(name) + (part === undefined ? '' : `.${part}`));
+  const parts = part === undefined ? [name] : [name, ...part.split('.')];
+  return schemaRef(parts.map(componentName).join('.'));
 }
 
 export function anyOf(...schemas: readonly SchemaObject[]): SchemaObject {
@@ -100,8 +102,8 @@ export const sharedSchemas: Readonly<Record<SharedSchema, SchemaObject>> = {
         maxProperties: 1,
         additionalProperties: object({
           count: integer,
-          sum: { type: ['number', 'null'] },
-          average: { type: ['number', 'null'] },
+          sum: { type: ['number', 'string', 'null'] },
+          average: { type: ['number', 'string', 'null'] },
           min: { type: ['number', 'string', 'boolean', 'null'] },
           max: { type: ['number', 'string', 'boolean', 'null'] },
         }),
@@ -127,7 +129,11 @@ export const sharedSchemas: Readonly<Record<SharedSchema, SchemaObject>> = {
       message: text,
       componentSignature: text,
       errCode: integer,
-      attribute: { ...text, description: 'The attribute that the error is about.' },
+      attribute: {
+        ...text,
+        description:
+          'The attribute that the error is about; in a list, with its place: staff[3].name.',
+      },
       extraDescription: { type: 'object' },
     },
     ['message', 'componentSignature', 'errCode'],
@@ -233,6 +239,12 @@ export function dataclassSchemas(
       : {}),
     ...(isReturned ? { [`${name}.Draft`]: entitySchema(model, dataclass, true) } : {}),
     ...(canCreate ? { [`${name}.New`]: newSchema(model, dataclass) } : {}),
+    ...Object.fromEntries(
+      listsOf(model, dataclass).map(({ inverse }) => [
+        `${name}.New.${componentName(inverse)}`,
+        newSchema(model, dataclass, inverse),
+      ]),
+    ),
     ...(canUpdate ? { [`${name}.Change`]: changeSchema(model, dataclass) } : {}),
   };
 }
@@ -362,7 +374,7 @@ function readSchema(
   switch (attribute.kind) {
     case 'value': {
       const { type, dateOnly, rules, mandatory } = attribute;
-      const value = answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules.enum);
+      const value = answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules);
       return mandatory && !isDraft ? value : nullable(value);
     }
     case 'toOne':
@@ -376,9 +388,9 @@ function readSchema(
 function answered(
   type: StorageType,
   dateOnly: 'iso' | 'bang' | undefined,
-  values?: ValueRules['enum'],
+  rules: ValueRules = {},
 ): SchemaObject {
-  const listed = values === undefined ? {} : { enum: values };
+  const listed = rules.enum === undefined ? {} : { enum: rules.enum };
   switch (type) {
     case 'string':
       return { ...text, ...listed };
@@ -388,6 +400,8 @@ function answered(
       return { type: 'number', ...listed };
     case 'integer':
       return { ...integer, ...listed };
+    case 'decimal':
+      return { ...text, pattern: decimalPattern(rules), ...listed };
     case 'duration':
       return { ...integer, description: 'Milliseconds.', ...listed };
     case 'boolean':
@@ -403,6 +417,22 @@ function answered(
     case 'blob':
       return sharedRef('Deferred');
   }
+}
+
+/** Without rules, that of a function's argument or result. */
+function decimalPattern({ precision, scale }: ValueRules): string {
+  if (precision === undefined || scale === undefined) return '^-?\\d+(\\.\\d+)?$';
+  const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0';
+  return scale === 0 ? `^-?${whole}$` : `^-?${whole}\\.\\d{${scale}}$`;
+}
+
+/** More spellings than in an answer, and numbers. */
+function sentDecimal({ precision, scale = 0 }: ValueRules): SchemaObject {
+  const digits = precision === undefined ? '' : ` of at most ${precision} digits`;
+  return {
+    type: ['string', 'number'],
+    description: `A decimal number${digits}, ${scale} of them decimals. A number must not have more than 15 digits.`,
+  };
 }
 
 function dateSchema(dateOnly: 'iso' | 'bang' | undefined): SchemaObject {
@@ -423,11 +453,28 @@ function nullable(schema: SchemaObject): SchemaObject {
   };
 }
 
-function newSchema(model: DescribedModel, dataclass: DescribedDataclass): SchemaObject {
-  const sent = dataclass.attributes.filter(({ canCreate }) => canCreate);
+/** The to-many relations in whose lists new entities of a dataclass may be sent. */
+function listsOf(
+  { dataclasses }: DescribedModel,
+  { name }: DescribedDataclass,
+): readonly DescribedToMany[] {
+  return dataclasses
+    .flatMap(({ attributes }) => attributes)
+    .filter((each): each is DescribedToMany => each.kind === 'toMany' && each.target === name)
+    .filter(({ canCreate, canUpdate }) => canCreate || canUpdate);
+}
+
+/** @param owner the relation to the entity in whose list it is sent */
+function newSchema(
+  model: DescribedModel,
+  dataclass: DescribedDataclass,
+  owner?: string,
+): SchemaObject {
+  const sent = dataclass.attributes.filter(({ canCreate, name }) => canCreate && name !== owner);
   const required = sent.filter((each) => each.required).map(({ name }) => name);
+  const where = owner === undefined ? '' : ` in the list of its ${owner}`;
   return {
-    description: `A new entity of ${dataclass.name}. With __KEY it gets this key.`,
+    description: `A new entity of ${dataclass.name}${where}. With __KEY it gets this key.`,
     type: 'object',
     ...(required.length === 0 ? {} : { required }),
     properties: {
@@ -458,6 +505,7 @@ export function keySchema(type: StorageType): SchemaObject {
 
 /** A value in a body, as the protocol writes it; other spellings are accepted, too. */
 function sentSchema(model: DescribedModel, attribute: DescribedAttribute): SchemaObject {
+  if (attribute.kind === 'toMany') return listInBody(model, attribute);
   if (attribute.kind !== 'value') return relationInBody(attribute);
   const value = valueInBody(model, attribute);
   return attribute.mandatory ? value : nullable(value);
@@ -472,6 +520,17 @@ function relationInBody({ mandatory }: DescribedRelation): SchemaObject {
   };
 }
 
+function listInBody(model: DescribedModel, { target, inverse }: DescribedToMany): SchemaObject {
+  const { canUpdate = false } = model.dataclasses.find(({ name }) => name === target) ?? {};
+  const parts = [`New.${inverse}` as const, ...(canUpdate ? (['Change'] as const) : [])];
+  return {
+    description:
+      'Entities to save with this one: all of them or none. Those that are not listed stay as they are.',
+    ...listOf(anyOf(...parts.map((part) => dataclassRef({ name: target }, part)))),
+    maxItems: model.batchSize,
+  };
+}
+
 function valueInBody(
   model: DescribedModel,
   { type, dateOnly, rules }: DescribedValue,
@@ -479,12 +538,13 @@ function valueInBody(
   if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
   if (type === 'uuid') return text;
   const { min, max, minLength, maxLength, pattern, dimensions } = rules;
+  if (type === 'decimal') return sentDecimal(rules);
   const ends = [
     ...(typeof min === 'string' ? [`not before ${min}`] : []),
     ...(typeof max === 'string' ? [`not after ${max}`] : []),
   ];
   return {
-    ...answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules.enum),
+    ...answered(type, dateOnly ? model.dateOnlyFormat : undefined, rules),
     ...(typeof min === 'number' ? { minimum: min } : {}),
     ...(typeof max === 'number' ? { maximum: max } : {}),
     ...(minLength === undefined ? {} : { minLength }),
@@ -542,6 +602,7 @@ function argumentOf(type: FunctionType): SchemaObject {
   if (type === 'any' || type === 'void' || type === 'message') return {};
   if (type === 'image' || type === 'blob') return sharedRef('UploadReference');
   if (type === 'uuid') return text;
+  if (type === 'decimal') return { type: ['string', 'number'], description: 'A decimal number.' };
   return type === 'dateOnly' ? dateSchema('iso') : answered(type, undefined);
 }
 

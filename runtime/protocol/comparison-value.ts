@@ -1,4 +1,5 @@
 import { dayFromText, instantFromText } from './dates.js';
+import { comparedDecimal } from './decimal.js';
 import type { StorageType } from './definition.js';
 import type { Fold } from './fold.js';
 import { numberFromText } from './numbers.js';
@@ -20,7 +21,8 @@ export interface ComparisonInput {
  * null.
  *
  * Integers are compared with any number: `ID > 1.5` is well defined, and what a double cannot hold
- * is beyond every stored integer. An object, image, BLOB or vector is comparable with nothing.
+ * is beyond every stored integer. A decimal keeps all its digits, whatever the scale of the attribute;
+ * what compares it rounds it. An object, image, BLOB or vector is comparable with nothing.
  */
 export function comparisonValue(
   type: StorageType,
@@ -43,6 +45,8 @@ export function comparisonValue(
     case 'integer':
     case 'duration':
       return numberOf(value);
+    case 'decimal':
+      return comparedDecimal(input.text ?? value);
     case 'boolean':
       return booleanOf(value);
     case 'date':

@@ -48,13 +48,21 @@ export interface DataAccess {
 }
 
 export type EventName =
-  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
+  | 'init'
+  | 'validateSave'
+  | 'saving'
+  | 'afterSave'
+  | 'validateDrop'
+  | 'dropping'
+  | 'afterDrop'
+  | 'clientRefresh';
 
 export type StorageType =
   | 'string'
   | 'uuid'
   | 'number'
   | 'integer'
+  | 'decimal'
   | 'boolean'
   | 'date'
   | 'duration'
@@ -94,6 +102,10 @@ export interface StorageDefinition extends NamedDefinition {
    */
   readonly foldedColumn?: string;
   readonly dateOnly?: true;
+  /** Most digits of a decimal. */
+  readonly precision?: number;
+  /** How many of the digits of a decimal are behind the point. */
+  readonly scale?: number;
   /** How many numbers a vector has. */
   readonly dimensions?: number;
   /**
@@ -123,6 +135,7 @@ export interface StorageDefinition extends NamedDefinition {
  */
 export interface CalculatedDefinition extends NamedDefinition {
   readonly kind: 'calculated';
+  /** No decimal. */
   readonly type: StorageType;
   readonly column: string;
   readonly dateOnly?: true;
@@ -133,6 +146,9 @@ export interface ComputedDefinition extends NamedDefinition {
   readonly kind: 'computed';
   readonly type: StorageType;
   readonly dateOnly?: true;
+  /** As those of a stored decimal. */
+  readonly precision?: number;
+  readonly scale?: number;
   /**
    * At least `get`. `get` and `set` are members of the entity class, the others methods of the
    * dataclass's class.
@@ -146,6 +162,9 @@ export interface AliasDefinition extends NamedDefinition {
   /** To-one relations, then an attribute. */
   readonly path: readonly string[];
   readonly dateOnly?: true;
+  /** As those of the attribute at the end of the path. */
+  readonly precision?: number;
+  readonly scale?: number;
 }
 
 /** A to-one relation. */

@@ -51,6 +51,7 @@ export function decodeKey(type: StorageType, text: string): string | number | un
       return integerFromText(text);
     case 'number':
       return finiteNumber(text);
+    case 'decimal':
     case 'boolean':
     case 'date':
     case 'object':

@@ -1,6 +1,7 @@
+import { compareDecimals } from './decimal.js';
 import { fold } from './fold.js';
 import { comparisonValue } from './comparison-value.js';
-import type { StorageDefinition } from './definition.js';
+import type { StorageDefinition, StorageType } from './definition.js';
 import type { StoredValue } from './values.js';
 
 /**
@@ -10,6 +11,9 @@ import type { StoredValue } from './values.js';
 const longestMatched = 2_000;
 
 const noMessages: readonly string[] = Object.freeze([]);
+
+/** Values of these types are texts without rules for texts. */
+const notTexts: ReadonlySet<StorageType> = new Set(['decimal', 'object', 'vector']);
 
 /** Whether the model has any rule for the attribute: few have one. */
 export function hasRules(definition: StorageDefinition): boolean {
@@ -36,7 +40,7 @@ export function checkRules(definition: StorageDefinition, value: StoredValue): r
   if (definition.enum !== undefined && !definition.enum.includes(value)) {
     messages.push(`must be one of ${definition.enum.join(', ')}`);
   }
-  if (typeof value === 'string' && definition.type !== 'object' && definition.type !== 'vector') {
+  if (typeof value === 'string' && !notTexts.has(definition.type)) {
     checkText(definition, value, messages);
   }
   checkRange(definition, value, messages);
@@ -83,7 +87,8 @@ function checkRange(
   value: string | number,
   messages: string[],
 ): void {
-  const { min, max } = definition;
+  const { min, max, type } = definition;
+  const isBelow = type === 'decimal' ? isLess : isBefore;
   if (min !== undefined && isBelow(value, bound(definition, min))) {
     messages.push(`must not be below ${min}`);
   }
@@ -97,8 +102,12 @@ function bound(definition: StorageDefinition, limit: number | string): string | 
   return comparisonValue(definition.type, dateOnly, { value: limit }, fold) ?? undefined;
 }
 
+function isLess(left: string | number | undefined, right: string | number | undefined): boolean {
+  return typeof left === 'string' && typeof right === 'string' && compareDecimals(left, right) < 0;
+}
+
 /** Values of different kinds are not ordered against each other. */
-function isBelow(left: string | number | undefined, right: string | number | undefined): boolean {
+function isBefore(left: string | number | undefined, right: string | number | undefined): boolean {
   if (typeof left === 'number') return typeof right === 'number' && left < right;
   return typeof left === 'string' && typeof right === 'string' && left < right;
 }

@@ -1,4 +1,5 @@
 import { dayFromText, instantFromText } from './dates.js';
+import { decimalValue } from './decimal.js';
 import type { ComputedDefinition, StorageDefinition } from './definition.js';
 import { type JsonProblem, jsonProblem, loneSurrogate } from './json-problem.js';
 import { integerFromText, numberFromText } from './numbers.js';
@@ -6,7 +7,11 @@ import { normaliseUuid } from './uuid.js';
 import type { ErrorName } from './errors.js';
 import { isWellFormed } from './own-text.js';
 
-/** What the database holds: booleans are 0 and 1, dates ISO text, objects and vectors JSON text, images and BLOBs bytes. */
+/**
+ * What the database holds: booleans are 0 and 1, dates ISO text, objects and vectors JSON text, images
+ * and BLOBs bytes. A decimal is a text with as many decimals as its scale; the dialect turns it into
+ * the form of its column.
+ */
 export type StoredValue = string | number | Uint8Array | null;
 
 export type ValueResult = AcceptedValue | RefusedValue;
@@ -47,6 +52,10 @@ export function storedValue(definition: StorageDefinition, json: unknown): Value
       return numberValue(json);
     case 'integer':
       return integerValue(json, notInteger);
+    case 'decimal': {
+      const result = decimalValue(json, definition);
+      return 'problem' in result ? refused(result.problem) : accepted(result.value);
+    }
     case 'duration':
       return integerValue(json, notDuration);
     case 'boolean':
@@ -67,9 +76,11 @@ export function storedValue(definition: StorageDefinition, json: unknown): Value
 }
 
 /** How to check the values of an attribute that class code computes: by its type only. */
-export function storageOf({ name, type, dateOnly }: ComputedDefinition): StorageDefinition {
+export function storageOf(definition: ComputedDefinition): StorageDefinition {
+  const { name, type, dateOnly, precision, scale } = definition;
   const ofDate = dateOnly === true ? { dateOnly } : {};
-  return { kind: 'storage', name, type, column: name, ...ofDate };
+  const ofDecimal = precision === undefined || scale === undefined ? {} : { precision, scale };
+  return { kind: 'storage', name, type, column: name, ...ofDate, ...ofDecimal };
 }
 
 function accepted(value: string | number | Uint8Array): AcceptedValue {

@@ -14,7 +14,7 @@ import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import { scalarJson } from './value-json.js';
+import { scalarJson, scaleOf } from './value-json.js';
 
 /**
  * Writes the statement that computes with the values at the end of a path (protocol P5.1, P5.4 to
@@ -127,14 +127,25 @@ class ComputePass {
     return sql`${sql.id(this.alias, name)}`;
   }
 
-  /** JSON of an aggregate; `extreme` is that of the least or the greatest value. */
+  /**
+   * JSON of an aggregate; `extreme` is that of the least or the greatest value.
+   * @param scale of decimals
+   */
   json(
     aggregate: Aggregate,
     values: Sql,
     numbers: Sql,
     extreme: (aggregate: 'min' | 'max') => Sql,
+    scale?: number,
   ): Sql {
     const { dialect } = this;
+    if (scale !== undefined && (aggregate === 'sum' || aggregate === 'average')) {
+      const found =
+        aggregate === 'sum'
+          ? dialect.decimalTotal(values, scale)
+          : dialect.decimalAverage(values, scale);
+      return dialect.jsonText(this.take(aggregate, found));
+    }
     switch (aggregate) {
       case 'count':
         return dialect.concat([this.take('count', sql`count(${values})`)]);
@@ -175,12 +186,14 @@ function columnAggregate(
   rows: WriteRows,
   aggregate: Aggregate,
 ): Sql {
-  return pass.json(aggregate, stored, stored, (which) => {
-    const extreme = pass.extreme(which, 'value', comparable);
+  const extreme = (which: 'min' | 'max'): Sql => {
+    const found = pass.extreme(which, 'value', comparable);
     return attribute.type === 'string'
-      ? context.dialect.jsonText(storedText(context.dialect, rows(), extreme))
-      : scalarJson(context, attribute, extreme);
-  });
+      ? context.dialect.jsonText(storedText(context.dialect, rows(), found))
+      : scalarJson(context, attribute, found);
+  };
+  const scale = attribute.type === 'decimal' ? scaleOf(attribute) : undefined;
+  return pass.json(aggregate, stored, stored, extreme, scale);
 }
 
 /** Of texts that are equal but for case, the first by code point. */

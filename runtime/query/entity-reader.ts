@@ -2,6 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { type Statement, Slot } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
+import { decimalAtScale } from '../protocol/decimal.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { Lookup } from '../protocol/key.js';
@@ -25,7 +26,7 @@ import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
 import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
 import { entityText, protocolForm, requestedForm } from './entity-json.js';
-import { entityUri } from './value-json.js';
+import { entityUri, scaleOf } from './value-json.js';
 
 /** The types of attributes whose values an address can contain. */
 const lookupTypes: ReadonlySet<string> = new Set([
@@ -33,6 +34,7 @@ const lookupTypes: ReadonlySet<string> = new Set([
   'uuid',
   'number',
   'integer',
+  'decimal',
   'boolean',
   'date',
   'duration',
@@ -70,12 +72,17 @@ export class EntityReader {
       throw refuse('malformedUrl', `Entities cannot be looked up by "${name}".`);
     }
     const statement = this.#statement(attribute, parameters, attributes);
-    const value = comparisonValue(
+    const { foldText } = this.context.database.dialect;
+    const given = comparisonValue(
       attribute.type,
       attribute.dateOnly === true,
       { value: text, text },
-      this.context.database.dialect.foldText,
+      foldText,
     );
+    const value =
+      attribute.type === 'decimal' && typeof given === 'string'
+        ? decimalAtScale(given, scaleOf(attribute), 'exact')
+        : given;
     if (value === undefined) return undefined;
     return this.context.database.executor.read(statement, [value]);
   }

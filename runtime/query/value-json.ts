@@ -15,6 +15,7 @@ export function valueJson(
   const { type } = attribute;
   if (type === 'image' || type === 'blob')
     return [deferredMedia(context, source, attribute, value)];
+  if (type === 'decimal') return decimalJson(context, attribute, value);
   const isComputed = attribute.kind === 'calculated';
   if (type === 'object' || type === 'vector') {
     return [isComputed ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
@@ -31,6 +32,22 @@ export function valueJson(
   }
   if (attribute.key === true) return [keyNumber(attribute, value)];
   return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
+}
+
+/** Contains nothing that JSON would escape. */
+function decimalJson(
+  context: QueryContext,
+  attribute: ColumnDefinition,
+  value: Sql,
+): readonly JsonPart[] {
+  return isNeverNull(attribute)
+    ? ['"', context.dialect.decimalText(value, scaleOf(attribute)), '"']
+    : [scalarJson(context, attribute, value)];
+}
+
+/** Decimals of an attribute's values. */
+export function scaleOf(attribute: ScalarForm): number {
+  return ('scale' in attribute ? attribute.scale : undefined) ?? 0;
 }
 
 function isNeverNull(attribute: ColumnDefinition): boolean {
@@ -92,12 +109,16 @@ export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql)
   return type === 'integer' ? { integer: value } : value;
 }
 
+/** What decides the form of a value. */
+type ScalarForm = Pick<ColumnDefinition, 'type' | 'dateOnly'> & { readonly scale?: number };
+
 /** JSON of a value that is no longer a column, in its form in an entity (protocol P4.4 to P4.8). */
 export function scalarJson(
   { dialect, options }: QueryContext,
-  { type, dateOnly }: Pick<ColumnDefinition, 'type' | 'dateOnly'>,
+  attribute: ScalarForm,
   value: Sql,
 ): Sql {
+  const { type, dateOnly } = attribute;
   switch (type) {
     case 'string':
     case 'uuid':
@@ -106,6 +127,8 @@ export function scalarJson(
       return dateOnly === true && options.dateOnlyFormat === 'bang'
         ? dialect.jsonBangDate(value)
         : dialect.jsonText(value);
+    case 'decimal':
+      return dialect.jsonText(dialect.decimalText(value, scaleOf(attribute)));
     case 'boolean':
       return dialect.jsonBoolean(value);
     case 'number':

@@ -32,7 +32,13 @@ interface WrittenStep {
   readonly brackets: number | undefined;
 }
 
-export const numericTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'duration']);
+/** The types whose values have a sum. */
+export const numericTypes: ReadonlySet<StorageType> = new Set([
+  'number',
+  'integer',
+  'decimal',
+  'duration',
+]);
 
 const withoutValues: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
 

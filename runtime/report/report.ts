@@ -18,7 +18,7 @@ import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
 import { pagePlan, pageRows, type PageSource } from '../query/page-rows.js';
 import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
-import { valueJson } from '../query/value-json.js';
+import { scaleOf, valueJson } from '../query/value-json.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
@@ -73,13 +73,19 @@ function row(
   return context.dialect.fill(['{"values":[', ...values, ']}']);
 }
 
-/** A report knows numbers and texts only: a boolean is a text. */
+/** A report knows numbers and texts only: a boolean is a text, a decimal a number with all its digits. */
 function columnJson(
   context: QueryContext,
   source: Source,
   attribute: ColumnDefinition | ComputedDefinition,
 ): readonly JsonPart[] {
   if (attribute.kind === 'computed') return computedJson(context, source, attribute, 'report');
+  if (attribute.type === 'decimal') {
+    const { dialect } = context;
+    return [
+      dialect.jsonRaw(dialect.decimalText(column(source, attribute.column), scaleOf(attribute))),
+    ];
+  }
   if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
   const json = context.dialect.jsonBoolean(column(source, attribute.column));
   return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
@@ -114,7 +120,7 @@ export function reportForm(
   };
 }
 
-const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'duration']);
+const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'decimal', 'duration']);
 
 /** How a report describes its columns, in their order (protocol P6.5). */
 function reportSchema(columns: readonly ReportColumn[]): readonly object[] {

@@ -449,6 +449,16 @@ const rows: readonly Row[] = [
     ['clients fine renamed', 'clients fine renamed'],
   ],
   [
+    'a compatibility',
+    [
+      [
+        'name: shop',
+        'name: shop\nprotocol: { compatibility: wakanda, dateOnlyFormat: iso, wildcard: false }',
+      ],
+    ],
+    ['clients look setting-changed'],
+  ],
+  [
     'settings',
     [
       [

@@ -26,12 +26,15 @@ describeDatabases('A typed client', ({ create, driver }) => {
   let sent: string[];
   /** Logged in as a member of HR. */
   let ds: DataStore;
+  /** How many requests are answered by a busy server, and its `Retry-After`. */
+  let busy = { requests: 0, retryAfter: '0' };
 
   async function open(): Promise<void> {
     const database = await create();
     ({ drop } = database);
     ({ app, url } = await staffServer({ databaseUrl: database.url }, { driver }));
     sent = [];
+    busy = { requests: 0, retryAfter: '0' };
     ds = connect();
     expect(await ds.session.login('mia', 'example')).toBe(true);
     await ds.atomic(
@@ -47,7 +50,11 @@ describeDatabases('A typed client', ({ create, driver }) => {
       ...options,
       fetch: (address, init) => {
         sent.push(`${init.method ?? 'GET'} ${decodeURIComponent(address.slice(url.length))}`);
-        return fetch(address, init);
+        if (busy.requests === 0) return fetch(address, init);
+        busy.requests -= 1;
+        const headers = { 'retry-after': busy.retryAfter };
+        const body = '{"__ERROR":[{"message":"busy","errCode":1822}]}';
+        return Promise.resolve(new Response(body, { status: 503, headers }));
       },
     });
   }
@@ -257,6 +264,77 @@ describeDatabases('A typed client', ({ create, driver }) => {
     await expect(ds.atomic([bolt as never, person])).rejects.toThrow(
       'atomic() saves entities of one dataclass, not of Company and Employee.',
     );
+  });
+
+  it('saves new entities in lists of to-many relations with their entity, or nothing', async () => {
+    await open();
+    const hiredAt = new Date('2020-01-02T03:04:05Z');
+    const kiosk = ds.Company.new({
+      name: 'Kiosk',
+      staff: [
+        { lastName: 'Hale', hiredAt, cv: new Blob(['text']) },
+        { lastName: 'Ito', email: 'x' },
+      ],
+    });
+    await expect(kiosk.save()).rejects.toMatchObject({
+      status: 422,
+      attribute: 'staff[1].email',
+      entity: kiosk,
+    });
+    expect(await ds.Company.query('name = Kiosk').count()).toBe(0);
+    kiosk.fromObject({ staff: [{ lastName: 'Hale', hiredAt, cv: new Blob(['text']) }] });
+    await kiosk.save();
+    expect([kiosk.isNew, kiosk.touched()]).toEqual([false, false]);
+    const [hale] = await kiosk.staff.toArray();
+    expect([hale?.lastName, hale?.hiredAt, await (await hale?.cv.read())?.text()]).toEqual([
+      'Hale',
+      hiredAt,
+      'text',
+    ]);
+    const other = await ds.Company.get(kiosk.key ?? 0);
+    await other?.fromObject({ city: 'Oslo' }).save();
+    kiosk.fromObject({ revenue: 1, staff: [{ lastName: 'Ito' }] });
+    await kiosk.save({ onConflict: ({ revenue }) => ({ revenue }) });
+    expect([kiosk.city, await kiosk.staff.count()]).toEqual(['Oslo', 2]);
+    const takesValues = 'Company.staff must be set to a list of values of new entities';
+    expect(() => ds.Company.new({ staff: [hale as never] })).toThrow(takesValues);
+    expect(() => ds.Company.new({ staff: 5 as never })).toThrow(takesValues);
+    expect(() => ds.Company.new({ staff: [{ fullName: 5, label: 1 } as never] })).toThrow(
+      'Employee.label does not exist',
+    );
+  });
+
+  it('repeats reads, and changes of entities that exist, while the server is busy', async () => {
+    await open();
+    busy = { requests: 2, retryAfter: '0' };
+    const acme = await ds.Company.query('name = Acme').first();
+    expect(acme?.name).toBe('Acme');
+    expect(sent).toHaveLength(3);
+    busy.requests = 1;
+    await acme?.fromObject({ city: 'Rome' }).save();
+    expect((await ds.Company.get(acme?.key ?? 0))?.city).toBe('Rome');
+    const refused = { status: 503, message: 'busy' };
+    busy.requests = 3;
+    await expect(ds.Company.get(1)).rejects.toMatchObject(refused);
+    expect(busy.requests).toBe(0);
+    for (const unrepeated of [
+      () => ds.Company.new({ name: 'New' }).save(),
+      () => acme?.fromObject({ staff: [{ lastName: 'X' }] }).save(),
+      () => acme?.drop(),
+      () => ds.Company.fromCity('Paris'),
+      () => connect({ retries: 0 }).Company.get(1),
+    ]) {
+      busy.requests = 1;
+      await expect(unrepeated()).rejects.toMatchObject(refused);
+    }
+    busy = { requests: 1, retryAfter: '11' };
+    await expect(ds.Company.get(1)).rejects.toMatchObject(refused);
+    busy = { requests: 1, retryAfter: '5' };
+    const controller = new AbortController();
+    const waiting = ds.Company.all().count({ signal: controller.signal });
+    await expect.poll(() => busy.requests).toBe(0);
+    controller.abort();
+    await expect(waiting).rejects.toThrow(/abort/i);
   });
 
   it('follows relations, and sets them', async () => {

@@ -19,6 +19,7 @@ import { eventRows } from './rows/events.js';
 import { filterRows } from './rows/filters.js';
 import { functionRows } from './rows/functions.js';
 import { mediaRows } from './rows/media.js';
+import { nestedRows } from './rows/nested.js';
 import { orderRows } from './rows/orders.js';
 import { projectionRows } from './rows/projections.js';
 import { reportRows } from './rows/reports.js';
@@ -46,6 +47,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   writes: writeRows,
   updates: updateRows,
   batches: batchRows,
+  nested: nestedRows,
   deletes: deleteRows,
   bodies: bodyRows,
   media: mediaRows,

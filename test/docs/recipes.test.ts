@@ -314,6 +314,33 @@ describe('The cookbook', () => {
     await expect(inBrowser(() => setPicture(body, new Blob([pixel])))).rejects.toThrow(/stamp/);
   });
 
+  it('creates a customer with orders, and shows what is wrong at its field', async () => {
+    const { createCustomer } = (await importFrom(sources, 'src/web/new-customer')) as {
+      createCustomer: (customer: object, show: (...shown: string[]) => void) => Promise<unknown>;
+    };
+    const shown: string[] = [];
+    const create = (euros: number) =>
+      inBrowser(() =>
+        createCustomer(
+          {
+            number: 'N1',
+            name: 'Nia',
+            orders: [
+              { product: 1, euros: 5 },
+              { product: 1, euros },
+            ],
+          },
+          (field) => shown.push(field),
+        ),
+      );
+    expect(await create(-1)).toBeUndefined();
+    expect(shown).toContain('orders[1].euros');
+    const key = await create(1);
+    const { body } = await clerk.get(`/rest/Customer(${String(key)})?$expand=orders`);
+    expect(body).toMatchObject({ name: 'Nia', orders: { __COUNT: 2 } });
+    await clerk.post('/rest/Order?$method=delete&$filter=%22customer.number=N1%22', {});
+  });
+
   it('reads all pages, even if entities are created and deleted meanwhile', async () => {
     const many = Array.from({ length: 750 }, (_, index) => ({
       name: `P${String(index)}`,
@@ -412,7 +439,7 @@ describe('The cookbook', () => {
       expect(await client.bytes('/rest/Customer(1)/picture?$expand=picture')).toEqual(pixel);
       const added = { customer: 2, product: 1, euros: 1 };
       const saved = await client.post('/rest/Order?$method=update', added);
-      expect(saved.body).toMatchObject({ __KEY: '5' });
+      expect(saved.body).toMatchObject({ __KEY: '7' });
     } finally {
       await kill(other);
       await drop();

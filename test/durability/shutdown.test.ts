@@ -56,10 +56,9 @@ describe('SIGTERM', () => {
     const socket = await halfRequest();
     const begin = performance.now();
     server.child.kill('SIGTERM');
+    // After 20 seconds it would end with 1.
     expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
     expect(performance.now() - begin).toBeGreaterThan(9_000);
-    // After 20 seconds it would end with 1.
-    expect(performance.now() - begin).toBeLessThan(30_000);
     socket.destroy();
   });
 

@@ -502,6 +502,129 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
+  it('converts decimals from one scale to another, and from and to other types', async () => {
+    const older = modelWith(`
+      number: number
+      wider: { type: decimal, precision: 8, scale: 2 }
+      narrower: { type: decimal, precision: 18, scale: 4 }
+      whole: integer
+      double: { type: decimal, precision: 18, scale: 2 }
+      text: { type: decimal, precision: 10, scale: 3 }
+      floor: { type: decimal, scale: 2 }`);
+    const newer = modelWith(`
+      number: { type: decimal, precision: 8, scale: 2 }
+      wider: { type: decimal, precision: 18, scale: 12 }
+      narrower: { type: decimal, precision: 8, scale: 2 }
+      whole: { type: decimal, precision: 6, scale: 1 }
+      double: number
+      text: string
+      floor: integer`);
+    const kept = {
+      number: -1234.1,
+      wider: '-999999.99',
+      narrower: '-12.3400',
+      whole: -99999,
+      double: '-9999999999999.99',
+      text: '-0.050',
+      floor: '-7.00',
+    };
+    const changed = {
+      number: 1.005,
+      wider: '0.01',
+      narrower: '-0.0050',
+      whole: 7,
+      double: '0.01',
+      text: '12.500',
+      floor: '-7.99',
+    };
+    const lost = {
+      number: 1e6,
+      narrower: '1000000.0000',
+      whole: 100_000,
+      double: '1234567890123456.78',
+    };
+    await serving(older, async (app) => {
+      await create(app, 'Person', [kept, changed, lost]);
+    });
+    await expect(serving(newer)).rejects.toThrow(/npx drs-gen migrate/);
+    const allowed: Readonly<Record<string, number>> = {
+      number: 2,
+      narrower: 2,
+      whole: 1,
+      double: 1,
+      floor: 1,
+    };
+    const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
+      if (step.kind !== 'convert' || step.value === undefined) throw new Error(step.kind);
+      const { kind, table, column, value, loses } = step;
+      return { kind, table, column, value, loses };
+    });
+    const refused = await migrate(newer, {
+      [first]: migration(planned.map((each) => JSON.stringify(each)).join(', ')),
+    });
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('2 values would be lost or changed');
+    const accepted = planned.map((each) =>
+      JSON.stringify({ ...each, atMost: allowed[each.column] }),
+    );
+    const written = { [first]: migration(accepted.join(', ')) };
+    expect(await migrate(newer, written)).toMatchObject({ code: 0 });
+    await serving(
+      newer,
+      async (app) => {
+        const common = { __STAMP: expect.any(Number) as number };
+        expect(await people(app)).toMatchObject([
+          {
+            ...common,
+            number: '-1234.10',
+            wider: '-999999.990000000000',
+            narrower: '-12.34',
+            whole: '-99999.0',
+            double: -9999999999999.99,
+            text: '-0.050',
+            floor: -7,
+          },
+          {
+            number: expect.stringMatching(/^1\.0[01]$/) as string,
+            wider: '0.010000000000',
+            narrower: '-0.01',
+            whole: '7.0',
+            double: 0.01,
+            text: '12.500',
+            floor: -7,
+          },
+          { number: null, narrower: null, whole: null, double: 1234567890123456.8 },
+        ]);
+      },
+      written,
+    );
+  });
+
+  it('is not needed for another precision of a decimal, which a start checks', async () => {
+    const model = (precision: number, rule = ''): string =>
+      modelWith(`      amount: { type: decimal, precision: ${precision}, scale: 2${rule} }`);
+    await serving(model(6), async (app) => {
+      await create(app, 'Person', [{ amount: '9999.99' }, { amount: null }]);
+    });
+    await serving(model(18, ', min: "-0.5", default: "0.25"'), async (app) => {
+      await create(app, 'Person', [{ amount: '1000000.00' }, {}]);
+    });
+    await expect(serving(model(7))).rejects.toThrow(
+      /is new, and 1 row breaks it.*npx drs-gen migrate/s,
+    );
+    await expect(serving(model(8))).rejects.toThrow(/1 row breaks it/);
+    await serving(model(9), async (app) => {
+      expect(await people(app)).toMatchObject([
+        { amount: '9999.99' },
+        { amount: null },
+        { amount: '1000000.00' },
+        { amount: '0.25' },
+      ]);
+    });
+    // A server of the first model finds its database again.
+    await serving(model(18));
+  });
+
   it('continues after kill -9 in the middle of a fill, and fills each row once', async () => {
     const older = modelWith('      amount: integer');
     const newer = modelWith('      amount: integer\n      note: string');

@@ -71,6 +71,12 @@ describe('The runtime of a server', () => {
       'postgres',
     ]);
     expect(await modulesOf(model)).toEqual(['class', 'core', 'functions', 'http', ...sqlite]);
+    const compatible = 'drs: 1\nprotocol: { compatibility: wakanda }';
+    expect(await modulesOf(first.replace('drs: 1', compatible))).toEqual([
+      'compatibility',
+      ...always,
+      ...sqlite,
+    ]);
     const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
     expect(await modulesOf(withRoles)).toEqual(
       ['access', 'class', ...always, 'permissions', ...sqlite, 'testing'].sort(),

@@ -19,6 +19,8 @@ function sample(attribute: StorageAttribute): unknown {
     case 'integer':
     case 'duration':
       return 17;
+    case 'decimal':
+      return '2.50';
     case 'number':
       return 2.5;
     case 'boolean':

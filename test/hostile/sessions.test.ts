@@ -62,14 +62,10 @@ describe('A cookie', () => {
         expect(found ?? token).toMatch(/^[0-9A-F]{32}$/);
       }),
     );
-    const long = `${name}=`.repeat(5000);
-    const taken = [1, 2, 3].map(() => {
-      const start = performance.now();
-      readCookie(long, name);
-      return performance.now() - start;
-    });
-    // The machine may stall once.
-    expect(Math.min(...taken)).toBeLessThan(500);
+    // Quadratic time would take minutes.
+    for (const end of ['', ';', '; ', ' ']) {
+      expect(readCookie(`${name}=${end}`.repeat(100_000), name)).toBeUndefined();
+    }
   });
 
   it.each([

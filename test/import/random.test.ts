@@ -195,6 +195,7 @@ const sqliteColumn = fc.record({
     'DATE',
     'JSON',
     'DECIMAL(3)',
+    'DECIMAL(6,2)',
     'TIME',
     'GUID',
   ),

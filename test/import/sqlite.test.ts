@@ -20,7 +20,8 @@ describe('drs-gen import of a SQLite file', () => {
     const result = await importOf(`
       CREATE TABLE types (
         id INTEGER PRIMARY KEY, whole INT, big BIGINT, flag BOOLEAN, bit TINYINT(1), day DATE, moment DATETIME,
-        changed TIMESTAMP, clock TIME, json JSON, name VARCHAR(20), long TEXT, real DOUBLE, price DECIMAL(10,2),
+        changed TIMESTAMP, clock TIME, json JSON, name VARCHAR(20), long TEXT, real DOUBLE, price DECIMAL(10,2) DEFAULT 0.5 CHECK (price >= 0.25),
+        long_price NUMERIC(19, 2), no_scale DECIMAL(5),
         bytes BLOB, token CHAR(36), code CHAR(36), guid GUID, untyped, odd WHATEVER, texts STRANGE
       );
       INSERT INTO types (token, code, untyped, odd, texts) VALUES
@@ -41,7 +42,9 @@ describe('drs-gen import of a SQLite file', () => {
       name: { type: 'string', maxLength: 20 },
       long: 'string',
       real: 'number',
-      price: 'number',
+      price: { type: 'decimal', precision: 10, scale: 2, default: 0.5, min: 0.25 },
+      long_price: 'number',
+      no_scale: 'number',
       bytes: 'blob',
       token: 'uuid',
       code: { type: 'string', maxLength: 36 },
@@ -50,6 +53,22 @@ describe('drs-gen import of a SQLite file', () => {
       odd: 'number',
       texts: 'string',
     });
+  });
+
+  it('makes decimals numbers where they are keys', async () => {
+    const result = await importOf(`
+      CREATE TABLE product (code NUMERIC(6, 2) PRIMARY KEY, price DECIMAL(8, 2));
+      CREATE TABLE line (id INTEGER PRIMARY KEY, product_code NUMERIC(6, 2) REFERENCES product (code));
+    `);
+    expect(attributesOf(result, 'product')).toMatchObject({
+      code: { type: 'number', key: true },
+      price: { type: 'decimal', precision: 8, scale: 2 },
+    });
+    expect(attributesOf(result, 'line')).toMatchObject({
+      product_code: { to: 'product' },
+      product_code_id: { type: 'number' },
+    });
+    expect(result.told('decimal').length).toBe(2);
   });
 
   it('maps defaults, NOT NULL, unique, indexes and CHECK rules', async () => {

@@ -52,6 +52,8 @@ const model = {
         { kind: 'onSave' },
         { kind: 'validateremove' },
         { kind: 'init' },
+        { kind: 'clientrefresh' },
+        { kind: 'onLoad' },
         { kind: 'onRestrictingQuery' },
       ],
     },
@@ -99,7 +101,7 @@ describe('drs-gen import of a Wakanda solution', () => {
     const result = await imported(solutionOf(`\uFEFF${JSON.stringify(model)}`), 'My Solution');
     expect(result.model).toMatchObject({
       name: 'my-solution',
-      protocol: { dateOnlyFormat: 'bang', wildcard: true },
+      protocol: { compatibility: 'wakanda' },
     });
     expect(result.model.dataclasses['Company']).toEqual({
       table: 'T_COMPANY',
@@ -117,7 +119,7 @@ describe('drs-gen import of a Wakanda solution', () => {
         dataclass: { find: { exposed: true, onHTTPGet: true } },
         selection: { total: { exposed: true } },
       },
-      events: ['saving', 'validateDrop'],
+      events: ['init', 'saving', 'validateDrop', 'clientRefresh'],
       restrict: true,
     });
     expect(attributesOf(result, 'Person')).toEqual({
@@ -135,7 +137,7 @@ describe('drs-gen import of a Wakanda solution', () => {
       employer: { to: 'Company' },
     });
     expect(result.told('relation-lost').length).toBe(3);
-    expect(result.told('event-lost')).toEqual([expect.stringContaining('init')]);
+    expect(result.told('event-lost')).toEqual([expect.stringContaining('onLoad')]);
     expect(result.told('extends').length).toBe(1);
     expect(result.told('rule-lost')).toEqual([expect.stringContaining('[a-')]);
   });

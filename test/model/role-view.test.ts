@@ -76,7 +76,7 @@ it('A view without a role holds everything that the model exposes', () => {
   const view = lines(roleView(modelWith(dataclasses)));
   expect(view).toContain('Company crud');
   expect(view).toContain('Company.ID cr');
-  expect(view).toContain('Company.staff r');
+  expect(view).toContain('Company.staff cru');
   expect(view).toContain('Company.hire()');
   expect(view).toContain('Clock.now()');
   expect(view.join()).not.toMatch(/secret|hidden/);
@@ -107,7 +107,7 @@ it('A view of a role holds what the role may use', () => {
 
 it('A view of a guest lacks relations to, and functions of entities of, what guests may not read', () => {
   const view = lines(roleView(modelWith(dataclasses + roles), 'guest'));
-  expect(view).not.toContain('Company.staff r');
+  expect(view).not.toContain('Company.staff cru');
   expect(view).toContain('Employee.total()');
   expect(view).not.toContain('Employee.raise()');
 });

@@ -35,6 +35,7 @@ const programs = {
 const ownModules = {
   access: ['access/password'],
   class: ['class-code/', 'http/class-plugin'],
+  compatibility: ['compatibility/'],
   functions: ['function/', 'http/function-'],
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],

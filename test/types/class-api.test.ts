@@ -61,6 +61,8 @@ dataclasses:
       previous: { to: Order }
       previousState: { alias: previous.state }
       previousStars: { alias: previous.stars }
+      amount: { type: decimal, scale: 2, mandatory: true }
+      fee: { type: decimal, scale: 2, enum: [0.5, 1] }
       loud: { computed: string, expression: "upper(state)" }
     events: [saving]
 `;
@@ -98,12 +100,23 @@ export class OrderEntity extends OrderEntityBase {
     await ds.Order.get('C');
     const states: readonly ('open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash')[] = await ds.Order.all().distinct('state');
     const sum: number = await ds.Order.all().sum('stars');
+    const amount: string = this.amount;
+    const fee: '0.50' | '1.00' | null = this.fee;
+    // @ts-expect-error a text
+    this.amount = 12.5;
+    const total: string = await ds.Order.all().sum('amount');
+    const mean: string | null = await ds.Order.all().average('fee');
+    const behind: number | string = await ds.Order.all().sum('previous.amount');
+    // @ts-expect-error a text
+    const wrong: number = await ds.Order.all().sum('amount');
+    // @ts-expect-error texts have no sum
+    await ds.Order.all().sum('code');
     const rows = await ds.kysely.selectFrom('Order').select(['state', 'stars']).execute();
     const row: { state: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash'; stars: 1 | 2 | -3 | null } | undefined = rows[0];
     // @ts-expect-error no value of the enum
     ds.kysely.updateTable('Order').set({ state: 'paid' });
     const object: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash' = this.toObject().state;
-    void [state, stars, weight, before, far, farStars, loud, key, states, sum, row, object];
+    void [amount, fee, total, mean, behind, wrong, state, stars, weight, before, far, farStars, loud, key, states, sum, row, object];
     return undefined;
   }
 }

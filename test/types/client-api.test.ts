@@ -102,6 +102,12 @@ export async function entities(): Promise<void> {
   const date: Date | null | undefined = hired?.hiredAt;
   // @ts-expect-error no value of the enum
   ds.Employee.new({ role: 'chief' });
+  const full = ds.Company.new({ name: 'X', staff: [{ lastName: 'Y', employer: null }] });
+  full.fromObject({ staff: [] });
+  // @ts-expect-error no employee
+  ds.Company.new({ name: 'X', staff: [{ city: 'Y' }] });
+  // @ts-expect-error values, no entities
+  ds.Company.new({ name: 'X', staff: [full] });
   // @ts-expect-error compared with what it never is
   if (hired?.role === 'chief') return;
   // @ts-expect-error takes an employee
@@ -175,6 +181,41 @@ describe('The types of a client', () => {
     writeFileSync(file, code);
     expect(errorsIn([file, join(folder, 'client.d.ts')], browser)).toEqual([]);
     expect(errorsIn([file], node)).toEqual([]);
+  });
+
+  it('make sums of decimals texts', async () => {
+    const model = modelOf(`
+drs: 1
+name: decimals
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true }
+      size: integer
+      price: { type: decimal, scale: 2 }
+      parts: { to: Part, many: true, inverse: item }
+  Part: { attributes: { ID: { type: integer, key: true }, item: { to: Item, inverse: parts } } }
+`);
+    const folder = await writeClient(model);
+    const file = join(folder, 'use.ts');
+    writeFileSync(
+      file,
+      `import { connect } from './client.js';
+const ds = connect('https://api.example.com');
+export async function use(): Promise<void> {
+  const sum: string = await ds.Item.all().sum('price');
+  const average: string | null = await ds.Item.all().average('price');
+  const size: number = await ds.Item.all().sum('size');
+  const behind: number | string = await ds.Part.all().sum('item.price');
+  // @ts-expect-error no number
+  await ds.Part.all().sum('item');
+  const item = ds.Item.new({ price: '12.50' });
+  const price: string | null = item.price;
+  void [sum, average, size, behind, price];
+}
+`,
+    );
+    expect(errorsIn([file, join(folder, 'client.d.ts')], browser)).toEqual([]);
   });
 
   it('fit the script of the web page', () => {

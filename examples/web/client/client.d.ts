@@ -37,6 +37,8 @@ interface EntityTypes {
     readonly key: string | number;
     /** Name → type as read, of the attributes that hold one value each. */
     readonly attributes: object;
+    /** Names of those with decimals, if a dataclass of the model has any. */
+    readonly decimals?: string;
     /** Name → types of the related dataclass, of the to-one relations. */
     readonly one: object;
     /** Name → types of the related dataclass, of the to-many relations. */
@@ -62,6 +64,11 @@ interface ConnectOptions {
     readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
     /** Entities that one request reads; that of the model by default. */
     readonly pageSize?: number;
+    /**
+     * How many times a read, or a save of entities that exist, is sent again if the server is busy: it
+     * answers with 503 and `Retry-After`. 2 by default, 0 for never.
+     */
+    readonly retries?: number;
 }
 interface RequestOptions {
     /** Aborts the requests: they fail with the reason of the signal. */
@@ -166,9 +173,10 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
     toArray(options?: RequestOptions): Promise<R[]>;
     /** Whether an entity is stored and belongs to the selection. */
     contains(entity: T['entity'], options?: RequestOptions): Promise<boolean>;
-    /** 0 if there are no numbers. */
-    sum(path: NumberPath<T>, options?: RequestOptions): Promise<number>;
-    average(path: NumberPath<T>, options?: RequestOptions): Promise<number | null>;
+    /** 0 if there are no numbers; the exact sum of decimals, as a text. */
+    sum<P extends NumberPath<T>>(path: P, options?: RequestOptions): Promise<NumberAt<T, P>>;
+    /** That of decimals has 4 decimals more, and is rounded half away from zero. */
+    average<P extends NumberPath<T>>(path: P, options?: RequestOptions): Promise<NumberAt<T, P> | null>;
     min<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
     max<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
     /** The different values, ascending and without null. */
@@ -244,10 +252,19 @@ type ValueAt<T extends EntityTypes, P extends string> = P extends keyof T['attri
 /** An attribute with numbers, or a path, whose end is not known here. */
 type NumberPath<T extends EntityTypes> = {
     [N in keyof T['attributes'] & string]: NonNullable<T['attributes'][N]> extends number ? N : never;
-}[keyof T['attributes'] & string] | `${string}.${string}`;
+}[keyof T['attributes'] & string] | DecimalName<T> | `${string}.${string}`;
+/**
+ * A sum: a text for decimals. Behind a dot it may be one if some dataclass of the model has decimals.
+ */
+type NumberAt<T extends EntityTypes, P extends string> = P extends DecimalName<T> ? string : P extends keyof T['attributes'] ? number : T extends {
+    readonly decimals: string;
+} ? number | string : number;
+type DecimalName<T extends EntityTypes> = T extends {
+    readonly decimals: infer Names extends string;
+} ? Names : never;
 
 export { RestError };
-export type { ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, JsonObject, JsonValue, Media, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
+export type { ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {
@@ -292,6 +309,7 @@ export interface CompanyValues {
   logo?: Blob | Uint8Array | null;
   embedding?: Vector | null;
   manager?: EmployeeEntity | string | null;
+  staff?: readonly EmployeeValues[];
 }
 
 /** A company that employs people. */

@@ -48,6 +48,10 @@ function isRecord(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 // runtime/client/connection.ts
+/** How many times a request is sent again. */
+const usualRetries = 2;
+/** Seconds. A server that asks for a longer pause is not busy, but down. */
+const longestPause = 10;
 /** Sends requests to one server, as one session. */
 var Connection = class {
 	/** Address of `/rest`. */
@@ -82,10 +86,22 @@ var Connection = class {
 		throw unexpected(request, "an object");
 	}
 	/**
+	* Sends a request, also again if the server is busy and that changes nothing.
 	* @returns the answer, whatever its status is
 	* @throws RestError with status 0 if there is none; the reason of the signal if it aborts
 	*/
 	async send(request) {
+		const { method = "GET", isRepeatable = method === "GET", signal } = request;
+		const { retries = usualRetries } = this.#options;
+		for (let attempt = 0;; attempt += 1) {
+			const response = await this.#sendOnce(request);
+			const pause = isRepeatable && attempt < retries ? pauseOf(response) : void 0;
+			if (pause === void 0) return response;
+			await response.body?.cancel();
+			await waiting(pause, signal);
+		}
+	}
+	async #sendOnce(request) {
 		const { method = "GET", body, signal } = request;
 		const { token, fetch: send = globalThis.fetch } = this.#options;
 		const bearer = typeof token === "function" ? await token() : token;
@@ -125,6 +141,27 @@ var Connection = class {
 		}
 	}
 };
+/** Milliseconds until a request may be sent again; `undefined` if that is of no use. */
+function pauseOf({ status, headers }) {
+	const text = headers.get("retry-after") ?? "";
+	if (status !== 503 || !/^\d{1,9}$/.test(text) || Number(text) > longestPause) return void 0;
+	return Number(text) * 1e3 * (1 + Math.random() / 4);
+}
+/** @throws the reason of the signal if it aborts */
+function waiting(milliseconds, signal) {
+	return new Promise((resolve, reject) => {
+		const stop = () => {
+			clearTimeout(timer);
+			reject(signal?.reason);
+		};
+		const timer = setTimeout(() => {
+			signal?.removeEventListener("abort", stop);
+			resolve();
+		}, milliseconds);
+		if (signal?.aborted === true) stop();
+		else signal?.addEventListener("abort", stop, { once: true });
+	});
+}
 /** @throws RestError if the answer is not JSON */
 async function bodyOf(response, request) {
 	const text = await response.text();
@@ -235,7 +272,7 @@ function stateOf$1(entity) {
 	return state;
 }
 /** The values of an entity object: as they were read, and what was set since. */
-var ClientEntityState = class {
+var ClientEntityState = class ClientEntityState {
 	dataclass;
 	key = null;
 	stamp = 0;
@@ -247,6 +284,10 @@ var ClientEntityState = class {
 	}
 	get isNew() {
 		return this.stamp === 0;
+	}
+	/** Whether a save creates it, or entities in its lists. */
+	get createsEntities() {
+		return this.isNew || [...this.changes.keys()].some((name) => this.#isList(name));
 	}
 	get(name) {
 		return this.changes.has(name) ? this.changes.get(name) : this.#values.get(name) ?? null;
@@ -260,9 +301,22 @@ var ClientEntityState = class {
 		const attribute = attributes.get(name);
 		const what = `${dataclass}.${name}`;
 		if (attribute === void 0) throw new TypeError(`${what} does not exist.`);
-		if (attribute.many !== void 0) throw new TypeError(`${what} cannot be set: set the relation of the related entities.`);
 		if (attribute.readOnly === true) throw new TypeError(`${what} cannot be set.`);
-		this.#change(name, this.#settable(attribute, value, what));
+		if (attribute.many === void 0) this.#change(name, this.#settable(attribute, value, what));
+		else this.changes.set(name, this.#newRelated(attribute.many, value, what));
+	}
+	/** Entities that are created with this one, or with its next change. */
+	#newRelated(target, value, what) {
+		return (Array.isArray(value) ? value : [void 0]).map((values) => {
+			if (!isRecord(values) || findState(values) !== void 0) throw new TypeError(`${what} must be set to a list of values of new entities; of entities, set their relation.`);
+			const created = new ClientEntityState(this.dataclass.dataclass(target));
+			created.setAll(values);
+			return created;
+		});
+	}
+	/** `undefined` is ignored. */
+	setAll(values) {
+		for (const [name, value] of Object.entries(values)) if (value !== void 0) this.set(name, value);
 	}
 	#settable(attribute, value, what) {
 		if (attribute.one !== void 0) return this.#relatedKey(attribute.one, value, what);
@@ -313,15 +367,18 @@ var ClientEntityState = class {
 	}
 	/** Takes what somebody else has stored, and the values that are to be stored over it. */
 	rebase(theirs, wanted) {
-		const bytes = [...this.changes].filter(([, value]) => value instanceof Blob);
+		const kept = [...this.changes].filter(([name, value]) => value instanceof Blob || this.#isList(name));
 		this.load(theirs);
 		this.changes.clear();
-		for (const [name, value] of bytes) this.changes.set(name, value);
+		for (const [name, value] of kept) this.changes.set(name, value);
 		for (const [name, value] of Object.entries(wanted)) if (value !== void 0 && this.#isSettable(name) && !isSame(value, this.stored(name))) this.set(name, value);
 	}
 	#isSettable(name) {
 		const attribute = this.dataclass.attributes.get(name);
-		return attribute !== void 0 && attribute.readOnly !== true && attribute.many === void 0;
+		return attribute !== void 0 && attribute.readOnly !== true;
+	}
+	#isList(name) {
+		return this.dataclass.attributes.get(name)?.many !== void 0;
 	}
 	/** The values that `toObject()` gives. */
 	object() {
@@ -335,12 +392,15 @@ var ClientEntityState = class {
 	/** What was set, as a body or an argument has it; bytes are uploaded. */
 	async written(options) {
 		const entries = [];
-		for (const [name, value] of this.changes) {
-			const what = `${this.dataclass.name}.${name}`;
-			const sent = value instanceof Blob ? await upload(this.dataclass.connection, value, options) : encodeValue(value, what);
-			entries.push([name, sent]);
-		}
+		for (const [name, value] of this.changes) entries.push([name, await this.#writtenValue(name, value, options)]);
 		return Object.fromEntries(entries);
+	}
+	async #writtenValue(name, value, options) {
+		if (value instanceof Blob) return upload(this.dataclass.connection, value, options);
+		if (!this.#isList(name)) return encodeValue(value, `${this.dataclass.name}.${name}`);
+		const bodies = [];
+		for (const each of value) bodies.push(await each.written(options));
+		return bodies;
 	}
 	/** The address of a saved entity. */
 	get path() {
@@ -455,8 +515,7 @@ var ClientEntity = class {
 		return stateOf$1(this).object();
 	}
 	fromObject(values) {
-		const state = stateOf$1(this);
-		for (const [name, value] of Object.entries(values)) if (value !== void 0) state.set(name, value);
+		stateOf$1(this).setAll(values);
 		return this;
 	}
 };
@@ -603,7 +662,8 @@ async function sendSave(changed, options, isAtomic) {
 			$atomic: isAtomic ? "true" : void 0
 		},
 		body: isAtomic ? bodies : bodies[0],
-		signal: options.signal
+		signal: options.signal,
+		isRepeatable: changed.every((state) => !state.createsEntities)
 	};
 	const response = await connection.send(request);
 	const body = await bodyOf(response, request);
@@ -745,7 +805,7 @@ var SelectionObject = class SelectionObject {
 		return await this.query("__KEY = :1", state.key).count(options) > 0;
 	}
 	async sum(path, options = {}) {
-		return Number(await compute(stateOf(this), path, "sum", options));
+		return await compute(stateOf(this), path, "sum", options) ?? 0;
 	}
 	async average(path, options = {}) {
 		return await compute(stateOf(this), path, "average", options);

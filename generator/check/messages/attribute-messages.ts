@@ -12,11 +12,29 @@ export const attributeMessages = {
     meaning: 'An attribute that is not a date has dateOnly.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and dateOnly fits a date only.`,
   },
+  'attribute/digits': {
+    severity: 'error',
+    meaning: 'An attribute that is not a decimal has precision or scale.',
+    text: (f: OfType & { key: string }) =>
+      `${f.attribute} is of type ${f.type}, and ${f.key} fits a decimal only.`,
+  },
   'attribute/no-kind': {
     severity: 'error',
     meaning: 'An attribute has none of type, to, computed and alias.',
     text: (f: { attribute: string }) =>
       `${f.attribute} is not defined. Give it one of type, to, computed and alias.`,
+  },
+  'attribute/no-scale': {
+    severity: 'error',
+    meaning: 'A decimal has no scale.',
+    text: (f: { attribute: string }) =>
+      `${f.attribute} is a decimal and lacks its scale, the number of its decimals. For an amount of money write { type: decimal, scale: 2 }.`,
+  },
+  'attribute/scale-range': {
+    severity: 'error',
+    meaning: 'The scale of a decimal is greater than its precision.',
+    text: (f: { attribute: string; precision: number; scale: number }) =>
+      `The scale of ${f.attribute} is ${String(f.scale)}, and its values have ${String(f.precision)} digits (precision) in all.`,
   },
   'attribute/several-kinds': {
     severity: 'error',
@@ -127,6 +145,13 @@ export const attributeMessages = {
     meaning: 'An attribute with accessors is an image or a BLOB.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and no accessor yields that.`,
   },
+  'computed/expression-of-decimal': {
+    severity: 'error',
+    meaning:
+      'An expression names the column of a decimal, which databases hold in different forms.',
+    text: (f: { attribute: string; column: string }) =>
+      `The expression of ${f.attribute} names the column ${f.column}, which holds a decimal, and no expression computes with decimals.`,
+  },
   'computed/expression-and-accessors': {
     severity: 'error',
     meaning: 'A computed attribute has an expression and accessors.',
@@ -135,7 +160,7 @@ export const attributeMessages = {
   },
   'computed/expression-type': {
     severity: 'error',
-    meaning: 'An attribute with an expression is an image, a BLOB or a vector.',
+    meaning: 'An attribute with an expression is a decimal, an image, a BLOB or a vector.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and no expression yields that.`,
   },
   'computed/no-getter': {

@@ -106,6 +106,12 @@ export const nameMessages = {
     text: (f: { dataclass: string }) =>
       `${f.dataclass} has no primary key. Give one of its attributes key: true.`,
   },
+  'dataclass/old-event': {
+    severity: 'error',
+    meaning: 'An event that only clients of older servers know is used without a compatibility.',
+    text: (f: { event: string; instead: string }) =>
+      `The event ${f.event} exists only with protocol: { compatibility: wakanda }. ${f.instead}`,
+  },
   'dataclass/several-keys': {
     severity: 'error',
     meaning: 'A dataclass has more than one primary key.',

@@ -235,6 +235,9 @@ function describeDataclass(dataclass: Dataclass, colors: Colors): string {
 function typeText(attribute: Attribute): string {
   switch (attribute.kind) {
     case 'storage':
+      if (attribute.type === 'decimal') {
+        return `decimal(${String(attribute.precision)},${String(attribute.scale)})`;
+      }
       return attribute.dateOnly ? 'date only' : attribute.type;
     case 'relatedEntity':
       return attribute.target;

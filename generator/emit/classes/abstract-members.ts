@@ -89,6 +89,19 @@ function isOfEveryObject(name: string): boolean {
 }
 
 function eventMember(types: string, event: EventName, path: string): WrittenMember {
+  const modelPath = `${path}.events`;
+  if (event === 'init' || event === 'clientRefresh') {
+    const isInit = event === 'init';
+    return {
+      name: event,
+      kind: 'event',
+      params: [],
+      returns: isInit ? 'void' : 'void | Promise<void>',
+      returnsFirst: isInit ? 'void' : 'Promise<void>',
+      uses: [],
+      modelPath,
+    };
+  }
   const type = eventTypes[event];
   const isOfSave = type === 'SaveEvent' || type === 'AfterSaveEvent';
   const isAfter = type === 'AfterSaveEvent' || type === 'AfterDropEvent';
@@ -99,7 +112,7 @@ function eventMember(types: string, event: EventName, path: string): WrittenMemb
     returns: isAfter ? 'void | Promise<void>' : 'EventAnswer',
     returnsFirst: isAfter ? 'Promise<void>' : 'Promise<EventError | undefined>',
     uses: [type, ...(isOfSave ? [types] : []), ...(isAfter ? [] : ['EventAnswer'])],
-    modelPath: `${path}.events`,
+    modelPath,
   };
 }
 
@@ -110,7 +123,7 @@ const eventTypes = {
   validateDrop: 'DropEvent',
   dropping: 'DropEvent',
   afterDrop: 'AfterDropEvent',
-} as const satisfies Readonly<Record<EventName, string>>;
+} as const satisfies Readonly<Partial<Record<EventName, string>>>;
 
 function accessorMember(
   { attribute, accessor, member }: AccessorCode,

@@ -25,9 +25,18 @@ export function limitsSessions({ roles, dataclasses }: Model): boolean {
   return roles !== undefined || dataclasses.some(({ restrict }) => restrict);
 }
 
-/** Whether clients may call a function. */
-export function hasExposedFunctions(model: Model): boolean {
-  return exposedFunctions(model).length > 0;
+/**
+ * Whether a server calls functions for clients. With a compatibility, it calls class code for
+ * `$refresh` in the same way.
+ */
+export function servesFunctions(model: Model): boolean {
+  const { compatibility } = model.protocol;
+  return exposedFunctions(model).length > 0 || (compatibility !== undefined && hasClassCode(model));
+}
+
+/** Whether clients of older servers are answered as those did. */
+export function isCompatible({ protocol }: Model): boolean {
+  return protocol.compatibility !== undefined;
 }
 
 /** Whether clients read or send images or BLOBs. */

@@ -9,7 +9,7 @@ import type {
   StorageType,
 } from '../../model/model.js';
 import { attributeNamed, dataclassNamed, keyOf, targetOf } from '../../model/lookup.js';
-import { literal } from '../layout.js';
+import { literal, stringLiteral } from '../layout.js';
 import type { AllClassNames } from './class-names.js';
 
 /** A TypeScript type as text, and its names that a file must import. */
@@ -51,11 +51,27 @@ function enumOf(
   return enumOf(model, end, attributeNamed(end, attribute.path.at(-1) ?? ''));
 }
 
+/**
+ * A type of the names of attributes with decimals.
+ * @param all attributes of all dataclasses
+ * @returns none if there is no decimal among them
+ */
+export function decimalNames(
+  attributes: readonly Attribute[],
+  all: readonly Attribute[],
+): string | undefined {
+  const isDecimal = (each: Attribute): boolean => 'type' in each && each.type === 'decimal';
+  if (!all.some(isDecimal)) return undefined;
+  const names = attributes.filter(isDecimal).map(({ name }) => stringLiteral(name));
+  return names.length === 0 ? 'never' : names.join(' | ');
+}
+
 /** The type of a value that is not null. */
 export function valueType(type: StorageType, dateOnly = false): TypeText {
   switch (type) {
     case 'string':
     case 'uuid':
+    case 'decimal':
       return plain('string');
     case 'number':
     case 'integer':

@@ -54,8 +54,8 @@ function storedColumn(model: Model, dataclass: Dataclass, attribute: StorageAttr
     }
   }
   if (attribute.mandatory || attribute.key) parts.push('NOT NULL');
-  parts.push(...defaultText(defaultOf(attribute)));
-  for (const check of columnChecks(attribute, atLeast)) parts.push(`CHECK (${check})`);
+  parts.push(...defaultText(defaultOf(attribute, 'sqlite')));
+  for (const check of columnChecks(attribute, 'sqlite', atLeast)) parts.push(`CHECK (${check})`);
   const reference = referenceOf(model, dataclass, attribute);
   // No ON DELETE: the server raises the stamps of the entities that it would change, and SQLite
   // cascades over 1000 levels at most.

@@ -1,11 +1,13 @@
 import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
 import type {
   CalculatedAttribute,
+  Database,
   Dataclass,
   Model,
   RelatedEntityAttribute,
   StorageAttribute,
 } from '../../model/model.js';
+import { decimalConstant } from '../../model/decimals.js';
 import { sqlConstant } from '../../model/sql-text.js';
 import { foldedColumn, isLarge, vectorColumns } from '../../model/columns.js';
 
@@ -61,8 +63,10 @@ export function tableColumns(model: Model, dataclass: Dataclass): readonly Table
  * attribute, and for rows that existed before it. Vectors have none, because the columns by which
  * they are compared need more than SQL.
  */
-export function defaultOf({ type, default: value }: StorageAttribute): string | undefined {
+export function defaultOf(attribute: StorageAttribute, database: Database): string | undefined {
+  const { type, default: value } = attribute;
   if (value === undefined || type === 'vector') return undefined;
+  if (type === 'decimal' && typeof value === 'string') return decimalConstant(value, database);
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   return textConstant(typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,8 +1,9 @@
 import {
   hasClassCode,
-  hasExposedFunctions,
   hasMedia,
+  isCompatible,
   limitsSessions,
+  servesFunctions,
 } from '../classes/class-code.js';
 import { importStatements } from '../classes/imports.js';
 import { importsOf } from '../classes/places.js';
@@ -36,7 +37,8 @@ export function appView(context: EmitContext): object {
   const exposed = model.dataclasses.filter((dataclass) => dataclass.exposed);
   const hasOthers = hasFunctionRoutes(model);
   const hasCode = hasClassCode(model);
-  const hasFunctions = hasExposedFunctions(model);
+  const hasFunctions = servesFunctions(model);
+  const hasOldClients = isCompatible(model);
   const withMedia = hasMedia(model);
   const hasLimits = limitsSessions(model);
   const features = [
@@ -58,6 +60,7 @@ export function appView(context: EmitContext): object {
     header: context.header,
     imports: [
       ...(hasCode ? [importLine('classCode', '#runtime/class')] : []),
+      ...(hasOldClients ? [importLine('wakanda', '#runtime/compatibility')] : []),
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
       ...(withMedia ? [importLine('media', '#runtime/media')] : []),
@@ -81,6 +84,7 @@ export function appView(context: EmitContext): object {
     below: [
       'protocol',
       ...(hasFunctions ? ['functions'] : []),
+      ...(hasOldClients ? ['wakanda'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),
       ...exposed.map((each) => context.routesName(each)),
     ].map((each) => call('app.register', [each], 2)),
@@ -104,6 +108,7 @@ export function settingsView(context: EmitContext): object {
     declaration: declaration('export const settings: Settings', {
       name: model.name,
       limits,
+      compatibility: model.protocol.compatibility,
       dateOnlyFormat: model.protocol.dateOnlyFormat,
       reportFormat: model.reportFormat,
       accentInsensitive: model.protocol.accentInsensitive,

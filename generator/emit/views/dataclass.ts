@@ -80,6 +80,8 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
         type: attribute.type,
         column: attribute.column,
         dateOnly: onlyTrue(attribute.dateOnly),
+        precision: attribute.precision,
+        scale: attribute.scale,
         accessors: attribute.expression === undefined ? attribute.accessors : undefined,
         ...hidden,
       };
@@ -89,6 +91,8 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
         type: attribute.type,
         path: attribute.path,
         dateOnly: onlyTrue(attribute.dateOnly),
+        precision: attribute.precision,
+        scale: attribute.scale,
         ...hidden,
       };
     case 'relatedEntity':
@@ -125,6 +129,8 @@ function storage(
     column: attribute.column,
     foldedColumn: foldedColumn(model, dataclass, attribute),
     dateOnly: onlyTrue(attribute.dateOnly),
+    precision: attribute.precision,
+    scale: attribute.scale,
     dimensions: attribute.dimensions,
     vectorColumns: attribute.type === 'vector' ? { ...vectorColumns(attribute) } : undefined,
     key: onlyTrue(attribute.key),

@@ -48,7 +48,8 @@ function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Liter
       const told =
         value ??
         new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
-      return { kind, table, column, value: sqlOf(told), loses };
+      const lost = loses === undefined ? undefined : sqlOf(loses);
+      return { kind, table, column, value: sqlOf(told), loses: lost };
     }
     case 'rename':
     case 'drop':
@@ -56,8 +57,10 @@ function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Liter
   }
 }
 
-function sqlOf(value: RawCode | { readonly sqlite: string; readonly postgres: string }): Literal {
-  if (value instanceof RawCode) return value;
+function sqlOf(
+  value: RawCode | string | { readonly sqlite: string; readonly postgres: string },
+): Literal {
+  if (value instanceof RawCode || typeof value === 'string') return value;
   return value.sqlite === value.postgres ? value.sqlite : value;
 }
 

@@ -319,7 +319,7 @@ function storedType(
   dataclass: Dataclass,
   attribute: StorageAttribute,
 ): string {
-  return attribute.enum === undefined
+  return attribute.enum === undefined || attribute.type === 'decimal'
     ? columnTypes[attribute.type]
     : `Selectable<${classNames.of(dataclass).table}>[${stringLiteral(attribute.column)}]`;
 }

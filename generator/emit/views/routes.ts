@@ -1,4 +1,6 @@
 import type { Action, DataAccess, Dataclass } from '../../model/model.js';
+import { isLarge } from '../../model/columns.js';
+import { isCompatible } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, fits, type Literal, stringLiteral } from '../layout.js';
 import {
@@ -44,13 +46,13 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
   // What nobody may read has no addresses for reading; those for writing answer sessions that may
   // not write, too.
   const isRead = access?.read?.length !== 0;
-  const hasImages = dataclass.attributes.some(
-    (each) => each.kind === 'storage' && each.type === 'image',
+  const hasMedia = dataclass.attributes.some(
+    (each) => each.kind === 'storage' && isLarge(each.type),
   );
   const open = routes.filter(([, , , handler]) => isRead || writing.includes(handler));
   const own = open.flatMap(([verb, suffix, options, handler]) => {
-    const takesImage = hasImages && verb === 'post' && suffix === '(:key/:attributes';
-    const shown = takesImage ? '{ ...write, bodyLimit: service.imageBodyLimit }' : options;
+    const takesMedia = hasMedia && verb === 'post' && suffix === '(:key/:attributes';
+    const shown = takesMedia ? '{ ...write, bodyLimit: service.mediaBodyLimit }' : options;
     const url = stringLiteral(`/rest/${name}${suffix}`);
     const route =
       verb === 'get'
@@ -63,7 +65,11 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
     header: context.header,
     name,
     signature: pluginSignature(context.routesName(dataclass)),
-    service: call('const service = app.dataclass', [stringLiteral(name)], 2),
+    service: call(
+      `const service = app.${isCompatible(context.model) ? 'wakanda' : 'dataclass'}`,
+      [stringLiteral(name)],
+      2,
+    ),
     options: [
       ...(isRead
         ? [

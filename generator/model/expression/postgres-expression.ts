@@ -19,6 +19,9 @@ const storedKinds: Readonly<Record<StorageType, (sql: string) => Printed>> = {
   uuid: text,
   number: (sql) => number(sql, `${sql} = trunc(${sql})`),
   integer: (sql) => integer(sql),
+  decimal: () => {
+    throw new NotPortable('it uses a decimal');
+  },
   boolean: (sql) => integer(sql, true),
   date: text,
   duration: (sql) => integer(sql),
@@ -94,6 +97,7 @@ class Expressions {
       case 'integer':
       case 'duration':
         return kept(found);
+      case 'decimal':
       case 'image':
       case 'blob':
       case 'vector':

@@ -1,4 +1,4 @@
-import { accessors, deleteRules, generatedKinds, storageTypes } from '../vocabulary.js';
+import { accessors, deleteRules, generatedKinds, mostDigits, storageTypes } from '../vocabulary.js';
 import {
   flag,
   list,
@@ -17,9 +17,25 @@ const exposed = flag(
 const description = text('Text for the doc comments of the code.');
 const dateOnly = flag('Of a date: a day without time, as YYYY-MM-DD.', false);
 
+const precision: JsonSchema = {
+  description: 'Of a decimal: the most digits that a value has, those behind the point included.',
+  type: 'integer',
+  minimum: 1,
+  maximum: mostDigits,
+  default: mostDigits,
+  examples: [12],
+};
+const scale: JsonSchema = {
+  description: 'Of a decimal: how many of its digits are behind the point. Required there.',
+  type: 'integer',
+  minimum: 0,
+  maximum: mostDigits,
+  examples: [2],
+};
+
 const storageType: JsonSchema = {
   description:
-    'number is a double, integer has 53 bits, duration is milliseconds, object is JSON, vector is a list of numbers.',
+    'number is a double, integer has 53 bits, decimal is exact and needs a scale, duration is milliseconds, object is JSON, vector is a list of numbers.',
   enum: storageTypes,
 };
 
@@ -28,6 +44,8 @@ const storageAttribute = mapping(
   {
     type: storageType,
     dateOnly,
+    precision,
+    scale,
     dimensions: {
       description: 'How many numbers a vector has; one of another length is refused.',
       type: 'integer',
@@ -55,8 +73,8 @@ const storageAttribute = mapping(
     },
     minLength: length('Fewest characters of a string.'),
     maxLength: length('Most characters of a string.'),
-    min: { description: 'Smallest number, duration or date.', type: ['number', 'string'] },
-    max: { description: 'Largest number, duration or date.', type: ['number', 'string'] },
+    min: { description: 'Smallest number, decimal, duration or date.', type: ['number', 'string'] },
+    max: { description: 'Largest number, decimal, duration or date.', type: ['number', 'string'] },
     pattern: text(
       'Regular expression (JavaScript, flag u) that a string must match.',
       '^[A-Z]{2}$',
@@ -113,6 +131,8 @@ const computedAttribute = mapping(
   {
     computed: storageType,
     dateOnly,
+    precision,
+    scale,
     expression: text(
       'SQL over the columns of the same table. Can be filtered, sorted and aggregated.',
       "firstName || ' ' || lastName",

@@ -6,6 +6,7 @@ import {
   PostgresQueryCompiler,
   sql,
 } from 'kysely';
+import { moreDecimals } from '../../protocol/decimal.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
@@ -125,6 +126,10 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   ifNumber: (value) => sql`case when ${isFinite(value)} then ${value} end`,
   total,
   quotient: (dividend, divisor) => sql`drs_quotient(${dividend}, ${divisor})`,
+  decimalText: (value) => sql`cast(${value} as text)`,
+  decimalTotal: (value, scale) =>
+    sql`cast(round(coalesce(sum(${value}), 0), ${sql.lit(scale)}) as text)`,
+  decimalAverage,
   jsonText: (value) => sql`coalesce(cast(to_json(cast(${value} as text)) as text), 'null')`,
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
   jsonIfNumber,
@@ -196,6 +201,16 @@ function total(value: Sql): Sql {
   return sql`drs_sum(coalesce(sum(${double}) filter (where not ${isLarge}), 0), sum(cast(cast(${double} as text) as numeric)) filter (where ${isLarge}))`;
 }
 
+/** Whole numbers are divided: a quotient of others is rounded before it could be rounded here. */
+function decimalAverage(value: Sql, scale: number): Sql {
+  const decimals = scale + moreDecimals;
+  const [sum, count] = [sql`sum(${value})`, sql`nullif(count(${value}), 0)`];
+  const twice = sql.raw(`${2n * 10n ** BigInt(decimals)}`);
+  const units = sql`div(abs(${sum}) * ${twice} + ${count}, 2 * ${count})`;
+  const unit = sql.raw(`0.${'1'.padStart(decimals, '0')}`);
+  return sql`cast(sign(${sum}) * ${units} * ${unit} as text)`;
+}
+
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -205,6 +220,7 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
   text: sql`text`,
   number: sql`double precision`,
   integer: sql`bigint`,
+  decimal: sql`numeric`,
   boolean: sql`smallint`,
 };
 
@@ -250,6 +266,8 @@ function item(type: ValueType): Sql {
       return sql`drs_double("__item"."text")`;
     case 'integer':
       return sql`case when "__item"."text" ~ '^-?[0-9]{1,16}$' then cast("__item"."text" as bigint) else drs_integer(drs_double("__item"."text")) end`;
+    case 'decimal':
+      return sql`cast("__item"."text" as numeric)`;
     case 'boolean':
       return sql`cast("__item"."text" as smallint)`;
   }

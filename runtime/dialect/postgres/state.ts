@@ -13,7 +13,7 @@ import {
   type StateSchema,
   type StateStatement,
 } from '../state-database.js';
-import { Slot } from '../statement.js';
+import { Slot, type Statement } from '../statement.js';
 import type { Step } from './connection.js';
 
 /** Runs steps on a connection of the pool. */
@@ -65,7 +65,8 @@ export class PostgresState implements StateDatabase {
   }
 
   readWithin(transaction: Transaction, [text, ...values]: StateStatement): Promise<Rows> {
-    const statement = { sql: this.#text(text), bindings: values.map((_, at) => new Slot(at)) };
+    const bindings = values.map((_, at) => new Slot(at));
+    const statement: Statement = { sql: this.#text(text), bindings, isOfState: true };
     return Promise.resolve(transaction.rows(statement, values));
   }
 

@@ -130,7 +130,7 @@ async function untilMigrated(
 interface ColumnForm {
   readonly table: string;
   readonly column: string;
-  /** `date only`, or the type of the attribute. */
+  /** `date only`, `decimal with scale 2`, or the type of the attribute. */
   readonly form: string;
   /** Whether the column is a key or a foreign key. */
   readonly isKey?: boolean;

@@ -10,7 +10,9 @@ import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
 import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
+import type { ValueType } from '../value-type.js';
 import type { Fold } from '../../protocol/fold.js';
+import { partOfTotal } from '../../protocol/decimal.js';
 import { singlePrecision } from '../../protocol/vector.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
@@ -109,6 +111,25 @@ const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
+/** A column holds a decimal as an integer: its digits without the point. */
+function compared(wanted: Sql, type: ValueType): Sql {
+  return type === 'decimal' ? sql`cast(replace(${wanted}, '.', '') as integer)` : wanted;
+}
+
+function decimalText(value: Sql, scale: number): Sql {
+  if (scale === 0) return sql`cast(${value} as text)`;
+  const unit = sql.raw(String(10n ** BigInt(scale)));
+  const digits = sql`abs(${value})`;
+  const text = sql`format(${sql.lit(`%s%d.%0${scale}d`)}, iif(${value} < 0, '-', ''), ${digits} / ${unit}, ${digits} % ${unit})`;
+  return sql`iif(${value} is null, null, ${text})`;
+}
+
+/** The sum in two parts, because a sum must not exceed 64 bits; texts, because JavaScript's numbers have 53. */
+function partSums(value: Sql): Sql {
+  const part = sql.raw(String(partOfTotal));
+  return sql`cast(sum(${value} / ${part}) as text), cast(sum(${value} % ${part}) as text)`;
+}
+
 /** @param foldText implements the SQL function `drs_fold` */
 export function sqliteDialect(foldText: Fold): Dialect {
   return { ...written, foldText };
@@ -128,10 +149,11 @@ const written: Omit<Dialect, 'foldText'> = {
   fold: (text) =>
     sql`iif(octet_length(${text}) = length(${text}), lower(${text}), drs_fold(${text}))`,
   choose: (condition, then, otherwise) => sql`iif(${condition}, ${then}, ${otherwise})`,
-  bound: (value) => value,
-  compare: (value, operator, wanted) => sql`${value} ${sql.raw(operator)} ${wanted}`,
-  compared: (wanted) => wanted,
-  differs: (value, wanted) => sql`${value} is not ${wanted}`,
+  bound: compared,
+  compare: (value, operator, wanted, type) =>
+    sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`,
+  compared,
+  differs: (value, wanted, type) => sql`${value} is not ${compared(wanted, type)}`,
   isSame: (value, other) => sql`${value} is ${other}`,
   orderTerm,
   // A blob sorts after every text.
@@ -142,6 +164,10 @@ const written: Omit<Dialect, 'foldText'> = {
   // `sum` fails when a sum of integers exceeds 64 bits.
   total: (value) => sql`total(${value})`,
   quotient: (dividend, divisor) => sql`(${dividend} / nullif(${divisor}, 0))`,
+  decimalText,
+  decimalTotal: (value, scale) => sql`drs_decimal_total(${partSums(value)}, ${sql.lit(scale)})`,
+  decimalAverage: (value, scale) =>
+    sql`drs_decimal_average(${partSums(value)}, count(${value}), ${sql.lit(scale)})`,
   jsonText: (value) => sql`json_quote(${value})`,
   jsonRaw: (value) => sql`ifnull(${value}, 'null')`,
   jsonIfNumber: (value) => sql`iif(${isFinite(value)}, ${value}, 'null')`,
@@ -152,7 +178,8 @@ const written: Omit<Dialect, 'foldText'> = {
     sql`ifnull('"' || cast(substr(${value}, 9, 2) as integer) || '!' || cast(substr(${value}, 6, 2) as integer) || '!' || substr(${value}, 1, 4) || '"', 'null')`,
   uriText: (value) => sql`drs_uri(${value})`,
   each: (list) => sql`json_each(${list})`,
-  isIn: (value, list) => sql`${value} in (select "value" from json_each(${list}))`,
+  isIn: (value, list, type) =>
+    sql`${value} in (select ${compared(sql`"value"`, type)} from json_each(${list}))`,
   contains: (text, piece) => sql`instr(${text}, ${piece}) > 0`,
   // SQLite's own functions spare most texts a call into JavaScript.
   hasWord: (text, word) => sql`(instr(${text}, ${word}) > 0 and drs_has_word(${text}, ${word}))`,

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { decimalAverage, decimalTotal } from '../../protocol/decimal.js';
 import type { Fold } from '../../protocol/fold.js';
 import { TextPattern, WordSearch } from '../../protocol/text-match.js';
 import { uriKey } from '../../protocol/key.js';
@@ -17,6 +18,15 @@ export function registerFunctions(database: Database, fold: Fold): void {
   database.function('drs_uri', options, (text: unknown) =>
     typeof text === 'string' ? uriKey(text) : null,
   );
+  database.function('drs_decimal_total', options, (high: unknown, low: unknown, scale: unknown) =>
+    decimalTotal(summed(high), summed(low), Number(scale)),
+  );
+  database.function(
+    'drs_decimal_average',
+    options,
+    (high: unknown, low: unknown, count: unknown, scale: unknown) =>
+      count === 0 ? null : decimalAverage(summed(high), summed(low), summed(count), Number(scale)),
+  );
   const patterns = prepared((text) => new TextPattern(text));
   database.function('drs_matches', options, (text: unknown, pattern: unknown) =>
     typeof text === 'string' && typeof pattern === 'string'
@@ -27,6 +37,11 @@ export function registerFunctions(database: Database, fold: Fold): void {
   database.function('drs_has_word', options, (text: unknown, word: unknown) =>
     typeof text === 'string' && typeof word === 'string' ? Number(words(word).isIn(text)) : null,
   );
+}
+
+/** A sum without summands is null. */
+function summed(sum: unknown): bigint {
+  return typeof sum === 'string' || typeof sum === 'number' ? BigInt(sum) : 0n;
 }
 
 /** Caches a value derived from a text, so that it is computed once for all compared rows. */

@@ -220,7 +220,7 @@ export const shapeCases: readonly ProblemCase[] = [
   {
     name: 'types of other systems',
     yaml: attributes([
-      'a: <<a>>decimal',
+      'a: <<a>>numeric(10, 2)',
       'b: { type: <<b>>money, min: 0 }',
       'c: <<c>>text',
       'd: <<d>>int',
@@ -242,8 +242,8 @@ export const shapeCases: readonly ProblemCase[] = [
     ]),
     expected: (
       [
-        ['a', 'use number (a double), or integer for exact amounts'],
-        ['b', 'use number (a double), or integer for exact amounts'],
+        ['a', 'use { type: decimal, precision: 10, scale: 2 }'],
+        ['b', 'use { type: decimal, scale: 2 }, which is exact, or number (a double)'],
         ['c', 'use string'],
         ['d', 'use integer (53 bits)'],
         ['e', 'or string for larger numbers'],

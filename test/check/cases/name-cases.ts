@@ -48,6 +48,17 @@ export const nameCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'events of older servers',
+    yaml: model(`  A:
+    attributes: { ID: { type: integer, key: true } }
+    events: [<<a>>init, saving, <<b>>clientRefresh]
+`),
+    expected: [
+      { code: 'dataclass/old-event', at: 'a', says: 'use default, or the event saving' },
+      { code: 'dataclass/old-event', at: 'b', says: 'compatibility: wakanda' },
+    ],
+  },
+  {
     name: 'members of classes',
     yaml: model(`  <<a>>transaction:
     events: [saving]

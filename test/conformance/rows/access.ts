@@ -100,6 +100,45 @@ export const accessRows: readonly AccessRow[] = [
     then: [[post(update, { name: 'Cy', salary: 2 }), refused(403, 1557, 1046, 1534)]],
   },
   {
+    id: 'P7.31 denied',
+    says: 'an entity in a list needs the privileges that it needs alone',
+    as: view,
+    request: post('/rest/Company?$method=update', { name: 'x', staff: [{ name: 'Di' }] }),
+    expect: { ...refused(403, 1557, 1046, 1534), has: { __STATUS: { status: 1 } } },
+    then: [[get('/rest/Company?$filter=name=x'), { keys: [] }]],
+  },
+  {
+    id: 'P7.32 denied attribute',
+    says: 'an attribute that may not be created refuses the list',
+    as: hr,
+    request: post('/rest/Company?$method=update', {
+      name: 'x',
+      staff: [{ name: 'Di', salary: 2 }, { nme: 'Ed' }],
+    }),
+    expect: {
+      status: 403,
+      has: {
+        __ERROR: [
+          { errCode: 1557, attribute: 'staff[0].salary' },
+          {},
+          {},
+          { errCode: 1500 },
+          {},
+          {},
+          {},
+          {},
+        ],
+      },
+    },
+    then: [[get('/rest/Company?$filter=name=x'), { keys: [] }]],
+  },
+  {
+    id: 'P7.31 hidden relation',
+    says: 'a list in a relation that the session may not read is an unknown attribute',
+    request: post('/rest/Company?$method=update', { name: 'x', staff: [{ name: 'Di' }] }),
+    expect: refused(400, 1500, 1570, 1534),
+  },
+  {
     id: 'create without read',
     says: 'a client that may create but not read gets the address of the entity',
     request: post('/rest/Complaint?$method=update', { text: 'cold' }),

@@ -175,6 +175,15 @@ export const functionRows: readonly Row[] = [
     expect: refused(404, 1542),
   },
   {
+    id: 'P11.10 list',
+    says: 'an entity parameter has no list in a to-many relation',
+    request: post('/rest/Company/both', [
+      [{ __DATACLASS: 'Company', __ENTITY: true, name: 'x', staff: [{ lastName: 'A' }] }],
+      ofSet,
+    ]),
+    expect: { ...refused(422, 1569), message: /staff cannot be a list in an argument/ },
+  },
+  {
     id: 'P11.11',
     says: 'a selection parameter is an existing entity set',
     request: post('/rest/Company/both', [[], ofSet]),

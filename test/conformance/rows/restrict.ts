@@ -41,6 +41,28 @@ export const restrictRows: readonly Row[] = [
     then: [[get('/rest/Employee(4)'), refused(404, 1543)]],
   },
   {
+    id: 'restrict list',
+    says: 'an entity in a list that restrict hides is answered as missing, and may be created so',
+    request: post('/rest/Company?$method=update', {
+      name: 'New',
+      staff: [{ __KEY: '2', __STAMP: 1, name: 'x' }],
+    }),
+    expect: refused(404, 1542, 1046, 1534),
+    then: [
+      [get('/rest/Company?$filter=name=New'), { keys: [] }],
+      [
+        post('/rest/Company?$method=update&$expand=staff', {
+          name: 'New',
+          staff: [
+            { name: 'low', salary: 1 },
+            { name: 'high', salary: 999 },
+          ],
+        }),
+        { has: { staff: { __COUNT: 1 } } },
+      ],
+    ],
+  },
+  {
     id: 'restrict hidden',
     says: 'a to-one relation and an alias to what restrict hides are null',
     request: get('/rest/Employee(3)?$attributes=boss'),

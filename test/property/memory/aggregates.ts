@@ -1,6 +1,6 @@
 import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
 import { compareAt, selection, sent, type Query } from './answers.js';
-import { compareByCodePoint } from './comparison.js';
+import { compareByCodePoint, decimalText, scale } from './comparison.js';
 import { typeOf } from './matches.js';
 import type { WrittenStep } from './filter.js';
 import { valuesAt } from './property.js';
@@ -72,7 +72,7 @@ export function aggregatesOf(
   path: readonly WrittenStep[],
 ): readonly Aggregate[] {
   const { type } = typeOf(store, store.way(dataclass, path).end);
-  const isNumeric = ['number', 'integer', 'duration', 'object'].includes(type);
+  const isNumeric = ['number', 'integer', 'decimal', 'duration', 'object'].includes(type);
   return isNumeric ? ['count', 'sum', 'average', 'min', 'max'] : ['count', 'min', 'max'];
 }
 
@@ -91,6 +91,8 @@ export function computed(
   query: Query & { readonly path: readonly WrittenStep[] },
 ): Aggregated {
   const { way, values } = valuesOf(store, dataclass, query);
+  const isSum = aggregate === 'sum' || aggregate === 'average';
+  if (isSum && typeOf(store, way.end).type === 'decimal') return ofDecimals(aggregate, values);
   const numbers = values.filter((each) => typeof each === 'number');
   const tolerance = numbers.reduce((sum, each) => sum + Math.abs(each), 0) * 1e-14;
   const sum = numbers.reduce((left, right) => left + right, 0);
@@ -112,4 +114,16 @@ export function computed(
       return { values: all.map((each) => sent(store, typeOf(store, way.end), each)), tolerance: 0 };
     }
   }
+}
+
+/** Exact; an average has 4 decimals more, and is rounded half away from zero (protocol P5.12). */
+function ofDecimals(aggregate: 'sum' | 'average', values: readonly JsonValue[]): Aggregated {
+  const texts = values.filter((each) => typeof each === 'string');
+  const sum = texts.reduce((all, each) => all + BigInt(each.replace('.', '')), 0n);
+  if (aggregate === 'sum') return { values: [decimalText(sum, scale)], tolerance: 0 };
+  if (values.length === 0) return { values: [null], tolerance: 0 };
+  const count = BigInt(values.length);
+  const size = (sum < 0n ? -sum : sum) * 10_000n;
+  const rounded = (size * 2n + count) / (count * 2n);
+  return { values: [decimalText(sum < 0n ? -rounded : rounded, scale + 4n)], tolerance: 0 };
 }

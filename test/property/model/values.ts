@@ -111,6 +111,16 @@ export const numbers: fc.Arbitrary<number> = fc.oneof(
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
 );
 
+/** Of at most 12 digits, 2 of them behind the point, as clients may write them. */
+export const decimals: fc.Arbitrary<string | number> = fc.oneof(
+  { weight: 3, arbitrary: fc.integer({ min: -300, max: 300 }).map((each) => each / 100) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('12.50', '12.5', '+12.500', '012.5', '1e2', '-0', '0.10'),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('9999999999.99', '-9999999999.99', 9999999999.99, -0) },
+);
+
 /** Instants as they are sent, and in a client's shorter spelling if there is one. */
 export const instants: fc.Arbitrary<string> = fc
   .oneof(
@@ -240,6 +250,8 @@ export function inputsOf(type: StorageType, dateOnly: boolean): fc.Arbitrary<Jso
     case 'integer':
     case 'duration':
       return integers;
+    case 'decimal':
+      return decimals;
     case 'boolean':
       return fc.boolean();
     case 'date':

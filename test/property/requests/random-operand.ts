@@ -141,6 +141,7 @@ function writings(value: Value, type: StorageType): readonly Operand['writing'][
   const isBare =
     (bareText.test(value) && ![...keywords, ...literals].includes(value.toLowerCase())) ||
     (type === 'string' && /^\d+(\.\d+)?$/.test(value)) ||
+    (type === 'decimal' && /^[+-]?\d+(\.\d+)?$/.test(value)) ||
     (type === 'date' && /^\d[\dTZ:.+-]+$/.test(value)) ||
     (type === 'uuid' && /^[\dA-F-]{32,}$/i.test(value));
   return isBare ? ['placeholder', 'quoted', 'quoted', 'bare'] : ['placeholder', 'quoted'];
@@ -155,6 +156,8 @@ function misfits(type: StorageType): readonly Scalar[] {
     case 'integer':
     case 'duration':
       return ['12', '-1', '1e0', 'twelve', '', true, 0.5, '@', '1*'];
+    case 'decimal':
+      return ['1.005', '-0.001', 1e300, '-1e300', 5e-324, '12345678901234567890.5', 'x', '', true];
     case 'boolean':
       return ['true', 'false', 'maybe', 7];
     case 'date':

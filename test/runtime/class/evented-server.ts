@@ -91,7 +91,7 @@ export interface Handlers {
   afterDrop?: Handler<AfterDropEvent>;
 }
 
-export const eventNames: readonly EventName[] = [
+export const eventNames: readonly Exclude<EventName, 'init' | 'clientRefresh'>[] = [
   'validateSave',
   'saving',
   'afterSave',

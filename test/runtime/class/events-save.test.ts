@@ -576,6 +576,70 @@ describe('Entities that events save', () => {
   });
 });
 
+describe('Entities in the list of a to-many relation', () => {
+  const staff = [
+    { ID: 'a', name: 'a' },
+    { ID: 'b', name: 'b' },
+  ];
+
+  it('run their events one after the other, after those of the entity that contains them', async () => {
+    const seen: unknown[] = [];
+    server.handlers.Company = { afterSave: ({ name }) => void seen.push(name) };
+    server.handlers.Person = {
+      saving: async (person) => {
+        const employer = await (person['employer'] as { get(): Promise<Row> }).get();
+        seen.push([person['name'], employer['name']]);
+      },
+    };
+    await made({ name: 'c', staff });
+    expect(seen).toEqual(['c', ['a', 'c'], ['b', 'c']]);
+  });
+
+  it('are undone with the entity, and with what events have stored, if one is refused', async () => {
+    server.handlers.Company = { afterSave: (company) => log(company, 'company') };
+    server.handlers.Person = {
+      saving: async (person) => {
+        await log(person, String(person['name']));
+        return person['name'] === 'b'
+          ? { errCode: 4, message: 'no', attribute: 'name' }
+          : undefined;
+      },
+    };
+    const before = await globalStamp();
+    const { status, json } = await save({ name: 'c', staff });
+    expect(status).toBe(422);
+    expect(json).toMatchObject({
+      __STATUS: { status: 4 },
+      __ERROR: [{ errCode: 4, attribute: 'staff[1].name', message: 'staff[1]: no' }, {}, {}],
+    });
+    expect(await globalStamp()).toBe(before);
+    const list = await save([
+      { name: 'c', staff },
+      { name: 'd', staff: [{ ID: 'd', name: 'd' }] },
+    ]);
+    expect(list.json).toMatchObject({
+      __ENTITIES: [{ __STATUS: { status: 4 } }, { __STATUS: { success: true } }],
+    });
+    expect(await stored('Company')).toMatchObject([{ name: 'd' }]);
+    expect(await stored('Person')).toMatchObject([{ ID: 'd' }]);
+    expect(await stored('Log')).toMatchObject([{ text: 'company' }, { text: 'd' }]);
+  });
+
+  it('end the request if an event throws, with the place of the entity', async () => {
+    server.handlers.Person = {
+      saving: () => {
+        throw new RestError(418, 15, 'a teapot', { attribute: 'name' });
+      },
+    };
+    const { status, json } = await save({ name: 'c', staff });
+    expect(status).toBe(418);
+    expect(json).toMatchObject({
+      __ERROR: [{ message: 'staff[0]: a teapot', attribute: 'staff[0].name' }],
+    });
+    expect(await stored('Company')).toEqual([]);
+  });
+});
+
 it('Reads of other requests do not see what an event has stored so far', async () => {
   let open: (() => void) | undefined;
   const reached = new Promise<void>((resolve) => {

@@ -216,7 +216,11 @@ describeDatabases('SLOW_QUERY_MS', ({ driver, create }) => {
     database = await create();
     app = await serverOf(
       { ...modelOf(model), databases: [driver] },
-      { logger, databaseUrl: database.url, environment: { SLOW_QUERY_MS: '0' } },
+      {
+        logger,
+        databaseUrl: database.url,
+        environment: { SLOW_QUERY_MS: '0', STATE: 'database' },
+      },
     );
     await app.ready();
     await app.inject({ method: 'POST', url: update, payload: [{ name: 'topsecret' }] });
@@ -275,6 +279,20 @@ describeDatabases('SLOW_QUERY_MS', ({ driver, create }) => {
       .toMatchObject({ reqId: 'change-1', kind: 'save' });
     expect(JSON.stringify(lines)).not.toContain('hidden');
   });
+
+  it('logs the statements of the state in the database, and marks them', async () => {
+    const headers = { 'x-request-id': 'set-1' };
+    await app.inject({ url: '/rest/Person?$method=entityset', headers });
+    const ofState = (): readonly Line[] => slow().filter(({ state }) => state === true);
+    await expect.poll(ofState).not.toHaveLength(0);
+    const [line] = ofState();
+    expect(line).toMatchObject({ level: 40, reqId: 'set-1', kind: 'entityset' });
+    expect(line?.['sql']).toContain('entityset');
+    expect(line).not.toHaveProperty('plan');
+    expect(
+      slow().some(({ sql, state }) => state === undefined && /"Person"/.test(String(sql))),
+    ).toBe(true);
+  });
 });
 
 describe('METRICS_PORT', () => {
@@ -331,10 +349,13 @@ describe('METRICS_PORT', () => {
       for (let count = 0; count < 4; count += 1) {
         await fetch(`${server.origin}/rest/Person`, { headers });
       }
+      await fetch(`${server.origin}/rest/Person?$method=entityset`, { headers });
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       expect(text).toContain(
         'drs_request_duration_seconds_count{dataclass="Person",kind="read",status="200"} 4\n',
       );
+      // The processes share the state in the database.
+      expect(text).toMatch(/^drs_state_statement_duration_seconds_count [1-9]/m);
       server.child.kill('SIGTERM');
       expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
     } finally {
@@ -356,7 +377,7 @@ describeDatabases('TRACING=on', ({ driver, create }) => {
     database = await create();
     app = await serverOf(
       { ...modelOf(model), databases: [driver] },
-      { databaseUrl: database.url, environment: { TRACING: 'on' } },
+      { databaseUrl: database.url, environment: { TRACING: 'on', STATE: 'database' } },
     );
     app.get('/own', async (request) => {
       await (
@@ -425,6 +446,20 @@ describeDatabases('TRACING=on', ({ driver, create }) => {
       }
     },
   );
+
+  it('marks the spans of statements of the state in the database', async () => {
+    await app.inject({ url: '/rest/Person?$method=entityset', headers });
+    const [request, ...statements] = await spans();
+    const [ofState, ofData] = [true, undefined].map((mark) =>
+      statements.filter(({ attributes }) => attributes['drs.state'] === mark),
+    );
+    expect(ofData).not.toHaveLength(0);
+    expect(ofState).not.toHaveLength(0);
+    for (const each of ofState ?? []) {
+      expect(each.attributes['db.query.text']).toContain('entityset');
+      expect(each.parentSpanContext?.spanId).toBe(request.spanContext().spanId);
+    }
+  });
 
   it('fails the span of a request that the server could not answer', async () => {
     await app.inject('/fails');

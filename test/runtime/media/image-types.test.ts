@@ -63,10 +63,8 @@ describe('imageType', () => {
         imageType(any);
       }),
     );
-    const start = performance.now();
-    imageType(bytes('<!--'.repeat(1024)));
-    imageType(bytes('<?a?>'.repeat(1024)));
-    expect(performance.now() - start).toBeLessThan(60_000);
+    // Quadratic time would take hours.
+    for (const part of ['<!--', '<?a?>']) imageType(bytes(part.repeat(1_000_000)));
   });
 });
 

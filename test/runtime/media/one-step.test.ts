@@ -33,6 +33,15 @@ describe('An image that is uploaded in one step', () => {
     expect(again.json()).toMatchObject({ __STAMP: before.__STAMP + 1 });
   });
 
+  it('is set by $binary=true, if it is a BLOB', async () => {
+    const read = '/rest/Company(1)/brochure?$expand=brochure&$binary=true';
+    for (const bytes of [html, Buffer.alloc(49_000, 7), '']) {
+      const response = await send('Company(1)/brochure?$binary=true', bytes);
+      expect(response.statusCode, response.body).toBe(200);
+      expect((await app.inject(read)).rawPayload.equals(Buffer.from(bytes))).toBe(true);
+    }
+  });
+
   it('is set by all concurrent uploads, and one of them stays', async () => {
     const images = Array.from({ length: 10 }, (_, index) =>
       Buffer.concat([gif, Buffer.from([index])]),
@@ -53,6 +62,8 @@ describe('An image that is uploaded in one step', () => {
     ['no such key', 'Company(x)/logo?$rawPict=true', png, 404, 1543],
     ['no such attribute', 'Company(1)/nothing?$rawPict=true', png, 404, 1500],
     ['another attribute', 'Company(1)/brochure?$rawPict=true', png, 400, 1813],
+    ['an image as a BLOB', 'Company(1)/logo?$binary=true', png, 400, 1813],
+    ['a BLOB without a parameter', 'Company(1)/brochure', png, 404, 1500],
     ['two attributes', 'Company(1)/logo,name?$rawPict=true', png, 404, 1500],
     ['an unknown parameter', 'Company(1)/logo?$rawPict=true&x=1', png, 400, 1811],
     ['too much', 'Company(1)/logo?$rawPict=true', Buffer.alloc(50_001), 413, 1834],

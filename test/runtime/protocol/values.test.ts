@@ -20,6 +20,7 @@ const types: readonly StorageType[] = [
   'uuid',
   'number',
   'integer',
+  'decimal',
   'boolean',
   'date',
   'duration',

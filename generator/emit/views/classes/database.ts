@@ -66,7 +66,9 @@ function comparison({ name }: StorageAttribute): string {
 function columnOf(attribute: Attribute): readonly string[] {
   if (attribute.kind === 'storage') {
     const type =
-      attribute.enum === undefined ? columnTypes[attribute.type] : enumType(attribute.enum);
+      attribute.enum === undefined || attribute.type === 'decimal'
+        ? columnTypes[attribute.type]
+        : enumType(attribute.enum);
     if (attribute.key && attribute.type === 'integer') {
       return [field('', attribute.column, `Generated<${type}>`)];
     }
@@ -83,6 +85,8 @@ export const columnTypes: Readonly<Record<StorageType, string>> = {
   uuid: 'string',
   number: 'number',
   integer: 'number',
+  // In SQLite, the digits without the point.
+  decimal: 'number | bigint',
   boolean: '0 | 1',
   date: 'string',
   duration: 'number',

@@ -6,6 +6,7 @@ import { field } from '../../classes/members.js';
 import { importsOf } from '../../classes/places.js';
 import {
   attributeType,
+  decimalNames,
   isAlwaysThere,
   keyType,
   named,
@@ -52,6 +53,8 @@ export function dataclassClassesView(context: EmitContext, dataclass: Dataclass)
         : [`export class ${names.written[level]} extends ${names.base[level]} {}`],
     };
   });
+  const all = model.dataclasses.flatMap(({ attributes }) => attributes);
+  const decimals = decimalNames(dataclass.attributes, all);
   const file = `generated/classes/${names.file}`;
   return {
     header: context.header,
@@ -67,6 +70,7 @@ export function dataclassClassesView(context: EmitContext, dataclass: Dataclass)
       field('readonly', 'entity', names.written.entity),
       field('readonly', 'selection', names.written.selection),
       field('readonly', 'attributes', names.attributes),
+      ...(decimals === undefined ? [] : [field('readonly', 'decimals', decimals)]),
     ],
     interfaces,
     doc: docComment(dataclass.description),

@@ -86,6 +86,10 @@ function plainValue(attribute: StorageDefinition, n: number): unknown {
       const value = (typeof min === 'number' ? Math.ceil(min) : 0) + n;
       return typeof max === 'number' && value > max ? Math.floor(max) - (n % 3) : value;
     }
+    case 'decimal': {
+      const value = (min === undefined ? 0 : Math.ceil(Number(min))) + n;
+      return max !== undefined && value > Number(max) ? Math.floor(Number(max)) - (n % 3) : value;
+    }
     case 'boolean':
       return n % 2 === 1;
     case 'date': {

@@ -9,6 +9,11 @@ export const dialect = sqliteDialect(fold);
 /** The value of a column. */
 export type Stored = string | number | bigint | Buffer | null;
 
+/** A decimal in the form of its column. */
+export function decimalForm(value: string): Stored {
+  return BigInt(value.replace('.', ''));
+}
+
 /** Writes into the database of a server directly, without the server and the rules of the schema. */
 export class SeedDatabase {
   readonly #database: Database.Database;

@@ -2,7 +2,7 @@
 import type { StorageDefinition } from '#runtime/definition';
 import { derivedColumns } from '#runtime/testing';
 import { first, type Samples, second } from './samples.js';
-import { dialect, type SeedDatabase, type Stored } from './seed-database.js';
+import { decimalForm, dialect, type SeedDatabase, type Stored } from './seed-database.js';
 
 /**
  * Entities in the database of a server. They are written directly, so that neither roles nor the model's rules and code
@@ -24,7 +24,8 @@ export class Seeds {
     for (const attribute of attributes) {
       if (attribute.kind !== 'storage') continue;
       const stored = this.samples.stored(dataclass, attribute, n);
-      row.set(attribute.column, stored);
+      const isDecimal = attribute.type === 'decimal' && typeof stored === 'string';
+      row.set(attribute.column, isDecimal ? decimalForm(stored) : stored);
       for (const [column, value] of derivedValues(attribute, stored)) row.set(column, value);
     }
     await this.database.insert(table, row);

@@ -117,6 +117,7 @@ const comparable: readonly string[] = [
   'uuid',
   'number',
   'integer',
+  'decimal',
   'boolean',
   'date',
   'duration',

@@ -36,7 +36,7 @@ export function companyRoutes(app: FastifyInstance, _options: object, done: () =
   app.route({ ...read, url: '/rest/Company(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Company(:key/:attributes',
-    { ...write, bodyLimit: service.imageBodyLimit },
+    { ...write, bodyLimit: service.mediaBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>

@@ -29,7 +29,7 @@ export function employeeRoutes(app: FastifyInstance, _options: object, done: () 
   app.route({ ...read, url: '/rest/Employee(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Employee(:key/:attributes',
-    { ...write, bodyLimit: service.imageBodyLimit },
+    { ...write, bodyLimit: service.mediaBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>

@@ -24,6 +24,10 @@ export class CompanyEntity extends CompanyEntityBase {
     throw notWritten('CompanyEntity.tidy', 'src/classes/CompanyEntity.ts', others, options);
   }
 
+  init(): void {
+    throw notWritten('CompanyEntity.init', 'src/classes/CompanyEntity.ts');
+  }
+
   validateSave(event: SaveEvent<CompanyTypes>): Promise<EventError | undefined> {
     throw notWritten('CompanyEntity.validateSave', 'src/classes/CompanyEntity.ts', event);
   }
@@ -46,6 +50,10 @@ export class CompanyEntity extends CompanyEntityBase {
 
   afterDrop(event: AfterDropEvent): Promise<void> {
     throw notWritten('CompanyEntity.afterDrop', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  clientRefresh(): Promise<void> {
+    throw notWritten('CompanyEntity.clientRefresh', 'src/classes/CompanyEntity.ts');
   }
 
   /** As it hangs on the wall */

@@ -26,6 +26,7 @@ export const settings: Settings = {
     uploadSpace: 1073741824,
     uploadTimeout: 120,
   },
+  compatibility: 'wakanda',
   dateOnlyFormat: 'iso',
   reportFormat: 'looker',
   accentInsensitive: false,

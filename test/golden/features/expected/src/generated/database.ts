@@ -40,6 +40,7 @@ export interface BookTable {
     | null;
   stars: 1 | 2 | 3 | 4 | 5 | null;
   price: number | null;
+  fee: number | bigint | null;
   added: string | null;
   readingTime: number | null;
   number: number | null;

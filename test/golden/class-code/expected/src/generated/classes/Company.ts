@@ -97,12 +97,14 @@ export abstract class CompanyEntityBase extends Entity<CompanyTypes> {
   abstract hire(person: EmployeeEntity, from?: Date): FunctionResult<EmployeeEntity>;
   abstract report(): FunctionResult<OutgoingMessage>;
   abstract tidy(others: readonly CompanyEntity[], options: unknown): void | Promise<void>;
+  abstract init(): void;
   abstract validateSave(event: SaveEvent<CompanyTypes>): EventAnswer;
   abstract saving(event: SaveEvent<CompanyTypes>): EventAnswer;
   abstract afterSave(event: AfterSaveEvent<CompanyTypes>): void | Promise<void>;
   abstract validateDrop(event: DropEvent): EventAnswer;
   abstract dropping(event: DropEvent): EventAnswer;
   abstract afterDrop(event: AfterDropEvent): void | Promise<void>;
+  abstract clientRefresh(): void | Promise<void>;
   abstract get motto(): string | null;
   abstract set motto(value: string | null);
 }

@@ -96,6 +96,15 @@ export const CompanyDataclass: DataclassDefinition = {
     },
     { name: 'report', level: 'entity', params: [], returns: 'message' },
   ],
-  events: ['validateSave', 'saving', 'afterSave', 'validateDrop', 'dropping', 'afterDrop'],
+  events: [
+    'init',
+    'validateSave',
+    'saving',
+    'afterSave',
+    'validateDrop',
+    'dropping',
+    'afterDrop',
+    'clientRefresh',
+  ],
   queries: companyQueries,
 };

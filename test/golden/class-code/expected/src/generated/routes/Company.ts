@@ -7,7 +7,7 @@ const write = { config: { dataclass: 'Company' } };
 
 /** The routes of Company. */
 export function companyRoutes(app: FastifyInstance, _options: object, done: () => void): void {
-  const service = app.dataclass('Company');
+  const service = app.wakanda('Company');
   const functions = {
     selection: {
       totalSalary: {
@@ -40,7 +40,7 @@ export function companyRoutes(app: FastifyInstance, _options: object, done: () =
   app.route({ ...read, url: '/rest/Company(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Company(:key/:attributes',
-    { ...write, bodyLimit: service.imageBodyLimit },
+    { ...write, bodyLimit: service.mediaBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>

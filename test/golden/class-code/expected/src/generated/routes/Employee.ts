@@ -7,7 +7,7 @@ const write = { config: { dataclass: 'Employee' } };
 
 /** The routes of Employee. */
 export function employeeRoutes(app: FastifyInstance, _options: object, done: () => void): void {
-  const service = app.dataclass('Employee');
+  const service = app.wakanda('Employee');
   app.route({ ...read, url: '/rest/Employee', handler: service.readCollection });
   app.post('/rest/Employee', write, service.writeCollection);
   // The key takes the closing parenthesis along, since a key may hold one.

@@ -7,7 +7,7 @@ const write = { config: { dataclass: 'Session' } };
 
 /** The routes of Session. */
 export function sessionRoutes(app: FastifyInstance, _options: object, done: () => void): void {
-  const service = app.dataclass('Session');
+  const service = app.wakanda('Session');
   app.route({ ...read, url: '/rest/Session', handler: service.readCollection });
   app.post('/rest/Session', write, service.writeCollection);
   // The key takes the closing parenthesis along, since a key may hold one.

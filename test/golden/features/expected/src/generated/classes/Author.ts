@@ -13,6 +13,7 @@ export interface AuthorTypes {
   readonly entity: AuthorEntity;
   readonly selection: AuthorSelection;
   readonly attributes: AuthorAttributes;
+  readonly decimals: never;
 }
 
 /** Attributes of one value each, as they are read. */

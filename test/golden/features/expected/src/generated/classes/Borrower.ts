@@ -12,6 +12,7 @@ export interface BorrowerTypes {
   readonly entity: BorrowerEntity;
   readonly selection: BorrowerSelection;
   readonly attributes: BorrowerAttributes;
+  readonly decimals: never;
 }
 
 /** Attributes of one value each, as they are read. */

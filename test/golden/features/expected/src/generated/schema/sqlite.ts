@@ -22,6 +22,7 @@ export const sqliteSchema: readonly string[] = [
   "language" TEXT DEFAULT 'English' CHECK ("language" IN ('English', 'French', 'it''s', 'German', 'Italian', 'Portuguese', 'Spanish', 'Swedish', 'Turkish')),
   "stars" INTEGER CHECK ("stars" IN (1, 2, 3, 4, 5)),
   "price" NUMERIC CHECK ("price" >= 0) CHECK ("price" <= 9999.99),
+  "fee" INTEGER DEFAULT 50 CHECK (abs("fee") <= 99999999) CHECK ("fee" >= 0) CHECK ("fee" <= 99950),
   "added" TEXT DEFAULT '2020-01-01T00:00:00.000Z',
   "readingTime" INTEGER,
   "number" INTEGER,

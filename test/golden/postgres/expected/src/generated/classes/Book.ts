@@ -23,6 +23,7 @@ export interface BookTypes {
   readonly entity: BookEntity;
   readonly selection: BookSelection;
   readonly attributes: BookAttributes;
+  readonly decimals: 'fee';
 }
 
 /** Attributes of one value each, as they are read. */
@@ -43,6 +44,7 @@ export interface BookAttributes {
     | null;
   readonly stars: 1 | 2 | 3 | 4 | 5 | null;
   readonly price: number | null;
+  readonly fee: string | null;
   readonly added: Date | null;
   readonly readingTime: number | null;
   readonly number: number | null;
@@ -83,6 +85,7 @@ export interface BookValues {
     | null;
   stars?: 1 | 2 | 3 | 4 | 5 | null;
   price?: number | null;
+  fee?: string | null;
   added?: Date | null;
   readingTime?: number | null;
   number?: number | null;
@@ -122,6 +125,7 @@ export abstract class BookEntityBase extends Entity<BookTypes> {
     | null;
   declare stars: 1 | 2 | 3 | 4 | 5 | null;
   declare price: number | null;
+  declare fee: string | null;
   declare added: Date | null;
   declare readingTime: number | null;
   declare number: number | null;

@@ -12,6 +12,7 @@ export interface TagTypes {
   readonly entity: TagEntity;
   readonly selection: TagSelection;
   readonly attributes: TagAttributes;
+  readonly decimals: never;
 }
 
 /** Attributes of one value each, as they are read. */

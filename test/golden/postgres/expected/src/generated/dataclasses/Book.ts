@@ -61,6 +61,17 @@ export const BookDataclass: DataclassDefinition = {
     { name: 'stars', kind: 'storage', type: 'integer', column: 'stars', enum: [1, 2, 3, 4, 5] },
     { name: 'price', kind: 'storage', type: 'number', column: 'price', min: 0, max: 9999.99 },
     {
+      name: 'fee',
+      kind: 'storage',
+      type: 'decimal',
+      column: 'fee',
+      precision: 8,
+      scale: 2,
+      default: '0.50',
+      min: '0.00',
+      max: '999.50',
+    },
+    {
       name: 'added',
       kind: 'storage',
       type: 'date',

@@ -30,6 +30,7 @@ export const attributes: Attributes<EntityRow> = {
   language: { value: (row) => row.column('language') },
   stars: { value: (row) => row.column('stars') },
   price: { value: (row) => row.column('price') },
+  fee: { value: (row) => row.column('fee') },
   added: { value: (row) => row.column('added') },
   readingTime: { value: (row) => row.column('readingTime') },
   number: { value: (row) => row.column('number') },

@@ -16,7 +16,7 @@ export function bookRoutes(app: FastifyInstance, _options: object, done: () => v
   app.route({ ...read, url: '/rest/Book(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Book(:key/:attributes',
-    { ...write, bodyLimit: service.imageBodyLimit },
+    { ...write, bodyLimit: service.mediaBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>

@@ -23,6 +23,7 @@ export const postgresSchema: readonly string[] = [
   "language" text COLLATE "C" DEFAULT 'English' CHECK ("language" IN ('English', 'French', 'it''s', 'German', 'Italian', 'Portuguese', 'Spanish', 'Swedish', 'Turkish')),
   "stars" bigint CHECK ("stars" IN (1, 2, 3, 4, 5)),
   "price" double precision CHECK ("price" >= 0) CHECK ("price" <= 9999.99),
+  "fee" numeric(18,2) DEFAULT 0.50 CHECK (abs("fee") <= 999999.99) CHECK ("fee" >= 0.00) CHECK ("fee" <= 999.50),
   "added" text COLLATE "C" DEFAULT '2020-01-01T00:00:00.000Z',
   "readingTime" bigint,
   "number" bigint,
