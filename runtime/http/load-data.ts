@@ -470,8 +470,11 @@ class TableLoader {
       sql`${new Slot(0)}`,
       valueTypeOf(key.type),
     );
-    const columns = sql.join(this.#stored.map((each) => sql.id(dataclass.table, each.column)));
-    this.#rows = dialect.compile(sql`select ${columns} from ${table} where ${listed}`);
+    const columns = this.#stored.map(({ column, type, scale = 0 }) => {
+      const value = sql`${sql.id(dataclass.table, column)}`;
+      return type === 'decimal' ? dialect.decimalText(value, scale) : value;
+    });
+    this.#rows = dialect.compile(sql`select ${sql.join(columns)} from ${table} where ${listed}`);
   }
 
   readonly dataclass: Dataclass;
