@@ -3,11 +3,13 @@ import { Command, Option, type OutputConfiguration } from 'commander';
 import type { GenerateOptions } from './commands/generate.js';
 import type { CheckOptions } from './commands/check.js';
 import type { ClientOptions } from './commands/client.js';
+import type { DevOptions } from './commands/dev.js';
 import type { DiffOptions } from './commands/diff.js';
 import type { ImportCommandOptions } from './commands/import.js';
 import type { ImportDataOptions } from './commands/import-data.js';
 import type { InspectOptions } from './commands/inspect.js';
 import type { OpenApiOptions } from './commands/openapi.js';
+import type { SeedOptions } from './commands/seed.js';
 import { UsageError } from './failure.js';
 import type { Session } from './session.js';
 
@@ -58,6 +60,14 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .action(async (model: string, options: ClientOptions) => {
       refuseBoth(options);
       finish(await (await import('./commands/client.js')).client(session, model, options));
+    });
+
+  verb(session, program, 'dev')
+    .description('run the server of a model, and generate it again after each change of the model')
+    .argument('<model>', 'model file')
+    .requiredOption('-o, --output <dir>', 'folder of the server')
+    .action(async (model: string, options: DevOptions) => {
+      finish(await (await import('./commands/dev.js')).dev(session, model, options));
     });
 
   verb(session, program, 'diff')
@@ -175,6 +185,17 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(await (await import('./commands/schema.js')).schema(session));
     });
 
+  verb(session, program, 'seed')
+    .description('store the entities of data files, with the rules of the server of a model')
+    .argument('<server>', 'folder of the server')
+    .argument('<files...>', 'JSON and CSV files, and folders of them')
+    .option('--upsert-by <attribute>', 'change the entities that exist; repeatable', listed, [])
+    .option('--partial', 'store what is accepted, although other entities are refused')
+    .option('--dry-run', 'store nothing; print what would be refused')
+    .action(async (server: string, files: readonly string[], options: SeedOptions) => {
+      finish(await (await import('./commands/seed.js')).seed(session, server, files, options));
+    });
+
   return program;
 }
 
@@ -259,6 +280,8 @@ Examples:
                                           what does a change of the model mean?
   drs-gen model.yaml -o server            generate; again after every change of the model
   drs-gen client model.yaml -o client     a typed client for browsers and programs
+  drs-gen dev model.yaml -o server        run the server while you change the model
+  drs-gen seed server data/*.json         store the entities of data files
   drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
   drs-gen model.yaml -o server --dry-run  what would change?
   drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
@@ -269,7 +292,7 @@ A model file that has the name of a command is written as a path: drs-gen ./chec
 
 Exit codes:
   0   done
-  1   the model has errors, or --check found differences
+  1   the model has errors, --check found differences, or entities were refused
   2   the command line is wrong, or the model file cannot be read
   3   refused: files were edited, or could not be written; nothing was changed
   70  a bug of drs-gen

@@ -21,9 +21,26 @@ export interface World {
   isFile(path: string): boolean;
   /** Runs git in the current folder; `undefined` if git is not installed. */
   git(args: readonly string[]): GitAnswer | undefined;
+  /** Starts a program; what it prints is printed as it comes. */
+  start(program: Program): RunningProgram;
   /** This package. */
   readonly package: { readonly root: string; readonly version: string };
   readonly compiler: Compiler;
+}
+
+export interface Program {
+  /** `node` is the Node that runs drs-gen. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The folder that it runs in. */
+  readonly folder: string;
+}
+
+export interface RunningProgram {
+  /** Resolves when the program and all that it has started have ended: to its exit code, or to none if a signal ended it. */
+  readonly ended: Promise<number | undefined>;
+  /** Tells the program and all that it has started to end; a second call ends them at once. */
+  stop(): void;
 }
 
 export interface GitAnswer {

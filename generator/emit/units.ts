@@ -128,6 +128,7 @@ export const modelUnits: readonly ModelUnit[] = [
     ...ours('src/generated/migrations.ts', migrationsView),
     when: (_model, { migrations }) => migrations.length > 0,
   },
+  ours('src/generated/seed.ts', headerView),
   ours('src/migrate.ts', migrateView),
   ours('src/import-data.ts', migrateView),
   ours('src/generated/classes/DataStore.ts', dataStoreView),

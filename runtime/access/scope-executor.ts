@@ -16,7 +16,7 @@ import type { RequestScopes } from './request-scope.js';
 const defaultLongestIdle = 60_000;
 
 /** A transaction was rolled back because its code did nothing with it for too long. */
-class TransactionIdleError extends Error {
+export class TransactionIdleError extends Error {
   constructor(milliseconds: number) {
     super(
       `The transaction was rolled back: its code ran no statement for ${milliseconds / 1000} seconds, while others waited for it.`,

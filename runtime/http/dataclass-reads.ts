@@ -31,10 +31,16 @@ import {
 import { LockService } from './lock-service.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
-import type { DataclassRequest, ServiceContext } from './service-context.js';
+import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 import { whenResolved } from '../query/computed-requests.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { preparePage } from '../query/read-page.js';
+
+interface RequestedEntity {
+  readonly key: string | number;
+  /** What follows the key in the address. */
+  readonly attributes: string | undefined;
+}
 
 /**
  * Answers reads of one dataclass, its entities and their sets; its members are registered as
@@ -62,10 +68,11 @@ export class DataclassReads {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): void => {
     requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request, ['entityset']);
-    const { attributes } = request.params;
+    const { attributes } = address;
     if (attributes === '$entityset') {
       throw refuse(
         'entitySetNotFound',
@@ -93,17 +100,18 @@ export class DataclassReads {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): void => {
     requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
     refuseSetParameters(parameters);
-    const { key: clause = '', attributes } = request.params;
+    const { key: clause = '', attributes } = address;
     const { text } = readKeyClause(clause);
     const { key, name } = this.#dataclass;
     const value = decodeKey(key.type, text);
     if (value === undefined) throw missingEntity(name);
     if (parameters.lock !== undefined) {
-      this.#send(reply, this.#lock(request, scope, value, parameters));
+      this.#send(reply, this.#lock(request, scope, { key: value, attributes }, parameters));
       return;
     }
     if (aggregationOf(parameters) !== undefined) {
@@ -112,7 +120,7 @@ export class DataclassReads {
       return;
     }
     if (parameters.method !== undefined) {
-      this.#send(reply, this.#relatedSet(request, scope, value, parameters));
+      this.#send(reply, this.#relatedSet(scope, { key: value, attributes }, parameters));
       return;
     }
     const media = requestedMedia(this.#dataclass, attributes, parameters);
@@ -131,11 +139,16 @@ export class DataclassReads {
   };
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
-  readonly readByValue = (request: DataclassRequest, reply: FastifyReply): void => {
+  readonly readByValue = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    _scope: RequestScope,
+    address: AddressParts,
+  ): void => {
     requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request);
     refuseForms(parameters, this.#context.options, 'one entity');
-    const { lookup = '', attributes } = request.params;
+    const { lookup = '', attributes } = address;
     const aggregation = aggregationOf(parameters);
     if (aggregation !== undefined) {
       throw notApplicable(
@@ -152,11 +165,12 @@ export class DataclassReads {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): void => {
     requirePermission(this.#dataclass, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
-    const { set = '', attributes } = request.params;
+    const { set = '', attributes } = address;
     const requester = setRequesterOf(scope.session);
     const answer =
       parameters.method === 'release'
@@ -180,10 +194,9 @@ export class DataclassReads {
   async #lock(
     request: DataclassRequest,
     { session }: RequestScope,
-    key: string | number,
+    { key, attributes }: RequestedEntity,
     parameters: Parameters,
   ): Promise<string> {
-    const { attributes } = request.params;
     const { lock, method } = parameters;
     if (attributes !== undefined || method !== undefined) refuseLock(parameters);
     refuseForms(parameters, this.#context.options, '$lock');
@@ -234,13 +247,12 @@ export class DataclassReads {
 
   /** A set of the entities to which a to-many relation of one entity leads (protocol P9.2). */
   #relatedSet(
-    request: DataclassRequest,
     { session }: RequestScope,
-    key: string | number,
+    { key, attributes = '' }: RequestedEntity,
     parameters: Parameters,
   ): PendingAnswer {
     const { method = '' } = parameters;
-    const name = (request.params.attributes ?? '').trim();
+    const name = attributes.trim();
     const relation = this.#dataclass.exposedAttributes.get(name);
     if (relation?.kind !== 'relatedEntities') throw refusedMethod(method, 'GET');
     const texts = {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
 import type { Opening } from '../protocol/definition.js';
-import type { DataclassRequest } from './service-context.js';
+import type { AddressParts, DataclassRequest } from './service-context.js';
 
 type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
 
@@ -45,10 +45,18 @@ declare module 'fastify' {
   }
 }
 
+/** @param address the parameters of the route, unless its path is split here */
+type AddressHandler = (
+  request: DataclassRequest,
+  reply: FastifyReply,
+  address?: AddressParts,
+) => unknown;
+
 type ScopedHandler = (
   request: DataclassRequest,
   reply: FastifyReply,
   scope: RequestScope,
+  address: AddressParts,
 ) => unknown;
 
 type ReadName = 'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet';
@@ -68,13 +76,13 @@ export function dataclassRoutes(
 ): DataclassRoutes {
   const { models, runsIn } = services;
   const scoped =
-    (isInScope: boolean, answer: ScopedHandler): Handler =>
-    (request, reply) => {
+    (isInScope: boolean, answer: ScopedHandler): AddressHandler =>
+    (request, reply, address = request.params) => {
       const run = (session: Session): unknown => {
         const scope = scopes.of(session);
         return isInScope
-          ? scopes.run(scope, answer, request, reply, scope)
-          : answer(request, reply, scope);
+          ? scopes.run(scope, answer, request, reply, scope, address)
+          : answer(request, reply, scope, address);
       };
       const session = sessions.of(request, reply);
       // At once if the session is known at once.
@@ -85,24 +93,23 @@ export function dataclassRoutes(
         return reply;
       });
     };
-  const read = (member: ReadName): Handler =>
-    scoped(runsIn.reads, (request, reply, scope) => {
-      models.visible.of(scope.session).of(name).reads[member](request, reply, scope);
+  const read = (member: ReadName): AddressHandler =>
+    scoped(runsIn.reads, (request, reply, scope, address) => {
+      models.visible.of(scope.session).of(name).reads[member](request, reply, scope, address);
     });
-  const write = (member: WriteName): Handler =>
-    scoped(runsIn.writes, (request, reply, scope) =>
-      models.visible.of(scope.session).of(name).writes[member](request, reply, scope),
+  const write = (member: WriteName): AddressHandler =>
+    scoped(runsIn.writes, (request, reply, scope, address) =>
+      models.visible.of(scope.session).of(name).writes[member](request, reply, scope, address),
     );
   const readCollection = read('readCollection');
   const readByValue = read('readByValue');
   const writeAttributes = write('writeAttributes');
   const below =
-    (collection: Handler, set: Handler): Handler =>
+    (collection: AddressHandler, set: AddressHandler): Handler =>
     (request, reply) => {
-      const params = paramsBelow(wildcardParts(request, '/'), request.method);
-      if (params === undefined) return nothing(request, reply);
-      request.params = params;
-      return (params.set === undefined ? collection : set)(request, reply);
+      const address = addressBelow(wildcardParts(request, '/'), request.method);
+      if (address === undefined) return nothing(request, reply);
+      return (address.set === undefined ? collection : set)(request, reply, address);
     };
   return {
     readCollection,
@@ -113,8 +120,10 @@ export function dataclassRoutes(
     readByValue: (request, reply) => {
       const [lookup = '', attributes, more] = wildcardParts(request, ':');
       if (lookup === '' || attributes === '' || more !== undefined) return nothing(request, reply);
-      request.params = { lookup, ...(attributes === undefined ? {} : { attributes }) };
-      return readByValue(request, reply);
+      return readByValue(request, reply, {
+        lookup,
+        ...(attributes === undefined ? {} : { attributes }),
+      });
     },
     readBelow: below(readCollection, read('readEntitySet')),
     writeBelow: below(writeAttributes, write('writeEntitySet')),
@@ -126,10 +135,7 @@ export function dataclassRoutes(
  * `<attributes>`, `$entityset/<set>` or, for reads, `<attributes>/$entityset/<set>`; `undefined`
  * for anything else.
  */
-function paramsBelow(
-  parts: readonly string[],
-  method: string,
-): DataclassRequest['params'] | undefined {
+function addressBelow(parts: readonly string[], method: string): AddressParts | undefined {
   const [first = '', second = '', third = ''] = parts;
   if (parts.includes('')) return undefined;
   if (parts.length === 1) return { attributes: first };

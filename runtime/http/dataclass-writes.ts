@@ -22,7 +22,7 @@ import {
   WriteService,
 } from './write-service.js';
 import type { DataclassReads } from './dataclass-reads.js';
-import type { DataclassRequest, ServiceContext } from './service-context.js';
+import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 
 /** Answers changes of one dataclass; its members are registered as Fastify handlers. */
 export class DataclassWrites {
@@ -49,6 +49,7 @@ export class DataclassWrites {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): Sent => {
     const parameters = parametersOf(request, 'write');
     refuseLock(parameters);
@@ -60,7 +61,7 @@ export class DataclassWrites {
       );
     }
     if (method === 'entityset') {
-      this.reads.readCollection(request, reply, scope);
+      this.reads.readCollection(request, reply, scope, address);
       return undefined;
     }
     if (method !== 'delete') return this.#write(request, reply, scope, method, parameters);
@@ -76,15 +77,16 @@ export class DataclassWrites {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): Sent => {
     const parameters = parametersOf(request, 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
-      this.reads.readEntity(request, reply, scope);
+      this.reads.readEntity(request, reply, scope, address);
       return undefined;
     }
     const { method = 'update' } = parameters;
-    const { text } = readKeyClause(request.params.key ?? '');
+    const { text } = readKeyClause(address.key ?? '');
     if (method !== 'delete')
       return this.#write(request, reply, scope, method, parameters, { text });
     requirePermission(this.dataclass, 'drop');
@@ -103,11 +105,12 @@ export class DataclassWrites {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): Sent => {
     const given = parametersOf(request, 'read');
     refuseLock(given);
     const { method, rawPict, binary } = given;
-    const { key, attributes = '' } = request.params;
+    const { key, attributes = '' } = address;
     const type = readRawPict(rawPict) ? 'image' : binary ? 'blob' : undefined;
     if (method === undefined && key !== undefined && type !== undefined) {
       return this.#writeMedia(request, reply, scope, key, attributes.trim(), type);
@@ -115,8 +118,8 @@ export class DataclassWrites {
     refuseLongBody(request, this.context.limits.bodySize);
     if (method === undefined) throw unknownAttribute(this.dataclass, attributes, 'path');
     if (method !== 'entityset' && method !== 'subentityset') throw refusedMethod(method, 'POST');
-    if (key === undefined) this.reads.readCollection(request, reply, scope);
-    else this.reads.readEntity(request, reply, scope);
+    if (key === undefined) this.reads.readCollection(request, reply, scope, address);
+    else this.reads.readEntity(request, reply, scope, address);
     return undefined;
   };
 
@@ -124,6 +127,7 @@ export class DataclassWrites {
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
+    address: AddressParts,
   ): Sent => {
     const { method } = parametersOf(request, 'read');
     if (method === undefined) {
@@ -134,12 +138,12 @@ export class DataclassWrites {
     }
     if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
     if (method !== 'delete') {
-      this.reads.readEntitySet(request, reply, scope);
+      this.reads.readEntitySet(request, reply, scope, address);
       return undefined;
     }
     requirePermission(this.dataclass, 'drop');
     const parameters = parametersOf(request, 'write');
-    const { set = '' } = request.params;
+    const { set = '' } = address;
     refuseLock(parameters);
     const requester = setRequesterOf(scope.session);
     const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, requester);

@@ -14,12 +14,16 @@ export interface ServiceContext extends WriteContext {
   readonly restrictions: ServedRestrictions | undefined;
 }
 
+/** The parts of an address behind the name of a dataclass. */
+export interface AddressParts {
+  readonly key?: string;
+  readonly attributes?: string;
+  readonly lookup?: string;
+  readonly set?: string;
+}
+
 export type DataclassRequest = FastifyRequest<{
-  Params: {
-    readonly key?: string;
-    readonly attributes?: string;
-    readonly lookup?: string;
-    readonly set?: string;
+  Params: AddressParts & {
     /** The path behind the route's prefix, decoded as a whole. */
     readonly '*'?: string;
   };

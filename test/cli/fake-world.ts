@@ -78,6 +78,7 @@ export function fakeWorld(options: FakeOptions = {}): FakeWorld {
     readFile: (path) => readNow(disk, path),
     isFile: (path) => path.slice(1) in disk.tree(''),
     git: () => undefined,
+    start: noPrograms,
     package: { root: '/package', version: '1.2.3' },
     compiler: { ...fakeCompiler(options), ...options.compiler },
   };
@@ -94,6 +95,10 @@ export function fakeWorld(options: FakeOptions = {}): FakeWorld {
       return { code, ...printed };
     },
   };
+}
+
+function noPrograms(): never {
+  throw new Error('A world in memory runs no programs.');
 }
 
 const before = { problems: [], sources: new Map() };

@@ -22,35 +22,39 @@ describe('drs-gen --help', () => {
       Compiles a data model into an ordinary, typed Node server that speaks the data access REST protocol.
 
       Arguments:
-        model                           model file, YAML or JSON
+        model                               model file, YAML or JSON
 
       Options:
-        -V, --version                   print the version
-        -o, --output <dir>              folder of the server
-        --check                         write nothing; exit 1 if the folder is not what the model says
-        --dry-run                       write nothing; print what would change
-        --force                         take over files of the generator that were edited
-        --upgrade                       change what an earlier drs-gen has written into files that are
-                                        yours
-        --json                          print problems and plan as JSON on stdout
-        --warn-as-error                 generate nothing when there are warnings
-        --no-color                      use no colours; so does the environment variable NO_COLOR
-        -h, --help                      show this
+        -V, --version                       print the version
+        -o, --output <dir>                  folder of the server
+        --check                             write nothing; exit 1 if the folder is not what the model says
+        --dry-run                           write nothing; print what would change
+        --force                             take over files of the generator that were edited
+        --upgrade                           change what an earlier drs-gen has written into files that are
+                                            yours
+        --json                              print problems and plan as JSON on stdout
+        --warn-as-error                     generate nothing when there are warnings
+        --no-color                          use no colours; so does the environment variable NO_COLOR
+        -h, --help                          show this
 
       Commands:
-        check [options] <model>         show every problem of a model; write nothing
-        client [options] <model>        write a typed client of the servers of a model
-        diff [options] <old> <new>      show what a newer model means for data, clients and class code
-        import [options] <source>       write a model.yaml of a project or database that exists
-        import-data [options] <source>  copy the data of another database or server into that of a
-                                        generated server
-        init [options] [dir]            write a first model.yaml, with its schema next to it for the
-                                        editor
-        inspect [options] <model>       show what the generator understands of a model
-        migrate [options] <model>       write a migration for what a changed model does to data, and
-                                        generate the server
-        openapi [options] <model>       print the OpenAPI document of the server of a model
-        schema [options]                print the JSON Schema of model files
+        check [options] <model>             show every problem of a model; write nothing
+        client [options] <model>            write a typed client of the servers of a model
+        dev [options] <model>               run the server of a model, and generate it again after each
+                                            change of the model
+        diff [options] <old> <new>          show what a newer model means for data, clients and class code
+        import [options] <source>           write a model.yaml of a project or database that exists
+        import-data [options] <source>      copy the data of another database or server into that of a
+                                            generated server
+        init [options] [dir]                write a first model.yaml, with its schema next to it for the
+                                            editor
+        inspect [options] <model>           show what the generator understands of a model
+        migrate [options] <model>           write a migration for what a changed model does to data, and
+                                            generate the server
+        openapi [options] <model>           print the OpenAPI document of the server of a model
+        schema [options]                    print the JSON Schema of model files
+        seed [options] <server> <files...>  store the entities of data files, with the rules of the server
+                                            of a model
 
       Examples:
         drs-gen init                            a first model.yaml, to be edited
@@ -59,6 +63,8 @@ describe('drs-gen --help', () => {
                                                 what does a change of the model mean?
         drs-gen model.yaml -o server            generate; again after every change of the model
         drs-gen client model.yaml -o client     a typed client for browsers and programs
+        drs-gen dev model.yaml -o server        run the server while you change the model
+        drs-gen seed server data/*.json         store the entities of data files
         drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
         drs-gen model.yaml -o server --dry-run  what would change?
         drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
@@ -69,7 +75,7 @@ describe('drs-gen --help', () => {
 
       Exit codes:
         0   done
-        1   the model has errors, or --check found differences
+        1   the model has errors, --check found differences, or entities were refused
         2   the command line is wrong, or the model file cannot be read
         3   refused: files were edited, or could not be written; nothing was changed
         70  a bug of drs-gen

@@ -190,7 +190,7 @@ describe('A server of an earlier version', () => {
     const world = await earlierServer();
     await world.run('model.yaml -o server --upgrade');
     expect((await world.run('model.yaml -o server')).err).toContain('tsx');
-    const without = textOf(world, 'package.json').replace(/\n.*"dev":.*/, '');
+    const without = textOf(world, 'package.json').replaceAll(/\n.*"(?:dev|seed)":.*/g, '');
     world.disk.put('/home/server/package.json', without);
     const { code, err } = await world.run('model.yaml -o server');
     expect([code, err]).toEqual([0, expect.not.stringMatching(/tsx|dev/) as string]);

@@ -85,6 +85,9 @@ export async function runIn(
     readFile: (path) => readFileSync(path),
     isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
     git: () => undefined,
+    start: () => {
+      throw new Error('An import runs no programs.');
+    },
     package: { root: fileURLToPath(new URL('../..', import.meta.url)), version: '1.2.3' },
     compiler: lazyCompiler,
   });

@@ -41,7 +41,7 @@ const ownModules = {
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
   'import-data': ['http/load-data'],
-  http: ['http/', 'openapi/'],
+  http: ['http/', 'openapi/', 'seed/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
 };

@@ -74,6 +74,9 @@ export class Project {
       onInterrupt: () => () => undefined,
       readFile: (path) => readFileSync(path),
       git: () => undefined,
+      start: () => {
+        throw new Error('This world runs no programs.');
+      },
       isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
       package: { root: packageRoot, version: '1.0.0' },
       compiler: {

@@ -1,0 +1,319 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compiledServer } from '../support/compiled-server.js';
+import { describeDatabases } from '../support/databases.js';
+import type { TestDatabase } from '../support/postgres.js';
+import { modelOf, writeServer } from '../support/server.js';
+
+const model = `
+drs: 1
+name: seeded
+database: [sqlite, postgres]
+dataclasses:
+  Company:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, unique: true, mandatory: true, maxLength: 20 }
+      founded: { type: date, dateOnly: true }
+      active: { type: boolean, default: true }
+      size: { type: integer, exposed: false }
+      extra: object
+      logo: blob
+      owner: { to: Person }
+      staff: { to: Person, many: true, inverse: employer }
+    events: [validateSave, saving]
+  Person:
+    attributes:
+      ID: { type: uuid, key: true, generated: uuid }
+      email: { type: string, unique: true }
+      name: string
+      shout: { computed: string, accessors: [get, set] }
+      born: date
+      salary: { type: number, min: 0 }
+      employer: { to: Company, inverse: staff, mandatory: true }
+      mentor: { to: Person, inverse: pupils }
+      pupils: { to: Person, many: true, inverse: mentor }
+`;
+
+const classes = {
+  'src/classes/CompanyEntity.ts': `import { CompanyEntityBase } from '../generated/api.js';
+export class CompanyEntity extends CompanyEntityBase {
+  validateSave() {
+    if (this.name === 'Evil') return { errCode: 9001, message: 'Evil is no good name.' };
+    if (this.name === 'Mistake') throw new Error('The code has a mistake.');
+    return undefined;
+  }
+  saving() {
+    this.size = this.name?.length ?? null;
+  }
+}
+`,
+  'src/classes/PersonEntity.ts': `import { PersonEntityBase } from '../generated/api.js';
+export class PersonEntity extends PersonEntityBase {
+  get shout() {
+    return this.name?.toUpperCase() ?? null;
+  }
+  set shout(value) {
+    this.name = value?.toLowerCase() ?? null;
+  }
+}
+`,
+};
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drs-seed-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function put(files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+/** Runs the command of the server in the folder of the files. */
+function seed(url: string, ...args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const program = compiledServer(writeServer(modelOf(model), classes));
+    const child = spawn(process.execPath, [join(program, 'dist/src/generated/seed.js'), ...args], {
+      env: { ...process.env, DATABASE_URL: url, DATABASE_POOL: '2' },
+      cwd: folder,
+    });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (data: Buffer) => (out += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (err += data.toString()));
+    child.on('close', (code) => {
+      resolve({ code, out, err });
+    });
+  });
+}
+
+describeDatabases('npm run seed', (databases) => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await databases.create();
+  });
+  afterEach(() => database.drop());
+
+  const companies =
+    'select "name", "size", "founded", "extra", (select "email" from "Person" where "ID" = "owner_id") from "Company" order by "name"';
+  const people =
+    'select "email", "name", "born", "salary", (select "name" from "Company" c where c."ID" = "employer_id"), (select "email" from "Person" m where m."ID" = p."mentor_id") from "Person" p order by p."email"';
+
+  it('stores JSON and CSV with their relations, in any order and in circles, and runs events', async () => {
+    put({
+      // The first names a company and a mentor that come later; quotes, line ends and empty cells are as in RFC 4180.
+      'data/Person.csv': [
+        '\ufeffemail,name,born,salary,employer.name,mentor.email',
+        'a@x.org,"Ann ""A"", ""the\nfirst""",2001-02-03T04:05:06Z,1e3,bolt,c@x.org',
+        '',
+        'b@x.org,,,,Nut,A@X.ORG',
+        'c@x.org,,,,Nut,c@x.org\r\n',
+      ].join('\r\n'),
+      'data/zulu.JSON': JSON.stringify({
+        Company: [
+          { name: 'Nut', founded: '1999-12-31', extra: { a: [1] }, owner: { email: 'b@x.org' } },
+        ],
+        Person: [{ ID: '0'.repeat(31) + '1', email: 'd@x.org', shout: 'DOC', employer: 7 }],
+      }),
+      'Company.csv': 'ID,name,active,extra,logo,owner\n7,Bolt,FALSE,"{""b"":2}",l.bin,\n',
+      'l.bin': Uint8Array.of(1, 2, 3),
+    });
+    const { code, out, err } = await seed(database.url, 'data', 'Company.csv');
+    expect([err, out, code]).toEqual(['', 'Company: 2 created\nPerson: 4 created\n', 0]);
+    expect(await databases.run(database.url, companies)).toEqual([
+      ['Bolt', 4, null, '{"b":2}', null],
+      ['Nut', 3, '1999-12-31', '{"a":[1]}', 'b@x.org'],
+    ]);
+    expect(await databases.run(database.url, people)).toEqual([
+      ['a@x.org', 'Ann "A", "the\nfirst"', '2001-02-03T04:05:06.000Z', 1000, 'Bolt', 'c@x.org'],
+      ['b@x.org', null, null, null, 'Nut', 'a@x.org'],
+      ['c@x.org', null, null, null, 'Nut', 'c@x.org'],
+      ['d@x.org', 'doc', null, null, 'Bolt', null],
+    ]);
+    const bytes = 'select length("logo"), "active" from "Company" where "ID" = 7';
+    expect(await databases.run(database.url, bytes)).toEqual([[3, 0]]);
+  });
+
+  it('stores nothing if an entity is refused, and reports each with its file, line and reasons', async () => {
+    put({
+      'Company.json': `[
+  { "name": "Good", "nmae": "x", "label": 1 }, { "name": "A name that is too long" },
+  { "name": "Evil" },
+  { "name": "Mistake" }, 5,
+  { "name": "Twice" },
+  { "name": "twice", "founded": "soon", "staff": [] },
+  { "name": "Fine" }
+]`,
+      'Person.csv': `email,salary,employer.name,mentor.email
+x@x.org,-1,Fine,
+y@x.org,1,Evil,z@x.org
+"z@x.org
+",one,Nobody,
+u@x.org,1,Fine
+v@x.org,,,v@x.org
+w@x.org,,Fine,
+`,
+      'l.bin': '',
+    });
+    const reasons = [
+      `Company.json:2: Company has no attribute "nmae". Did you mean name? Company has no attribute "label".`,
+      `Company.json:2: name must have at most 20 characters.`,
+      `Company.json:3: Evil is no good name.`,
+      `Company.json:4: Error: The code has a mistake. at `,
+      `Company.json:4: an entity is an object: {"name": "Bolt"}.`,
+      `Company.json:6: founded must be a date such as 2026-03-09 or 9!3!2026. staff leads to many entities: set Person.employer of each of them.`,
+      `Person.csv:2: salary must not be below 0.`,
+      `Person.csv:6: the first line has 4 cells, and this one has 3.`,
+      `Person.csv:7: employer must not be null.`,
+      `Person.csv:4: salary must be a number.`,
+      `Person.csv:3: employer: the Company with the name "Evil" was refused. mentor: there is no Person with the email "z@x.org".`,
+    ];
+    const check = ({ err }: Ended): void => {
+      const lines = err.trimEnd().split('\n');
+      for (const reason of reasons) {
+        expect(
+          lines.filter((line) => line.startsWith(reason)),
+          `${reason}\n${err}`,
+        ).toHaveLength(1);
+      }
+      expect(lines).toHaveLength(reasons.length);
+    };
+    const all = await seed(database.url, 'Company.json', 'Person.csv');
+    check(all);
+    const counts = 'Company: 2 created, 6 refused\nPerson: 1 created, 5 refused\n';
+    expect([all.code, all.out]).toEqual([
+      1,
+      `${counts}Nothing was stored because entities were refused. --partial stores the others, and --upsert-by changes entities that exist.\n`,
+    ]);
+    expect(await databases.run(database.url, 'select count(*) from "Company"')).toEqual([[0]]);
+
+    const dry = await seed(database.url, '--dry-run', '--partial', 'Company.json', 'Person.csv');
+    check(dry);
+    expect([dry.code, dry.out]).toEqual([1, `${counts}Nothing was stored (dry run).\n`]);
+    expect(await databases.run(database.url, 'select count(*) from "Company"')).toEqual([[0]]);
+
+    const partly = await seed(database.url, '--partial', 'Company.json', 'Person.csv');
+    check(partly);
+    expect([partly.code, partly.out]).toEqual([1, counts]);
+    const names = 'select "name" from "Company" order by "name"';
+    expect(await databases.run(database.url, names)).toEqual([['Fine'], ['Twice']]);
+    expect(await databases.run(database.url, people)).toEqual([
+      ['w@x.org', null, null, null, 'Fine', null],
+    ]);
+  });
+
+  it('refuses entities that exist already, and changes them with --upsert-by', async () => {
+    const company = '{"name":"Bolt","founded":"2001-01-01"}';
+    put({
+      'data/Company.json': `[${company}]`,
+      'data/Person.csv': 'email,salary,employer.name\na@x.org,1,Bolt\n',
+    });
+    expect(await seed(database.url, 'data')).toMatchObject({ code: 0 });
+    const again = await seed(database.url, 'data');
+    expect(again.code).toBe(1);
+    expect(again.err.trimEnd().split('\n').sort()).toEqual([
+      'data/Company.json:1: name must be unique: another entity has this value.',
+      'data/Person.csv:2: email must be unique: another entity has this value.',
+    ]);
+    const upsert = ['--upsert-by', 'name', '--upsert-by=Person.email', 'data'];
+    expect(await seed(database.url, ...upsert)).toEqual({
+      code: 0,
+      err: '',
+      out: 'Company: 1 unchanged\nPerson: 1 unchanged\n',
+    });
+    put({
+      'data/Company.json': `[{"name":"BOLT","founded":null},{"name":"Nut"},{"founded":null}]`,
+      'data/Person.csv': 'email,salary,employer.name\na@x.org,,Nut\n',
+    });
+    expect(await seed(database.url, '--partial', ...upsert)).toEqual({
+      code: 1,
+      err: 'data/Company.json:1: name must have a value, because --upsert-by names it.\n',
+      out: 'Company: 1 created, 1 updated, 1 refused\nPerson: 1 updated\n',
+    });
+    expect(await databases.run(database.url, companies)).toEqual([
+      ['BOLT', 4, null, null, null],
+      ['Nut', 3, null, null, null],
+    ]);
+    expect(await databases.run(database.url, people)).toEqual([
+      ['a@x.org', null, null, null, 'Nut', null],
+    ]);
+  });
+});
+
+describe('npm run seed', () => {
+  it('ends with 2 if the command line is wrong or a file cannot be read, and says why', async () => {
+    const url = `sqlite:${join(folder, 'data.sqlite')}`;
+    put({
+      'Company.csv': 'name\nBolt\n',
+      'Compnay.json': '[]',
+      'data.txt': '',
+      'empty/x.txt': '',
+      'lists.json': '{"Company":[{}],"Company":[{}]}',
+      'one.json': '{"Company":{}}',
+      'broken.json': '[\n{"name": }\n]',
+      'c/Company.csv': 'name;founded\n',
+      'd/Company.csv': 'name,nmae,staff.ID,name\n',
+      'e/Company.csv': 'name\n"Bolt\n',
+      'f/Company.csv': 'name\nBo"lt\n',
+      'g/Company.csv': Uint8Array.of(0x6e, 0xff),
+      'h/Company.csv': '',
+    });
+    const usages: readonly (readonly [RegExp, ...string[]])[] = [
+      [/^Name the data files\.\n\nUsage: npm run seed/],
+      [/Unknown option '--upsert'/, '--upsert', 'Company.csv'],
+      [
+        /^--upsert-by must name one attribute of Company .*: Company\.ID or Company\.name\./,
+        '--upsert-by=founded',
+        'Company.csv',
+      ],
+      [
+        /^--upsert-by names Person\.email, which/,
+        '--upsert-by=name',
+        '--upsert-by=Person.email',
+        'Company.csv',
+      ],
+    ];
+    const files =
+      'none.json Compnay.json data.txt empty lists.json one.json broken.json c d e f g h';
+    const [wrong, ...ended] = await Promise.all([
+      seed(url, 'Company.csv', ...files.split(' ')),
+      ...usages.map(([, ...args]) => seed(url, ...args)),
+    ]);
+    for (const [index, [message]] of usages.entries()) {
+      expect(ended[index]).toMatchObject({ code: 2, out: '' });
+      expect(ended[index]?.err).toMatch(message);
+    }
+    expect(wrong).toMatchObject({ code: 2, out: '' });
+    const lines = wrong.err.trimEnd().split('\n');
+    expect(lines[6]).toMatch(/^broken\.json(:2)?: it is not JSON: /);
+    expect([...lines.slice(0, 6), ...lines.slice(7)]).toEqual([
+      'none.json: there is no such file.',
+      'Compnay.json: the model has no dataclass Compnay, as the name of the file says. Did you mean Company?',
+      'data.txt: the name of a data file ends with .json or .csv.',
+      'empty: this folder has no JSON or CSV file.',
+      'lists.json: it has the same key twice.',
+      'one.json: it must hold a list of entities: [{…}, …], or an object with a list for each dataclass: {"Company": [{…}, …]}.',
+      'c/Company.csv:1: the cells must be separated by commas.',
+      'd/Company.csv:1: Company has no attribute "nmae". Did you mean name? Company has no attribute "staff.ID". two columns are for name.',
+      'e/Company.csv:2: a quote of this record is not closed.',
+      'f/Company.csv:2: a cell that has a quote is in quotes, and the quote is doubled.',
+      'g/Company.csv: the file is not UTF-8.',
+      'h/Company.csv: its first line must name attributes.',
+    ]);
+  });
+});
