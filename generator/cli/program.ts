@@ -6,6 +6,7 @@ import type { ClientOptions } from './commands/client.js';
 import type { DevOptions } from './commands/dev.js';
 import type { DiffOptions } from './commands/diff.js';
 import type { ImportCommandOptions } from './commands/import.js';
+import type { ImportDataOptions } from './commands/import-data.js';
 import type { InspectOptions } from './commands/inspect.js';
 import type { OpenApiOptions } from './commands/openapi.js';
 import type { SeedOptions } from './commands/seed.js';
@@ -111,6 +112,32 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .option('--json', 'print what was found as JSON on stdout')
     .action(async (source: string, options: ImportCommandOptions) => {
       finish(await (await import('./commands/import.js')).importModel(session, source, options));
+    });
+
+  verb(session, program, 'import-data')
+    .description('copy the data of another database or server into that of a generated server')
+    .argument('<source>', 'sqlite:<path>, postgres://… or the address of a running server')
+    .option('--model <file>', 'the model that was imported', 'model.yaml')
+    .option('-o, --output <dir>', 'folder of the built server; by default server beside the model')
+    .addOption(new Option('--from <kind>', 'what the source is').choices(['sqlite', 'postgres']))
+    .option('--schema <names>', 'schemas of PostgreSQL, with commas between')
+    .option('--tables <patterns>', 'only these tables, with commas between; * is any text')
+    .option('--partial', 'leave out what the model does not have')
+    .addOption(
+      new Option('--dangling <what>', 'relations that lead to nothing: make them null, or stop')
+        .choices(['null', 'stop'])
+        .default('null'),
+    )
+    .option('--batch <rows>', 'how many rows are stored together', '1000')
+    .option('--user <name>', 'log in to the server; IMPORT_PASSWORD holds the password')
+    .option('--authentify', 'log in to the server with its function authentify')
+    .option('--args <list>', 'the arguments of authentify, a JSON list', '[]')
+    .option('--cookie <text>', 'a cookie of a session of the server')
+    .option('--restart', 'empty what an earlier import has filled, and begin again')
+    .option('--json', 'print the result as JSON on stdout')
+    .action(async (source: string, options: ImportDataOptions) => {
+      const { importData } = await import('./commands/import-data.js');
+      finish(await importData(session, source, options));
     });
 
   verb(session, program, 'init')

@@ -130,6 +130,7 @@ export const modelUnits: readonly ModelUnit[] = [
   },
   ours('src/generated/seed.ts', headerView),
   ours('src/migrate.ts', migrateView),
+  ours('src/import-data.ts', migrateView),
   ours('src/generated/classes/DataStore.ts', dataStoreView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),

@@ -60,7 +60,7 @@ export async function readPostgres(
 }
 
 /** What the server or the network says; `undefined` for a bug of ours. */
-function serverReason(error: unknown): string | undefined {
+export function serverReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const isOfDriver = /timeout|SASL|terminated|Invalid URL/i.test(error.message);

@@ -53,7 +53,7 @@ export function readSqlite(path: string, options: DatabaseOptions, notes: Notes)
   }
 }
 
-function opened(path: string): Database {
+export function opened(path: string): Database {
   let Constructor: new (file: string, options: object) => Database;
   try {
     Constructor = createRequire(import.meta.url)('better-sqlite3') as typeof Constructor;

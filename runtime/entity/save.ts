@@ -535,7 +535,7 @@ class EntityCreator {
 }
 
 /** How to store a dataclass's new entities: one statement for all of them. */
-interface InsertPlan {
+export interface InsertPlan {
   readonly statement: Statement;
   /** The values to bind for an entity that is created at `timestamp`. */
   readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
@@ -551,7 +551,7 @@ interface InsertPlan {
 /** JSON has no bytes, and no arrays in the form of a column. */
 const notInJson: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
 
-function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
+export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const stored = dataclass.attributes.filter(
     (each): each is StorageDefinition => each.kind === 'storage',
   );

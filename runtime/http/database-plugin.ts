@@ -178,8 +178,23 @@ async function open(
     : { ...opened, executor: observedExecutor(opened.executor, onStatement) };
 }
 
-interface MigrateCommandOptions extends DatabaseOptions {
+/** What a command needs of the server that it belongs to. */
+export interface CommandOptions extends DatabaseOptions {
   readonly settings: Settings;
+}
+
+/** Opens the database for a command, not for requests: statements may take any time. */
+export function openForCommand(
+  { settings, ...options }: CommandOptions,
+  log: (words: string) => void,
+): Promise<Database> {
+  return openDatabase({
+    ...options,
+    accentInsensitive: settings.accentInsensitive,
+    queryTimeout: null,
+    environment: migrateEnvironment(process.env),
+    log,
+  });
 }
 
 const migrateUsage = `Usage: node dist/src/migrate.js [--plan | --try <copy>]
@@ -224,7 +239,7 @@ function migrateCommand(): MigrateCommand {
  * Prints what it does; with `--plan`, what migrations would do; with `--try`, what it does to a copy. An error is told on stderr,
  * and the process ends with 1, or with 2 where the command line is wrong.
  */
-export async function migrate({ settings, ...options }: MigrateCommandOptions): Promise<void> {
+export async function migrate({ settings, ...options }: CommandOptions): Promise<void> {
   const log = (words: string): void => {
     process.stdout.write(`${words}\n`);
   };

@@ -44,6 +44,8 @@ describe('drs-gen --help', () => {
                                             change of the model
         diff [options] <old> <new>          show what a newer model means for data, clients and class code
         import [options] <source>           write a model.yaml of a project or database that exists
+        import-data [options] <source>      copy the data of another database or server into that of a
+                                            generated server
         init [options] [dir]                write a first model.yaml, with its schema next to it for the
                                             editor
         inspect [options] <model>           show what the generator understands of a model

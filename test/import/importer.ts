@@ -58,7 +58,11 @@ export function workplace(): Workplace {
   };
 }
 
-export async function runIn(cwd: string, argv: readonly string[]): Promise<Run> {
+export async function runIn(
+  cwd: string,
+  argv: readonly string[],
+  env: World['env'] = {},
+): Promise<Run> {
   const printed = { out: '', err: '' };
   const stream = (name: 'out' | 'err'): World['stdout'] => ({
     write: (text) => {
@@ -68,7 +72,7 @@ export async function runIn(cwd: string, argv: readonly string[]): Promise<Run> 
   });
   const code = await run(argv, {
     cwd,
-    env: {},
+    env,
     stdout: stream('out'),
     stderr: stream('err'),
     host: {

@@ -40,6 +40,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
+  'import-data': ['http/load-data'],
   http: ['http/', 'openapi/', 'seed/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],

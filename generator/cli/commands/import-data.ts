@@ -1,0 +1,292 @@
+import { stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { LoaderProcess, Ready } from '../../import-data/loader.js';
+import type { LastNames, Plan } from '../../import-data/plan.js';
+import type { RestOptions } from '../../import-data/rest-rows.js';
+import type { RowSource } from '../../import-data/rows.js';
+import type { Outcome, RunResult } from '../../import-data/run.js';
+import type { Draft } from '../../import/render.js';
+import type { SourceKind } from '../../import/source-model.js';
+import { exitCode } from '../exit-code.js';
+import { UsageError } from '../failure.js';
+import { printJson, tell, type Session } from '../session.js';
+import { shellWord } from '../shell-word.js';
+import { printable } from '../terminal-text.js';
+
+export interface ImportDataOptions {
+  readonly model: string;
+  readonly output?: string;
+  readonly from?: SourceKind;
+  readonly schema?: string;
+  readonly tables?: string;
+  readonly partial?: boolean;
+  readonly dangling: 'null' | 'stop';
+  readonly restart?: boolean;
+  readonly batch: string;
+  readonly user?: string;
+  readonly authentify?: boolean;
+  readonly args: string;
+  readonly cookie?: string;
+  readonly json?: boolean;
+}
+
+/** `drs-gen import-data <source>`: copies the rows of a database into that of a generated server. */
+export async function importData(
+  session: Session,
+  source: string,
+  options: ImportDataOptions,
+): Promise<number> {
+  const { ImportStop } = await import('../../import/messages.js');
+  const { LoadStopped } = await import('../../import-data/loader.js');
+  try {
+    return await copied(session, source, options);
+  } catch (error) {
+    if (error instanceof ImportStop) {
+      if (error.code === 'usage') throw new UsageError(`${error.place}: ${error.reason}.`);
+      return stopped(session, options, `${error.place}: ${error.reason}`);
+    }
+    if (!(error instanceof LoadStopped)) throw error;
+    return stopped(session, options, error.message);
+  }
+}
+
+function stopped(session: Session, { json }: ImportDataOptions, reason: string): number {
+  const message = `${reason.replace(/\.$/, '')}.`;
+  if (json === true) printJson(session, { ok: false, error: message });
+  else tell(session, `${session.err.red('error')}  ${printable(message)}`);
+  return exitCode.failed;
+}
+
+async function copied(
+  session: Session,
+  source: string,
+  options: ImportDataOptions,
+): Promise<number> {
+  const { world } = session;
+  const model = resolve(world.cwd, options.model);
+  const folder = dirname(model);
+  const server = resolve(world.cwd, options.output ?? join(dirname(options.model), 'server'));
+  const program = join(server, 'dist/src/import-data.js');
+  if (!world.isFile(model))
+    throw new UsageError(`There is no ${options.model}; name the model with --model.`);
+  if (!world.isFile(program)) {
+    const command = `drs-gen ${shellWord(options.model)} -o ${shellWord(server)}`;
+    throw new UsageError(
+      `${program} is missing. Generate the server with ${command}, then run npm install and npm run build in it.`,
+    );
+  }
+  if (!/^[1-9]\d{0,4}$/.test(options.batch)) {
+    throw new UsageError(`--batch ${options.batch} is no number of rows from 1 to 99999.`);
+  }
+  const { rows, draft, last } = await opened(session, source, options, folder);
+  const { LoaderProcess } = await import('../../import-data/loader.js');
+  try {
+    const { loader, ready } = await LoaderProcess.start(program, {
+      cwd: server,
+      env: world.env,
+      tell: (text) => {
+        tell(session, printable(text.trimEnd()));
+      },
+    });
+    try {
+      const { planOf } = await import('../../import-data/plan.js');
+      const plan = planOf(draft, last, ready);
+      if (!isUsable(session, plan, options)) return exitCode.failed;
+      return await run(session, { rows, plan, loader, ready }, { folder, options });
+    } finally {
+      await loader.end();
+    }
+  } finally {
+    await rows.close();
+  }
+}
+
+interface Opened {
+  readonly rows: RowSource;
+  /** What the source holds, as a model. */
+  readonly draft: Draft;
+  readonly last: LastNames | undefined;
+}
+
+async function opened(
+  session: Session,
+  source: string,
+  options: ImportDataOptions,
+  folder: string,
+): Promise<Opened> {
+  const { world } = session;
+  const lock = await importLock(session, folder);
+  if (/^https?:/i.test(source)) {
+    const { namesOverRest, restRows } = await import('../../import-data/rest-rows.js');
+    const { rows, draft } = await restRows(source, loginOf(session, options));
+    const isProject = lock !== undefined && !isDatabase(lock.source);
+    return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
+  }
+  if (await isExport(world.cwd, source, options)) {
+    const { fileRows } = await import('../../import-data/file-rows.js');
+    const { namesOverRest } = await import('../../import-data/rest-rows.js');
+    const { rows, draft } = await fileRows(resolve(world.cwd, source), source);
+    const isProject = lock !== undefined && !isDatabase(lock.source);
+    return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
+  }
+  const { importSource } = await import('../../import/import-source.js');
+  const { openRows } = await import('../../import-data/open-rows.js');
+  const { kind, draft } = await importSource(source, sourceOptions(options), world.cwd);
+  const rows = await openRows(kind, source, world.cwd);
+  return { rows, draft, last: lock?.source === kind ? lock : undefined };
+}
+
+async function isExport(
+  cwd: string,
+  source: string,
+  { from }: ImportDataOptions,
+): Promise<boolean> {
+  if (from !== undefined || /^(?:sqlite|postgres(?:ql)?):/i.test(source)) return false;
+  const found = await stat(resolve(cwd, source)).catch(() => undefined);
+  return found?.isDirectory() === true;
+}
+
+function isDatabase(source: string): boolean {
+  return source === 'sqlite' || source === 'postgres';
+}
+
+function loginOf(
+  { world }: Session,
+  { user, authentify, args, cookie }: ImportDataOptions,
+): RestOptions {
+  const password = world.env[passwordVariable];
+  if (user !== undefined && password === undefined) {
+    throw new UsageError(
+      `--user needs the password in the environment variable ${passwordVariable}.`,
+    );
+  }
+  let list: unknown;
+  try {
+    list = JSON.parse(args);
+  } catch {
+    // Told below.
+  }
+  if (!Array.isArray(list)) throw new UsageError('--args is no JSON list: ["mia", "secret"].');
+  return {
+    user: user === undefined ? undefined : { name: user, password: password ?? '' },
+    authentify: authentify === true ? (list as readonly unknown[]) : undefined,
+    cookie,
+  };
+}
+
+/** Arguments appear in the list of processes and in the history of the shell. */
+const passwordVariable = 'IMPORT_PASSWORD';
+
+function sourceOptions({ from, schema, tables }: ImportDataOptions) {
+  return {
+    from,
+    keyless: undefined,
+    keys: new Map<string, string>(),
+    vectors: new Map<string, number>(),
+    blankDefaults: false,
+    withoutRoles: true,
+    tables: listed(tables),
+    schemas: listed(schema),
+    names: 'keep' as const,
+    images: [],
+  };
+}
+
+function listed(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
+
+/** Tells how source and model differ. */
+function isUsable(
+  session: Session,
+  { tables, left, unfilled, needed }: Plan,
+  options: ImportDataOptions,
+): boolean {
+  const list = (names: readonly string[]): string => printable(names.join(', '));
+  const problem =
+    tables.length === 0
+      ? 'no table of the source has a dataclass of the model'
+      : needed.length > 0
+        ? `the source has nothing for ${list(needed)}, and the model wants a value`
+        : left.length > 0 && options.partial !== true
+          ? `the model has no place for ${list(left)}: import the source again, or leave these out with --partial`
+          : undefined;
+  if (problem !== undefined) {
+    stopped(session, options, `${problem}; nothing was written`);
+    return false;
+  }
+  if (options.json === true) return true;
+  if (unfilled.length > 0) tell(session, `The source has nothing for ${list(unfilled)}.`);
+  if (left.length > 0) tell(session, `Left out: ${list(left)}.`);
+  return true;
+}
+
+/** What `drs-gen import` has left beside the model. */
+async function importLock({ world }: Session, folder: string) {
+  const path = join(folder, '.drs-gen/import.lock.json');
+  if (!world.isFile(path)) return undefined;
+  const { readBase } = await import('../../import/merge.js');
+  return readBase(Buffer.from(world.readFile(path)).toString());
+}
+
+async function run(
+  session: Session,
+  parts: {
+    readonly rows: RowSource;
+    readonly plan: Plan;
+    readonly loader: LoaderProcess;
+    readonly ready: Ready;
+  },
+  { folder, options }: { readonly folder: string; readonly options: ImportDataOptions },
+): Promise<number> {
+  const { runImport } = await import('../../import-data/run.js');
+  const result = await runImport(parts.rows, parts.plan, parts.loader, parts.ready, {
+    folder,
+    restart: options.restart === true,
+    batch: Number(options.batch),
+    stopAtDangling: options.dangling === 'stop',
+    tell: (words) => {
+      if (options.json !== true) tell(session, printable(words));
+    },
+  });
+  const isExact = result.outcomes.every(
+    ({ rejectedRows, incompleteRows, differences }) =>
+      rejectedRows + incompleteRows + differences === 0,
+  );
+  if (options.json === true) printJson(session, { ok: isExact, ...result });
+  else tellResult(session, result, join(dirname(options.model), 'rejects'));
+  return isExact ? exitCode.ok : exitCode.failed;
+}
+
+function tellResult(session: Session, { outcomes, differences }: RunResult, rejects: string): void {
+  const cells = (each: Outcome): readonly string[] => [
+    each.dataclass,
+    ...[each.rows, each.entities, each.rejectedRows, each.incompleteRows, each.differences].map(
+      String,
+    ),
+  ];
+  const head = ['', 'rows', 'entities', 'rejected', 'incomplete', 'different'];
+  const table = [head, ...outcomes.map(cells)];
+  const widths = head.map((_, at) => Math.max(...table.map((row) => (row[at] ?? '').length)));
+  for (const row of table) {
+    const shown = row.map((cell, at) =>
+      at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
+    );
+    tell(session, shown.join('  ').trimEnd());
+  }
+  for (const each of differences) tell(session, printable(each));
+  const sum = (count: (outcome: Outcome) => number): number =>
+    outcomes.reduce((all, each) => all + count(each), 0);
+  if (sum((each) => each.rejectedRows + each.incompleteRows) > 0) {
+    tell(session, `${rejects}: rows that are not stored, or not with all their values, and why`);
+  }
+  const isExcepted = sum((each) => each.rejectedRows + each.incompleteRows) > 0;
+  const same = `Compared value by value: the database holds what the source holds${isExcepted ? ', except for these' : ''}.`;
+  tell(
+    session,
+    sum((each) => each.differences) === 0 ? same : 'The database and the source differ.',
+  );
+}

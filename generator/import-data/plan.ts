@@ -1,0 +1,247 @@
+import { fold } from '../check/fold.js';
+import { type Draft, namesOf } from '../import/render.js';
+import type { Identity } from '../import/source-model.js';
+import type { LoadReference, Ready, TargetAttribute, TargetDataclass } from './loader.js';
+import type { ReadColumn } from './rows.js';
+
+/** How the rows of one table become entities of one dataclass. */
+export interface PlannedTable {
+  readonly dataclass: string;
+  readonly table: Identity;
+  readonly columns: readonly PlannedColumn[];
+  readonly key: string;
+  /** The source has no such key: it is made of what the source knows a row by. */
+  readonly isKeyMade: boolean;
+  /** Foreign keys that wait until all rows are there. */
+  readonly held: readonly string[];
+  /** All foreign keys that the source has as they are. */
+  readonly links: readonly string[];
+  /** Foreign keys that are found by another value than the key. */
+  readonly references: readonly PlannedReference[];
+}
+
+export interface PlannedColumn extends ReadColumn {
+  readonly attribute: string;
+  /** Unique, and may be null: a blank value is none. */
+  readonly isBlankNull?: boolean;
+}
+
+interface PlannedReference extends LoadReference, ReadColumn {}
+
+export interface Plan {
+  /** In the order in which their rows are stored. */
+  readonly tables: readonly PlannedTable[];
+  /** Parts of the source that the model does not have, for people. */
+  readonly left: readonly string[];
+  /** Parts of the model that the source does not have. */
+  readonly unfilled: readonly string[];
+  /** Those of them without which no row can be stored. */
+  readonly needed: readonly string[];
+}
+
+/** What an earlier `drs-gen import` of the same kind of source has left. */
+export interface LastNames {
+  readonly draft: Draft;
+  readonly names: Readonly<Record<Identity, string>>;
+}
+
+/**
+ * Finds the dataclass of each table and the attribute of each column, whatever the user has called
+ * them since.
+ * @param draft what an import makes of the source as it is now
+ */
+export function planOf(draft: Draft, last: LastNames | undefined, { dataclasses }: Ready): Plan {
+  const fresh = namesOf(draft);
+  const known = last === undefined ? fresh : namesOf(last.draft);
+  const nameOf = (id: Identity): string => last?.names[id] ?? known.get(id) ?? fresh.get(id) ?? '';
+  const left: string[] = [];
+  const found = new Map<Identity, Found>();
+  for (const each of draft.dataclasses) {
+    const target = find(dataclasses, nameOf(each.id), ({ table }) => table === each.name);
+    if (target === undefined) {
+      left.push(each.name);
+      continue;
+    }
+    const columns: PlannedColumn[] = [];
+    let isKeyMade = false;
+    const related: Identity[] = [];
+    for (const { id, name, value } of each.attributes) {
+      if (!('type' in value) || id.endsWith(':ref')) continue;
+      if (value['type'] === 'relation') {
+        related.push(id);
+        continue;
+      }
+      const column = columnOf(id);
+      const attribute = find(target.attributes, nameOf(id), (other) => other.column === column);
+      if (column === undefined) isKeyMade = attribute?.name === target.key;
+      else if (attribute === undefined) left.push(`${each.name}.${name}`);
+      else columns.push({ ...typed(attribute), attribute: attribute.name, column });
+    }
+    for (const id of related) {
+      // Where a server shows no foreign key, its relation names the related one.
+      const relation = find(target.relations, nameOf(id), () => false);
+      const attribute = target.attributes.find(({ name }) => name === relation?.foreignKey);
+      if (relation === undefined) left.push(`${each.name}.${fresh.get(id) ?? ''}`);
+      else if (
+        attribute !== undefined &&
+        !columns.some((other) => other.attribute === attribute.name)
+      ) {
+        columns.push({
+          ...typed(attribute),
+          attribute: attribute.name,
+          column: columnOf(id) ?? '',
+        });
+      }
+    }
+    found.set(each.id, { target, columns, isKeyMade });
+  }
+  const tables = draft.dataclasses.flatMap(({ id, attributes }): Open[] => {
+    const own = found.get(id);
+    if (own === undefined) return [];
+    const relations = attributes.flatMap((part) =>
+      part.id.endsWith(':one') ? (referenceOf(part.id, own, found, nameOf(part.id)) ?? []) : [],
+    );
+    return [{ ...own, table: id, references: relations }];
+  });
+  const filled = new Map(tables.map((each) => [each.target.name, filledBy(each)]));
+  const unfilled: string[] = [];
+  const needed: string[] = [];
+  for (const { name, attributes } of dataclasses) {
+    const own = filled.get(name);
+    if (own === undefined) unfilled.push(name);
+    for (const attribute of own === undefined ? [] : attributes) {
+      if (own?.has(attribute.name) === true) continue;
+      (attribute.isNeeded ? needed : unfilled).push(`${name}.${attribute.name}`);
+    }
+  }
+  return { tables: ordered(tables), left, unfilled, needed };
+}
+
+interface Found {
+  readonly target: TargetDataclass;
+  readonly columns: readonly PlannedColumn[];
+  readonly isKeyMade: boolean;
+}
+
+interface Open extends Found {
+  readonly table: Identity;
+  readonly references: readonly PlannedReference[];
+}
+
+function filledBy({ target, columns, isKeyMade, references }: Open): ReadonlySet<string> {
+  return new Set([
+    ...columns.map(({ attribute }) => attribute),
+    ...references.map(({ attribute }) => attribute),
+    ...(isKeyMade ? [target.key] : []),
+  ]);
+}
+
+function typed({
+  type,
+  isDateOnly,
+  isUnique,
+  isNeeded,
+}: TargetAttribute): Omit<PlannedColumn, 'attribute' | 'column'> {
+  return { type, isDateOnly, ...(isUnique && !isNeeded ? { isBlankNull: true } : {}) };
+}
+
+function find<Part extends { readonly name: string; readonly renamedFrom: readonly string[] }>(
+  parts: readonly Part[],
+  name: string,
+  isOf: (part: Part) => boolean,
+): Part | undefined {
+  return (
+    parts.find((each) => each.name === name) ??
+    parts.find((each) => each.renamedFrom.includes(name)) ??
+    parts.find(isOf) ??
+    parts.find((each) => fold(each.name) === fold(name))
+  );
+}
+
+/** The column of an attribute of a database; none for a key that the import makes. */
+function columnOf(id: Identity): string | undefined {
+  if (!id.startsWith('[')) return undefined;
+  const [, column] = JSON.parse(id) as [Identity, string];
+  return column;
+}
+
+/** A relation whose foreign key is no column of the source is found by the value of one. */
+function referenceOf(
+  id: Identity,
+  { target, columns }: Found,
+  found: ReadonlyMap<Identity, Found>,
+  name: string,
+): PlannedReference | undefined {
+  const relation = find(target.relations, name, () => false);
+  if (relation === undefined) return undefined;
+  const { foreignKey } = relation;
+  if (columns.some(({ attribute }) => attribute === foreignKey)) return undefined;
+  const [, [column = ''], table, [toColumn]] = JSON.parse(id.slice(0, -':one'.length)) as [
+    Identity,
+    readonly string[],
+    Identity,
+    readonly string[],
+  ];
+  const other = found.get(table);
+  const by =
+    other?.columns.find((each) => each.column === toColumn)?.attribute ??
+    (toColumn === undefined ? other?.target.key : undefined);
+  const attribute = other?.target.attributes.find((each) => each.name === by);
+  if (by === undefined || attribute === undefined) return undefined;
+  return { attribute: foreignKey, by, column, ...typed(attribute) };
+}
+
+/**
+ * Related dataclasses come first, so that their keys are there. In a circle, foreign keys that may
+ * be null are held.
+ */
+function ordered(tables: readonly Open[]): readonly PlannedTable[] {
+  const waiting = new Set(tables);
+  const done = new Set<string>();
+  const planned: PlannedTable[] = [];
+  const present = new Set(tables.map(({ target }) => target.name));
+  while (waiting.size > 0) {
+    const openOf = (each: Open): readonly Link[] =>
+      linksOf(each).filter((link) => present.has(link.target) && !done.has(link.target));
+    const isFree = (each: Open): boolean =>
+      openOf(each).every((link) => link.target === each.target.name);
+    const isHoldable = (each: Open): boolean =>
+      openOf(each).every((link) => !link.isMandatory || link.target === each.target.name);
+    const all = [...waiting];
+    const next = all.find(isFree) ?? all.find(isHoldable) ?? all[0];
+    if (next === undefined) break;
+    const { target, table, columns, isKeyMade, references } = next;
+    planned.push({
+      dataclass: target.name,
+      table,
+      columns,
+      key: target.key,
+      isKeyMade,
+      held: openOf(next)
+        .filter(({ isMandatory }) => !isMandatory)
+        .map(({ foreignKey }) => foreignKey),
+      links: linksOf(next).map(({ foreignKey }) => foreignKey),
+      references,
+    });
+    waiting.delete(next);
+    done.add(target.name);
+  }
+  return planned;
+}
+
+interface Link {
+  readonly target: string;
+  readonly foreignKey: string;
+  readonly isMandatory: boolean;
+}
+
+/** The relations whose foreign keys are columns of the source. */
+function linksOf({ target, columns }: Open): readonly Link[] {
+  return target.relations
+    .filter(({ foreignKey }) => columns.some(({ attribute }) => attribute === foreignKey))
+    .map((each) => ({
+      target: each.target,
+      foreignKey: each.foreignKey,
+      isMandatory: each.isMandatory || each.foreignKey === target.key,
+    }));
+}

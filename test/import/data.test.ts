@@ -1,0 +1,789 @@
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import Database from 'better-sqlite3';
+import type { FastifyInstance } from 'fastify';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Model } from '../../generator/model/model.js';
+import type { Outcome } from '../../generator/import-data/run.js';
+import { Random } from '../property/model/random.js';
+import { compiledServer } from '../support/compiled-server.js';
+import { describeDatabases, type TestDatabases } from '../support/databases.js';
+import { hasPostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
+import { modelOf, serverOf, writeServer } from '../support/server.js';
+import { imported, runIn, workplace, type Run, type Workplace } from './importer.js';
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** A source, and a compiled server of the model that was imported from it. */
+interface Project {
+  readonly place: Workplace;
+  readonly source: string;
+  readonly server: string;
+}
+
+interface Result {
+  readonly ok: boolean;
+  readonly error?: string;
+  readonly outcomes: readonly Outcome[];
+  readonly differences: readonly string[];
+}
+
+/** Imports the structure of a source, generates its server and compiles it. */
+async function projectOf(
+  place: Workplace,
+  source: string,
+  ...options: readonly string[]
+): Promise<Project> {
+  const { model } = await imported(place, source, ...options);
+  const checked = model.checked.value;
+  if (checked === undefined) throw new Error('The model has errors.');
+  const written = writeServer({ ...checked, databases: ['sqlite', 'postgres'] });
+  return { place, source, server: compiledServer(written) };
+}
+
+function ofSqlite(sql: string, ...options: readonly string[]): Promise<Project> {
+  const place = workplace();
+  const database = new Database(join(place.folder, 'old.sqlite'));
+  database.function('png', () => png);
+  // As SQLite does by default elsewhere.
+  database.pragma('foreign_keys = off');
+  database.exec(sql);
+  database.close();
+  return projectOf(place, 'sqlite:old.sqlite', ...options);
+}
+
+const sources: TestDatabase[] = [];
+
+async function ofPostgres(sql: string, ...options: readonly string[]): Promise<Project> {
+  const database = await postgresDatabase();
+  sources.push(database);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+  return projectOf(workplace(), database.url, ...options);
+}
+
+afterEach(async () => {
+  for (const { drop } of sources.splice(0)) await drop();
+});
+
+function copy(
+  { place, source, server }: Project,
+  url: string,
+  argv: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Run> {
+  return runIn(place.folder, ['import-data', source, '-o', server, ...argv], {
+    DATABASE_URL: url,
+    ...env,
+  });
+}
+
+async function copied(
+  ...given: Parameters<typeof copy>
+): Promise<Result & { readonly code: number }> {
+  const [project, url, argv = [], env] = given;
+  const { code, out, err } = await copy(project, url, ['--json', ...argv], env);
+  try {
+    return { code, ...(JSON.parse(out) as Result) };
+  } catch {
+    throw new Error(`exit ${String(code)}\n${err}${out}`);
+  }
+}
+
+function rejectsOf({ place }: Project, dataclass: string): readonly unknown[] {
+  const lines = place.text(`rejects/${dataclass}.jsonl`).trimEnd().split('\n');
+  return lines.map((each) => JSON.parse(each) as unknown);
+}
+
+const numbers = ({
+  dataclass,
+  rows,
+  entities,
+  rejectedRows,
+  incompleteRows,
+  differences,
+}: Outcome): readonly unknown[] => [
+  dataclass,
+  rows,
+  entities,
+  rejectedRows,
+  incompleteRows,
+  differences,
+];
+
+/**
+ * A server whose program kills itself at a message of the import: `DIE_AT` counts those that it gets
+ * and those that it sends.
+ */
+function dyingServer({ place, server, ...project }: Project): Project {
+  const folder = join(place.folder, 'dying');
+  mkdirSync(join(folder, 'dist/src'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(
+    join(folder, 'dist/src/import-data.js'),
+    `let left = Number(process.env.DIE_AT ?? 0);
+const die = () => {
+  left -= 1;
+  if (left === 0) process.kill(process.pid, 'SIGKILL');
+};
+const { send } = process;
+process.send = (...given) => {
+  die();
+  return send.apply(process, given);
+};
+process.prependListener('message', die);
+await import(${JSON.stringify(pathToFileURL(join(server, 'dist/src/import-data.js')).href)});
+`,
+  );
+  return { ...project, place, server: folder };
+}
+
+/** Two tables in a circle, one that refers to itself, one without a key and one with a key of two columns. */
+const circle = (type: { readonly text: string; readonly key: string }): string => `
+  CREATE TABLE team (id ${type.key}, name ${type.text}, captain_id INTEGER);
+  CREATE TABLE player (id ${type.key}, name ${type.text}, team_id INTEGER NOT NULL REFERENCES team (id),
+    coach_id INTEGER REFERENCES player (id));
+  CREATE TABLE pair (a INTEGER NOT NULL REFERENCES team (id), b INTEGER NOT NULL REFERENCES player (id), PRIMARY KEY (a, b));
+  CREATE TABLE note (words ${type.text});
+`;
+
+const circleRows = [
+  ...Array.from(
+    { length: 12 },
+    (_, at) => `INSERT INTO team VALUES (${String(at + 1)}, 'team ${String(at)}', NULL);`,
+  ),
+  ...Array.from(
+    { length: 20 },
+    (_, at) =>
+      `INSERT INTO player VALUES (${String(at + 1)}, 'player ${String(at)}', ${String((at % 12) + 1)}, NULL);`,
+  ),
+  'UPDATE player SET coach_id = 21 - id;',
+  'UPDATE team SET captain_id = id;',
+  'INSERT INTO pair SELECT team_id, id FROM player;',
+  "INSERT INTO note VALUES ('same'), ('same'), ('other');",
+].join('\n');
+
+const circleOutcome = [
+  ['team', 12, 12, 0, 0, 0],
+  ['player', 20, 20, 0, 0, 0],
+  ['pair', 20, 20, 0, 0, 0],
+  ['note', 3, 3, 0, 0, 0],
+];
+
+const sqliteCircle = (): Promise<Project> =>
+  ofSqlite(
+    circle({ text: 'TEXT', key: 'INTEGER PRIMARY KEY' }).replace(
+      'captain_id INTEGER',
+      'captain_id INTEGER REFERENCES player (id)',
+    ) + circleRows,
+  );
+
+const postgresCircle = (): Promise<Project> =>
+  ofPostgres(
+    `${circle({ text: 'text', key: 'serial PRIMARY KEY' })}
+    ALTER TABLE team ADD FOREIGN KEY (captain_id) REFERENCES player (id);
+    ${circleRows}`,
+  );
+
+/** All that a database of the circle holds, in an order of its own. */
+async function circleContent(databases: TestDatabases, url: string): Promise<unknown> {
+  const read = (sql: string): ReturnType<TestDatabases['run']> => databases.run(url, sql);
+  return [
+    await read('select "id", "name", "captain_id" from "team" order by "id"'),
+    await read('select "id", "name", "team_id", "coach_id", "__STAMP" from "player" order by "id"'),
+    await read('select "a", "b" from "pair" order by "a", "b"'),
+    await read('select "ID", "words" from "note" order by "ID"'),
+  ];
+}
+
+describeDatabases('drs-gen import-data', (databases) => {
+  let target: TestDatabase;
+
+  beforeEach(async () => {
+    target = await databases.create();
+  });
+  afterEach(async () => {
+    await target.drop();
+  });
+
+  const read = (sql: string): ReturnType<TestDatabases['run']> => databases.run(target.url, sql);
+
+  it('copies values of SQLite as the types of the model have them', async () => {
+    const project = await ofSqlite(
+      `CREATE TABLE t (id INTEGER PRIMARY KEY, i INT, f BOOLEAN, d DATE, m DATETIME, c TIME, j JSON, s VARCHAR(20),
+        r DOUBLE, b BLOB, u UUID, p BLOB);
+      INSERT INTO t VALUES (1, 9007199254740991, 1, '2024-02-29', '2024-02-29 23:59:59', '01:02:03.5', '{"a":[1,null]}',
+        'ñ 😀', 0.1, x'00ff', '0f8fad5b-d9cb-469f-a165-70867728950e', png());
+      INSERT INTO t VALUES (2, -9007199254740991, 0, '2024-02-29T00:00:00Z', '2024-03-01T01:30:00.1239+02:00', 86399999, '[]',
+        '', -1.5e300, x'', '0F8FAD5BD9CB469FA16570867728950F', x'');
+      INSERT INTO t (id) VALUES (3);
+      INSERT INTO t (id, m, d, r) VALUES (4, 1709251199, 2460369.5, 7), (5, 1709251199123, NULL, NULL), (6, 2460370.25, NULL, NULL);`,
+      '--image',
+      't.p',
+    );
+    const { code, outcomes, differences } = await copied(project, target.url);
+    expect({ code, differences }).toEqual({ code: 0, differences: [] });
+    expect(outcomes.map(numbers)).toEqual([['t', 6, 6, 0, 0, 0]]);
+    const rows = await read(
+      'select "id", "i", "f", "d", "m", "c", "j", "s", "r", "u", "__STAMP" from "t" order by "id"',
+    );
+    const [yes, no] = [1, 0];
+    const empty = [null, null, null, null];
+    expect(rows).toEqual([
+      [
+        1,
+        9007199254740991,
+        yes,
+        '2024-02-29',
+        '2024-02-29T23:59:59.000Z',
+        3723500,
+        '{"a":[1,null]}',
+        'ñ 😀',
+        0.1,
+        '0F8FAD5BD9CB469FA16570867728950E',
+        1,
+      ],
+      [
+        2,
+        -9007199254740991,
+        no,
+        '2024-02-29',
+        '2024-02-29T23:30:00.123Z',
+        86399999,
+        '[]',
+        '',
+        -1.5e300,
+        '0F8FAD5BD9CB469FA16570867728950F',
+        1,
+      ],
+      [3, ...empty, ...empty, null, 1]
+        .slice(0, 11)
+        .map((each, at) => (at === 10 ? 1 : (each ?? null))),
+      [4, null, null, '2024-02-29', '2024-02-29T23:59:59.000Z', null, null, null, 7, null, 1],
+      [5, null, null, null, '2024-02-29T23:59:59.123Z', null, null, null, null, null, 1],
+      [6, null, null, null, '2024-02-29T18:00:00.000Z', null, null, null, null, null, 1],
+    ]);
+    expect(await read('select "b", "p" from "t" where "id" < 3 order by "id"')).toEqual([
+      [Buffer.from('00ff', 'hex'), png],
+      [Buffer.alloc(0), null],
+    ]);
+  });
+
+  it.skipIf(!hasPostgres)(
+    'copies values of PostgreSQL as the types of the model have them',
+    async () => {
+      const project = await ofPostgres(
+        `
+      CREATE TYPE mood AS ENUM ('sad', 'ok');
+      CREATE DOMAIN moment AS timestamptz;
+      CREATE SCHEMA other;
+      CREATE TABLE other.t (id bigserial PRIMARY KEY, i bigint, n numeric(12, 3), f boolean, d date, m timestamp, z moment, c time,
+        v interval, j jsonb, l int[], g int4range, s varchar(20), x char(5), b bytea, u uuid, o mood, ip inet, e real);
+      INSERT INTO other.t VALUES
+        (1, 9007199254740991, 12.345, true, '2024-02-29', '2024-02-29 23:59:59.1239', '2024-02-29 23:59:59+05:30', '01:02:03.5',
+          '1 day 01:00:00', '{"a": [1, null]}', '{1,2}', '[1,5)', 'ñ 😀', 'ab', '\\x00ff', '0f8fad5b-d9cb-469f-a165-70867728950e', 'ok', '10.0.0.1/8', 0.1),
+        (2);
+    `.replace(
+          '(2);',
+          '(2, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null);',
+        ),
+      );
+      const { code, outcomes, differences } = await copied(project, target.url);
+      expect({ code, differences }).toEqual({ code: 0, differences: [] });
+      expect(outcomes.map(numbers)).toEqual([['t', 2, 2, 0, 0, 0]]);
+      const columns =
+        '"i", "n", "f", "d", "m", "z", "c", "v", "j", "l", "g", "s", "x", "u", "o", "ip", "e"';
+      const [one, two] = await read(`select ${columns} from "t" order by "id"`);
+      expect(one).toEqual([
+        9007199254740991,
+        databases.driver === 'sqlite' ? 12345 : '12.345',
+        1,
+        '2024-02-29',
+        '2024-02-29T23:59:59.123Z',
+        '2024-02-29T18:29:59.000Z',
+        3723500,
+        90_000_000,
+        '{"a":[1,null]}',
+        '[1,2]',
+        '{"lower":1,"upper":5,"lowerInclusive":true,"upperInclusive":false,"isEmpty":false}',
+        'ñ 😀',
+        'ab',
+        '0F8FAD5BD9CB469FA16570867728950E',
+        'ok',
+        '10.0.0.1/8',
+        0.1,
+      ]);
+      expect(two?.every((each) => each === null)).toBe(true);
+      expect(await read('select "b" from "t" where "id" = 1')).toEqual([
+        [Buffer.from('00ff', 'hex')],
+      ]);
+      // The sequence goes on behind the keys.
+      await read(`insert into "t" ("i", "__STAMP", "__TIMESTAMP") values (1, 1, '')`);
+      expect(await read('select max("id") from "t"')).toEqual([[3]]);
+    },
+  );
+
+  it('writes what the model cannot hold to rejects, with the reason, and exits with 1', async () => {
+    const project = await ofSqlite(
+      `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
+      CREATE TABLE item (id INTEGER PRIMARY KEY, place TEXT REFERENCES place (code), need TEXT NOT NULL REFERENCES place (code),
+        n INT, d DATE, u VARCHAR(9) UNIQUE, p BLOB);
+      INSERT INTO place VALUES ('a', 'one'), ('A', 'two'), ('b', 'much too long'), ('c', 'three');
+      INSERT INTO item VALUES
+        (1, 'a', 'A', 1, NULL, 'x', x'01'),
+        (2, 'gone', 'c', 2, NULL, 'y', NULL),
+        (3, NULL, 'b', 3, NULL, 'z', NULL),
+        (4, '', 'c', 9007199254740993, NULL, NULL, NULL),
+        (5, '', 'c', 5, '2024-01-01 10:00:00', 'X', NULL),
+        (6, '', 'c', 6.5, '2024-02-30', 'X', NULL),
+        (7, '', 'c', 7, NULL, 'X', NULL);`
+        .replace(/'X'/, "'w'")
+        .replace(/'X'/, "'v'"),
+      '--image',
+      'item.p',
+    );
+    const { code, ok, outcomes, differences } = await copied(project, target.url);
+    expect({ code, ok, differences }).toEqual({ code: 1, ok: false, differences: [] });
+    expect(outcomes.map(numbers)).toEqual([
+      ['place', 4, 2, 2, 0, 0],
+      ['item', 7, 2, 5, 2, 0],
+    ]);
+    const long = expect.stringMatching(/^must have at most 5 characters$/) as unknown;
+    expect(rejectsOf(project, 'place')).toEqual(
+      [
+        {
+          number: 2,
+          isStored: false,
+          reasons: [
+            { attribute: 'code', message: 'has the value of another entity; case does not count' },
+          ],
+          row: { code: 'A', name: 'two' },
+        },
+        {
+          number: 3,
+          isStored: false,
+          reasons: [{ attribute: 'name', message: long }],
+          row: { code: 'b', name: 'much too long' },
+        },
+      ].toSorted((a, b) => a.number - b.number),
+    );
+    const reasons = rejectsOf(project, 'item').map((each) => {
+      const {
+        number,
+        isStored,
+        reasons: list,
+      } = each as {
+        readonly number: number;
+        readonly isStored: boolean;
+        readonly reasons: readonly { readonly attribute: string; readonly message: string }[];
+      };
+      return [number, isStored, ...list.map(({ attribute, message }) => `${attribute} ${message}`)];
+    });
+    expect(reasons.toSorted(([a], [b]) => Number(a) - Number(b))).toEqual([
+      [1, true, 'p is no image of a known kind'],
+      [2, true, 'place_id leads to no entity of place (place): "gone"'],
+      [3, false, 'need_id leads to no entity of place (need): "b"'],
+      [4, false, 'n is beyond 2^53: 9007199254740993'],
+      [5, false, 'd holds a time of day'],
+      [
+        6,
+        false,
+        'n must be a whole number between -(2^53 - 1) and 2^53 - 1',
+        'd must be a date such as 2026-03-09 or 9!3!2026',
+      ],
+      [7, false, 'u has the value of another entity; case does not count'],
+    ]);
+    expect(await read('select "id", "place", "need" from "item" order by "id"')).toEqual([
+      [1, 'a', 'a'],
+      [2, null, 'c'],
+    ]);
+    // Stopping at the first relation that leads to nothing.
+    const other = await databases.create();
+    try {
+      const stop = await copied(project, other.url, ['--dangling', 'stop', '--restart']);
+      expect([stop.code, stop.error]).toEqual([1, expect.stringContaining('leads to no entity')]);
+    } finally {
+      await other.drop();
+    }
+  });
+
+  const isFromPostgres = databases.driver === 'sqlite' && hasPostgres;
+
+  it(`copies circles of relations and tables without a key from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, and goes on after each kill`, async () => {
+    const project = dyingServer(await (isFromPostgres ? postgresCircle() : sqliteCircle()));
+    const reference = await databases.create();
+    try {
+      const whole = await copied(project, reference.url, ['--batch', '7']);
+      expect(whole).toMatchObject({ code: 0, differences: [] });
+      expect(whole.outcomes.map(numbers).toSorted()).toEqual(circleOutcome.toSorted());
+      // Each run gets a little further, and ends at another message.
+      for (let at = 2; at <= 13; at += 1) {
+        const argv = ['--batch', '7', ...(at === 2 ? ['--restart'] : [])];
+        const { code, err } = await copy(project, target.url, argv, { DIE_AT: String(at) });
+        expect([code, err]).toEqual([
+          1,
+          expect.stringContaining('the program of the server has ended'),
+        ]);
+      }
+      const last = await copy(project, target.url, ['--batch', '7']);
+      expect(last.err).toContain(
+        'Compared value by value: the database holds what the source holds.',
+      );
+      expect(await circleContent(databases, target.url)).toEqual(
+        await circleContent(databases, reference.url),
+      );
+    } finally {
+      await reference.drop();
+    }
+  });
+
+  it('finds relations by another value than the key, as the source does', async () => {
+    const project = await ofSqlite(`
+      CREATE TABLE land (id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+      CREATE TABLE town (id INTEGER PRIMARY KEY, land TEXT REFERENCES land (code));
+      INSERT INTO land VALUES (1, 'de'), (2, 'fr');
+      INSERT INTO town VALUES (1, 'fr'), (2, 'de'), (3, 'xx'), (4, NULL);`);
+    const { code, outcomes } = await copied(project, target.url);
+    expect(code).toBe(1);
+    expect(outcomes.map(numbers)).toEqual([
+      ['land', 2, 2, 0, 0, 0],
+      ['town', 4, 4, 0, 1, 0],
+    ]);
+    const column = project.place.text('model.yaml').match(/foreignKey: (\w+)/)?.[1] ?? '';
+    expect(await read(`select "id", "${column}" from "town" order by "id"`)).toEqual([
+      [1, 2],
+      [2, 1],
+      [3, null],
+      [4, null],
+    ]);
+    expect(rejectsOf(project, 'town')).toEqual([
+      expect.objectContaining({ number: 3, isStored: true }),
+    ]);
+  });
+
+  it('never writes into a database that holds other data, and empties what it filled only', async () => {
+    const project = await ofSqlite(
+      "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT); INSERT INTO t VALUES (1, 'a');",
+    );
+    expect((await copied(project, target.url)).code).toBe(0);
+    // A second run compares only.
+    expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual([
+      ['t', 1, 1, 0, 0, 0],
+    ]);
+    expect((await copied(project, target.url, ['--restart'])).code).toBe(0);
+    const checked = (await imported(project.place, project.source)).model.checked.value;
+    if (checked === undefined) throw new Error('The model has errors.');
+    const model: Model = { ...checked, databases: ['sqlite', 'postgres'] };
+    const app = await serverOf(model, { databaseUrl: target.url });
+    const made = await app.inject({
+      method: 'POST',
+      url: '/rest/t?$method=update',
+      payload: '{"s":"b"}',
+    });
+    expect(made.statusCode).toBe(200);
+    await app.close();
+    const again = await copied(project, target.url);
+    expect([again.code, again.differences]).toEqual([1, ['t: 2 entities of 1 accepted rows']]);
+    expect((await copied(project, target.url, ['--restart'])).error).toContain(
+      'others have changed the database since the import',
+    );
+    project.place.put('.drs-gen/import-data.json', '{}');
+    expect((await copied(project, target.url)).error).toContain(
+      'is not what an import has written',
+    );
+    expect(await read('select "s" from "t" order by "id"')).toEqual([['a'], ['b']]);
+    const used = await databases.create();
+    try {
+      const place = workplace();
+      place.put('old.sqlite', readFileSync(join(project.place.folder, 'old.sqlite')));
+      place.put('model.yaml', project.place.text('model.yaml'));
+      const own = await serverOf(model, { databaseUrl: used.url });
+      await own.inject({ method: 'POST', url: '/rest/t?$method=update', payload: '{"s":"mine"}' });
+      await own.close();
+      const refused = await copied({ ...project, place }, used.url);
+      expect([refused.code, refused.error]).toEqual([
+        1,
+        expect.stringContaining('the database holds 1 entity of t that no import has written'),
+      ]);
+    } finally {
+      await used.drop();
+    }
+  });
+});
+
+const shopModel = `
+drs: 1
+name: shop
+dataclasses:
+  Customer:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, mandatory: true }
+      code: { type: string, unique: true }
+      born: { type: date, dateOnly: true }
+      seen: date
+      worked: duration
+      more: object
+      rating: number
+      isKnown: boolean
+      photo: image
+      contract: blob
+      boss: { to: Customer, inverse: staff }
+      staff: { to: Customer, many: true, inverse: boss }
+      orders: { to: Order, many: true, inverse: customer }
+  Order:
+    attributes:
+      number: { type: string, key: true }
+      token: uuid
+      customer: { to: Customer, inverse: orders, mandatory: true }
+`;
+
+/** Random entities, the same ones at each run. */
+function shopContent(random: Random): {
+  readonly customers: readonly object[];
+  readonly orders: readonly object[];
+} {
+  const maybe = <T>(value: T): T | null => (random.chance(25) ? null : value);
+  const text = (): string => random.pick(['', 'a', 'Ä', '😀', "o'x", '"', '0', 'null', '\n', '@*']);
+  const customers = Array.from({ length: 40 }, (_, at) => ({
+    ID: (at + 1) * 3,
+    name: text(),
+    code: maybe(`code ${String(at)}`),
+    born: maybe(`19${String(10 + random.int(0, 88))}-0${String(1 + random.int(0, 8))}-15`),
+    seen: maybe(
+      `2024-0${String(1 + random.int(0, 8))}-15T10:20:30.${String(100 + random.int(0, 898))}Z`,
+    ),
+    worked: maybe(random.int(0, 86_399_999)),
+    more: maybe({ list: [text(), null, random.int(0, 8)] }),
+    rating: maybe(random.int(0, 999) / 7),
+    isKnown: maybe(random.chance(50)),
+  }));
+  const orders = Array.from({ length: 60 }, (_, at) => ({
+    number: `N ${String(at)} ${text()}`,
+    token: maybe('0f8fad5b-d9cb-469f-a165-70867728950e'),
+    customer: { __KEY: String((1 + random.int(0, 39)) * 3) },
+  }));
+  return { customers, orders };
+}
+
+async function post(
+  app: FastifyInstance,
+  url: string,
+  payload: unknown,
+  session: Record<string, string> = {},
+): Promise<unknown> {
+  const isBytes = payload instanceof Uint8Array;
+  const { statusCode, body, cookies } = await app.inject({
+    cookies: session,
+    method: 'POST',
+    url,
+    headers: { 'content-type': isBytes ? 'application/octet-stream' : 'application/json' },
+    payload: isBytes ? Buffer.from(payload) : JSON.stringify(payload),
+  });
+  if (statusCode !== 200) throw new Error(`${String(statusCode)} ${body}`);
+  for (const { name, value } of cookies) session[name] = value;
+  return JSON.parse(body) as unknown;
+}
+
+async function filledShop(app: FastifyInstance): Promise<void> {
+  const { customers, orders } = shopContent(new Random(7));
+  await post(app, '/rest/Customer?$method=update', customers);
+  const bosses = customers.map((_, at) => ({
+    __KEY: String((at + 1) * 3),
+    __STAMP: 1,
+    boss: at % 4 === 0 ? null : { __KEY: String((40 - at) * 3) },
+  }));
+  await post(app, '/rest/Customer?$method=update', bosses);
+  await post(app, '/rest/Order?$method=update', orders);
+  const session = {};
+  for (const [attribute, kind, bytes] of [
+    ['photo', '$rawPict', png],
+    ['contract', '$binary', Buffer.from([0, 1, 255])],
+  ] as const) {
+    const upload = (await post(app, `/rest/$upload?${kind}=true`, bytes, session)) as {
+      readonly ID: string;
+    };
+    const { __STAMP: stamp } = JSON.parse((await app.inject('/rest/Customer(3)')).body) as {
+      readonly __STAMP: number;
+    };
+    await post(
+      app,
+      '/rest/Customer?$method=update',
+      {
+        __KEY: '3',
+        __STAMP: stamp,
+        [attribute]: { ID: upload.ID },
+      },
+      session,
+    );
+  }
+}
+
+/** What clients see, without stamps. */
+async function shopShown(app: FastifyInstance): Promise<unknown> {
+  const bodies: unknown[] = [];
+  for (const url of ['/rest/Customer?$top=1000', '/rest/Order?$top=1000']) {
+    const text = (await app.inject(url)).body.replaceAll(/\$version=\d+/g, '');
+    const { __ENTITIES: entities } = JSON.parse(text, (name, value: unknown) =>
+      /^__(?:STAMP|TIMESTAMP|GlobalStamp)$/.test(name) ? undefined : value,
+    ) as { readonly __ENTITIES: unknown };
+    bodies.push(entities);
+  }
+  for (const uri of ['photo?$expand=photo', 'contract?$binary=true&$expand=contract']) {
+    bodies.push((await app.inject(`/rest/Customer(3)/${uri}`)).rawPayload.toString('hex'));
+  }
+  return bodies;
+}
+
+describeDatabases('drs-gen import-data from a running server', (databases) => {
+  let target: TestDatabase;
+  let old: FastifyInstance;
+  let proxy: Server;
+  /** Requests that are passed on; the next one is refused. */
+  let passed = Infinity;
+
+  beforeEach(async () => {
+    target = await databases.create();
+    old = await serverOf(shopModel);
+    await filledShop(old);
+    const origin = new URL(await old.listen({ port: 0, host: '127.0.0.1' }));
+    proxy = createServer((request, response) => {
+      passed -= 1;
+      if (passed < 0) {
+        response.writeHead(403).end();
+        return;
+      }
+      const { url, method, headers } = request;
+      const on = httpRequest(
+        { host: origin.hostname, port: origin.port, path: url, method, headers },
+        (answer) => {
+          response.writeHead(answer.statusCode ?? 500, answer.headers);
+          answer.pipe(response);
+        },
+      );
+      request.pipe(on);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+  });
+  afterEach(async () => {
+    passed = Infinity;
+    proxy.close();
+    proxy.closeAllConnections();
+    await old.close();
+    await target.drop();
+  });
+
+  it('ends equal, whichever request is refused on the way', async () => {
+    const place = workplace();
+    place.put('model.yaml', shopModel);
+    const model = modelOf(shopModel);
+    const server = compiledServer(writeServer({ ...model, databases: ['sqlite', 'postgres'] }));
+    const { port } = proxy.address() as AddressInfo;
+    const project = { place, server, source: `http://127.0.0.1:${String(port)}` };
+    for (passed = 0; passed < 9;) {
+      const before = passed;
+      const { code, err } = await copy(project, target.url, ['--batch', '20']);
+      expect([code, err]).toEqual([1, expect.stringContaining('answered 403')]);
+      passed = before + 1;
+    }
+    passed = Infinity;
+    const last = await copy(project, target.url, ['--batch', '20']);
+    expect(last.err).toContain(
+      'Compared value by value: the database holds what the source holds.',
+    );
+    const app = await serverOf(
+      { ...model, databases: ['sqlite', 'postgres'] },
+      { databaseUrl: target.url },
+    );
+    try {
+      expect(await shopShown(app)).toEqual(await shopShown(old));
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describeDatabases('drs-gen import-data from exports', (databases) => {
+  let target: TestDatabase;
+
+  beforeEach(async () => {
+    target = await databases.create();
+  });
+  afterEach(async () => {
+    await target.drop();
+  });
+
+  it('reads JSON, CSV and SQL of a folder', async () => {
+    const place = workplace();
+    place.put('model.yaml', shopModel);
+    const model = modelOf(shopModel);
+    const server = compiledServer(writeServer({ ...model, databases: ['sqlite', 'postgres'] }));
+    const hex = png.toString('hex');
+    const photo = { length: png.length, hex };
+    const sql = `INSERT INTO [Customer] ( [ID] , [name] , [code] , [born] , [seen] , [worked] , [photo] , [boss_id] )
+      VALUES (3,'it''s',NULL,'2024/02/29 00:00:00:000','2024/02/29 10:20:30:45','01:02:03:04:005',X'${hex}',6),
+      (6,'','','0000/00/00 00:00:00:000',NULL,NULL,NULL,0);`;
+    place.put('old/SQLExport/Customer/Export1.sql', sql);
+    const more = [{ ID: 9, name: '}]"\\', photo, contract: 'BLOBS/9.blob', more: { a: [1] } }];
+    place.put('old/JsonExport/Customer/Export2.json', `\ufeff${JSON.stringify(more)}`);
+    place.put('old/JsonExport/Customer/BLOBS/9.blob', Buffer.from([0, 1, 255]));
+    place.put(
+      'old/Order.csv',
+      'number,customer_id,token\r\n"a ""1"", b",3,\r\nb,9,0f8fad5b-d9cb-469f-a165-70867728950e\r\n',
+    );
+    const project = { place, server, source: 'old' };
+    const { code, differences, outcomes } = await copied(project, target.url);
+    expect({ code, differences }).toEqual({ code: 0, differences: [] });
+    expect(outcomes.map(numbers)).toEqual([
+      ['Customer', 3, 3, 0, 0, 0],
+      ['Order', 2, 2, 0, 0, 0],
+    ]);
+    const read = (text: string): ReturnType<TestDatabases['run']> =>
+      databases.run(target.url, text);
+    expect(
+      await read(
+        'select "ID", "name", "code", "born", "seen", "worked", "more", "photo", "contract", "boss_id" from "Customer" order by "ID"',
+      ),
+    ).toEqual([
+      [3, "it's", null, '2024-02-29', '2024-02-29T10:20:30.450Z', 93_784_005, null, png, null, 6],
+      [6, '', null, null, null, null, null, null, null, null],
+      [9, '}]"\\', null, null, null, null, '{"a":[1]}', png, Buffer.from([0, 1, 255]), null],
+    ]);
+    expect(
+      await read('select "number", "token", "customer_id" from "Order" order by "number"'),
+    ).toEqual([
+      ['a "1", b', null, 3],
+      ['b', '0F8FAD5BD9CB469FA16570867728950E', 9],
+    ]);
+  });
+
+  it('tells where a file is not what its name says', async () => {
+    const place = workplace();
+    place.put('model.yaml', shopModel);
+    const server = compiledServer(writeServer(modelOf(shopModel)));
+    const project = { place, server, source: 'old' };
+    for (const [path, text, reason] of [
+      ['Customer.json', '{"ID":1}', 'it is no list of JSON objects'],
+      ['Customer.json', '[{"ID":1}', 'ends within it'],
+      ['Customer.csv', 'ID,name\n1\n', 'record 2 has 1 fields, and the first line 2'],
+      ['Customer.csv', 'ID,name\n1,"a\n', 'it ends within quotes'],
+      ['Customer.sql', 'DROP TABLE x;', 'it holds more than INSERT: DROP'],
+    ] as const) {
+      place.put(`old/${path}`, text);
+      const { code, error } = await copied(project, 'sqlite:unused.sqlite');
+      expect([code, error]).toEqual([1, expect.stringContaining(reason)]);
+      place.put(`old/${path}`, path.endsWith('.json') ? '[]' : '');
+    }
+  });
+});
