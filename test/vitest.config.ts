@@ -40,7 +40,8 @@ export default defineConfig({
     setupFiles: ['test/support/typescript-children.ts', 'test/support/random-input.ts'],
     globalSetup: ['test/support/built-runtime.ts', 'test/support/postgres/keeper.ts'],
     pool: 'forks',
-    maxWorkers: availableParallelism(),
+    // Tests of servers in other processes often wait.
+    maxWorkers: availableParallelism() + 1,
     // Servers that tests write are compiled already.
     server: { deps: { external: [/\/\.tmp\//] } },
     reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],

@@ -614,20 +614,24 @@ class TableLoader {
     relation: RelatedEntityDefinition,
   ): Promise<void> {
     const { foreignKey, name } = relation;
-    const { key } = this.dataclass.target(relation);
+    const referenced = this.dataclass.referenced(relation);
     const leading = candidates.filter(({ values }) => (values.get(foreignKey) ?? null) !== null);
     if (leading.length === 0) return;
     const wanted = leading.map(({ values }) => values.get(foreignKey) as SqlValue);
-    const found = await this.#keysBy(transaction, relation, key, wanted);
+    const found = await this.#referencedBy(transaction, relation, referenced, wanted);
     if (relation.target === this.dataclass.name) {
       for (const { values, faults } of candidates) {
-        const own = values.get(key.name) ?? null;
-        if (own !== null && faults.length === 0) found.set(this.#comparable(key, own), [own]);
+        const own = values.get(referenced.name) ?? null;
+        if (own !== null && faults.length === 0) {
+          found.set(this.#comparable(referenced, own), [own]);
+        }
       }
     }
     for (const candidate of leading) {
       const value = candidate.values.get(foreignKey) as StoredValue;
-      const [related] = found.get(this.#comparable(key, value)) ?? [];
+      const [related] = found.get(this.#comparable(referenced, value)) ?? [];
+      // Such a relation may lead to nothing.
+      if (related === undefined && relation.onDelete === 'none' && !isBlank(value)) continue;
       this.#relate(candidate, relation, related, {
         isBlank: isBlank(value),
         message: `leads to no entity of ${relation.target} (${name}): ${JSON.stringify(value)}`,
@@ -656,7 +660,7 @@ class TableLoader {
       if (!result.ok) candidate.lost.push({ attribute, message: result.message });
       else if (result.value !== null) wanted.set(candidate, result.value);
     }
-    const found = await this.#keysBy(transaction, relation, definition, [...wanted.values()]);
+    const found = await this.#referencedBy(transaction, relation, definition, [...wanted.values()]);
     for (const [candidate, value] of wanted) {
       const keys = found.get(this.#comparable(definition, value)) ?? [];
       const shown = `${relation.target}.${by} ${JSON.stringify(value)}`;
@@ -678,15 +682,19 @@ class TableLoader {
     (mandatory === true ? faults : lost).push({ attribute: foreignKey, message });
   }
 
-  /** The keys of related entities by a value of theirs, in the form of comparisons. */
-  async #keysBy(
+  /**
+   * What a relation references in related entities, usually their keys, by a value of theirs in the
+   * form of comparisons.
+   */
+  async #referencedBy(
     transaction: Transaction,
     relation: RelatedEntityDefinition,
     definition: StorageDefinition,
     wanted: readonly SqlValue[],
   ): Promise<Map<string, readonly SqlValue[]>> {
     const { dialect } = this.database;
-    const { table, key } = this.dataclass.target(relation);
+    const { table } = this.dataclass.target(relation);
+    const { column } = this.dataclass.referenced(relation);
     const name = `${relation.name} ${definition.name}`;
     let statement = this.#finders.get(name);
     if (statement === undefined) {
@@ -696,7 +704,7 @@ class TableLoader {
       const list = sql`${new Slot(0)}`;
       const isListed = dialect.isIn(compared, list, valueTypeOf(definition.type));
       statement = dialect.compile(
-        sql`select ${compared}, ${sql.id(table, key.column)} from ${sql.id(table)} where ${isListed}`,
+        sql`select ${compared}, ${sql.id(table, column)} from ${sql.id(table)} where ${isListed}`,
       );
       this.#finders.set(name, statement);
     }
@@ -733,9 +741,8 @@ class TableLoader {
       await transaction.run(dialect.compile(dialect.deferForeignKeys), []);
     }
     if (this.#together !== undefined && candidates.length > 1) {
-      const rows = candidates.map(({ values }) => this.#insert.row(values, timestamp));
       try {
-        await transaction.run(this.#together, [JSON.stringify(rows)]);
+        await transaction.run(this.#together, this.#insert.rows(candidates, timestamp));
         return candidates.length;
       } catch (error) {
         // One after the other, they tell which of them it is.
@@ -770,9 +777,17 @@ class TableLoader {
         problems: [],
         status: 0,
         values,
+        unrelated: [],
       });
-      const message = 'has the value of another entity; case does not count';
-      if (taken.length > 0) return taken.map(({ name }) => ({ attribute: name, message }));
+      const reasons = taken.map((attributes) => {
+        const [attribute = '', ...others] = attributes.map(({ name }) => name);
+        const message =
+          others.length === 0
+            ? 'has the value of another entity; case does not count'
+            : `has the same values as another entity, together with ${others.join(', ')}`;
+        return { attribute, message };
+      });
+      if (reasons.length > 0) return reasons;
     }
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
     return [

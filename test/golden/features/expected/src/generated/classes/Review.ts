@@ -14,6 +14,7 @@ export interface ReviewTypes {
   readonly entity: ReviewEntity;
   readonly selection: ReviewSelection;
   readonly attributes: ReviewAttributes;
+  readonly decimals: never;
 }
 
 /** Attributes of one value each, as they are read. */
