@@ -4,7 +4,7 @@ import { outsideOneExpression } from './expression-text.js';
 import { renamedFromOf } from './renames.js';
 import { checkDateOnly, checkDigits } from './storage.js';
 import { columnOf, describedBy, type AttributeDraft } from './world.js';
-import type { Accessor, CalculatedAttribute, StorageType } from '../model/model.js';
+import type { Accessor, ComputedAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
@@ -15,7 +15,7 @@ const noExpressionTypes: readonly StorageType[] = ['decimal', 'image', 'blob', '
 export function computedAttribute(
   context: Context,
   draft: AttributeDraft,
-): CalculatedAttribute | undefined {
+): ComputedAttribute | undefined {
   const { node, name, type, label, dateOnly, digits } = draft;
   const expression = textOf(child(node, 'expression'));
   if (type === undefined) return undefined;
@@ -38,7 +38,7 @@ export function computedAttribute(
     context.report('computed/accessor-type', { attribute: label, type }, at);
   }
   return {
-    kind: 'calculated',
+    kind: 'computed',
     name,
     ...renamedFromOf(node),
     type,

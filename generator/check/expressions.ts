@@ -135,7 +135,7 @@ function columnHint(
   const kept = attributes.find(({ name, renamedFrom = [] }) =>
     relation === undefined ? [name, ...renamedFrom].some(isMeant) : name === relation.foreignKey,
   );
-  const column = kept?.kind === 'storage' || kept?.kind === 'calculated' ? kept.column : undefined;
+  const column = kept?.kind === 'storage' || kept?.kind === 'computed' ? kept.column : undefined;
   const columns = columnsOf(dataclass);
   if (column === undefined) return suggest(missing, columns) ?? columnList(columns);
   const label = `${dataclass.name}.${relation?.name ?? kept?.name ?? ''}`;
@@ -169,7 +169,7 @@ function columnList(columns: readonly string[]): string {
 
 function columnsOf({ attributes }: Dataclass): readonly string[] {
   return attributes.flatMap((each) =>
-    each.kind === 'storage' || each.kind === 'calculated' ? (each.column ?? []) : [],
+    each.kind === 'storage' || each.kind === 'computed' ? (each.column ?? []) : [],
   );
 }
 

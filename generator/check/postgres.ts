@@ -3,7 +3,7 @@ import type { Place } from '../source/tree.js';
 import { foldedColumn, vectorColumns } from '../model/columns.js';
 import { NotPortable } from '../model/expression/not-portable.js';
 import { postgresExpression } from '../model/expression/postgres-expression.js';
-import type { CalculatedAttribute, Dataclass, Model, StorageAttribute } from '../model/model.js';
+import type { ComputedAttribute, Dataclass, Model, StorageAttribute } from '../model/model.js';
 import { maxNameBytes, nameBytes } from '../model/postgres-names.js';
 import type { ExpressionUse } from './computed.js';
 import type { Context } from './context.js';
@@ -37,7 +37,7 @@ export function checkPostgres(
     checkColumns(context, draft, model, dataclass);
     for (const each of dataclass.attributes) {
       const use = expressions.find((used) => used.draft === draft.attribute.get(each.name));
-      if (each.kind === 'calculated' && use !== undefined) {
+      if (each.kind === 'computed' && use !== undefined) {
         checkExpression(context, use, dataclass, each);
       }
     }
@@ -78,7 +78,7 @@ function columnsOf(
   dataclass: Dataclass,
   attribute: Dataclass['attributes'][number],
 ): readonly string[] {
-  if (attribute.kind === 'calculated') {
+  if (attribute.kind === 'computed') {
     return attribute.expression === undefined ? [] : [attribute.column ?? attribute.name];
   }
   return attribute.kind === 'storage' ? storedColumns(model, dataclass, attribute) : [];
@@ -123,7 +123,7 @@ function checkExpression(
   { report }: Context,
   { draft, at }: ExpressionUse,
   dataclass: Dataclass,
-  attribute: CalculatedAttribute,
+  attribute: ComputedAttribute,
 ): void {
   try {
     postgresExpression(dataclass, attribute);

@@ -87,7 +87,7 @@ const ownColumns = 2;
 export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: Place): void {
   let count = ownColumns;
   for (const attribute of dataclass.attributes) {
-    if (attribute.kind === 'calculated' && attribute.column !== undefined) count += 1;
+    if (attribute.kind === 'computed' && attribute.column !== undefined) count += 1;
     if (attribute.kind !== 'storage') continue;
     const isLookedUp =
       attribute.unique || attribute.indexed || isInComposite(dataclass, attribute.name);

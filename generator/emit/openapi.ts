@@ -120,7 +120,7 @@ function describedAttribute(
         rules: rulesOf(attribute),
       };
     }
-    case 'calculated':
+    case 'computed':
     case 'alias': {
       const { type, dateOnly, precision, scale } = attribute;
       const rules = { precision, scale };

@@ -129,8 +129,8 @@ export const modelUnits: readonly ModelUnit[] = [
     when: (_model, { migrations }) => migrations.length > 0,
   },
   ours('src/generated/seed.ts', headerView),
+  ours('src/generated/import-data.ts', migrateView),
   ours('src/migrate.ts', migrateView),
-  ours('src/import-data.ts', migrateView),
   ours('src/generated/classes/DataStore.ts', dataStoreView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),

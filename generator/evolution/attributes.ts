@@ -68,7 +68,7 @@ export interface Column {
 
 export function columnOf(attribute: Attribute): Column | undefined {
   if (attribute.kind === 'storage') return { name: attribute.column };
-  if (attribute.kind !== 'calculated' || attribute.expression === undefined) return undefined;
+  if (attribute.kind !== 'computed' || attribute.expression === undefined) return undefined;
   return { name: attribute.column ?? attribute.name, expression: attribute.expression };
 }
 
@@ -136,8 +136,8 @@ function shapeOf(attribute: Attribute): string {
   switch (attribute.kind) {
     case 'storage':
       return `storage ${attribute.type} ${String(attribute.dateOnly)} ${String(attribute.key)} ${String(attribute.dimensions)} ${String(attribute.scale)}`;
-    case 'calculated':
-      return `calculated ${attribute.type} ${attribute.expression ?? ''}`;
+    case 'computed':
+      return `computed ${attribute.type} ${attribute.expression ?? ''}`;
     case 'alias':
       return `alias ${attribute.path.join('.')}`;
     case 'relatedEntity':

@@ -2,7 +2,7 @@ import { pathOf, type DataclassPair, type ModelPair } from './attributes.js';
 import { functionTypeText } from './clients.js';
 import { change, listed, type Change } from './change.js';
 import { functionLevels, paired, type Paired } from './renames.js';
-import type { Attribute, CalculatedAttribute, ClassFunction, Dataclass } from '../model/model.js';
+import type { Attribute, ComputedAttribute, ClassFunction, Dataclass } from '../model/model.js';
 
 /** What the author of the server's classes has to do. */
 export function classCodeChanges(models: ModelPair): readonly Change[] {
@@ -56,7 +56,7 @@ function hasCode({ functions, events, restrict, attributes }: Dataclass): boolea
     restrict ||
     events.length > 0 ||
     functionLevels.some((level) => functions[level].length > 0) ||
-    attributes.some((each) => each.kind === 'calculated' && each.accessors.length > 0)
+    attributes.some((each) => each.kind === 'computed' && each.accessors.length > 0)
   );
 }
 
@@ -107,8 +107,8 @@ function plural(word: string, of: readonly unknown[]): string {
 
 /** Accessors of computed attributes. */
 function accessorChanges({ newer, path, attributes }: DataclassPair): readonly Change[] {
-  const accessorsOf = (attribute: Attribute | undefined): CalculatedAttribute['accessors'] =>
-    attribute?.kind === 'calculated' ? attribute.accessors : [];
+  const accessorsOf = (attribute: Attribute | undefined): ComputedAttribute['accessors'] =>
+    attribute?.kind === 'computed' ? attribute.accessors : [];
   const sides: readonly (readonly [Attribute | undefined, Attribute | undefined])[] = [
     ...attributes.both,
     ...attributes.removed.map((each) => [each, undefined] as const),

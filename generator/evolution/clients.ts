@@ -221,7 +221,7 @@ function typeWords(attribute: Attribute): string {
     case 'relatedEntities':
       return `a relation to many entities of ${attribute.target}`;
     case 'storage':
-    case 'calculated':
+    case 'computed':
     case 'alias': {
       const dimensions =
         attribute.kind === 'storage' && attribute.dimensions !== undefined
@@ -313,7 +313,7 @@ function computedRules(
     const message = `${label} stands for ${after.path.join('.')}, and stood for ${before.path.join('.')}.`;
     return [change('look', 'source-changed', `${path}.alias`, { message })];
   }
-  if (before.kind !== 'calculated' || after.kind !== 'calculated') return [];
+  if (before.kind !== 'computed' || after.kind !== 'computed') return [];
   const lost = before.accessors.filter((each) => !after.accessors.includes(each));
   if (lost.length > 0 && after.expression === undefined) {
     const message = `${label} no longer has the accessor ${listed(lost)}.`;

@@ -207,7 +207,7 @@ function expressionChanges(
 ): readonly Change[] {
   const path = attributePath(newer, after, 'expression');
   const label = labelOf(newer, after);
-  if (before.kind === 'calculated' && after.kind === 'calculated') {
+  if (before.kind === 'computed' && after.kind === 'computed') {
     const key = (each: typeof before): unknown => [each.type, each.dateOnly, each.expression];
     if (isEqual(key(before), key(after))) return [];
     const message = `${label} is computed in another way: the start computes it again for all rows.`;

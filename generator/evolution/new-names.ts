@@ -83,7 +83,7 @@ function renamedAttribute(names: NewNames, dataclass: Dataclass, attribute: Attr
     case 'alias':
       return { ...attribute, access, path: renamedPath(names, dataclass, attribute.path) };
     case 'storage':
-    case 'calculated':
+    case 'computed':
       return { ...attribute, access };
   }
 }

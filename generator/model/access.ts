@@ -171,7 +171,7 @@ function attributeAccess(
     create: kind === 'alias' ? undefined : own('create'),
     read: own('read'),
     update: kind === 'alias' ? undefined : own('update'),
-    drop: kind === 'alias' || kind === 'calculated' ? undefined : own('drop'),
+    drop: kind === 'alias' || kind === 'computed' ? undefined : own('drop'),
     describe: names === undefined ? undefined : permissions.describe([resource]),
   });
 }
@@ -206,7 +206,7 @@ function closed(dataclass: Dataclass, unread: ReadonlySet<string>): Dataclass {
     attributes: dataclass.attributes.map((attribute) => {
       const { access: own, kind } = attribute;
       const isWritten =
-        kind === 'calculated'
+        kind === 'computed'
           ? attribute.accessors.includes('set')
           : kind === 'storage' || kind === 'relatedEntity';
       const isUsed =

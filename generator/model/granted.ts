@@ -196,7 +196,7 @@ export class Granted {
     return [attribute, ...twinsOf(dataclass, attribute)].every(
       (each) =>
         !isWritten(each) ||
-        (action === 'drop' && each.kind === 'calculated') ||
+        (action === 'drop' && each.kind === 'computed') ||
         this.#holdsOwn(held, action, ['attribute', `${dataclass.name}.${each.name}`]),
     );
   }
@@ -235,7 +235,7 @@ const builtIn: readonly string[] = ['guest', 'none'];
  */
 function isWritten(attribute: Attribute): boolean {
   const { kind } = attribute;
-  if (kind === 'calculated') return attribute.accessors.includes('set');
+  if (kind === 'computed') return attribute.accessors.includes('set');
   return kind === 'relatedEntity' || kind === 'storage';
 }
 

@@ -115,7 +115,7 @@ export type Attribute =
   | StorageAttribute
   | RelatedEntityAttribute
   | RelatedEntitiesAttribute
-  | CalculatedAttribute
+  | ComputedAttribute
   | AliasAttribute;
 
 interface AttributeBase {
@@ -180,8 +180,8 @@ export interface RelatedEntitiesAttribute extends AttributeBase {
   readonly inverse: string;
 }
 
-export interface CalculatedAttribute extends AttributeBase {
-  readonly kind: 'calculated';
+export interface ComputedAttribute extends AttributeBase {
+  readonly kind: 'computed';
   readonly type: StorageType;
   readonly dateOnly: boolean;
   /** Of a decimal, which class code computes. */

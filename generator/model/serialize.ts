@@ -18,7 +18,7 @@ export type ParsedModel = { readonly model: Model } | { readonly problem: string
 export function parseModel(text: string): ParsedModel {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, renamed);
   } catch (error) {
     return { problem: `it is no JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
@@ -29,6 +29,12 @@ export function parseModel(text: string): ParsedModel {
     return { problem: `it ${found}, and this drs-gen reads ${String(version)}` };
   }
   return isModel(model) ? { model } : { problem: 'it holds no model' };
+}
+
+/** Computed attributes were called calculated ones at first. */
+function renamed(_: string, value: unknown): unknown {
+  const isOld = isRecord(value) && value['kind'] === 'calculated' && 'accessors' in value;
+  return isOld ? { ...value, kind: 'computed' } : value;
 }
 
 /** Nobody edits a lock, so only the parts that a comparison needs are checked. */
@@ -73,7 +79,7 @@ const attributeKeys: Readonly<Record<string, readonly (readonly [string, string]
     ['foreignKey', 'string'],
   ],
   relatedEntities: [['target', 'string']],
-  calculated: [
+  computed: [
     ['type', 'string'],
     ['accessors', 'object'],
   ],

@@ -5,14 +5,14 @@ import { column, type From } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type {
   AliasDefinition,
-  CalculatedDefinition,
+  ExpressionDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
 import { AttributeError } from './failure.js';
 
 /** An attribute whose value is in an entity's row. */
 export interface Field {
-  readonly attribute: StorageDefinition | CalculatedDefinition | AliasDefinition;
+  readonly attribute: StorageDefinition | ExpressionDefinition | AliasDefinition;
   /** The column that holds the value: for an alias, a column of another dataclass. */
   readonly end: ColumnDefinition;
   /** Position in the row. */
@@ -108,5 +108,5 @@ export class EntityLayout {
 
 function hasValue(attribute: Dataclass['attributes'][number]): attribute is Field['attribute'] {
   const { kind } = attribute;
-  return kind === 'storage' || kind === 'calculated' || kind === 'alias';
+  return kind === 'storage' || kind === 'expression' || kind === 'alias';
 }

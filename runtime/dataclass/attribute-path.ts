@@ -1,7 +1,7 @@
 import type {
   AliasDefinition,
   AttributeDefinition,
-  CalculatedDefinition,
+  ExpressionDefinition,
   ComputedDefinition,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
@@ -13,7 +13,7 @@ import { requireAttributeInCode } from './permissions.js';
 import type { From, Source } from './source.js';
 
 /** An attribute that a column holds. */
-export type ColumnDefinition = StorageDefinition | CalculatedDefinition;
+export type ColumnDefinition = StorageDefinition | ExpressionDefinition;
 
 /** The end of a path, and the to-one and to-many relations before it. */
 export interface ResolvedPath {
@@ -143,7 +143,7 @@ export function resolveAlias(
     } else if (attribute?.kind === 'alias') {
       const further = resolveAlias(here, attribute);
       return { relations: [...relations, ...further.relations], end: further.end };
-    } else if (attribute?.kind === 'storage' || attribute?.kind === 'calculated') {
+    } else if (attribute?.kind === 'storage' || attribute?.kind === 'expression') {
       return { relations, end: attribute };
     }
   }

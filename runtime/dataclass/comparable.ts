@@ -59,7 +59,7 @@ export function nullableColumn(source: Source, attribute: ColumnDefinition): Sql
 /** The document of an object attribute; an expression may yield something else. */
 export function objectDocument(dialect: Dialect, source: Source, attribute: ColumnDefinition): Sql {
   const value = column(source, attribute.column);
-  return attribute.kind === 'calculated' ? dialect.json.ifJson(value) : value;
+  return attribute.kind === 'expression' ? dialect.json.ifJson(value) : value;
 }
 
 /**

@@ -218,7 +218,7 @@ function memberOf(
       const value = jsonValue(attribute, state.stored(field));
       return attribute.dateOnly === true ? shownDay(value, form) : value;
     }
-    case 'calculated':
+    case 'expression':
     case 'alias': {
       const field = state.code.layout.field(attribute.name);
       if (field.isMedia) return null;

@@ -197,7 +197,7 @@ function attributeEntry(
         ...(attribute.readOnly === true ? { readOnly: true } : {}),
         ...(attribute.key === true ? { identifying: true } : {}),
       };
-    case 'calculated':
+    case 'expression':
       return { ...common, ...valueType(attribute.type, attribute.dateOnly), readOnly: true };
     case 'computed':
       return {

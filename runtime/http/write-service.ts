@@ -298,7 +298,7 @@ export class WriteService {
   #isTried(result: SaveResult): boolean {
     if ('problems' in result) return false;
     const { attributes } = this.dataclass;
-    if (attributes.some(({ kind }) => kind === 'calculated')) return true;
+    if (attributes.some(({ kind }) => kind === 'expression')) return true;
     const values = [...(result.values?.values() ?? [])];
     return values.some((value) => typeof value === 'string' && holdsNul(value));
   }

@@ -75,7 +75,7 @@ export type StorageType =
 
 export type AttributeDefinition =
   | StorageDefinition
-  | CalculatedDefinition
+  | ExpressionDefinition
   | ComputedDefinition
   | AliasDefinition
   | RelatedEntityDefinition
@@ -132,18 +132,18 @@ export interface StorageDefinition extends NamedDefinition {
 }
 
 /**
- * A value that an SQL expression of the model computes, stored by the database as a generated
+ * A computed attribute with an expression, whose value the database stores in a generated
  * column.
  */
-export interface CalculatedDefinition extends NamedDefinition {
-  readonly kind: 'calculated';
+export interface ExpressionDefinition extends NamedDefinition {
+  readonly kind: 'expression';
   /** No decimal. */
   readonly type: StorageType;
   readonly column: string;
   readonly dateOnly?: true;
 }
 
-/** A value that class code computes. */
+/** A computed attribute without an expression: class code computes its value. */
 export interface ComputedDefinition extends NamedDefinition {
   readonly kind: 'computed';
   readonly type: StorageType;

@@ -5,6 +5,7 @@ export { createServer } from '../http/create-server.js';
 export type { DataclassRoutes } from '../http/dataclass-routes.js';
 export { database, migrate } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
+export { loadData } from '../http/load-data.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';
 export { seed } from '../seed/seed.js';

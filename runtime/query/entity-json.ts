@@ -148,7 +148,7 @@ function fieldJson(
 ): readonly JsonPart[] {
   switch (attribute.kind) {
     case 'storage':
-    case 'calculated':
+    case 'expression':
       return valueJson(context, source, attribute, attributeValue(from, source, attribute));
     case 'computed':
       return computedJson(context, source, attribute);

@@ -16,11 +16,11 @@ export function valueJson(
   if (type === 'image' || type === 'blob')
     return [deferredMedia(context, source, attribute, value)];
   if (type === 'decimal') return decimalJson(context, attribute, value);
-  const isComputed = attribute.kind === 'calculated';
+  const isExpression = attribute.kind === 'expression';
   if (type === 'object' || type === 'vector') {
-    return [isComputed ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
+    return [isExpression ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
   }
-  if (isComputed || type === 'string' || type === 'boolean') {
+  if (isExpression || type === 'string' || type === 'boolean') {
     return [scalarJson(context, attribute, value)];
   }
   if (type === 'uuid' || type === 'date') {

@@ -118,7 +118,7 @@ function storedValue(
   attribute: ColumnDefinition,
 ): Sql {
   const value = column(source, attribute.column);
-  if (attribute.kind !== 'calculated') return value;
+  if (attribute.kind !== 'expression') return value;
   if (numericTypes.has(attribute.type)) return dialect.ifNumber(value);
   return attribute.type === 'boolean' ? sql`case ${value} when 1 then 1 when 0 then 0 end` : value;
 }

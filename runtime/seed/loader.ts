@@ -471,7 +471,7 @@ async function valueOf(
         `${name} leads to many entities: set ${attribute.target}.${attribute.inverse} of each of them.`,
       ]);
     case 'alias':
-    case 'calculated':
+    case 'expression':
     case 'relatedEntity':
       break;
   }

@@ -648,6 +648,16 @@ describe('drs-gen diff', () => {
   });
 });
 
+it('drs-gen diff reads the lock of an earlier drs-gen, which called computed attributes calculated', async () => {
+  const world = worldWith(base, base);
+  const { value } = await compiler.check({ file: 'm', text: base, readBeside: () => undefined });
+  if (value === undefined) throw new Error('The model has errors.');
+  const lock = (await compiler.serialize(value)).replaceAll('"computed"', '"calculated"');
+  world.disk.put('/home/server/.drs-gen/model.lock.json', lock);
+  const { code, out } = await world.run('diff server new.yaml --json');
+  expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({ code: 0, data: [], clients: [] });
+});
+
 describe('drs-gen diff with unreadable input', () => {
   const world = worldWith(base, base);
   world.disk.put('/home/empty/readme.txt', '');

@@ -40,7 +40,7 @@ const staff: Model = {
           inverse: 'employer',
         },
         {
-          kind: 'calculated',
+          kind: 'computed',
           name: 'label',
           exposed: true,
           type: 'string',

@@ -130,7 +130,7 @@ function dyingServer({ place, server, ...project }: Project): Project {
   mkdirSync(join(folder, 'dist/src'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(
-    join(folder, 'dist/src/import-data.js'),
+    join(folder, 'dist/src/generated/import-data.js'),
     `let left = Number(process.env.DIE_AT ?? 0);
 const die = () => {
   left -= 1;
@@ -142,7 +142,7 @@ process.send = (...given) => {
   return send.apply(process, given);
 };
 process.prependListener('message', die);
-await import(${JSON.stringify(pathToFileURL(join(server, 'dist/src/import-data.js')).href)});
+await import(${JSON.stringify(pathToFileURL(join(server, 'dist/src/generated/import-data.js')).href)});
 `,
   );
   return { ...project, place, server: folder };

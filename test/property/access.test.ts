@@ -91,7 +91,7 @@ function compare(
       for (const { name: attribute, access: own, kind } of attributes) {
         // An alias is never written, and holds nothing.
         if (kind === 'alias' && action !== 'read') continue;
-        if (kind === 'calculated' && action === 'drop') continue;
+        if (kind === 'computed' && action === 'drop') continue;
         if (!resources.dataclasses[name]?.includes(attribute)) continue;
         const subject = `${action} ${name}.${attribute}`;
         found[subject] = isOpen && may(own?.[action]) && (action !== 'update' || may(own?.read));

@@ -109,7 +109,7 @@ function withReferences(attribute: Attribute): Attribute {
     case 'alias':
       return { ...attribute, path: attribute.path.map(now) };
     case 'storage':
-    case 'calculated':
+    case 'computed':
       return attribute;
   }
 }

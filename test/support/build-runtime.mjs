@@ -40,7 +40,6 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
-  'import-data': ['http/load-data'],
   http: ['http/', 'openapi/', 'seed/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],

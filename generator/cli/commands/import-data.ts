@@ -66,7 +66,7 @@ async function copied(
   const model = resolve(world.cwd, options.model);
   const folder = dirname(model);
   const server = resolve(world.cwd, options.output ?? join(dirname(options.model), 'server'));
-  const program = join(server, 'dist/src/import-data.js');
+  const program = join(server, 'dist/src/generated/import-data.js');
   if (!world.isFile(model))
     throw new UsageError(`There is no ${options.model}; name the model with --model.`);
   if (!world.isFile(program)) {

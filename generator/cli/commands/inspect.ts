@@ -243,7 +243,7 @@ function typeText(attribute: Attribute): string {
       return attribute.target;
     case 'relatedEntities':
       return `${attribute.target}, many`;
-    case 'calculated':
+    case 'computed':
     case 'alias':
       return attribute.type;
   }
@@ -268,7 +268,7 @@ function traits(attribute: Attribute): readonly string[] {
       ];
     case 'relatedEntities':
       return [`through ${attribute.inverse}`, ...hidden];
-    case 'calculated':
+    case 'computed':
       return [attribute.expression ?? `computed: ${attribute.accessors.join(', ')}`, ...hidden];
     case 'alias':
       return [`is ${attribute.path.join('.')}`, ...hidden];

@@ -1,6 +1,6 @@
 import type {
   Accessor,
-  CalculatedAttribute,
+  ComputedAttribute,
   ClassFunction,
   Dataclass,
   EventName,
@@ -76,7 +76,7 @@ export interface ClassCode {
 }
 
 export interface AccessorCode {
-  readonly attribute: CalculatedAttribute;
+  readonly attribute: ComputedAttribute;
   readonly accessor: Accessor;
   /** Name of the member: the attribute's, or `queryFullName`. */
   readonly member: string;
@@ -117,7 +117,7 @@ export function writtenClasses(dataclass: Dataclass): readonly ClassLevel[] {
 
 function accessorsOf(dataclass: Dataclass): readonly AccessorCode[] {
   return dataclass.attributes.flatMap((attribute) =>
-    attribute.kind === 'calculated'
+    attribute.kind === 'computed'
       ? attribute.accessors.map((accessor) => ({
           attribute,
           accessor,

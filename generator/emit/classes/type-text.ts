@@ -1,7 +1,7 @@
 import type {
   AliasAttribute,
   Attribute,
-  CalculatedAttribute,
+  ComputedAttribute,
   Dataclass,
   FunctionType,
   Model,
@@ -29,7 +29,7 @@ export interface TypeText {
 export function attributeType(
   model: Model,
   dataclass: Dataclass,
-  attribute: StorageAttribute | CalculatedAttribute | AliasAttribute,
+  attribute: StorageAttribute | ComputedAttribute | AliasAttribute,
 ): TypeText {
   const values = enumOf(model, dataclass, attribute);
   if (values === undefined) return valueType(attribute.type, attribute.dateOnly);

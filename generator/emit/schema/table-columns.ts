@@ -1,6 +1,6 @@
 import { referencedBy, targetOf } from '../../model/lookup.js';
 import type {
-  CalculatedAttribute,
+  ComputedAttribute,
   Database,
   Dataclass,
   Model,
@@ -20,7 +20,7 @@ export type TableColumn =
   | { readonly kind: 'expression'; readonly attribute: ExpressionAttribute };
 
 /** A computed attribute that the database computes. */
-export type ExpressionAttribute = CalculatedAttribute & {
+export type ExpressionAttribute = ComputedAttribute & {
   readonly expression: string;
   readonly column: string;
 };
@@ -107,7 +107,7 @@ function folded(text: string, { accentInsensitive }: Model['protocol']): string 
 /** The attributes of a dataclass that the database computes. */
 function expressionsOf({ attributes }: Dataclass): readonly ExpressionAttribute[] {
   return attributes.flatMap((each) => {
-    if (each.kind !== 'calculated') return [];
+    if (each.kind !== 'computed') return [];
     const { expression, column = each.name } = each;
     return expression === undefined ? [] : [{ ...each, expression, column }];
   });

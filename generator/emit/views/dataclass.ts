@@ -74,10 +74,10 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
   switch (attribute.kind) {
     case 'storage':
       return { ...head(attribute), ...storage(model, dataclass, attribute), ...hidden };
-    case 'calculated':
+    case 'computed':
       return {
         name: attribute.name,
-        kind: attribute.expression === undefined ? 'computed' : 'calculated',
+        kind: attribute.expression === undefined ? 'computed' : 'expression',
         type: attribute.type,
         column: attribute.column,
         dateOnly: onlyTrue(attribute.dateOnly),

@@ -106,7 +106,7 @@ export function migrateView({ header, migrations }: EmitContext): object {
   const has = migrations.length > 0;
   return {
     header,
-    imports: has ? ["import { migrations } from './generated/migrations.js';"] : [],
+    hasMigrations: has,
     options: ['settings', 'databases', 'definitions', ...(has ? ['migrations'] : [])].join(', '),
   };
 }

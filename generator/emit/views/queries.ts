@@ -228,7 +228,7 @@ function aliasEnd(model: Model, dataclass: Dataclass, { path }: AliasAttribute):
 
 function columnOf({ attributes }: Dataclass, name: string): string {
   const found = attributes.find((each) => each.name === name);
-  const isKept = found?.kind === 'storage' || found?.kind === 'calculated';
+  const isKept = found?.kind === 'storage' || found?.kind === 'computed';
   if (isKept && found.column !== undefined) return found.column;
   throw new Error(`No column holds ${name}.`);
 }
@@ -296,7 +296,7 @@ function valueCalls(
   switch (attribute.kind) {
     case 'storage':
       return [columnCall(attribute.column)];
-    case 'calculated':
+    case 'computed':
       return attribute.column === undefined ? undefined : [columnCall(attribute.column)];
     case 'relatedEntity': {
       if (!isReadFromTarget(attribute)) {

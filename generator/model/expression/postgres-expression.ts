@@ -1,4 +1,4 @@
-import type { CalculatedAttribute, Dataclass, StorageAttribute, StorageType } from '../model.js';
+import type { ComputedAttribute, Dataclass, StorageAttribute, StorageType } from '../model.js';
 import { postgresText } from '../postgres-types.js';
 import { lowerAscii, sqlName } from '../sql-text.js';
 import { asTime, formatTime } from './date-functions.js';
@@ -39,7 +39,7 @@ const storedKinds: Readonly<Record<StorageType, (sql: string) => Printed>> = {
  */
 export function postgresExpression(
   dataclass: Dataclass,
-  attribute: CalculatedAttribute,
+  attribute: ComputedAttribute,
 ): PostgresExpression {
   const { sql, type } = new Expressions(dataclass).columnOf(attribute);
   return { sql, type };
@@ -47,18 +47,18 @@ export function postgresExpression(
 
 /** PostgreSQL's generated columns cannot refer to each other: their expressions are inlined. */
 class Expressions {
-  readonly #columns = new Map<string, StorageAttribute | CalculatedAttribute>();
+  readonly #columns = new Map<string, StorageAttribute | ComputedAttribute>();
 
   constructor({ attributes }: Dataclass) {
     for (const each of attributes) {
       if (each.kind === 'storage') this.#columns.set(lowerAscii(each.column), each);
-      if (each.kind === 'calculated' && each.expression !== undefined) {
+      if (each.kind === 'computed' && each.expression !== undefined) {
         this.#columns.set(lowerAscii(each.column ?? each.name), each);
       }
     }
   }
 
-  columnOf({ type, dateOnly, expression = '' }: CalculatedAttribute): PostgresExpression & {
+  columnOf({ type, dateOnly, expression = '' }: ComputedAttribute): PostgresExpression & {
     readonly printed: Printed;
   } {
     const found = printNode(parseExpression(expression), (name) => this.#find(name));

@@ -151,7 +151,7 @@ function attributeJson(
         : inlineCollection(store, entity, attribute, beyond);
     }
     case 'storage':
-    case 'calculated':
+    case 'computed':
     case 'alias':
       return sent(store, attribute, store.value(entity, attribute));
   }

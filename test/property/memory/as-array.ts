@@ -33,7 +33,7 @@ function entityJson(store: Store, entity: Entity, { attributes, inPath }: Lists)
         case 'relatedEntities':
           return [each.name, { __COUNT: store.many(entity, each).length }];
         case 'storage':
-        case 'calculated':
+        case 'computed':
         case 'alias':
           return [each.name, sent(store, each, store.value(entity, each))];
       }

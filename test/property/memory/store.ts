@@ -109,7 +109,7 @@ export class Store {
         return 1;
       case 'storage':
         return entity.stored.get(attribute.name) ?? null;
-      case 'calculated':
+      case 'computed':
         return (
           this.random.computes.get(attribute)?.((name) => entity.stored.get(name) ?? null) ?? null
         );

@@ -1,7 +1,7 @@
 import type {
   AliasAttribute,
   Attribute,
-  CalculatedAttribute,
+  ComputedAttribute,
   JsonValue,
   StorageAttribute,
   StorageType,
@@ -19,16 +19,16 @@ interface Expression {
 }
 
 /** Adds computed attributes over the storage attributes of the same dataclass. */
-export function calculated(random: Random, owner: Draft, computes: Map<Attribute, Compute>): void {
+export function drawComputed(random: Random, owner: Draft, computes: Map<Attribute, Compute>): void {
   const stored = owner.attributes.filter((each) => each.kind === 'storage');
   const count = random.int(0, 2);
   for (let i = 0; i < count; i += 1) {
     const expression = expressionOver(random, stored);
     const name = owner.freeNames.pop();
     if (name === undefined) return;
-    const attribute: CalculatedAttribute = {
+    const attribute: ComputedAttribute = {
       name,
-      kind: 'calculated',
+      kind: 'computed',
       type: expression.type,
       dateOnly: false,
       expression: expression.expression,
@@ -148,7 +148,7 @@ export function aliases(random: Random, owner: Draft, drafts: readonly Draft[]):
   }
 }
 
-type AliasEnd = StorageAttribute | CalculatedAttribute | AliasAttribute;
+type AliasEnd = StorageAttribute | ComputedAttribute | AliasAttribute;
 
 function aliasPath(
   random: Random,
@@ -168,7 +168,7 @@ function aliasPath(
   if (path.length === 0) return undefined;
   const ends = here.attributes.filter(
     (each): each is AliasEnd =>
-      (each.kind === 'storage' || each.kind === 'calculated' || each.kind === 'alias') &&
+      (each.kind === 'storage' || each.kind === 'computed' || each.kind === 'alias') &&
       each.type !== 'image' &&
       each.type !== 'blob',
   );

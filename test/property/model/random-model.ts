@@ -10,7 +10,7 @@ import { features } from '../features.js';
 import { scale } from '../memory/comparison.js';
 import { attributeNames, columnNames, dataclassNames, tableNames } from './names.js';
 import type { Random } from './random.js';
-import { aliases, calculated, type Compute } from './random-derived.js';
+import { aliases, drawComputed, type Compute } from './random-derived.js';
 
 /** A model, and its SQL expressions as JavaScript. */
 export interface RandomModel {
@@ -49,7 +49,7 @@ export function randomModel(random: Random): RandomModel {
   );
   for (const each of drafts) relate(random, each, drafts);
   const computes = new Map<Attribute, Compute>();
-  for (const each of drafts) calculated(random, each, computes);
+  for (const each of drafts) drawComputed(random, each, computes);
   for (let round = 0; round < 2; round += 1) {
     for (const each of drafts) aliases(random, each, drafts);
   }

@@ -34,7 +34,7 @@ function attributeYaml(attribute: Attribute): object {
     }
     case 'relatedEntities':
       return { to: attribute.target, many: true, inverse: attribute.inverse, exposed };
-    case 'calculated':
+    case 'computed':
       return { computed: attribute.type, expression: attribute.expression, exposed };
     case 'alias':
       return { alias: attribute.path.join('.'), exposed };

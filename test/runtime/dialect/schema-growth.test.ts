@@ -314,7 +314,7 @@ function reducedDataclass(
   );
   // The columns of an expression may be missing.
   const kept = attributes.filter(
-    (each) => !removed.has(each.name) && (each.kind !== 'calculated' || removed.size === 0),
+    (each) => !removed.has(each.name) && (each.kind !== 'computed' || removed.size === 0),
   );
   return {
     ...dataclass,

@@ -75,7 +75,7 @@ function columnOf(attribute: Attribute): readonly string[] {
     const isThere = attribute.key || attribute.mandatory;
     return [field('', attribute.column, isThere ? type : `${type} | null`)];
   }
-  if (attribute.kind !== 'calculated' || attribute.column === undefined) return [];
+  if (attribute.kind !== 'computed' || attribute.column === undefined) return [];
   return [field('', attribute.column, `GeneratedAlways<${columnTypes[attribute.type]} | null>`)];
 }
 

@@ -104,7 +104,7 @@ function declared(
   }
   if (level === 'selection') return [];
   // Accessors are abstract members.
-  if (attribute.kind === 'calculated' && attribute.expression === undefined) return [];
+  if (attribute.kind === 'computed' && attribute.expression === undefined) return [];
   const type = attributeType(model, dataclass, attribute);
   if (type.text === 'Media') return line('declare readonly', type);
   const isWritten = attribute.kind === 'storage';
@@ -156,7 +156,7 @@ function valuesInterface(
       const type = writtenValue(model, dataclass, attribute);
       const isWritten =
         attribute.kind === 'storage' ||
-        (attribute.kind === 'calculated' && attribute.accessors.includes('set'));
+        (attribute.kind === 'computed' && attribute.accessors.includes('set'));
       return type === undefined || !isWritten ? [] : [field('?', attribute.name, used(type, uses))];
     }),
   };

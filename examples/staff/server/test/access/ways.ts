@@ -126,7 +126,7 @@ const comparable: readonly string[] = [
 /** Class code decides how its attributes are filtered and sorted. */
 function isComparable(attribute: AttributeDefinition): boolean {
   const { kind } = attribute;
-  const isValue = kind === 'storage' || kind === 'calculated' || kind === 'alias';
+  const isValue = kind === 'storage' || kind === 'expression' || kind === 'alias';
   return isValue && comparable.includes(attribute.type);
 }
 

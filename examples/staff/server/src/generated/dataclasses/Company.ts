@@ -68,7 +68,7 @@ export const CompanyDataclass: DataclassDefinition = {
       onDelete: 'setNull',
     },
     { name: 'staff', kind: 'relatedEntities', target: 'Employee', inverse: 'employer' },
-    { name: 'label', kind: 'calculated', type: 'string', column: 'label' },
+    { name: 'label', kind: 'expression', type: 'string', column: 'label' },
     {
       name: 'manager_id',
       kind: 'storage',

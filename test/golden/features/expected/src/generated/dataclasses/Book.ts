@@ -135,7 +135,7 @@ export const BookDataclass: DataclassDefinition = {
       exposed: false,
     },
     { name: 'authorName', kind: 'alias', type: 'string', path: ['author', 'name'] },
-    { name: 'label', kind: 'calculated', type: 'string', column: 'label' },
+    { name: 'label', kind: 'expression', type: 'string', column: 'label' },
     {
       name: 'author_id',
       kind: 'storage',
