@@ -655,7 +655,11 @@ it('drs-gen diff reads the lock of an earlier drs-gen, which called computed att
   const lock = (await compiler.serialize(value)).replaceAll('"computed"', '"calculated"');
   world.disk.put('/home/server/.drs-gen/model.lock.json', lock);
   const { code, out } = await world.run('diff server new.yaml --json');
-  expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({ code: 0, data: [], clients: [] });
+  expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({
+    code: 0,
+    data: [],
+    clients: [],
+  });
 });
 
 describe('drs-gen diff with unreadable input', () => {

@@ -19,7 +19,11 @@ interface Expression {
 }
 
 /** Adds computed attributes over the storage attributes of the same dataclass. */
-export function drawComputed(random: Random, owner: Draft, computes: Map<Attribute, Compute>): void {
+export function drawComputed(
+  random: Random,
+  owner: Draft,
+  computes: Map<Attribute, Compute>,
+): void {
   const stored = owner.attributes.filter((each) => each.kind === 'storage');
   const count = random.int(0, 2);
   for (let i = 0; i < count; i += 1) {
