@@ -196,6 +196,9 @@ export async function* sqlRecords(chunks: AsyncIterable<string>, fail: Fail): Re
           yield new Map(names.map((name, at) => [name, values[at]]));
           state = 'values';
         } else if (token.kind === 'text') {
+          if (before === 'X' && !/^(?:[\da-f]{2})*$/i.test(token.text)) {
+            fail(`X'${token.text.slice(0, 20)}' must consist of pairs of hexadecimal digits`);
+          }
           values.push(
             before === 'X'
               ? new SqlBytes(Buffer.from(token.text, 'hex'))

@@ -381,9 +381,6 @@ class Connection {
   /** @param uri as an answer has it */
   async bytes(uri: string): Promise<Uint8Array> {
     const url = new URL(uri, this.#base);
-    if (url.origin !== this.#base.origin) {
-      throw new Refused(this.shown, 0, 'an answer leads to another server');
-    }
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#ask(url, {});
@@ -406,6 +403,9 @@ class Connection {
   }
 
   async #ask(url: URL, init: RequestInit): Promise<Uint8Array> {
+    if (url.origin !== this.#base.origin) {
+      throw new Refused(this.shown, 0, 'an answer leads to another server');
+    }
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = new Headers(init.headers);
     if (cookie !== '') headers.set('cookie', cookie);

@@ -56,6 +56,10 @@ export function completingExecutor(executor: Executor, host: ClassHost): Executo
     return answer === undefined ? [] : [[answer, ...others]];
   };
   return {
+    // Depends on the transaction that is open when it is read.
+    get part() {
+      return executor.part;
+    },
     read: (statement, given) => completed(statement, () => executor.read(statement, given)),
     value: (...given) => executor.value(...given),
     rows: (statement, given) => {

@@ -7,6 +7,7 @@ import { requirePermission } from '../dataclass/permissions.js';
 import { readJson } from '../http/body.js';
 import { beyondRelation } from '../http/dataclass-reads.js';
 import type { DataclassRoutes } from '../http/dataclass-routes.js';
+import { refuseLongBody } from '../http/dataclass-writes.js';
 import { missingDataclass } from '../http/errors.js';
 import type { Callable, Calling, FunctionService } from '../http/function-service.js';
 import { parametersOf, readingParameters, refusedMethod } from '../http/reading-parameters.js';
@@ -134,6 +135,7 @@ async function callRelated(
 ): Promise<FastifyReply> {
   const { sessions, services } = app;
   const { context } = services.models.visible.of(await sessions.of(request, reply));
+  refuseLongBody(request, context.limits.bodySize);
   const owner = dataclassIn(context, ownerName);
   requirePermission(owner, 'read');
   const path = request.params.attributes?.trim() ?? '';

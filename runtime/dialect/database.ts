@@ -69,6 +69,9 @@ export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Exe
     (statement: Statement, values: readonly SqlValue[]): T =>
       wrap(statement, values, () => run(statement, values));
   return {
+    get part() {
+      return executor.part;
+    },
     read: told((statement, values) => executor.read(statement, values)),
     value: told((statement, values) => executor.value(statement, values)),
     rows: told((statement, values) => executor.rows(statement, values)),

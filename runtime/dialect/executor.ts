@@ -33,9 +33,10 @@ export interface Executor {
     ((statement: Statement, values: readonly SqlValue[]) => Promise<Rows>) | undefined;
   /**
    * Runs `work` in a savepoint of the open transaction, with all code that joins it; see `inPart`.
-   * Absent where no code joins a transaction.
+   * `undefined` where no code joins a transaction. It depends on the open transaction, so an executor
+   * around another one returns that one's with a getter.
    */
-  readonly part?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
+  readonly part: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   close(): Promise<void>;
 }
 

@@ -57,11 +57,12 @@ export async function entityArgument(
   const { entities } = context.host.codeOf(dataclassName);
   const dataclass = dataclassIn(context.visible, dataclassName);
   const { __KEY: key = null } = json;
+  // Class code runs only for those who may create one.
+  if (key === null) requirePermission(dataclass, 'create');
   const entity = key === null ? created(entities) : await existing(context, dataclass, key);
   const state = stateOf(entity);
   await applyTo(context, entity, dataclass, json, at);
-  if (state.isNew) requirePermission(dataclass, 'create');
-  else applyStamp(state, json, at);
+  if (!state.isNew) applyStamp(state, json, at);
   return entity;
 }
 
@@ -117,8 +118,9 @@ async function applyTo(
 }
 
 /** Class code has entities, and no lists of those to be made. */
-function refuseLists({ exposedAttributes }: Dataclass, json: Body, at: Place): void {
-  for (const { kind, name } of exposedAttributes.values()) {
+function refuseLists({ exposedAttributes, permissions }: Dataclass, json: Body, at: Place): void {
+  const onlyCreated = permissions?.onlyCreated.values() ?? [];
+  for (const { kind, name } of [...exposedAttributes.values(), ...onlyCreated]) {
     if (kind !== 'relatedEntities' || !Array.isArray(json[name])) continue;
     const text = `${name} cannot be a list in an argument: send these entities with a save.`;
     throw refused(at, errorCodes.valueRule.status, [protocolError('valueRule', text, name)]);

@@ -246,7 +246,7 @@ function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
 }
 
 /** The address accepts images, which may be larger than other bodies. */
-function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
+export function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
   if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
   throw bodyTooLarge(bodySize);
 }

@@ -53,7 +53,7 @@ export const media = fastifyPlugin(
         sessions: app.sessions,
         hasUsers: !settings.isOpen,
       }),
-      of: (database, dataclass) => new MediaService(database, dataclass),
+      of: (database, dataclass) => new MediaService(database, dataclass, limits.uploadSize),
       uploadsOf: (session) => {
         const own = uploads.of(session);
         return {
@@ -116,6 +116,8 @@ class MediaService implements DataclassMedia {
   constructor(
     database: Database,
     private readonly dataclass: Dataclass,
+    /** Bytes. */
+    private readonly uploadSize: number,
   ) {
     this.#reader = new MediaReader(database, dataclass);
   }
@@ -131,8 +133,7 @@ class MediaService implements DataclassMedia {
     const format = attribute.type === 'image' ? readImageFormat(parameters.imageformat) : 'best';
     const wanted = { attribute, key, format };
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const version = await this.#reader.version(attribute, key);
-      if (version === undefined) throw missingEntity(this.dataclass.name);
+      const version = await this.#version(attribute, key);
       const headers = {
         ...harmlessHeaders,
         etag: `"${version.tag}-${format}"`,
@@ -162,17 +163,26 @@ class MediaService implements DataclassMedia {
     save: (entity: Body) => Pending<Answer>,
   ): Promise<Answer> {
     const bytes = body instanceof Uint8Array ? body : new Uint8Array();
+    if (bytes.length > this.uploadSize) throw tooLarge(this.uploadSize);
     if (attribute.type === 'image' && imageType(bytes) === undefined) throw noImage();
     for (let tries = 0; tries < mostWrites; tries += 1) {
-      const version = await this.#reader.version(attribute, key);
-      if (version === undefined) throw missingEntity(this.dataclass.name);
+      const version = await this.#version(attribute, key);
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: bytes };
       const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
+      const { stamp } = await this.#version(attribute, key);
+      // Another conflict, such as a unique value that an event sets.
+      if (stamp === version.stamp) return answer;
       // The random pause lets requests that conflict here retry at different times.
       await sleep(Math.random() * 10 * tries);
     }
     throw changedAgain();
+  }
+
+  async #version(attribute: StorageDefinition, key: string | number): Promise<MediaVersion> {
+    const version = await this.#reader.version(attribute, key);
+    if (version === undefined) throw missingEntity(this.dataclass.name);
+    return version;
   }
 
   /** @returns `undefined` if the entity was changed in between */

@@ -113,8 +113,10 @@ async function compareReport(
     __FIRST,
     schema: report.schema,
     rows: __ENTITIES.map((entity) => ({
-      values: report.schema.map(({ name }) => {
+      values: report.schema.map(({ name, dataType }) => {
         const value = entity[name];
+        // A decimal is a number in a report.
+        if (dataType === 'NUMBER' && typeof value === 'string') return Number(value);
         return typeof value === 'boolean' ? String(value) : value;
       }),
     })),

@@ -37,6 +37,8 @@ interface PostgresOptions extends ErrorFacts {
 
 /** Runs statements on PostgreSQL. Transactions run concurrently at the isolation level `READ COMMITTED`. */
 export class PostgresExecutor implements Executor {
+  /** Class code joins the transactions of another executor, which knows them. */
+  readonly part = undefined;
   readonly #seen = new SeenTexts();
   readonly #writers: WriterLine;
   /** Connections with an open transaction. */

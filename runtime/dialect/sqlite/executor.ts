@@ -33,6 +33,8 @@ interface SqliteOptions {
 }
 
 export class SqliteExecutor implements Executor {
+  /** Class code joins the transactions of another executor, which knows them. */
+  readonly part = undefined;
   readonly #reads: SqliteReads;
   readonly #graceMilliseconds: number;
   readonly #connections: SqliteConnections;

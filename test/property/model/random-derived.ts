@@ -45,7 +45,9 @@ export function drawComputed(
   }
 }
 
-function expressionOver(random: Random, stored: readonly StorageAttribute[]): Expression {
+function expressionOver(random: Random, all: readonly StorageAttribute[]): Expression {
+  // Expressions name no decimals.
+  const stored = all.filter((each) => each.type !== 'decimal');
   const strings = stored.filter((each) => each.type === 'string');
   const integers = stored.filter((each) => each.type === 'integer');
   const numbers = stored.filter((each) => each.type === 'number');
@@ -146,6 +148,8 @@ export function aliases(random: Random, owner: Draft, drafts: readonly Draft[]):
       path,
       type: end.type,
       dateOnly: end.dateOnly,
+      ...(end.precision === undefined ? {} : { precision: end.precision }),
+      ...(end.scale === undefined ? {} : { scale: end.scale }),
       exposed: random.chance(95),
     };
     owner.attributes.push(alias);

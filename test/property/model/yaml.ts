@@ -23,10 +23,11 @@ function attributeYaml(attribute: Attribute): object {
   switch (attribute.kind) {
     case 'storage': {
       const { type, column, key, generated, unique, indexed, mandatory, dimensions } = attribute;
+      const { precision, scale } = attribute;
       const date = type === 'date' ? { dateOnly: attribute.dateOnly } : {};
       const flags = key ? { key } : { unique, indexed, mandatory };
       const given = { column, generated, dimensions, default: attribute.default };
-      return { type, exposed, ...date, ...flags, ...given };
+      return { type, exposed, precision, scale, ...date, ...flags, ...given };
     }
     case 'relatedEntity': {
       const { target, foreignKey, inverse, onDelete, mandatory } = attribute;

@@ -8,6 +8,7 @@ import {
   TransactionEndedError,
   TransactionScope,
 } from '../../../runtime/dialect/transaction-scope.js';
+import { modelOf, serverOf } from '../../support/server.js';
 import { Gate } from './gate.js';
 import type { DataStore } from './staff-classes.js';
 import { places, type StaffServer, staffServer } from './staff-server.js';
@@ -150,4 +151,55 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
     await server.app.close();
     expect([told, logged]).toEqual([['stored'], []]);
   });
+});
+
+it('ds.afterCommit never runs for entities that are refused with their lists, while others of the request are stored', async () => {
+  const model = `
+drs: 1
+name: lists
+dataclasses:
+  Company:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: string
+      staff: { to: Person, many: true, inverse: employer }
+      loud: { computed: string, accessors: [get] }
+    events: [saving]
+  Person:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, maxLength: 3 }
+      employer: { to: Company, inverse: staff }
+`;
+  const company = `
+import { CompanyEntityBase } from '../generated/api.js';
+export class CompanyEntity extends CompanyEntityBase {
+  get loud(): string { return String(this.name).toUpperCase(); }
+  saving(): void {
+    const { name } = this;
+    this.ds.afterCommit(() => void mailsOfTests.push(name));
+  }
+}
+declare const mailsOfTests: unknown[];
+`;
+  const mails: unknown[] = [];
+  Object.assign(globalThis, { mailsOfTests: mails });
+  const app = await serverOf(modelOf(model), {}, { 'src/classes/CompanyEntity.ts': company });
+  try {
+    const payload = [
+      { name: 'refused', staff: [{ name: 'a' }, { name: 'too long' }] },
+      { name: 'stored', staff: [{ name: 'b' }] },
+    ];
+    const url = '/rest/Company?$method=update';
+    const answer = await app.inject({ method: 'POST', url, payload });
+    expect(answer.json()).toMatchObject({
+      __ENTITIES: [{ __STATUS: { success: false } }, { name: 'stored', loud: 'STORED' }],
+    });
+    await vi.waitFor(() => {
+      expect(mails).toContain('stored');
+    });
+    expect(mails).toEqual(['stored']);
+  } finally {
+    await app.close();
+  }
 });

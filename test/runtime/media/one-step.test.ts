@@ -85,6 +85,21 @@ describe('An image that is uploaded in one step', () => {
     expect((await logo()).equals(before)).toBe(true);
   });
 
+  it('is refused beyond uploadSize, although other bodies may be larger', async () => {
+    const large = await mediaServer({ BODY_SIZE: '5000', UPLOAD_SIZE: '1000' });
+    try {
+      await save(large, { name: 'a' });
+      const response = await large.inject({
+        method: 'POST',
+        url: '/rest/Company(1)/brochure?$binary=true',
+        payload: Buffer.alloc(1001),
+      });
+      expect([response.statusCode, codesOf(response)[0]]).toEqual([413, 1834]);
+    } finally {
+      await large.close();
+    }
+  });
+
   it('is refused from another site', async () => {
     const response = await app.inject({
       method: 'POST',
