@@ -90,6 +90,7 @@ function difference(a: unknown, b: unknown, path: string): string | undefined {
       const found = difference(a[name], b[name], `${path}/${name}`);
       if (found !== undefined) return found;
     }
+    return undefined;
   }
   return `${path}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`;
 }
