@@ -800,6 +800,8 @@ function holdsNul(text: string): boolean {
 class CheckedList {
   readonly #taken = new Set<string>();
   readonly #isRestricted: boolean;
+  /** Names of attributes that relations of the dataclass to itself reference. */
+  readonly #referenced: readonly string[];
   #passed = 0;
   #count = 0;
   #isConnected = false;
@@ -815,6 +817,11 @@ class CheckedList {
       attributes.some(
         (each) => each.kind === 'relatedEntity' && dataclass.target(each).restriction !== undefined,
       );
+    this.#referenced = attributes.flatMap((each) =>
+      each.kind === 'relatedEntity' && each.target === dataclass.name
+        ? (each.references ?? [])
+        : [],
+    );
   }
 
   get areIndependent(): boolean {
@@ -826,6 +833,11 @@ class CheckedList {
     this.#count += 1;
     if (!('problems' in result)) this.#passed += 1;
     else if (result.isOfOthers === true) this.#isConnected = true;
+    const exists = !('problems' in address) && address.stamp !== undefined;
+    // Others of the list may be related to the earlier value, or to the later one.
+    if (exists && this.#referenced.some((name) => result.values?.has(name) === true)) {
+      this.#isConnected = true;
+    }
     const { key, unique } = this.dataclass;
     const own = new Set([this.#nameOf(key, 'problems' in address ? undefined : address.key)]);
     for (const list of unique) {

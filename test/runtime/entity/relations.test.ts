@@ -334,6 +334,12 @@ dataclasses:
       ID: { type: integer, key: true }
       badge: { type: string, unique: true }
       boss: { to: Person, references: badge }
+  Folder:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      code: { type: string, unique: true }
+      parentCode: string
+      parent: { to: Folder, foreignKey: parentCode, references: code }
 `;
 
 const draftClass = `
@@ -533,6 +539,18 @@ describeDatabases('A relation by another attribute, when entities change', (data
     const refused = await remove('Customer(2)');
     expect(refused.statusCode).toBe(409);
     expect(refused.body).toContain('1 entity of the \\"Claim\\" dataclass');
+  });
+
+  it('is validated in a list as the list is saved', async () => {
+    await create(app, 'Folder', [{ code: 'A' }]);
+    const renamed = { __KEY: '1', __STAMP: 1, code: 'B' };
+    const child = { parentCode: 'A' };
+    const missing = await validate('Folder', [renamed, child]);
+    expect(missing.json()).toMatchObject({ __ENTITIES: [child] });
+    const held = await validate('Folder', [child, renamed]);
+    expect(held.json()).toMatchObject({ __ENTITIES: [{ code: 'B' }] });
+    const right = await validate('Folder', [renamed, { parentCode: 'B' }]);
+    expect(right.json()).toEqual({ ok: true });
   });
 
   it('leads within its own dataclass', async () => {
