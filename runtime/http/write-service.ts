@@ -66,7 +66,7 @@ export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
 export interface WriteCaller {
   /** ID of the session; `undefined` for a guest without state. */
   readonly session: string | undefined;
-  /** Logs an error of an event of one entity of a list, and returns what the client gets. */
+  /** Logs an error that does not end the request, and returns what the client would get. */
   readonly reportError: (error: Error) => RequestError;
 }
 
@@ -431,7 +431,14 @@ export class WriteService {
         );
       if (uploads === undefined) return saved();
       return whenThere(this.#load(uploads, sent), () =>
-        whenThere(saved(), (entries) => whenThere(uploads.settle(), () => entries)),
+        whenThere(saved(), (entries) => {
+          // What is stored is stored: the client must not send it again.
+          const settled = caught<unknown>(
+            () => uploads.settle(),
+            (error) => caller.reportError(error as Error),
+          );
+          return whenThere(settled, () => entries);
+        }),
       );
     };
     const entries = this.#runsCode(sent) ? write() : againAfterConflict(write);
