@@ -114,6 +114,9 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/** The connection broke during a commit: what it should have stored may be stored. */
+export class UnknownOutcomeError extends DatabaseUnavailableError {}
+
 /** The database rolled a transaction back because of others, for example a deadlock. It can be retried. */
 export class ConflictError extends DatabaseUnavailableError {}
 

@@ -186,15 +186,20 @@ class RelatedKeys {
     return missing;
   }
 
-  /** Whether the entity with a stored key is visible. */
+  /**
+   * Whether a read shows an entity for a stored foreign key. Reads join stored texts: one in another
+   * case leads nowhere.
+   */
   async isShown(
     transaction: Transaction,
     relation: RelatedEntityDefinition,
     key: string | number,
   ): Promise<boolean> {
-    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
+    const isText = this.#hasTextKey(relation);
+    const compared = isText ? this.dialect.foldText(String(key)) : key;
     const find = this.#find.get(relation.name) as Statement;
-    return (await transaction.value(find, [compared])) !== undefined;
+    const found = await transaction.value(find, [compared]);
+    return isText ? found === key : found !== undefined;
   }
 
   /** All relations that name no entity and have to. */

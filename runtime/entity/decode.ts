@@ -47,6 +47,11 @@ export interface Decoded {
   readonly problems: readonly ProtocolError[];
   /** HTTP status of the problems; 0 without any. */
   readonly status: number;
+  /**
+   * Checks the foreign keys of {@link nullRelations} that are still to be stored. Until a save knows
+   * where they lead, they may be kept as they are.
+   */
+  checkNullRelations(): void;
 }
 
 /** A decoded entity whose values are not checked against the model's rules. */
@@ -152,6 +157,7 @@ class Decoding implements Received {
   #readOnly: Map<string, StoredValue> | undefined;
   #computed: ComputedValue[] | undefined;
   #nullRelations: Set<string> | undefined;
+  #unchecked: StorageDefinition[] | undefined;
   #unrelated: RelatedEntityDefinition[] | undefined;
   #problems: ProtocolError[] | undefined;
   #faulty: Set<string> | undefined;
@@ -269,9 +275,27 @@ class Decoding implements Received {
         attribute.generated !== undefined &&
         this.existing === undefined &&
         this.values.get(attribute.name) === null;
-      if (!isDrawnLater) this.#checkRules(attribute);
+      if (isDrawnLater) continue;
+      if (this.#mayBeKept(attribute)) (this.#unchecked ??= []).push(attribute);
+      else this.#checkRules(attribute);
     }
     return this;
+  }
+
+  checkNullRelations(): void {
+    for (const attribute of this.#unchecked ?? noList) this.#checkRules(attribute);
+    this.#unchecked = undefined;
+  }
+
+  /** Whether null may be what a read shows of a foreign key that leads nowhere. */
+  #mayBeKept({ name }: StorageDefinition): boolean {
+    if (this.existing === undefined || this.#nullRelations?.has(name) !== true) return false;
+    return this.dataclass.attributes.some(
+      (each) =>
+        each.kind === 'relatedEntity' &&
+        each.foreignKey === name &&
+        mayLeadNowhere(this.dataclass, each),
+    );
   }
 
   /** Adds to a new entity what was left out. */

@@ -66,15 +66,15 @@ export class EntityUpdater {
     options: UpdateOptions,
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { relations } = this.constraints;
-    const { values, problems } = decoded;
-    return whenThere(this.keepHidden(transaction, key, decoded), () =>
-      whenThere(relations.resolve(transaction, decoded), ({ length: unknown }) => {
-        const isRight = problems.length === 0 && unknown === 0;
-        return isRight && values.size > 0
+    return whenThere(this.keepHidden(transaction, key, decoded), () => {
+      decoded.checkNullRelations();
+      return whenThere(relations.resolve(transaction, decoded), ({ length: unknown }) => {
+        const isRight = decoded.problems.length === 0 && unknown === 0;
+        return isRight && decoded.values.size > 0
           ? this.#change(transaction, key, stamp, decoded, options)
           : this.#unchanged(transaction, key, stamp, decoded, isRight);
-      }),
-    );
+      });
+    });
   }
 
   /**
@@ -106,6 +106,7 @@ export class EntityUpdater {
   ): Promise<Pick<Decoded, 'values'> | Refusal> {
     const { values } = decoded;
     await this.keepHidden(transaction, key, decoded);
+    decoded.checkNullRelations();
     await this.constraints.relations.resolve(transaction, decoded);
     const result = await this.#unchanged(transaction, key, stamp, decoded, false, this.#stamp);
     return 'problems' in result ? { ...result, values } : { values };

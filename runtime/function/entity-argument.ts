@@ -4,7 +4,7 @@ import { LiveEntityObject } from '../class/live-entity.js';
 import { referredValue } from '../class/related-entity.js';
 import type { EntityObject } from '../class/types.js';
 import type { Pending } from '../dialect/pending.js';
-import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn, mayLeadNowhere } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import {
   type Body,
@@ -182,10 +182,12 @@ async function apply(
   context: EntityArgumentContext,
   state: EntityState,
   dataclass: Dataclass,
-  { values, readOnly }: Decoded,
+  received: Decoded,
   at: Place,
 ): Promise<void> {
+  const { values, readOnly } = received;
   const { layout } = state.code;
+  await keepHidden(context, state, dataclass, received);
   for (const [name, value] of readOnly) {
     if (state.stored(layout.field(name)) === value) continue;
     const problem = protocolError('valueRule', `${name} is read-only.`, name);
@@ -195,6 +197,31 @@ async function apply(
   for (const attribute of dataclass.attributes) {
     if (attribute.kind !== 'relatedEntity' || !values.has(attribute.foreignKey)) continue;
     await relate(context, state, attribute);
+  }
+}
+
+/**
+ * As a save does it: a foreign key that leads nowhere, or to a hidden entity, is kept if the argument contains
+ * null for the relation, as a read shows it. Such values are removed.
+ */
+async function keepHidden(
+  { host, visible }: EntityArgumentContext,
+  state: EntityState,
+  dataclass: Dataclass,
+  { values, nullRelations }: Decoded,
+): Promise<void> {
+  if (state.isNew || nullRelations.size === 0) return;
+  for (const relation of dataclass.attributes) {
+    if (relation.kind !== 'relatedEntity' || !mayLeadNowhere(dataclass, relation)) continue;
+    const { foreignKey, target, references } = relation;
+    if (!nullRelations.has(foreignKey) || values.get(foreignKey) !== null) continue;
+    const stored = state.stored(state.code.layout.field(foreignKey));
+    if (typeof stored !== 'string' && typeof stored !== 'number') continue;
+    if (visible.dataclasses.get(target)?.exposed === true) {
+      const related = await host.codeOf(target).entities.loadBy(references, stored);
+      if (related !== undefined && referredValue(stateOf(related), relation) === stored) continue;
+    }
+    values.delete(foreignKey);
   }
 }
 

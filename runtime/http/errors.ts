@@ -4,6 +4,7 @@ import {
   DatabaseUnavailableError,
   QueryTimeoutError,
   TooComplexError,
+  UnknownOutcomeError,
   UnusableValueError,
 } from '../dialect/executor.js';
 import { DeniedInCodeError, failureOf } from '../class/failure.js';
@@ -88,6 +89,11 @@ function asRequestError(
     const text =
       'The change met others that change the same entities, and was undone: send it again.';
     return refuse('conflict', text);
+  }
+  if (error instanceof UnknownOutcomeError) {
+    log(error);
+    // Without Retry-After: sent again, the change would meet itself.
+    return refuse('unavailable', `It is not known whether the change is stored: ${error.message}.`);
   }
   if (error instanceof DatabaseUnavailableError) {
     log(error);

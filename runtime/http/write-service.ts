@@ -66,7 +66,7 @@ export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
 export interface WriteCaller {
   /** ID of the session; `undefined` for a guest without state. */
   readonly session: string | undefined;
-  /** Logs an error of an event of one entity of a list, and returns what the client gets. */
+  /** Logs an error that does not end the request, and returns what the client would get. */
   readonly reportError: (error: Error) => RequestError;
 }
 
@@ -431,7 +431,14 @@ export class WriteService {
         );
       if (uploads === undefined) return saved();
       return whenThere(this.#load(uploads, sent), () =>
-        whenThere(saved(), (entries) => whenThere(uploads.settle(), () => entries)),
+        whenThere(saved(), (entries) => {
+          // What is stored is stored: the client must not send it again.
+          const settled = caught<unknown>(
+            () => uploads.settle(),
+            (error) => caller.reportError(error as Error),
+          );
+          return whenThere(settled, () => entries);
+        }),
       );
     };
     const entries = this.#runsCode(sent) ? write() : againAfterConflict(write);
@@ -800,6 +807,8 @@ function holdsNul(text: string): boolean {
 class CheckedList {
   readonly #taken = new Set<string>();
   readonly #isRestricted: boolean;
+  /** Names of attributes that relations of the dataclass to itself reference. */
+  readonly #referenced: readonly string[];
   #passed = 0;
   #count = 0;
   #isConnected = false;
@@ -815,6 +824,11 @@ class CheckedList {
       attributes.some(
         (each) => each.kind === 'relatedEntity' && dataclass.target(each).restriction !== undefined,
       );
+    this.#referenced = attributes.flatMap((each) =>
+      each.kind === 'relatedEntity' && each.target === dataclass.name
+        ? (each.references ?? [])
+        : [],
+    );
   }
 
   get areIndependent(): boolean {
@@ -826,6 +840,11 @@ class CheckedList {
     this.#count += 1;
     if (!('problems' in result)) this.#passed += 1;
     else if (result.isOfOthers === true) this.#isConnected = true;
+    const exists = !('problems' in address) && address.stamp !== undefined;
+    // Others of the list may be related to the earlier value, or to the later one.
+    if (exists && this.#referenced.some((name) => result.values?.has(name) === true)) {
+      this.#isConnected = true;
+    }
     const { key, unique } = this.dataclass;
     const own = new Set([this.#nameOf(key, 'problems' in address ? undefined : address.key)]);
     for (const list of unique) {

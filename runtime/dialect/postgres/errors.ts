@@ -7,6 +7,7 @@ import {
   LockedRowError,
   QueryTimeoutError,
   TooComplexError,
+  UnknownOutcomeError,
   UnusableValueError,
 } from '../executor.js';
 
@@ -104,6 +105,17 @@ export function translateChangeError(error: Error, facts: ErrorFacts): Error {
     : translateError(error, facts);
 }
 
+/**
+ * The error of statements of which the last one commits.
+ * @param translated what the other functions make of it
+ */
+export function ofCommit(error: Error, translated: Error): Error {
+  if (!(translated instanceof DatabaseUnavailableError)) return translated;
+  const isCut = error instanceof DatabaseError ? isFatal(error) : !isUnsent(error);
+  const reason = 'the connection to the database broke before it confirmed the change';
+  return isCut ? new UnknownOutcomeError(reason, error) : translated;
+}
+
 /** Whether a prepared statement no longer matches its table, or is gone. */
 export function isOutdated(error: unknown): boolean {
   return error instanceof DatabaseError && ['0A000', '26000'].includes(error.code ?? '');
@@ -112,10 +124,12 @@ export function isOutdated(error: unknown): boolean {
 /** Whether an error makes the connection unusable. */
 export function endsConnection(error: Error): boolean {
   if (!(error instanceof DatabaseError)) return !isRefusedHere(error);
-  const code = error.code ?? '';
-  const isCut = error.severity === 'FATAL' || error.severity === 'PANIC';
-  // None of the connection's prepared statements can be trusted then.
-  return isCut || code.startsWith('08') || isOutdated(error);
+  // None of the connection's prepared statements can be trusted if one is outdated.
+  return isFatal(error) || isOutdated(error);
+}
+
+function isFatal({ severity, code = '' }: DatabaseError): boolean {
+  return severity === 'FATAL' || severity === 'PANIC' || code.startsWith('08');
 }
 
 /** An error of our own, raised before anything was sent. */
@@ -126,6 +140,11 @@ function isRefusedHere(error: Error): boolean {
 /** pg's own errors have no class; socket errors have a code. */
 function isOfConnection(error: Error): boolean {
   return 'code' in error || /^(?:Connection terminated|Client (?:has|was) )/.test(error.message);
+}
+
+/** pg sends nothing over a connection that it knows to be broken. */
+function isUnsent({ message }: Error): boolean {
+  return /^Client (?:has|was) /.test(message);
 }
 
 /** The column or columns of a rejected change, with the table's name before a dot. */

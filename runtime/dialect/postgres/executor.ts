@@ -21,7 +21,7 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
-import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
+import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
@@ -135,7 +135,10 @@ export class PostgresExecutor implements Executor {
       });
     } catch (error) {
       const reason = translateChangeError(error as Error, this.options);
-      throw hasBegun ? reason : notBegun(reason);
+      if (hasBegun) throw ofCommit(error as Error, reason);
+      // Without a pooler the change is sent together with what begins its transaction.
+      const isAnswered = error instanceof DatabaseError || this.connections.beginning !== undefined;
+      throw notBegun(isAnswered ? reason : ofCommit(error as Error, reason));
     } finally {
       connection.release();
     }

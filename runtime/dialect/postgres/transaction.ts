@@ -18,7 +18,7 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
-import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
+import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { raiseStamp } from './global-stamp.js';
 
 const guard = plainStep('savepoint "statement"');
@@ -82,7 +82,7 @@ export class PostgresTransaction implements Transaction {
     return tableOf(await this.#ask(statement, values));
   }
 
-  /** @throws ConstraintError for a deferred constraint, DatabaseUnavailableError if the connection is lost */
+  /** @throws ConstraintError for a deferred constraint, UnknownOutcomeError if the connection is lost */
   commit(): Promise<void> {
     return this.#next(async () => {
       if (this.#state === 'lost') throw lostError();
@@ -93,7 +93,7 @@ export class PostgresTransaction implements Transaction {
       const { command } = await this.#run(
         [...before, commit],
         before.length,
-        translateError,
+        (error, facts) => ofCommit(error, translateError(error, facts)),
         (done) => {
           if (done === undefined || done < before.length) this.#state = 'lost';
         },

@@ -36,8 +36,25 @@ async function saved(dataclass: string, body: unknown): Promise<Entity> {
   return response.json();
 }
 
+function validate(dataclass: string, body: unknown): Promise<Response> {
+  const url = `/rest/${dataclass}?$method=validate`;
+  return app.inject({ method: 'POST', url, payload: JSON.stringify(body) });
+}
+
 async function remove(address: string): Promise<Response> {
   return app.inject({ method: 'POST', url: `/rest/${encodeURI(address)}?$method=delete` });
+}
+
+interface Refused {
+  readonly __ERROR: readonly { readonly message: string }[];
+}
+
+/** @param status 200 for a validation */
+function expectMessage(response: Response, status: number, message: string): void {
+  expect(response.statusCode, response.body).toBe(status);
+  const body = response.json<Refused & { readonly __ENTITIES?: readonly Refused[] }>();
+  const { __ERROR } = body.__ENTITIES?.[0] ?? body;
+  expect(__ERROR[0]?.message).toBe(message);
 }
 
 const deferred = (dataclass: string, key: string): object => ({
@@ -63,9 +80,29 @@ dataclasses:
       companyName: { alias: employer.name }
       mentor: { to: Person, onDelete: none }
       town: { to: Town, onDelete: none }
+      birthCode: string
+      birthTown: { to: Town, foreignKey: birthCode, onDelete: none }
+    functions:
+      dataclass:
+        keep: { exposed: true, params: { person: Person } }
   Town:
     attributes:
       code: { type: string, key: true }
+  Contract:
+    attributes:
+      ID: { type: integer, key: true }
+      name: string
+      company: { to: Company, mandatory: true, onDelete: none }
+`;
+
+const personClass = `
+import { PersonBase, type PersonEntity } from '../generated/classes/Person.js';
+
+export class Person extends PersonBase {
+  async keep(person: PersonEntity): Promise<void> {
+    await person.save();
+  }
+}
 `;
 
 /** What class code needs of the datastore here. */
@@ -82,7 +119,8 @@ interface LegacyStore {
 
 async function serveLegacy(databases: TestDatabases): Promise<void> {
   database = await databases.create();
-  app = await serverOf(legacy, { databaseUrl: database.url });
+  const options = { databaseUrl: database.url };
+  app = await serverOf(legacy, options, { 'src/classes/Person.ts': personClass });
   await create(app, 'Company', [
     { ID: 1, name: 'one' },
     { ID: 2, name: 'two' },
@@ -200,6 +238,52 @@ describeDatabases('A relation with onDelete: none, when entities change', (datab
     expect(await names('Person?$filter="town = rom"')).toEqual(['y']);
   });
 
+  it('leads nowhere if the key is stored in another case, and keeps its text then', async () => {
+    await create(app, 'Person', [{ ID: 10, name: 'x', town: 'ULM', birthCode: 'ULM' }]);
+    await create(app, 'Town', [{ code: 'Ulm' }]);
+    const before = await read('Person(10)');
+    expect(before).toMatchObject({ town: null, birthCode: 'ULM', birthTown: null });
+    expect(await saved('Person', before)).toMatchObject(before);
+    await saved('Person', { ...before, name: 'y' });
+    expect(await read('Person(10)')).toMatchObject({ name: 'y', birthCode: 'ULM' });
+    expect((await remove("Town('Ulm')")).statusCode).toBe(200);
+    await create(app, 'Town', [{ code: 'ULM' }]);
+    const town = deferred('Town', 'ULM');
+    expect(await read('Person(10)')).toMatchObject({ town, birthTown: town });
+  });
+
+  it('keeps its foreign key if it is mandatory and leads nowhere', async () => {
+    await create(app, 'Contract', [{ ID: 1, name: 'a', company: 1 }]);
+    const mandatory = 'company must not be null.';
+    const shown = await read('Contract(1)');
+    expectMessage(await save('Contract', { ...shown, company: null }), 422, mandatory);
+    expectMessage(await validate('Contract', { ...shown, company: null }), 200, mandatory);
+    expectMessage(await save('Contract', { ID: 2, name: 'b', company: null }), 422, mandatory);
+    expect((await remove('Company(1)')).statusCode).toBe(200);
+    const before = await read('Contract(1)');
+    expect(before).toMatchObject({ company: null });
+    expect((await validate('Contract', { ...before, name: 'b' })).json()).toEqual({ ok: true });
+    expect(await saved('Contract', { ...before, name: 'b' })).toMatchObject({ name: 'b' });
+    await create(app, 'Company', [{ ID: 1, name: 'again' }]);
+    expect(await read('Contract(1)')).toMatchObject({ company: deferred('Company', '1') });
+  });
+
+  it('keeps its foreign key in an entity that a function gets as it was read', async () => {
+    const keep = async (person: object): Promise<void> => {
+      const payload = JSON.stringify([{ ...person, __DATACLASS: 'Person', __ENTITY: true }]);
+      const response = await app.inject({ method: 'POST', url: '/rest/Person/keep', payload });
+      expect(response.statusCode, response.body).toBe(200);
+    };
+    await create(app, 'Town', [{ code: 'Bonn' }]);
+    await create(app, 'Person', [{ ID: 10, name: 'x', mentor: 50, town: 'Bonn' }]);
+    await keep({ ...(await read('Person(10)')), name: 'y' });
+    expect(await read('Person(10)')).toMatchObject({ name: 'y', town: deferred('Town', 'Bonn') });
+    await keep({ ...(await read('Person(10)')), town: null });
+    await create(app, 'Person', [{ ID: 50, name: 'z' }]);
+    const mentor = deferred('Person', '50');
+    expect(await read('Person(10)')).toMatchObject({ mentor, town: null });
+  });
+
   it('may lead to a later entity of the same list', async () => {
     await create(app, 'Person', [
       { ID: 20, name: 'x', mentor: 21 },
@@ -250,6 +334,12 @@ dataclasses:
       ID: { type: integer, key: true }
       badge: { type: string, unique: true }
       boss: { to: Person, references: badge }
+  Folder:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      code: { type: string, unique: true }
+      parentCode: string
+      parent: { to: Folder, foreignKey: parentCode, references: code }
 `;
 
 const draftClass = `
@@ -305,12 +395,6 @@ async function serveByValue(databases: TestDatabases): Promise<void> {
     { name: 'c', customerCode: 'c-2' },
     { name: 'd' },
   ]);
-}
-
-function expectMessage(response: Response, status: number, message: string): void {
-  expect(response.statusCode, response.body).toBe(status);
-  const { __ERROR } = response.json<{ __ERROR: readonly { message: string }[] }>();
-  expect(__ERROR[0]?.message).toBe(message);
 }
 
 describeDatabases('A relation by another attribute, when it is read', (databases) => {
@@ -455,6 +539,18 @@ describeDatabases('A relation by another attribute, when entities change', (data
     const refused = await remove('Customer(2)');
     expect(refused.statusCode).toBe(409);
     expect(refused.body).toContain('1 entity of the \\"Claim\\" dataclass');
+  });
+
+  it('is validated in a list as the list is saved', async () => {
+    await create(app, 'Folder', [{ code: 'A' }]);
+    const renamed = { __KEY: '1', __STAMP: 1, code: 'B' };
+    const child = { parentCode: 'A' };
+    const missing = await validate('Folder', [renamed, child]);
+    expect(missing.json()).toMatchObject({ __ENTITIES: [child] });
+    const held = await validate('Folder', [child, renamed]);
+    expect(held.json()).toMatchObject({ __ENTITIES: [{ code: 'B' }] });
+    const right = await validate('Folder', [renamed, { parentCode: 'B' }]);
+    expect(right.json()).toEqual({ ok: true });
   });
 
   it('leads within its own dataclass', async () => {

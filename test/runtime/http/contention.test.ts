@@ -57,6 +57,8 @@ const counts = new Map<string, number>();
 
 const several = 10;
 
+const stamped = (ID: number): object => ({ __KEY: String(ID), __STAMP: 1 });
+
 interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -891,4 +893,41 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
       }
     });
   });
+
+  it.each([
+    ['initially deferred', undefined],
+    ['initially immediate', '1'],
+  ])(
+    'are not to be sent again if the connection breaks in a commit: %s',
+    async (when, retryAfter) => {
+      const cut = 'perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(60);';
+      await other.query(
+        `create function cut() returns trigger language plpgsql as $$ begin ${cut} return null; end $$`,
+      );
+      await create(app, 'Item', [{ ID: 1 }, { ID: 2 }]);
+      await other.query(
+        `create constraint trigger cut after update on "Item" deferrable ${when} for each row execute function cut()`,
+      );
+      const posts: readonly (readonly [string, unknown])[] = [
+        ['Item?$method=update&$atomic=true', [1, 2].map((ID) => ({ ...stamped(ID), value: 1 }))],
+        // A change that is the only statement of a request commits itself.
+        ...(retryAfter === undefined
+          ? ([['Item?$method=update', { ...stamped(1), value: 1 }]] as const)
+          : []),
+      ];
+      try {
+        for (const [url, body] of posts) {
+          const payload = JSON.stringify(body);
+          const answer = await app.inject({ method: 'POST', url: `/rest/${url}`, payload });
+          expect(answer.statusCode, answer.body).toBe(503);
+          expect(answer.headers['retry-after'], answer.body).toBe(retryAfter);
+          const isUnknown = answer.body.includes('not known whether the change is stored');
+          expect(isUnknown, answer.body).toBe(retryAfter === undefined);
+        }
+      } finally {
+        await other.query('drop function cut cascade');
+      }
+      expect((await save('Item', { ...stamped(1), value: 2 })).status).toBe(200);
+    },
+  );
 });

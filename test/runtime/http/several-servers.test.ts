@@ -15,7 +15,7 @@ const change = (name: string, stamp = 1): readonly object[] => [
 const login = '/rest/$directory/login';
 const logout = '/rest/$directory/logout';
 
-describeDatabases('Two servers with one database', ({ driver, create }) => {
+describeDatabases('Two servers with one database', ({ driver, create, run }) => {
   let database: TestDatabase;
   let servers: FastifyInstance[];
 
@@ -92,6 +92,26 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     expect((await one.get(set)).statusCode).toBe(404);
     const allowed = await bob.post('/rest/Item?$method=update', change('bob', 2));
     expect(allowed.json()).toMatchObject({ __ENTITIES: [{ name: 'bob' }] });
+  });
+
+  it('answer a save that is stored, also if they cannot note what it used of an upload', async () => {
+    const [one] = await both();
+    await one.post(login, ['mia', 'right']);
+    const url = '/rest/$upload?$rawPict=true';
+    const { ID } = (await one.send({ method: 'POST', url, payload: png })).json<{ ID: string }>();
+    if (driver === 'sqlite') {
+      const refuse = "begin select raise(abort, 'refused'); end";
+      await run(
+        `${database.url}-state`,
+        `create trigger refused before update on upload ${refuse}`,
+      );
+    } else {
+      await run(database.url, 'alter table drs_state.upload add check (written = 0)');
+    }
+    const photo = [{ __KEY: '1', __STAMP: 1, photo: { ID } }];
+    const stored = await one.post('/rest/Item?$method=update', photo);
+    expect(stored.statusCode, stored.body).toBe(200);
+    expect(stored.json()).toMatchObject({ __ENTITIES: [{ __STAMP: 2 }] });
   });
 
   it('keep what class code stores and limits, of a guest who becomes a user as well', async () => {
