@@ -6,7 +6,15 @@ import { ImportStop } from '../import/messages.js';
 import type { Draft } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
 import { csvRecords, jsonRecords, type Records, sqlRecords, SqlBytes, SqlFile } from './records.js';
-import { type Place, type ReadColumn, type RowSource, type SourceRow, Unusable } from './rows.js';
+import {
+  mostBytes,
+  type Place,
+  type ReadColumn,
+  type RowSource,
+  sizeOf,
+  type SourceRow,
+  Unusable,
+} from './rows.js';
 
 interface FileSource {
   readonly rows: RowSource;
@@ -121,7 +129,8 @@ class FileRows implements RowSource {
   ): Promise<readonly SourceRow[]> {
     const reader = await this.#readerAt(table, Number(after?.[0] ?? 0));
     const rows: SourceRow[] = [];
-    while (rows.length < limit) {
+    let bytes = 0;
+    while (rows.length < limit && bytes <= mostBytes) {
       const { value: record, done } = await reader.records.next();
       if (done === true) break;
       reader.passed += 1;
@@ -129,6 +138,7 @@ class FileRows implements RowSource {
         columns.map((column) => this.#value(table, record.get(column.column), column)),
       );
       rows.push({ place: [reader.passed], identity: [reader.passed], values });
+      bytes += values.reduce<number>((all, each) => all + sizeOf(each), 0);
     }
     return rows;
   }

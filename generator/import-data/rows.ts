@@ -41,6 +41,12 @@ export interface RowSource {
 /** About the most bytes that are read at once. */
 export const mostBytes = 8 * 1024 * 1024;
 
+/** About how many bytes of memory a value takes. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  return value instanceof Uint8Array ? value.length : 8;
+}
+
 /** A value of a source that no attribute of the type can have. */
 export class Unusable {
   /** @param message a predicate: `holds a time of day` */

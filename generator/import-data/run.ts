@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -475,7 +476,7 @@ interface RejectLine {
   readonly number: number;
   readonly isStored: boolean;
   readonly reasons: LoadRefusal['reasons'];
-  /** As the source has it, by column. */
+  /** As the source has it, by column; of images and BLOBs, how many bytes they have. */
   readonly row: Readonly<Record<string, unknown>>;
 }
 
@@ -488,15 +489,31 @@ function rejectLine(
   const values = rows[index]?.values ?? [];
   const row = partsOf(table, phase).map(({ column }, at): [string, unknown] => [
     column,
-    plain(values[at]),
+    rejected(values[at]),
   ]);
   return { number: before + index + 1, isStored, reasons, row: Object.fromEntries(row) };
+}
+
+/** Without bytes, which may be too long for one text. */
+function rejected(value: unknown): unknown {
+  return value instanceof Uint8Array ? { bytes: value.length } : plain(value);
 }
 
 interface Refused {
   readonly isStored: boolean;
   /** Those whose values are not stored. */
   readonly attributes: ReadonlySet<string>;
+}
+
+/** The lines of a file that may be larger than a text can be. A text in JSON may hold other line ends. */
+async function* linesOf(path: string): AsyncGenerator<string, void> {
+  let rest = '';
+  for await (const chunk of createReadStream(path, { encoding: 'utf8' }) as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 /** `rejects/<dataclass>.jsonl`: rows that are not stored, or not as they are in the source. */
@@ -514,15 +531,19 @@ class Rejects {
   ): Promise<number | undefined> {
     if (lines.length === 0) return undefined;
     await mkdir(this.folder, { recursive: true });
-    const text = Buffer.from(lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    let length = before;
     const file = await open(this.#path(dataclass), before === 0 ? 'w' : 'r+');
     try {
       await file.truncate(before);
-      await file.write(text, 0, text.length, before);
+      for (const line of lines) {
+        const text = Buffer.from(`${JSON.stringify(line)}\n`);
+        await file.write(text, 0, text.length, length);
+        length += text.length;
+      }
     } finally {
       await file.close();
     }
-    return before + text.length;
+    return length;
   }
 
   /** Removes what was written of a batch that was not stored. */
@@ -546,9 +567,7 @@ class Rejects {
   async of(dataclass: string): Promise<ReadonlyMap<number, Refused>> {
     const refused = new Map<number, Refused>();
     if (!(await this.#present()).includes(dataclass)) return refused;
-    const lines = (await readFile(this.#path(dataclass), 'utf8')).split('\n');
-    for (const line of lines) {
-      if (line === '') continue;
+    for await (const line of linesOf(this.#path(dataclass))) {
       const { number, isStored, reasons } = JSON.parse(line) as RejectLine;
       const before = refused.get(number - 1);
       refused.set(number - 1, {

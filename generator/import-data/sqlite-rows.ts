@@ -1,7 +1,14 @@
 import { opened } from '../import/sqlite.js';
 import type { Identity } from '../import/source-model.js';
 import { ImportStop } from '../import/messages.js';
-import { mostBytes, type Place, type ReadColumn, type RowSource, type SourceRow } from './rows.js';
+import {
+  mostBytes,
+  type Place,
+  type ReadColumn,
+  type RowSource,
+  sizeOf,
+  type SourceRow,
+} from './rows.js';
 
 /** The rows of a SQLite file, as they are when the import begins to read. */
 export function sqliteRows(path: string, shown: string): RowSource {
@@ -109,11 +116,6 @@ function fromPlace(place: string | number): unknown {
   const rest = place.slice(1);
   if (place.startsWith('i')) return BigInt(rest);
   return place.startsWith('b') ? Buffer.from(rest, 'hex') : rest;
-}
-
-function sizeOf(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  return value instanceof Uint8Array ? value.length : 8;
 }
 
 function quoted(name: string): string {

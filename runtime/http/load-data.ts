@@ -701,10 +701,12 @@ class TableLoader {
       const at = sql.id(table, definition.foldedColumn ?? definition.column);
       const isText = definition.type === 'string' && definition.foldedColumn === undefined;
       const compared = isText ? dialect.fold(at) : at;
+      const shown =
+        definition.type === 'decimal' ? dialect.decimalText(at, definition.scale ?? 0) : compared;
       const list = sql`${new Slot(0)}`;
       const isListed = dialect.isIn(compared, list, valueTypeOf(definition.type));
       statement = dialect.compile(
-        sql`select ${compared}, ${sql.id(table, column)} from ${sql.id(table)} where ${isListed}`,
+        sql`select ${shown}, ${sql.id(table, column)} from ${sql.id(table)} where ${isListed}`,
       );
       this.#finders.set(name, statement);
     }
@@ -757,30 +759,34 @@ class TableLoader {
         stored += 1;
       } catch (error) {
         if (!isOfValue(error)) throw error;
-        candidate.faults.push(...(await this.#reasonsOf(transaction, error, candidate)));
+        candidate.faults.push(...(await this.#reasonsOf(transaction, error, candidate.values)));
       }
     }
     return stored;
   }
 
+  /** @param changed the attribute that an entity which exists gets */
   async #reasonsOf(
     transaction: Transaction,
     error: ConstraintError | UnusableValueError,
-    { values }: Candidate,
+    values: ReadonlyMap<string, StoredValue>,
+    changed?: string,
   ): Promise<readonly Reason[]> {
     const { key } = this.dataclass;
+    const existing = changed === undefined ? undefined : (values.get(key.name) as string | number);
     if (!(error instanceof ConstraintError)) {
-      return [{ attribute: key.name, message: error.message }];
+      return [{ attribute: changed ?? key.name, message: error.message }];
     }
     if (error.kind === 'unique') {
-      const { taken } = await this.#constraints.faults(transaction, {
-        problems: [],
-        status: 0,
-        values,
-        unrelated: [],
-      });
+      const { taken } = await this.#constraints.faults(
+        transaction,
+        { problems: [], status: 0, values: new Map(values), unrelated: [] },
+        existing,
+      );
       const reasons = taken.map((attributes) => {
-        const [attribute = '', ...others] = attributes.map(({ name }) => name);
+        const names = attributes.map(({ name }) => name);
+        const attribute = changed ?? names[0] ?? '';
+        const others = names.filter((name) => name !== attribute);
         const message =
           others.length === 0
             ? 'has the value of another entity; case does not count'
@@ -791,25 +797,58 @@ class TableLoader {
     }
     const cause = error.cause instanceof Error ? error.cause.message : error.message;
     return [
-      { attribute: error.column ?? key.name, message: `is refused by the database: ${cause}` },
+      {
+        attribute: changed ?? error.column ?? key.name,
+        message: `is refused by the database: ${cause}`,
+      },
     ];
   }
 
-  /** Sets foreign keys of rows that are there; what clients see of an entity was never different. */
+  /**
+   * Sets foreign keys of rows that are there; what clients see of an entity was never different. One
+   * that the database refuses stays null.
+   */
   async #updateAll(transaction: Transaction, candidates: readonly Candidate[]): Promise<number> {
     let changes = 0;
     for (const { values, lost } of candidates) {
       const { key } = this.dataclass;
       const names = [...values.keys()].filter((name) => name !== key.name);
-      const isSet = names.some((name) => (values.get(name) ?? null) !== null);
-      if (!isSet && lost.length === 0) continue;
-      const { statement, bind } = this.#update(names);
-      const done = await transaction.run(statement, bind(values));
-      changes += done.changes;
+      const set = names.filter((name) => (values.get(name) ?? null) !== null);
+      if (set.length === 0 && lost.length === 0) continue;
+      let done = await this.#updated(transaction, values, names);
+      if (typeof done !== 'number') {
+        done = 0;
+        // One after the other, they tell which of them it is.
+        for (const name of set) {
+          const single = await this.#updated(transaction, values, [name]);
+          if (typeof single === 'number') done += single;
+          else lost.push(...single);
+        }
+        changes += done;
+        continue;
+      }
+      changes += done;
       // An earlier phase has refused the row, and told why.
-      if (done.changes === 0) lost.length = 0;
+      if (done === 0) lost.length = 0;
     }
     return changes;
+  }
+
+  /** @returns how many rows are changed, or why the row does not get the values */
+  async #updated(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+    names: readonly string[],
+  ): Promise<number | readonly Reason[]> {
+    const { key } = this.dataclass;
+    const { statement, bind } = this.#update(names);
+    try {
+      return (await transaction.run(statement, bind(values))).changes;
+    } catch (error) {
+      if (!isOfValue(error)) throw error;
+      const own = new Map([key.name, ...names].map((name) => [name, values.get(name) ?? null]));
+      return this.#reasonsOf(transaction, error, own, names[0]);
+    }
   }
 
   #update(names: readonly string[]): {

@@ -1,16 +1,17 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { sql } from 'kysely';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { DataclassObject } from '../class/dataclass.js';
 import type { Entity } from '../class/entity.js';
 import { stateOf } from '../class/entity-state.js';
 import type { DataclassCode } from '../class/class-host.js';
 import { AttributeError, SaveError } from '../class/failure.js';
 import { typedStored } from '../class/typed-value.js';
+import { referredValue } from '../class/related-entity.js';
 import type { EntityTypes } from '../class/types.js';
 import { TransactionIdleError } from '../access/scope-executor.js';
+import { boundValue } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
+import { Aliases, column, From, selecting } from '../dataclass/source.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { TransactionEndedError } from '../dialect/transaction-scope.js';
@@ -32,6 +33,8 @@ export interface Counts {
   updated: number;
   unchanged: number;
   refused: number;
+  /** Stored, without a relation that was to be set at the end. */
+  incomplete: number;
 }
 
 /** `app.datastore`, whose dataclasses are known by name only. */
@@ -64,7 +67,7 @@ interface Reference {
 /** A row on its way into the database. */
 interface PendingRow {
   readonly row: SeedRow;
-  /** By attribute, in the order of the row; keys of related entities are added when they are known. */
+  /** By attribute, in the order of the row; what relations hold is added when it is known. */
   readonly values: [string, unknown][];
   /** Entities that do not exist yet, by the id of their place. */
   readonly missing: Map<string, Reference[]>;
@@ -87,7 +90,8 @@ class Refused extends Error {
 export class Loader {
   readonly counts = new Map<string, Counts>();
   readonly #codes = new Map<string, DataclassCode>();
-  readonly #statements = new Map<StorageDefinition, Statement>();
+  /** By the attribute that they compare, and the one that they read. */
+  readonly #statements = new Map<StorageDefinition, Map<StorageDefinition, Statement>>();
   /** In the order of the files. */
   readonly #unsaved = new Set<PendingRow>();
   /** Rows by the ids of the places that they wait for. */
@@ -101,7 +105,7 @@ export class Loader {
   constructor(private readonly options: LoaderOptions) {}
 
   get isAnyRefused(): boolean {
-    return [...this.counts.values()].some(({ refused }) => refused > 0);
+    return [...this.counts.values()].some(({ refused, incomplete }) => refused + incomplete > 0);
   }
 
   /** Stores a row, or keeps it until the entities exist that it names. */
@@ -122,20 +126,28 @@ export class Loader {
   async finish(): Promise<void> {
     await this.#untangle();
     for (const { pending, key } of this.#later.splice(0)) {
+      const { entities } = this.#code(pending.row.dataclass);
+      const entity = (await entities.load(key)) as Entity<EntityTypes> | undefined;
+      if (entity === undefined) {
+        this.#refuse(pending, new Refused(['it was deleted while others were stored.']));
+        continue;
+      }
       try {
-        const { entities } = this.#code(pending.row.dataclass);
-        const entity = (await entities.load(key)) as Entity<EntityTypes> | undefined;
-        if (entity === undefined) throw new Refused(['it was deleted while others were stored.']);
         const values: [string, unknown][] = [];
-        for (const { relation, place } of pending.later) {
-          const related = await this.#find(place);
-          if (related === undefined) throw new Refused([this.#notFound(relation, place)]);
-          values.push([relation.name, related]);
+        for (const reference of pending.later) {
+          const { relation, place } = reference;
+          const held = await this.#held(pending.row.dataclass, reference);
+          if (held === undefined) throw new Refused([this.#notFound(relation, place)]);
+          values.push([relation.name, held]);
         }
         setAll(entity, values);
         await entity.save();
       } catch (error) {
-        this.#refuse(pending, error);
+        // Others may refer to the entity by now, so it stays.
+        const names = pending.later.map(({ relation }) => relation.name).join(', ');
+        const [first = '', ...others] = reasonsOf(error);
+        this.#countsOf(pending.row.dataclass).incomplete += 1;
+        this.options.onRefused(pending.row, [`stored without ${names}. ${first}`, ...others]);
       }
     }
   }
@@ -148,7 +160,13 @@ export class Loader {
   }
 
   #countsOf({ name }: Dataclass): Counts {
-    const none = (): Counts => ({ created: 0, updated: 0, unchanged: 0, refused: 0 });
+    const none = (): Counts => ({
+      created: 0,
+      updated: 0,
+      unchanged: 0,
+      refused: 0,
+      incomplete: 0,
+    });
     return getOrInsertComputed(this.counts, name, none);
   }
 
@@ -227,12 +245,12 @@ export class Loader {
     return { dataclass, by, value, shown, id: JSON.stringify([dataclass.name, by.name, value]) };
   }
 
-  /** Adds the key of a related entity to the values of a row, or what the row waits for. */
+  /** Adds what a relation holds to the values of a row, or what the row waits for. */
   async #follow(pending: PendingRow, reference: Reference): Promise<void> {
     const { relation, place } = reference;
-    const key = await this.#find(place);
-    if (key !== undefined) {
-      pending.values.push([relation.name, key]);
+    const held = await this.#held(pending.row.dataclass, reference);
+    if (held !== undefined) {
+      pending.values.push([relation.name, held]);
       return;
     }
     getOrInsertComputed(pending.missing, place.id, () => []).push(reference);
@@ -240,20 +258,38 @@ export class Loader {
     getOrInsertComputed(this.#awaited, place.dataclass.name, () => new Set()).add(place.by);
   }
 
-  /** The key of the entity at a place. */
-  async #find({ dataclass, by, value }: Place): Promise<string | number | undefined> {
+  /**
+   * What a relation to the entity at a place holds: its key, or what the relation references.
+   * @throws Refused if the entity has no such value
+   */
+  async #held(
+    dataclass: Dataclass,
+    { relation, place }: Reference,
+  ): Promise<string | number | undefined> {
+    const value = await this.#find(place, dataclass.referenced(relation));
+    if (value === null) throw new Refused([withoutReferred(relation, place)]);
+    return value;
+  }
+
+  /** The value of an attribute of the entity at a place; `undefined` if there is no entity. */
+  async #find(
+    { dataclass, by, value }: Place,
+    wanted: StorageDefinition,
+  ): Promise<string | number | null | undefined> {
     const { host } = this.#code(dataclass);
     const { dialect } = host.context.database;
-    const statement = getOrInsertComputed(this.#statements, by, () => {
+    const none = (): Map<StorageDefinition, Statement> => new Map();
+    const statements = getOrInsertComputed(this.#statements, by, none);
+    const statement = getOrInsertComputed(statements, wanted, () => {
       const from = new From(new Aliases(), dataclass, 'table');
       const { queries } = dataclass;
       const query = by.key === true ? queries.byKey : queryOf(queries.by, by.name);
       if (query === undefined) throw new Error(`${dataclass.name} has no query for ${by.name}.`);
-      const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
-      return dialect.compile(selecting(found, keyColumn(from.root)));
+      const found = from.complete(query(dialect.db, boundValue(dialect, by, new Slot(0))));
+      return dialect.compile(selecting(found, column(from.root, wanted.column)));
     });
-    const key = await host.reading().value(statement, [value]);
-    return (key ?? undefined) as string | number | undefined;
+    const [row] = await host.reading().rows(statement, [value]);
+    return row && ((row[0] ?? null) as string | number | null);
   }
 
   /** Saves a row, then those that have waited for it only, and so on. */
@@ -297,8 +333,8 @@ export class Loader {
     if (json === null) {
       throw new Refused([`${by.name} must have a value, because --upsert-by names it.`]);
     }
-    const key = await this.#find(this.#placeOf(dataclass, by, json, by.name));
-    if (key === undefined) return undefined;
+    const key = await this.#find(this.#placeOf(dataclass, by, json, by.name), dataclass.key);
+    if (key === undefined || key === null) return undefined;
     return (await this.#code(dataclass).entities.load(key)) as Entity<EntityTypes> | undefined;
   }
 
@@ -313,10 +349,19 @@ export class Loader {
       const waiting = this.#waiting.get(id) ?? [];
       this.#waiting.delete(id);
       for (const pending of waiting) {
-        for (const { relation } of pending.missing.get(id) ?? []) {
-          pending.values.push([relation.name, entity.key]);
-        }
+        const references = pending.missing.get(id) ?? [];
         pending.missing.delete(id);
+        const without = references.filter(
+          ({ relation }) => referredValue(state, relation) === null,
+        );
+        if (without.length > 0) {
+          const reasons = without.map(({ relation, place }) => withoutReferred(relation, place));
+          if (this.#unsaved.has(pending)) this.#refuse(pending, new Refused(reasons));
+          continue;
+        }
+        for (const { relation } of references) {
+          pending.values.push([relation.name, referredValue(state, relation)]);
+        }
         if (pending.missing.size === 0 && this.#unsaved.has(pending)) ready.push(pending);
       }
     }
@@ -348,10 +393,10 @@ export class Loader {
       if (!this.#unsaved.has(pending)) {
         shorten(path.length - 1);
       } else if (next === undefined || ids.some((id) => provider(id) === undefined)) {
-        const lost = ids.filter((id) => provider(id) === undefined);
-        const references = lost.flatMap((id) => pending.missing.get(id) ?? []);
-        const reasons = references.map(({ relation, place }) => this.#notFound(relation, place));
-        this.#refuse(pending, new Refused(reasons));
+        await this.#doWithout(
+          pending,
+          ids.filter((id) => provider(id) === undefined),
+        );
       } else {
         if (path.length === 0) append(pending);
         const start = depths.get(next);
@@ -369,6 +414,32 @@ export class Loader {
       depths.set(pending, path.length);
       path.push(pending);
     }
+  }
+
+  /**
+   * A relation without integrity may lead to nothing: it takes the value that its foreign key holds.
+   * Any other refuses the row.
+   * @param lost ids of the places of entities that do not come
+   */
+  async #doWithout(pending: PendingRow, lost: readonly string[]): Promise<void> {
+    const references = lost.flatMap((id) => pending.missing.get(id) ?? []);
+    const needed = references.filter(
+      ({ relation, place }) =>
+        relation.onDelete !== 'none' || place.by !== pending.row.dataclass.referenced(relation),
+    );
+    if (needed.length > 0) {
+      const reasons = needed.map(({ relation, place }) => this.#notFound(relation, place));
+      this.#refuse(pending, new Refused(reasons));
+      return;
+    }
+    for (const { relation, place } of references) {
+      pending.values.push([relation.name, place.shown]);
+    }
+    for (const id of lost) {
+      pending.missing.delete(id);
+      this.#waiting.get(id)?.delete(pending);
+    }
+    if (pending.missing.size === 0) await this.#saveWith(pending);
   }
 
   /** @param circle rows, each of which waits for the next, and the last one for the first */
@@ -414,12 +485,20 @@ export class Loader {
     });
   }
 
-  #notFound(relation: RelatedEntityDefinition, { dataclass, by, shown, id }: Place): string {
-    const named = `${dataclass.name} with the ${by.name} ${JSON.stringify(shown)}`;
-    return this.#refused.has(id)
+  #notFound(relation: RelatedEntityDefinition, place: Place): string {
+    const named = shownPlace(place);
+    return this.#refused.has(place.id)
       ? `${relation.name}: the ${named} was refused.`
       : `${relation.name}: there is no ${named}.`;
   }
+}
+
+function shownPlace({ dataclass, by, shown }: Place): string {
+  return `${dataclass.name} with the ${by.name} ${JSON.stringify(shown)}`;
+}
+
+function withoutReferred(relation: RelatedEntityDefinition, place: Place): string {
+  return `${relation.name}: the ${shownPlace(place)} has no ${relation.references ?? 'key'}.`;
 }
 
 function isOptional(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
@@ -490,8 +569,16 @@ async function bytesOf(name: string, json: unknown, file: string): Promise<Uint8
   if (json === null) return null;
   if (typeof json !== 'string') throw new Refused([`${name} must be null or the path of a file.`]);
   try {
-    return await readFile(resolve(dirname(file), json));
+    // Files of others, and pipes, which may never end, are none of the data.
+    const folder = await realpath(dirname(file));
+    const path = await realpath(resolve(folder, json));
+    if (!path.startsWith(join(folder, '/'))) {
+      throw new Refused([`${name} must name a file below the folder of the data file.`]);
+    }
+    if (!(await stat(path)).isFile()) throw new Refused([`${name} must name a file.`]);
+    return await readFile(path);
   } catch (error) {
+    if (error instanceof Refused) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new Refused([`${name} names a file that cannot be read: ${why}.`]);
   }

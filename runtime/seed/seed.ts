@@ -236,7 +236,7 @@ function report(
 }
 
 function told(counts: Counts): string {
-  const parts = (['created', 'updated', 'unchanged', 'refused'] as const)
+  const parts = (['created', 'updated', 'unchanged', 'refused', 'incomplete'] as const)
     .filter((name) => counts[name] > 0)
     .map((name) => `${counts[name]} ${name}`);
   return parts.join(', ');

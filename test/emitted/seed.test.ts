@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -36,6 +36,25 @@ dataclasses:
       employer: { to: Company, inverse: staff, mandatory: true }
       mentor: { to: Person, inverse: pupils }
       pupils: { to: Person, many: true, inverse: mentor }
+  Client:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      code: { type: string, unique: true }
+      price: { type: decimal, precision: 8, scale: 2, unique: true }
+      label: string
+      bills: { to: Bill, many: true, inverse: client }
+      parentCode: string
+      parent: { to: Client, foreignKey: parentCode, references: code, inverse: branches }
+      branches: { to: Client, many: true, inverse: parent }
+  Bill:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      clientCode: string
+      client: { to: Client, foreignKey: clientCode, references: code, inverse: bills }
+      next: { to: Bill, inverse: previous }
+      previous: { to: Bill, many: true, inverse: next }
+      cashierID: integer
+      cashier: { to: Client, foreignKey: cashierID, onDelete: none }
 `;
 
 const classes = {
@@ -252,6 +271,151 @@ w@x.org,,Fine,
     expect(await databases.run(database.url, people)).toEqual([
       ['a@x.org', null, null, null, 'Nut', null],
     ]);
+  });
+
+  const bills = 'select "ID", "clientCode", "next_id", "cashierID" from "Bill" order by "ID"';
+
+  it('stores what a relation references, whichever way the entity is named, before it exists and after', async () => {
+    put({
+      'Client.json': '[{"ID":7,"code":"A1"},{"ID":8,"code":"B2"},{"ID":9}]',
+      'Bill.json': JSON.stringify([
+        { ID: 1, client: { code: 'a1' } },
+        { ID: 2, client: 7 },
+        { ID: 3, clientCode: 'B2' },
+        { ID: 4, client: { ID: 8 }, next: 5 },
+        { ID: 5, client: { code: 'b2' }, next: 4 },
+      ]),
+      'both.json': JSON.stringify({
+        Bill: [
+          { ID: 11, client: 17 },
+          { ID: 12, client: { code: 'C3' } },
+        ],
+        Client: [{ ID: 17, code: 'c3' }],
+      }),
+      // They wait for others, and for each other.
+      'waiting.json': JSON.stringify({
+        Client: [
+          { ID: 21, parent: 22 },
+          { ID: 22, code: 'D4' },
+          { ID: 23, code: 'E5', parent: 24 },
+          { ID: 24, code: 'F6', parent: { code: 'e5' } },
+        ],
+      }),
+      'without.json': JSON.stringify({
+        Client: [{ ID: 31, parent: 32 }, { ID: 32 }],
+        Bill: [{ ID: 6, client: 9 }],
+      }),
+    });
+    const all = await seed(database.url, 'Bill.json', 'Client.json', 'both.json', 'waiting.json');
+    expect([all.err, all.code]).toEqual(['', 0]);
+    const stored = [
+      [1, 'A1', null, null],
+      [2, 'A1', null, null],
+      [3, 'B2', null, null],
+      [4, 'B2', 5, null],
+      [5, 'B2', 4, null],
+      [11, 'c3', null, null],
+      [12, 'c3', null, null],
+    ];
+    expect(await databases.run(database.url, bills)).toEqual(stored);
+    const parents = 'select "ID", "parentCode" from "Client" where "ID" > 20 order by "ID"';
+    expect(await databases.run(database.url, parents)).toEqual([
+      [21, 'D4'],
+      [22, null],
+      [23, 'F6'],
+      [24, 'E5'],
+    ]);
+    const { code, err } = await seed(database.url, 'without.json');
+    expect([code, err.trimEnd().split('\n')]).toEqual([
+      1,
+      [
+        'without.json:1: parent: the Client with the ID 32 has no code.',
+        'without.json:1: client: the Client with the ID 9 has no code.',
+      ],
+    ]);
+  });
+
+  it('finds entities by a decimal', async () => {
+    put({ 'Client.json': '[{"price":"12.50","label":"a"}]' });
+    expect(await seed(database.url, 'Client.json')).toMatchObject({ code: 0 });
+    put({
+      'Client.json': '[{"price":"12.5","label":"b"},{"price":"13"}]',
+      'Bill.json': '[{"ID":1,"cashier":{"price":12.5}}]',
+    });
+    expect(await seed(database.url, '--upsert-by', 'price', 'Client.json')).toEqual({
+      code: 0,
+      err: '',
+      out: 'Client: 1 created, 1 updated\n',
+    });
+    expect(await seed(database.url, 'Bill.json')).toMatchObject({ code: 0, err: '' });
+    expect(
+      await databases.run(database.url, 'select "ID", "label" from "Client" order by "ID"'),
+    ).toEqual([
+      [1, 'b'],
+      [2, null],
+    ]);
+    expect(await databases.run(database.url, bills)).toEqual([[1, null, null, 1]]);
+  });
+
+  it('lets a relation without integrity lead to nothing, if it is named by what it holds', async () => {
+    put({
+      'Bill.json':
+        '[{"ID":1,"cashier":70,"next":2},{"ID":2,"cashierID":71},{"ID":3,"cashier":{"code":"x"}}]',
+    });
+    expect(await seed(database.url, '--partial', 'Bill.json')).toEqual({
+      code: 1,
+      err: 'Bill.json:1: cashier: there is no Client with the code "x".\n',
+      out: 'Bill: 2 created, 1 refused\n',
+    });
+    expect(await databases.run(database.url, bills)).toEqual([
+      [1, null, 2, 70],
+      [2, null, null, 71],
+    ]);
+  });
+
+  it('tells which entity of a circle is stored without its relation', async () => {
+    put({
+      'data/Company.json': '[{"ID":1,"name":"Nut"}]',
+      'data/Person.json':
+        '[{"email":"a","employer":1,"mentor":{"email":"b"}},\n{"email":"b","salary":-1,"employer":1,"mentor":{"email":"a"}}]',
+    });
+    expect(await seed(database.url, '--partial', 'data')).toEqual({
+      code: 1,
+      err: [
+        'data/Person.json:2: salary must not be below 0.',
+        'data/Person.json:1: stored without mentor. mentor: the Person with the email "b" was refused.',
+        '',
+      ].join('\n'),
+      out: 'Company: 1 created\nPerson: 1 created, 1 refused, 1 incomplete\n',
+    });
+    expect(await databases.run(database.url, people)).toEqual([
+      ['a', null, null, null, 'Nut', null],
+    ]);
+  });
+
+  it('reads bytes of regular files below the folder of the data file only', async () => {
+    put({
+      '.env': 'SECRET=1',
+      'data/in/l.bin': Uint8Array.of(1),
+      'data/Company.json': JSON.stringify([
+        { name: 'in', logo: './in/../in/l.bin' },
+        { name: 'out', logo: '../.env' },
+        { name: 'absolute', logo: join(folder, '.env') },
+        { name: 'link', logo: 'link' },
+        { name: 'pipe', logo: 'pipe' },
+        { name: 'folder', logo: 'in' },
+        { name: 'missing', logo: 'in/m.bin' },
+      ]),
+    });
+    symlinkSync(join(folder, '.env'), join(folder, 'data/link'));
+    execFileSync('mkfifo', [join(folder, 'data/pipe')]);
+    const { code, err, out } = await seed(database.url, '--partial', 'data');
+    const outside = 'data/Company.json:1: logo must name a file below the folder of the data file.';
+    const none = 'data/Company.json:1: logo must name a file.';
+    const [first, second, third, fourth, fifth, last, ...others] = err.trimEnd().split('\n');
+    expect([code, out, others]).toEqual([1, 'Company: 1 created, 6 refused\n', []]);
+    expect([first, second, third, fourth, fifth]).toEqual([outside, outside, outside, none, none]);
+    expect(last).toContain('logo names a file that cannot be read: ENOENT');
   });
 });
 

@@ -410,6 +410,10 @@ describeDatabases('drs-gen import-data', (databases) => {
       [1, 'a', 'a'],
       [2, null, 'c'],
     ]);
+    const [withBytes] = rejectsOf(project, 'item').filter(
+      (each) => (each as { readonly number: number }).number === 1,
+    );
+    expect(withBytes).toMatchObject({ row: { id: '1', p: { bytes: 1 } } });
     // Stopping at the first relation that leads to nothing.
     const other = await databases.create();
     try {
@@ -475,6 +479,67 @@ describeDatabases('drs-gen import-data', (databases) => {
     ]);
     expect(rejectsOf(project, 'town')).toEqual([
       expect.objectContaining({ number: 3, isStored: true }),
+    ]);
+  });
+
+  it('finds relations by a decimal', async () => {
+    const place = workplace();
+    const old = new Database(join(place.folder, 'old.sqlite'));
+    old.pragma('foreign_keys = off');
+    old.exec(`
+      CREATE TABLE land (id INTEGER PRIMARY KEY, code DECIMAL(8, 2));
+      CREATE TABLE town (id INTEGER PRIMARY KEY, land DECIMAL(8, 2) REFERENCES land (code));
+      INSERT INTO land VALUES (1, 12.5), (2, 13);
+      INSERT INTO town VALUES (1, 13), (2, 12.5), (3, 14);`);
+    old.close();
+    await imported(place, 'sqlite:old.sqlite');
+    const text = place
+      .text('model.yaml')
+      .replace(/code: .*/, 'code: { type: decimal, precision: 8, scale: 2 }');
+    place.put('model.yaml', text);
+    const server = compiledServer(
+      writeServer({ ...modelOf(text), databases: ['sqlite', 'postgres'] }),
+    );
+    const project = { place, source: 'sqlite:old.sqlite', server };
+    const { outcomes, differences } = await copied(project, target.url);
+    expect([outcomes.map(numbers), differences]).toEqual([
+      [
+        ['land', 2, 2, 0, 0, 0],
+        ['town', 3, 3, 0, 1, 0],
+      ],
+      [],
+    ]);
+    const [, foreignKey = ''] = /foreignKey: (\w+)/.exec(text) ?? [];
+    expect(await read(`select "id", "${foreignKey}" from "town" order by "id"`)).toEqual([
+      [1, 2],
+      [2, 1],
+      [3, null],
+    ]);
+  });
+
+  it('leaves out a held relation that breaks a unique list, and goes on', async () => {
+    const project = await ofSqlite(`
+      CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT, parent INTEGER REFERENCES folder (id),
+        other INTEGER REFERENCES folder (id), UNIQUE (name, parent));
+      INSERT INTO folder VALUES (1, 'root', NULL, NULL), (2, 'Docs', 1, 1), (3, 'docs', 1, 2), (4, 'Docs', 2, 3);`);
+    const { code, outcomes, differences } = await copied(project, target.url);
+    expect([code, differences]).toEqual([1, []]);
+    expect(outcomes.map(numbers)).toEqual([['folder', 4, 4, 0, 1, 0]]);
+    expect(
+      await read('select "id", "name", "parent", "other" from "folder" order by "id"'),
+    ).toEqual([
+      [1, 'root', null, null],
+      [2, 'Docs', 1, 1],
+      [3, 'docs', null, 2],
+      [4, 'Docs', 2, 3],
+    ]);
+    const message = 'has the same values as another entity, together with name';
+    expect(rejectsOf(project, 'folder')).toEqual([
+      expect.objectContaining({
+        number: 3,
+        isStored: true,
+        reasons: [{ attribute: 'parent_id', message }],
+      }),
     ]);
   });
 
@@ -773,6 +838,25 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
       ['a "1", b', null, 3],
       ['b', '0F8FAD5BD9CB469FA16570867728950E', 9],
     ]);
+  });
+
+  it('takes few rows at once if their files are large', async () => {
+    const place = workplace();
+    place.put('model.yaml', shopModel);
+    const server = compiledServer(
+      writeServer({ ...modelOf(shopModel), databases: ['sqlite', 'postgres'] }),
+    );
+    const row = (id: number): object => ({ ID: id, name: 'a', contract: 'large.blob' });
+    place.put('old/Customer.json', JSON.stringify([1, 2, 3, 4, 5].map(row)));
+    place.put('old/large.blob', Buffer.alloc(5 * 1024 * 1024));
+    const project = { place, server, source: 'old' };
+    // It ends at the commit of the first batch.
+    const dying = dyingServer(project);
+    expect((await copy(dying, target.url, [], { DIE_AT: '6' })).code).toBe(1);
+    const checkpoint = JSON.parse(place.text('.drs-gen/import-data.json')) as unknown;
+    expect(checkpoint).toMatchObject({ next: { progress: { count: 2 } } });
+    const { code, outcomes } = await copied(project, target.url);
+    expect([code, outcomes.map(numbers)]).toEqual([0, [['Customer', 5, 5, 0, 0, 0]]]);
   });
 
   it('tells where a file is not what its name says', async () => {
