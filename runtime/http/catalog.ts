@@ -198,7 +198,12 @@ function attributeEntry(
         ...(attribute.key === true ? { identifying: true } : {}),
       };
     case 'expression':
-      return { ...common, ...valueType(attribute.type, attribute.dateOnly), readOnly: true };
+      return {
+        ...common,
+        kind: 'calculated',
+        ...valueType(attribute.type, attribute.dateOnly),
+        readOnly: true,
+      };
     case 'computed':
       return {
         ...common,
