@@ -20,7 +20,7 @@ import { Trees } from './support/trees.js';
 import { Drawn, type Worker } from './support/worker.js';
 
 /** `DURABILITY_KILLS=500` looks further than the ordinary run. */
-const kills = Number(process.env['DURABILITY_KILLS'] ?? 12);
+const kills = Number(process.env['DURABILITY_KILLS'] ?? 6);
 /** `DURABILITY_SEED=<number>` makes the same choices again; the moments of the kills differ all the same. */
 const seed = Number(process.env['DURABILITY_SEED'] ?? Date.now() % 1_000_000);
 

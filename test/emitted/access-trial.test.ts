@@ -6,6 +6,7 @@ import { checkModel } from '../../generator/check/check-model.js';
 import type { Model } from '../../generator/model/model.js';
 import { accessTrial } from '../support/access-trial.js';
 import { runtimeOf } from '../support/built-runtime.js';
+import { isLong } from '../support/long.js';
 import { modelFile } from '../support/model-file.js';
 import { modelOf, packageRoot } from '../support/server.js';
 
@@ -140,13 +141,16 @@ describe('The access test of a server', () => {
     expect((await found(model, open)).filter((each) => each.includes('nickname'))).not.toEqual([]);
   });
 
-  it.each(faults)('finds that %s', async (_what, file, text, instead) => {
-    const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
-    expect(source).toContain(text);
-    const runtime = await runtimeOf({ [file]: source.replace(text, () => instead) });
-    const deviations = await found(modelFile('guarded'), setters, runtime);
-    expect(deviations).not.toEqual([]);
-  });
+  it.each(faults.filter((_, index) => isLong || index % 3 === 0))(
+    'finds that %s',
+    async (_what, file, text, instead) => {
+      const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
+      expect(source).toContain(text);
+      const runtime = await runtimeOf({ [file]: source.replace(text, () => instead) });
+      const deviations = await found(modelFile('guarded'), setters, runtime);
+      expect(deviations).not.toEqual([]);
+    },
+  );
 });
 
 /** Customers that are hidden from some users, and tracks whose events read restricted data. */

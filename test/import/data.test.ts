@@ -13,6 +13,7 @@ import type { Outcome } from '../../generator/import-data/run.js';
 import { Random } from '../property/model/random.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
+import { isLong } from '../support/long.js';
 import { hasPostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { modelOf, serverOf, writeServer } from '../support/server.js';
 import { imported, runIn, workplace, type Run, type Workplace } from './importer.js';
@@ -49,8 +50,8 @@ async function projectOf(
   return { place, source, server: compiledServer(written) };
 }
 
-/** `IMPORT_KILLS=all` kills a program at each of its messages. */
-const killStride = process.env['IMPORT_KILLS'] === 'all' ? 1 : 4;
+/** How many messages of a program, or requests, are between two places where it is stopped. */
+const stride = isLong ? 1 : 5;
 
 function ofSqlite(sql: string, ...options: readonly string[]): Promise<Project> {
   const place = workplace();
@@ -434,7 +435,7 @@ describeDatabases('drs-gen import-data', (databases) => {
       expect(whole).toMatchObject({ code: 0, differences: [] });
       expect(whole.outcomes.map(numbers).toSorted()).toEqual(circleOutcome.toSorted());
       // Each run gets a little further, and ends at another message.
-      for (let at = 2; at <= 13; at += killStride) {
+      for (let at = 2; at <= 13; at += stride) {
         const argv = ['--batch', '7', ...(at === 2 ? ['--restart'] : [])];
         const { code, err } = await copy(project, target.url, argv, { DIE_AT: String(at) });
         expect([code, err]).toEqual([
@@ -767,7 +768,7 @@ describeDatabases('drs-gen import-data from a running server', (databases) => {
       const before = passed;
       const { code, err } = await copy(project, target.url, ['--batch', '20']);
       expect([code, err]).toEqual([1, expect.stringContaining('answered 403')]);
-      passed = before + (killStride === 1 ? 1 : 3);
+      passed = before + stride;
     }
     passed = Infinity;
     const last = await copy(project, target.url, ['--batch', '20']);

@@ -3,12 +3,14 @@ import type { EmittedFile } from '../../generator/emit/file.js';
 import type { EditUserFiles } from '../../generator/output/user-edits.js';
 import { heal, needsHealing } from '../../generator/output/heal.js';
 import { writeOutput } from '../../generator/output/write-output.js';
+import { isLong } from '../support/long.js';
 import { faultyDisk, type Fault } from './faulty-disk.js';
 import { host, ours, request, theirs } from './fixture.js';
 import { memoryDisk, type MemoryDisk } from './memory-disk.js';
 
 const out = '/home/server';
-const stride = 10;
+/** Of the second run: each pair of steps would take minutes. */
+const stride = isLong ? 3 : 40;
 
 const before: readonly EmittedFile[] = [
   ours('a.ts'),
@@ -116,7 +118,7 @@ describe.each([
       const first = host(faultyDisk(broken, fault));
       await writeOutput(next(), first).catch(() => undefined);
       broken.changes.length = 0;
-      // Each pair of steps would take minutes. The steps of the second run differ from fault to fault.
+      // The steps of the second run differ from fault to fault.
       for (let at = index % stride; ; at += stride) {
         const disk = broken.copy();
         const faulty = faultyDisk(disk, { at, moment: 'before', kind: 'crash' });
