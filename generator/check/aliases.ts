@@ -1,9 +1,12 @@
 import { child, textOf } from '../source/tree.js';
+import { checkReserved } from './names.js';
 import { relationTarget } from './relation-target.js';
 import { renamedFromOf, renameHint } from './renames.js';
+import { entityMembers, selectionMembers, sharedMembers } from './reserved.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type {
   AliasAttribute,
+  RelationAliasAttribute,
   StorageType,
   Attribute,
   Dataclass,
@@ -15,28 +18,51 @@ import type { Context } from './context.js';
 import { Granted, type Holder } from '../model/granted.js';
 import { attributeNamed, targetOf } from '../model/lookup.js';
 
+/** Names that class code has for something else; other members of entities are reserved for all attributes. */
+const relationMembers = new Set([
+  ...[...selectionMembers].filter((each) => !entityMembers.has(each)),
+  ...sharedMembers,
+]);
+
 /** How long a chain of aliases may be. */
 const maxAliases = 100;
+
+/** How many relations an alias to a relation may follow: each is a nested query, and SQLite takes less than 30. */
+const maxRelations = 10;
+
+/** How many relations all aliases of a dataclass may follow: a read joins them, and SQLite joins 64 tables. */
+const maxJoins = 60;
 
 /** The path of an alias, in which other aliases are replaced by their paths. */
 interface Resolved {
   readonly path: readonly string[];
-  readonly type: StorageType;
-  readonly dateOnly: boolean;
-  readonly precision?: number;
-  readonly scale?: number;
+  /** Whether there is a to-many relation in it. */
+  readonly many: boolean;
+  readonly end: ResolvedEnd;
 }
+
+/** A dataclass, if the path ends in a relation; else what the attribute at its end is. */
+type ResolvedEnd =
+  | { readonly target: DataclassDraft }
+  | {
+      readonly type: StorageType;
+      readonly dateOnly: boolean;
+      readonly precision?: number;
+      readonly scale?: number;
+    };
 
 export interface Aliases {
   readonly attribute: (
     dataclass: DataclassDraft,
     draft: AttributeDraft,
-  ) => AliasAttribute | undefined;
+  ) => AliasAttribute | RelationAliasAttribute | undefined;
 }
 
 /** Resolves the paths of aliases; each is resolved once, and its problems are reported once. */
 export function createAliases(context: Context, world: World): Aliases {
   const known = new Map<AttributeDraft, Resolved | undefined>();
+  /** The to-one paths that the aliases of a dataclass follow; equal ones are joined once. */
+  const joined = new Map<DataclassDraft, Set<string>>();
   const open: AttributeDraft[] = [];
 
   function resolve(dataclass: DataclassDraft, draft: AttributeDraft): Resolved | undefined {
@@ -48,18 +74,85 @@ export function createAliases(context: Context, world: World): Aliases {
     return resolved;
   }
 
-  function follow(dataclass: DataclassDraft, draft: AttributeDraft): Resolved | undefined {
-    const end = endOf(context, world, dataclass, draft);
-    if (end === undefined) return undefined;
-    const { attribute, hops, at } = end;
-    if (attribute.kind !== 'alias') {
-      if (attribute.type === undefined) return undefined;
-      const { name, type, dateOnly, digits } = attribute;
-      return { path: [...hops, name], type, dateOnly, ...digits };
+  /** Walks the path to the attribute at its end. */
+  function follow(start: DataclassDraft, draft: AttributeDraft): Resolved | undefined {
+    const at = child(draft.node, 'alias');
+    const text = textOf(at);
+    if (at === undefined || text === undefined) return undefined;
+    const names = text.split('.');
+    if (names.includes('')) {
+      context.report('alias/bad-path', { alias: draft.label }, at);
+      return undefined;
     }
-    const circle = open.indexOf(attribute);
+    const path: string[] = [];
+    let many = false;
+    let here = start;
+    for (const [index, name] of names.entries()) {
+      const step = stepOf(context, here, draft, at, name);
+      if (step === undefined) return undefined;
+      const isLast = index === names.length - 1;
+      const next = stepEnd(here, draft, at, step, isLast);
+      if (next === undefined) return undefined;
+      path.push(...next.path);
+      many ||= next.many;
+      if ('target' in next.end) {
+        here = next.end.target;
+        continue;
+      }
+      if (!isLast) {
+        const fill = { alias: draft.label, step: step.label };
+        context.report('alias/not-a-relation', fill, at);
+        return undefined;
+      }
+      if (many) {
+        context.report('alias/to-many', { alias: draft.label, step: step.label }, at);
+        return undefined;
+      }
+      if (path.length === 1) {
+        context.report('alias/bad-path', { alias: draft.label }, at);
+        return undefined;
+      }
+      return { path, many, end: next.end };
+    }
+    if (path.length > maxRelations) {
+      const fill = { alias: draft.label, count: path.length, limit: maxRelations };
+      context.report('alias/too-long', fill, at);
+      return undefined;
+    }
+    return { path, many, end: { target: here } };
+  }
+
+  /** One name of a path, and where it leads. */
+  function stepEnd(
+    dataclass: DataclassDraft,
+    draft: AttributeDraft,
+    at: SourceNode,
+    step: AttributeDraft,
+    isLast: boolean,
+  ): Resolved | undefined {
+    const { kind, name, type, dateOnly, digits } = step;
+    if (kind === 'toOne' || kind === 'toMany') {
+      const target = relationTarget(world, step);
+      return target && { path: [name], many: kind === 'toMany', end: { target } };
+    }
+    if (kind === 'alias') return throughAlias(dataclass, draft, at, step);
+    if (isLast && kind === 'computed' && child(step.node, 'expression') === undefined) {
+      context.report('alias/to-accessors', { alias: draft.label, step: step.label }, at);
+      return undefined;
+    }
+    if (type === undefined) return undefined;
+    return { path: [name], many: false, end: { type, dateOnly, ...digits } };
+  }
+
+  function throughAlias(
+    dataclass: DataclassDraft,
+    draft: AttributeDraft,
+    at: SourceNode,
+    step: AttributeDraft,
+  ): Resolved | undefined {
+    const circle = open.indexOf(step);
     if (circle !== -1) {
-      const labels = [...open.slice(circle), attribute].map(({ label }) => label);
+      const labels = [...open.slice(circle), step].map(({ label }) => label);
       context.report('alias/cycle', { alias: draft.label, circle: labels.join(', ') }, at);
       return undefined;
     }
@@ -67,68 +160,44 @@ export function createAliases(context: Context, world: World): Aliases {
       context.report('alias/too-deep', { alias: draft.label, limit: maxAliases }, at);
       return undefined;
     }
-    const inner = resolve(end.dataclass, attribute);
-    return inner === undefined ? undefined : { ...inner, path: [...hops, ...inner.path] };
+    return resolve(dataclass, step);
+  }
+
+  /** Counts hidden aliases too, because class code reads them. */
+  function countJoins(dataclass: DataclassDraft, draft: AttributeDraft, { path }: Resolved): void {
+    const paths = joined.get(dataclass) ?? new Set();
+    joined.set(dataclass, paths);
+    const before = paths.size;
+    for (let length = 1; length < path.length; length += 1) {
+      paths.add(path.slice(0, length).join('.'));
+    }
+    if (before <= maxJoins && paths.size > maxJoins) {
+      const fill = { alias: draft.label, dataclass: dataclass.name, limit: maxJoins };
+      context.report('alias/too-many', fill, child(draft.node, 'alias') ?? draft.node);
+    }
   }
 
   return {
     attribute: (dataclass, draft) => {
       const resolved = resolve(dataclass, draft);
       if (resolved === undefined) return undefined;
+      if (!resolved.many) countJoins(dataclass, draft, resolved);
       const { name, exposed, node } = draft;
+      const { path, many, end } = resolved;
+      const named = { name, ...renamedFromOf(node), ...describedBy(node) };
+      if (!('target' in end)) return { kind: 'alias', ...named, exposed, path, ...end };
+      const { target } = end;
+      checkReserved(context, draft.key, relationMembers, 'every entity or every selection');
       return {
-        kind: 'alias',
-        name,
-        exposed,
-        ...renamedFromOf(node),
-        ...describedBy(node),
-        ...resolved,
+        kind: 'relationAlias',
+        ...named,
+        exposed: exposed && target.exposed,
+        path,
+        target: target.name,
+        many,
       };
     },
   };
-}
-
-interface End {
-  readonly dataclass: DataclassDraft;
-  readonly attribute: AttributeDraft;
-  readonly hops: readonly string[];
-  readonly at: SourceNode;
-}
-
-/** Walks the path to the attribute at its end, over to-one relations. */
-function endOf(
-  context: Context,
-  world: World,
-  start: DataclassDraft,
-  draft: AttributeDraft,
-): End | undefined {
-  const at = child(draft.node, 'alias');
-  const text = textOf(at);
-  if (at === undefined || text === undefined) return undefined;
-  const steps = text.split('.');
-  if (steps.length < 2 || steps.includes('')) {
-    context.report('alias/bad-path', { alias: draft.label }, at);
-    return undefined;
-  }
-  const hops = steps.slice(0, -1);
-  let dataclass: DataclassDraft | undefined = start;
-  for (const name of hops) {
-    const step = stepOf(context, dataclass, draft, at, name);
-    if (step === undefined || !isToOne(context, draft, at, step)) return undefined;
-    dataclass = relationTarget(world, step);
-    if (dataclass === undefined) return undefined;
-  }
-  const attribute = stepOf(context, dataclass, draft, at, steps.at(-1) ?? '');
-  if (attribute?.kind === 'toOne' || attribute?.kind === 'toMany') {
-    const code = attribute.kind === 'toOne' ? 'alias/to-relation' : 'alias/to-many';
-    context.report(code, { alias: draft.label, step: attribute.label }, at);
-    return undefined;
-  }
-  if (attribute?.kind === 'computed' && child(attribute.node, 'expression') === undefined) {
-    context.report('alias/to-accessors', { alias: draft.label, step: attribute.label }, at);
-    return undefined;
-  }
-  return attribute === undefined ? undefined : { dataclass, attribute, hops, at };
 }
 
 function stepOf(
@@ -146,20 +215,6 @@ function stepOf(
     context.suggest(name, dataclass.attribute.keys());
   context.report('alias/unknown-step', fill, at, help);
   return undefined;
-}
-
-function isToOne(
-  { report }: Context,
-  draft: AttributeDraft,
-  at: SourceNode,
-  step: AttributeDraft,
-): boolean {
-  const fill = { alias: draft.label, step: step.label };
-  if (step.kind === 'toMany') report('alias/to-many', fill, at);
-  else if (step.kind !== 'toOne' && step.kind !== undefined) {
-    report('alias/not-a-relation', fill, at);
-  }
-  return step.kind === 'toOne';
 }
 
 /**
@@ -185,7 +240,8 @@ export function checkOpenedAliases(
   for (const dataclass of model.dataclasses) {
     for (const attribute of dataclass.attributes) {
       const label = `${dataclass.name}.${attribute.name}`;
-      if (attribute.kind !== 'alias' || deliberate.has(label)) continue;
+      const isAlias = attribute.kind === 'alias' || attribute.kind === 'relationAlias';
+      if (!isAlias || deliberate.has(label)) continue;
       const way = wayOf(model, dataclass, attribute);
       const showing = holders.filter((holder) =>
         granted.attribute(dataclass, attribute, holder, 'read'),
@@ -214,7 +270,7 @@ export function checkOpenedAliases(
 function wayOf(
   model: Omit<Model, 'roles'>,
   start: Dataclass,
-  { path }: AliasAttribute,
+  { path }: AliasAttribute | RelationAliasAttribute,
 ): readonly (readonly [Dataclass, Attribute])[] {
   let dataclass = start;
   return path.map((name) => {

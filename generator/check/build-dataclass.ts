@@ -111,7 +111,9 @@ function attributesOf(
   for (const { foreignKey } of toOnes.values()) uses.set(foreignKey.name, foreignKey);
   return dataclass.attributes.flatMap((draft) => {
     const found = attributeOf(draft);
-    return found === undefined ? [] : [found];
+    if (found === undefined) return [];
+    const { restName, name } = draft;
+    return [restName === undefined || restName === name ? found : { ...found, restName }];
   });
 
   function attributeOf(draft: AttributeDraft): Attribute | undefined {

@@ -1,6 +1,6 @@
 import { child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
-import { checkName, checkReserved, checkUnique } from './names.js';
+import { checkName, checkReserved, checkUnique, wrongRestName } from './names.js';
 import { checkEntryRenames, checkRenames } from './renames.js';
 import {
   datastoreMembers,
@@ -10,6 +10,7 @@ import {
   sharedMembers,
 } from './reserved.js';
 import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
+import type { SourceKey, SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
 /** Names and primary keys of the dataclasses, and names of their attributes. */
@@ -18,6 +19,7 @@ export function checkDataclasses(context: Context, world: World): void {
   checkCollectionNames(context, world);
   for (const dataclass of world.dataclasses) {
     checkAttributeNames(context, dataclass);
+    checkRestNames(context, dataclass);
     checkKeys(context, dataclass);
   }
 }
@@ -94,6 +96,67 @@ function checkAttributeNames(context: Context, dataclass: DataclassDraft): void 
 function sharesMember({ name, kind, node }: AttributeDraft): boolean {
   const isOfDatabase = kind === 'computed' && entry(node, 'expression') !== undefined;
   return sharedMembers.has(name) && (kind === 'storage' || kind === 'alias' || isOfDatabase);
+}
+
+/** Names for clients: requests and answers must be able to hold them, and no two parts may share one. */
+function checkRestNames(context: Context, dataclass: DataclassDraft): void {
+  const { attributes, node } = dataclass;
+  const taken = new Map<string, string>();
+  const take = (name: string, owner: string): void => {
+    if (!taken.has(fold(name))) taken.set(fold(name), owner);
+  };
+  for (const attribute of attributes) {
+    const { name, label, kind } = attribute;
+    take(name, label);
+    const isMade = kind === 'toOne' && entry(attribute.node, 'foreignKey') === undefined;
+    if (isMade) take(`${name}_id`, `the foreign key of ${label}`);
+  }
+  const members = new Map(
+    attributes.filter(sharesMember).map(({ name }) => [`${name}_`, `the attribute ${name}`]),
+  );
+  for (const { key } of levelsOf(node)) take(key.name, `the function ${key.name}`);
+  for (const attribute of attributes) {
+    const { restName: name, label } = attribute;
+    const at = child(attribute.node, 'restName');
+    if (name === undefined || at === undefined) continue;
+    const reason = wrongRestName(name);
+    if (reason !== undefined) context.report('name/rest-name', { name, reason }, at);
+    const owner = taken.get(fold(name));
+    if (owner !== undefined && owner !== label) {
+      context.report('name/rest-taken', { name, other: owner }, at);
+    }
+    take(name, label);
+    const key = { ...at, name };
+    const member = members.get(name);
+    if (member !== undefined) {
+      const owner = `${member}, as its property in typed clients,`;
+      context.report('name/reserved', { name, owner }, at);
+    }
+    checkReserved(context, key, entityMembers, 'every entity');
+    checkReserved(context, key, protocolNames, 'the protocol');
+    if (isRelation(attribute) && !entityMembers.has(name)) {
+      checkReserved(context, key, selectionMembers, 'every selection of a typed client');
+    }
+  }
+  checkRestRenames(context, attributes);
+}
+
+/** Stored filters have the earlier names of attributes, and would mean another one. */
+function checkRestRenames(context: Context, attributes: readonly AttributeDraft[]): void {
+  for (const { restName, label, node } of attributes) {
+    if (restName === undefined) continue;
+    for (const other of attributes) {
+      const at = child(other.node, 'renamedFrom');
+      const earlier = other.earlier.find((each) => fold(each) === fold(restName));
+      if (at === undefined || earlier === undefined || other.node === node) continue;
+      context.report('rename/still-used', { part: other.label, earlier, other: label }, at);
+    }
+  }
+}
+
+function levelsOf(node: SourceNode): readonly { readonly key: SourceKey }[] {
+  const functions = child(node, 'functions');
+  return ['dataclass', 'selection', 'entity'].flatMap((each) => entriesOf(child(functions, each)));
 }
 
 function isRelation({ kind }: AttributeDraft): boolean {

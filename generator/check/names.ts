@@ -37,6 +37,25 @@ export function shown(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
+/** The characters of a name for clients; the runtime reads them in brackets (`runtime/protocol/names.ts`). */
+const restCharacter = /^[\p{L}\p{M}\p{N}_ #%&@°€£§-]$/u;
+
+/** Why clients cannot use a name; `undefined` if they can. */
+export function wrongRestName(name: string): string | undefined {
+  const wrong = Array.from(name).find((each) => !restCharacter.test(each));
+  if (wrong !== undefined) {
+    return `cannot hold ${shown(wrong)}: it consists of letters, digits, spaces and _ - # % & @ ° € £ §`;
+  }
+  if (name !== name.normalize('NFC'))
+    return 'is decomposed Unicode: write it in the composed form (NFC)';
+  if (name !== name.trim()) return 'begins or ends with a space';
+  if (name.startsWith('__')) return 'begins with __, and such names belong to the protocol';
+  if (/ (?:asc|desc)$/i.test(name))
+    return 'ends with asc or desc, which $orderby reads as a direction';
+  if (/^\d+$/.test(name)) return 'is a whole number, and needs a letter or _';
+  return undefined;
+}
+
 /** Names of one scope must differ in more than case; the later one is reported. */
 export function checkUnique({ report }: Context, scope: string, keys: Iterable<SourceKey>): void {
   const first = new Map<string, string>();

@@ -10,6 +10,8 @@ import type { SourceKey, SourceNode } from '../source/tree.js';
 /** An attribute as it is written, with its kind; references are resolved later. */
 export interface AttributeDraft {
   readonly name: string;
+  /** For clients, if it is given. */
+  readonly restName: string | undefined;
   /** Oldest first. */
   readonly earlier: readonly string[];
   /** With its dataclass, as in messages: `Employee.employer`. */
@@ -77,6 +79,7 @@ function attributeDraft(dataclass: string, key: SourceKey, node: SourceNode): At
   const type = textOf(node) ?? textOf(child(node, 'type')) ?? textOf(child(node, 'computed')) ?? '';
   return {
     name: key.name,
+    restName: textOf(child(node, 'restName')),
     earlier: earlierNames(node),
     label: `${dataclass}.${key.name}`,
     key,

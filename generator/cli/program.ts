@@ -12,6 +12,7 @@ import type { OpenApiOptions } from './commands/openapi.js';
 import type { SeedOptions } from './commands/seed.js';
 import { UsageError } from './failure.js';
 import type { Session } from './session.js';
+import { withLogin } from './source-login.js';
 
 /** The command line as commander parses it; `finish` gets the exit code of the command that ran. */
 export function makeProgram(session: Session, finish: (code: number) => void): Command {
@@ -80,14 +81,18 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(await (await import('./commands/diff.js')).diff(session, [older, newer], options));
     });
 
-  verb(session, program, 'import')
-    .description('write a model.yaml of a project or database that exists')
-    .argument('<source>', 'a 4D, Qodly or Wakanda project, sqlite:<path> or postgres://…')
+  const importing = verb(session, program, 'import')
+    .description('write a model.yaml of a project, database or server that exists')
+    .argument(
+      '<source>',
+      'a 4D, Qodly or Wakanda project, sqlite:<path>, postgres://… or the address of a running server',
+    )
     .option('-o, --output <dir>', 'folder for the model', '.')
     .addOption(
       new Option('--from <kind>', 'what the source is').choices([
         '4d',
         'qodly',
+        'wakanda',
         'sqlite',
         'postgres',
       ]),
@@ -106,7 +111,8 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     )
     .option('--vector <table.field=size>', 'dimensions of a vector; repeatable', listed, [])
     .option('--image <table.column>', 'a BLOB of a database that holds images', listed, [])
-    .option('--without-roles', 'leave out the roles of a project')
+    .option('--without-roles', 'leave out the roles of a project');
+  withLogin(importing)
     .option('--dry-run', 'write nothing; print what would be reported')
     .option('--force', 'replace the files of an earlier import')
     .option('--json', 'print what was found as JSON on stdout')
@@ -114,7 +120,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(await (await import('./commands/import.js')).importModel(session, source, options));
     });
 
-  verb(session, program, 'import-data')
+  const importingData = verb(session, program, 'import-data')
     .description('copy the data of another database or server into that of a generated server')
     .argument('<source>', 'sqlite:<path>, postgres://… or the address of a running server')
     .option('--model <file>', 'the model that was imported', 'model.yaml')
@@ -128,11 +134,10 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
         .choices(['null', 'stop'])
         .default('null'),
     )
-    .option('--batch <rows>', 'how many rows are stored together', '1000')
-    .option('--user <name>', 'log in to the server; IMPORT_PASSWORD holds the password')
-    .option('--authentify', 'log in to the server with its function authentify')
-    .option('--args <list>', 'the arguments of authentify, a JSON list', '[]')
-    .option('--cookie <text>', 'a cookie of a session of the server')
+    .option('--batch <rows>', 'how many rows are stored together', '1000');
+  withLogin(importingData)
+    .option('--rejects', 'take the rows of rejects/ again, as they are mended there')
+    .option('--relax', 'remove rules from the model that rows break')
     .option('--restart', 'empty what an earlier import has filled, and begin again')
     .option('--json', 'print the result as JSON on stdout')
     .action(async (source: string, options: ImportDataOptions) => {

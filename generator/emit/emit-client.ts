@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyOf, memberOf, targetOf } from '../model/lookup.js';
+import { keyOf, leadsToMany, memberOf, targetOf } from '../model/lookup.js';
 import type {
   Attribute,
   ClassFunction,
@@ -16,6 +16,7 @@ import {
   type SeenDataclass,
 } from '../model/role-view.js';
 import { isLarge } from '../model/columns.js';
+import { servedModel } from '../model/served.js';
 import { type AllClassNames, classNames } from './classes/class-names.js';
 import { field, method, type ParameterText } from './classes/members.js';
 import { reservedWords } from './classes/taken-names.js';
@@ -64,7 +65,8 @@ function withAliases(
  * The files of a typed client (`client.md`): one module, and its types.
  * @throws ClientNameError if the model uses a name that clients need
  */
-export function emitClient(model: Model, input: ClientInput): readonly EmittedFile[] {
+export function emitClient(written: Model, input: ClientInput): readonly EmittedFile[] {
+  const model = servedModel(written);
   const view = roleView(model, input.role);
   requireFreeNames(view);
   const folder = input.clientFolder ?? join(input.packageRoot, 'dist/client');
@@ -156,8 +158,10 @@ function isText(dataclass: Dataclass): boolean {
 
 function attributeLiteral({ attribute, actions }: SeenAttribute): Literal {
   const readOnly = actions.has('create') || actions.has('update') ? undefined : true;
-  if (attribute.kind === 'relatedEntity') return { one: attribute.target, readOnly };
-  if (attribute.kind === 'relatedEntities') return { many: attribute.target, readOnly };
+  if ('target' in attribute) {
+    const { target } = attribute;
+    return leadsToMany(attribute) ? { many: target, readOnly } : { one: target, readOnly };
+  }
   return { type: valueLiteral(attribute.type, attribute.dateOnly), readOnly };
 }
 
@@ -257,8 +261,8 @@ class ClientTypes {
       read.map(({ attribute }) => attribute),
       this.seen.dataclasses.flatMap((each) => each.attributes.map((seen) => seen.attribute)),
     );
-    const one = read.filter(({ attribute }) => attribute.kind === 'relatedEntity');
-    const many = read.filter(({ attribute }) => attribute.kind === 'relatedEntities');
+    const one = read.filter(({ attribute }) => 'target' in attribute && !leadsToMany(attribute));
+    const many = read.filter(({ attribute }) => leadsToMany(attribute));
     const related = (list: readonly SeenAttribute[]): string =>
       list.length === 0
         ? 'object'
@@ -333,13 +337,14 @@ class ClientTypes {
   #property(dataclass: Dataclass, { attribute, actions }: SeenAttribute): string {
     const { description } = attribute;
     const name = memberOf(attribute);
-    if (attribute.kind === 'relatedEntity') {
-      const type = `RelatedEntity<${this.#targetTypes(attribute)}>`;
-      return field('readonly', name, type, description);
-    }
-    if (attribute.kind === 'relatedEntities') {
+    if (leadsToMany(attribute)) {
       const { selection } = this.#names.of(targetOf(this.model, attribute)).written;
       return field('readonly', name, selection, description);
+    }
+    if ('target' in attribute) {
+      const handle = attribute.kind === 'relationAlias' ? 'AliasedEntity' : 'RelatedEntity';
+      const type = `${handle}<${this.#targetTypes(attribute)}>`;
+      return field('readonly', name, type, description);
     }
     const type = this.#singleValue(dataclass, attribute);
     if (type === undefined) return field('readonly', name, 'Media', description);
@@ -348,9 +353,7 @@ class ClientTypes {
 
   /** The type of an attribute with one value; `undefined` for bytes and relations. */
   #singleValue(dataclass: Dataclass, attribute: Attribute): string | undefined {
-    if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
-      return undefined;
-    }
+    if ('target' in attribute) return undefined;
     const { text } = attributeType(this.model, dataclass, attribute);
     if (text === 'Media') return undefined;
     return isAlwaysThere(attribute) ? text : `${text} | null`;
@@ -366,6 +369,7 @@ class ClientTypes {
       const { values } = this.#names.of(targetOf(this.model, attribute));
       return [field('?', name, `readonly ${values}[]`)];
     }
+    if (attribute.kind === 'relationAlias') return [];
     if (isLarge(attribute.type)) return [field('?', name, 'Blob | Uint8Array | null')];
     const type = this.#singleValue(dataclass, attribute) ?? 'unknown';
     if (attribute.type !== 'object') return [field('?', name, type)];
@@ -448,7 +452,7 @@ class ClientTypes {
 }
 
 /** Types of browsers that the declarations use, and no class of a server has. */
-const browserNames = ['Partial', 'Pick', 'AsyncGenerator', 'NonNullable', 'RequestInit'];
+const browserNames = ['Partial', 'Pick', 'Omit', 'AsyncGenerator', 'NonNullable', 'RequestInit'];
 
 function memberText(name: string): string {
   return field('', name, '').trim().replace(/: ;$/, '');

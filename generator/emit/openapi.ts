@@ -8,6 +8,7 @@ import type {
   StorageAttribute,
 } from '../model/model.js';
 import { keyOf } from '../model/lookup.js';
+import { servedModel } from '../model/served.js';
 import { roleView, type SeenAttribute, type SeenDataclass } from '../model/role-view.js';
 import { typeLiteral } from './views/functions.js';
 
@@ -35,7 +36,7 @@ export async function openApi(model: Model, input: OpenApiInput): Promise<object
 
 /** The model in the form of `runtime/openapi/described-model.ts`. */
 function described(model: Model, role: string | undefined): object {
-  const { dataclasses, functions, singletons } = roleView(model, role);
+  const { dataclasses, functions, singletons } = roleView(servedModel(model), role);
   return {
     name: model.name,
     isOnlyLogin: role === 'guest' && model.roles?.forceLogin === true,
@@ -109,6 +110,8 @@ function describedAttribute(
       return { ...use, kind: 'toOne', target: attribute.target };
     case 'relatedEntities':
       return { ...use, kind: 'toMany', target: attribute.target, inverse: attribute.inverse };
+    case 'relationAlias':
+      return { ...use, kind: attribute.many ? 'toMany' : 'toOne', target: attribute.target };
     case 'storage': {
       const { type, dateOnly, unique, key } = attribute;
       return {

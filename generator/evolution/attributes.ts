@@ -139,6 +139,7 @@ function shapeOf(attribute: Attribute): string {
     case 'computed':
       return `computed ${attribute.type} ${attribute.expression ?? ''}`;
     case 'alias':
+    case 'relationAlias':
       return `alias ${attribute.path.join('.')}`;
     case 'relatedEntity':
     case 'relatedEntities':

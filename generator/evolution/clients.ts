@@ -2,14 +2,17 @@ import { attributePath, pathOf, type DataclassPair, type ModelPair } from './att
 import { change, isEqual, listed, type Change } from './change.js';
 import { accessChanges, functionAccess, roleChanges } from './access.js';
 import { decimalWords, ruleChanges, uniqueChanges } from './data.js';
+import { restNameOf } from '../model/served.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type {
+  AliasAttribute,
   Attribute,
   ClassFunction,
   FunctionType,
   Model,
   Parameter,
   RelatedEntityAttribute,
+  RelationAliasAttribute,
   StorageAttribute,
 } from '../model/model.js';
 
@@ -61,12 +64,11 @@ function isNew(path: string, message: string): Change {
   return change('fine', 'added', path, { message });
 }
 
-function renamedPart(
-  before: { readonly name: string },
-  after: { readonly name: string },
-  label: string,
-  path: string,
-): Change | undefined {
+interface Named {
+  readonly name: string;
+}
+
+function renamedPart(before: Named, after: Named, label: string, path: string): Change | undefined {
   if (before.name === after.name) return undefined;
   const message = `${label} is called ${after.name} now, and its earlier name does not exist for clients.`;
   return change('breaks', 'renamed', path, { message });
@@ -196,7 +198,8 @@ function attributeChanges(
   const path = attributePath(newer, after);
   if (!before.exposed) return after.exposed ? [isNew(path, `${label} is exposed now.`)] : [];
   if (!after.exposed) return [gone(path, `${from} is no longer exposed.`)];
-  const renamed = renamedPart(before, after, from, path);
+  const names = [before, after].map((each) => ({ name: restNameOf(each) })) as [Named, Named];
+  const renamed = renamedPart(...names, `${older.name}.${names[0].name}`, path);
   const [was, is] = [typeWords(before), typeWords(after)];
   const changes: Change[] = renamed === undefined ? [] : [renamed];
   changes.push(...accessChanges(label, path, [before.access, after.access]));
@@ -220,6 +223,10 @@ function typeWords(attribute: Attribute): string {
       return `a relation to one ${attribute.target}`;
     case 'relatedEntities':
       return `a relation to many entities of ${attribute.target}`;
+    case 'relationAlias':
+      return attribute.many
+        ? `a relation to many entities of ${attribute.target}`
+        : `a relation to one ${attribute.target}`;
     case 'storage':
     case 'computed':
     case 'alias': {
@@ -302,13 +309,13 @@ function computedRules(
   after: Attribute,
 ): readonly Change[] {
   if (before.kind !== after.kind) {
-    const isWritable = before.kind === 'storage' && after.kind !== 'storage';
+    const isWritable = before.kind === 'storage' || 'foreignKey' in before;
     const message = isWritable
       ? `${label} is computed now, and cannot be written.`
       : `${label} has another source now.`;
     return [change(isWritable ? 'breaks' : 'look', 'source-changed', path, { message })];
   }
-  if (before.kind === 'alias' && after.kind === 'alias') {
+  if (isAlias(before) && isAlias(after)) {
     if (isEqual(before.path, after.path)) return [];
     const message = `${label} stands for ${after.path.join('.')}, and stood for ${before.path.join('.')}.`;
     return [change('look', 'source-changed', `${path}.alias`, { message })];
@@ -323,6 +330,10 @@ function computedRules(
   const key = after.expression === undefined ? 'computed' : 'expression';
   const message = `${label} is computed in another way: its values may differ.`;
   return [change('look', 'source-changed', `${path}.${key}`, { message })];
+}
+
+function isAlias(attribute: Attribute): attribute is AliasAttribute | RelationAliasAttribute {
+  return attribute.kind === 'alias' || attribute.kind === 'relationAlias';
 }
 
 /** @param path of the functions, or of the singleton that has them */

@@ -82,6 +82,11 @@ function renamedAttribute(names: NewNames, dataclass: Dataclass, attribute: Attr
     }
     case 'alias':
       return { ...attribute, access, path: renamedPath(names, dataclass, attribute.path) };
+    case 'relationAlias': {
+      const target = names.dataclasses.get(attribute.target) ?? attribute.target;
+      const path = renamedPath(names, dataclass, attribute.path);
+      return { ...attribute, access, target, path };
+    }
     case 'storage':
     case 'computed':
       return { ...attribute, access };
@@ -97,7 +102,7 @@ function renamedPath(
   return path.map((step) => {
     const name = attributes.get(dataclass?.name ?? '')?.get(step) ?? step;
     const found = dataclass?.attributes.find((each) => each.name === step);
-    dataclass = found?.kind === 'relatedEntity' ? older.get(found.target) : undefined;
+    dataclass = found !== undefined && 'target' in found ? older.get(found.target) : undefined;
     return name;
   });
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { readFile, realpath } from 'node:fs/promises';
@@ -60,10 +61,10 @@ function byNumber(a: string, b: string): number {
 }
 
 function recordsOf(root: string, path: string, shown: string): Records {
-  const stream = createReadStream(join(root, path), { encoding: 'utf8' });
   const fail = (reason: string): never => {
     throw new ImportStop('import/unreadable', `${shown}/${path}`, reason);
   };
+  const stream = textOf(createReadStream(join(root, path)), fail);
   switch (extname(path).toLowerCase()) {
     case '.json':
       return jsonRecords(stream, fail);
@@ -72,6 +73,23 @@ function recordsOf(root: string, path: string, shown: string): Records {
     default:
       return sqlRecords(stream, fail);
   }
+}
+
+/** The text of a file in UTF-8, with or without a mark at its beginning. */
+async function* textOf(
+  chunks: AsyncIterable<Uint8Array>,
+  fail: (reason: string) => never,
+): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoded = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      return fail('it is not in UTF-8; convert it, for example with iconv');
+    }
+  };
+  for await (const chunk of chunks) yield decoded(chunk);
+  yield decoded();
 }
 
 function draftOf(tables: readonly Table[]): Draft {
@@ -195,8 +213,11 @@ class FileRows implements RowSource {
       const real = await realpath(full).catch(() => undefined);
       if (real !== full || !real.startsWith(join(this.root, '/'))) continue;
       const bytes = await readFile(full).catch(() => undefined);
-      if (bytes !== undefined)
-        return type === 'image' || type === 'blob' ? bytes : bytes.toString();
+      if (bytes === undefined) continue;
+      if (type === 'image' || type === 'blob') return bytes;
+      return isUtf8(bytes)
+        ? bytes.toString()
+        : new Unusable(`names a file that is no UTF-8: ${path}`);
     }
     return new Unusable(`names a file that is not there: ${path}`);
   }

@@ -7,6 +7,8 @@ export interface LoadedRow {
   readonly values: Readonly<Record<string, unknown>>;
   /** What could not be turned into a value, by attribute: the row is refused. */
   readonly faults?: Readonly<Record<string, string>>;
+  /** Phase `again`: the row is stored, and gets these values, which it lacks. */
+  readonly isStored?: true;
 }
 
 /** A foreign key that is found by the value of an attribute of the related entity. */
@@ -15,7 +17,7 @@ export interface LoadReference {
   readonly by: string;
 }
 
-export type Phase = 'rows' | 'links' | 'references';
+export type Phase = 'rows' | 'links' | 'references' | 'again';
 
 export type LoadRequest =
   | { readonly kind: 'begin'; readonly restart: boolean }
@@ -44,7 +46,12 @@ export interface LoadRefusal {
   readonly index: number;
   /** Whether the row is stored, with null for the values that are named. */
   readonly isStored: boolean;
-  readonly reasons: readonly { readonly attribute: string; readonly message: string }[];
+  readonly reasons: readonly {
+    readonly attribute: string;
+    readonly message: string;
+    /** The rule of the model that the value breaks. */
+    readonly rule?: string;
+  }[];
 }
 
 export interface LoadDifference {
@@ -105,6 +112,9 @@ interface TargetRelation {
 
 /** The server does not go on; the message is for people. */
 export class LoadStopped extends Error {}
+
+/** The server has refused a request, and done nothing of it. */
+export class LoadRefused extends LoadStopped {}
 
 /** The format of the messages that this version knows. */
 const format = 1;
@@ -167,7 +177,7 @@ export class LoaderProcess {
       else this.#waiting.push(resolve);
     });
     if (isOf(answer, kind)) return answer as Answers[Kind];
-    if (isOf(answer, 'refused') && 'reason' in answer) throw new LoadStopped(String(answer.reason));
+    if (isOf(answer, 'refused') && 'reason' in answer) throw new LoadRefused(String(answer.reason));
     throw new LoadStopped('the program of the server has ended');
   }
 

@@ -15,6 +15,7 @@ export async function openRows(kind: SourceKind, source: string, cwd: string): P
     case '4d':
     case 'qodly':
     case 'wakanda':
+    case 'server':
       throw new ImportStop('usage', source, 'a project holds no rows; name a database');
   }
 }

@@ -1,18 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
+import { at, Connection, listAt, Refused, type RestLogin, textAt } from '../import/connection.js';
 import { ImportStop } from '../import/messages.js';
 import type { Draft, DraftDataclass, DraftPart } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
 import type { LastNames } from './plan.js';
 import type { Place, ReadColumn, RowSource, SourceRow } from './rows.js';
-
-export interface RestOptions {
-  /** Logs in with `$directory/login`. */
-  readonly user?: { readonly name: string; readonly password: string } | undefined;
-  /** Logs in with the function `authentify`, and these arguments. */
-  readonly authentify?: readonly unknown[] | undefined;
-  /** A `Cookie` header. */
-  readonly cookie?: string | undefined;
-}
 
 interface RestSource {
   readonly rows: RowSource;
@@ -20,10 +12,11 @@ interface RestSource {
 }
 
 /** The entities of a running server of the protocol: 4D, Qodly, Wakanda, drs-gen. */
-export async function restRows(address: string, options: RestOptions): Promise<RestSource> {
-  const connection = new Connection(address);
-  if (options.cookie !== undefined) connection.setCookies([options.cookie]);
-  await connection.logIn(options);
+export async function restRows(address: string, login: RestLogin): Promise<RestSource> {
+  const connection = await Connection.open(address, login, {
+    seconds: 300,
+    mebibytes: 1024,
+  });
   const answer = await connection.json('$catalog/$all');
   const dataclasses = listAt(answer, 'dataClasses').flatMap((each) => catalogDataclass(each) ?? []);
   if (dataclasses.length === 0) {
@@ -101,7 +94,7 @@ function draftOf(dataclasses: readonly CatalogDataclass[]): Draft {
 export function namesOverRest(draft: Draft, last: LastNames): LastNames {
   const names: Record<Identity, string> = {};
   const sourceName = ({ name, value }: DraftPart, key: string): string => {
-    const given = value[key];
+    const given = value['restName'] ?? value[key];
     return typeof given === 'string' ? given : name;
   };
   for (const dataclass of draft.dataclasses) {
@@ -194,8 +187,11 @@ class RestRows implements RowSource {
     after: Place | undefined,
     most: number,
   ): Promise<Page> {
+    // A placeholder may stand for a name that no filter can hold as it is.
+    const isPlain = /^[\p{L}\p{N}_]+$/u.test(key);
+    const $filter = isPlain ? `"${key} > :1"` : '":2 > :1"';
     const filter: Record<string, string> =
-      after === undefined ? {} : { $filter: `"${key} > :1"`, $params: JSON.stringify([after[0]]) };
+      after === undefined ? {} : { $filter, $params: JSON.stringify([after[0], key]) };
     return this.#page(name, { ...filter, $orderby: `${key} asc`, $attributes: attributes }, most);
   }
 
@@ -225,7 +221,7 @@ class RestRows implements RowSource {
       }
       try {
         const parameters = { $attributes: attributes, $skip: String(from) };
-        return await this.#page(set.replace(/^.*?\/rest\//, ''), parameters, most);
+        return await this.#page(plainPath(set), parameters, most);
       } catch (error) {
         if (!(error instanceof Refused) || error.status !== 404 || attempt > 2) throw error;
         this.#sets.delete(table);
@@ -307,178 +303,12 @@ function valueOf(entity: unknown, { column, type }: ReadColumn): unknown {
     : value;
 }
 
-/** An answer that is none of the expected ones. */
-class Refused extends ImportStop {
-  constructor(
-    place: string,
-    readonly status: number,
-    reason: string,
-  ) {
-    super('import/unreadable', place, reason);
-  }
-}
-
-/** One session with a server; nothing is asked of any other one. */
-class Connection {
-  readonly shown: string;
-  readonly #base: URL;
-  readonly #cookies = new Map<string, string>();
-
-  constructor(address: string) {
-    let base: URL;
-    try {
-      base = new URL(address);
-    } catch {
-      throw new ImportStop('usage', address, 'it is no address; write http://host:port');
-    }
-    if (base.username !== '' || base.password !== '') {
-      throw new ImportStop('usage', base.host, 'name the user with --user, not in the address');
-    }
-    const path = base.pathname.replace(/\/+$/, '').replace(/\/rest(?:\/.*)?$/, '');
-    this.#base = new URL(`${path}/rest/`, base.origin);
-    this.shown = this.#base.href;
-  }
-
-  setCookies(headers: readonly string[]): void {
-    for (const header of headers) {
-      for (const part of header.split(/;\s*/).slice(0, 1)) {
-        const [, name, value] = /^([^=]+)=(.*)$/.exec(part) ?? [];
-        if (name !== undefined) this.#cookies.set(name.trim(), value ?? '');
-      }
-    }
-  }
-
-  async logIn({ user, authentify }: RestOptions): Promise<void> {
-    if (user !== undefined) {
-      const answer = await this.#json('$directory/login', {
-        method: 'POST',
-        headers: {
-          'username-4D': user.name,
-          'password-4D': user.password,
-          'session-4D-length': '600',
-        },
-      });
-      if (at(answer, 'result') !== true) {
-        throw new ImportStop('import/unreadable', this.shown, 'the login was refused');
-      }
-    }
-    if (authentify !== undefined) {
-      await this.#json('$catalog/authentify', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(authentify),
-      });
-    }
-  }
-
-  json(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<unknown> {
-    const query = Object.entries(parameters)
-      .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-      .join('&');
-    return this.#json(query === '' ? path : `${path}?${query}`, {});
-  }
-
-  /** @param uri as an answer has it */
-  async bytes(uri: string): Promise<Uint8Array> {
-    const url = new URL(uri, this.#base);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#ask(url, {});
-      } catch (error) {
-        const isPassing = error instanceof Refused && (error.status === 0 || error.status >= 500);
-        if (!isPassing || attempt >= attempts) throw error;
-        await setTimeout(pauseMilliseconds * attempt);
-      }
-    }
-  }
-
-  async #json(path: string, init: RequestInit): Promise<unknown> {
-    const url = new URL(path.split('/').map(pathPart).join('/'), this.#base);
-    const text = Buffer.from(await this.#ask(url, init)).toString();
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      throw new Refused(this.shown, 0, `the answer to ${path.split('?')[0] ?? ''} is no JSON`);
-    }
-  }
-
-  async #ask(url: URL, init: RequestInit): Promise<Uint8Array> {
-    if (url.origin !== this.#base.origin) {
-      throw new Refused(this.shown, 0, 'an answer leads to another server');
-    }
-    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const headers = new Headers(init.headers);
-    if (cookie !== '') headers.set('cookie', cookie);
-    let response: Response;
-    let body: Uint8Array;
-    try {
-      response = await fetch(url, {
-        ...init,
-        headers,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(longestRequest),
-      });
-      this.setCookies(response.headers.getSetCookie());
-      body = await bodyOf(response);
-    } catch (error) {
-      if (error instanceof ImportStop) throw error;
-      const cause = error instanceof Error ? (error.cause ?? error) : error;
-      throw new Refused(this.shown, 503, cause instanceof Error ? cause.message : String(cause));
-    }
-    if (response.ok) return body;
-    throw new Refused(this.shown, response.status, reasonOf(response.status, body));
-  }
-}
-
-/** The name of a dataclass may hold any character; the parameters are written already. */
-function pathPart(part: string): string {
-  const [name = '', ...query] = part.split('?');
-  const encoded = /^\$|^[\w$,()-]*$/.test(name) ? name : encodeURIComponent(name);
-  return [encoded, ...query].join('?');
-}
-
-const longestRequest = 300_000;
-const largestBody = 1024 * 1024 * 1024;
-
-async function bodyOf(response: Response): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += part.length;
-    if (size > largestBody) throw new Refused(response.url, 413, 'an answer has more than 1 GiB');
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-}
-
-function reasonOf(status: number, body: Uint8Array): string {
-  let message: string | undefined;
+/** The path of an entity set, as an answer has it: servers may have encoded the name of the dataclass. */
+function plainPath(address: string): string {
+  const path = address.replace(/^.*?\/rest\//, '');
   try {
-    const errors = at(JSON.parse(Buffer.from(body).toString()) as unknown, '__ERROR');
-    message = Array.isArray(errors) ? textAt(errors[0], 'message') : undefined;
+    return decodeURIComponent(path);
   } catch {
-    // The status says enough.
+    return path;
   }
-  const hint =
-    status === 401 || status === 403
-      ? '; log in with --user, --authentify or --cookie'
-      : status === 402
-        ? '; no licence is free, so wait, or end other sessions'
-        : '';
-  return `it answered ${String(status)}${message === undefined ? '' : `: ${message}`}${hint}`;
-}
-
-function at(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[name];
-}
-
-function textAt(value: unknown, name: string): string | undefined {
-  const found = at(value, name);
-  return typeof found === 'string' ? found : typeof found === 'number' ? String(found) : undefined;
-}
-
-function listAt(value: unknown, name: string): readonly unknown[] {
-  const found = at(value, name);
-  return Array.isArray(found) ? found : [];
 }

@@ -76,6 +76,7 @@ export function plain(value: unknown): unknown {
  */
 export function jsonValue(value: unknown, { type, isDateOnly }: ReadColumn): unknown {
   if (value === null || value === undefined) return null;
+  if (value instanceof Unusable) return value;
   switch (type) {
     case 'string':
       return value instanceof Uint8Array
@@ -96,6 +97,8 @@ export function jsonValue(value: unknown, { type, isDateOnly }: ReadColumn): unk
       return typeof value === 'string' ? parsed(value) : new Unusable('is no JSON');
     case 'vector':
       return vectorOf(value);
+    case 'decimal':
+      return typeof value === 'bigint' ? String(value) : value;
     case 'image':
     case 'blob':
       if (value instanceof Uint8Array) return value;
@@ -193,10 +196,25 @@ function durationOf(value: unknown): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    const lost = lostNumber(text);
+    return lost === undefined ? value : new Unusable(`holds a number beyond 2^53: ${lost}`);
   } catch {
     return new Unusable('is no JSON');
   }
+}
+
+/** A whole number in a JSON text that a double does not hold. */
+function lostNumber(json: string): string | undefined {
+  if (!/\d{16}/.test(json)) return undefined;
+  // Without escaped characters, every second part is outside of texts.
+  const parts = json.replaceAll(/\\./g, '').split('"');
+  for (let at = 0; at < parts.length; at += 2) {
+    for (const number of parts[at]?.match(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g) ?? []) {
+      if (BigInt(number) !== BigInt(Number(number))) return number;
+    }
+  }
+  return undefined;
 }
 
 /** A list of numbers in JSON, or numbers of single precision one after the other. */

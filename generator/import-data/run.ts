@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import {
   type LoaderProcess,
   type LoadRefusal,
+  LoadRefused,
   type LoadedRow,
   LoadStopped,
   type Phase,
@@ -16,6 +17,7 @@ import {
   madeKey,
   type Place,
   plain,
+  type ReadColumn,
   type RowSource,
   type SourceRow,
   Unusable,
@@ -28,6 +30,8 @@ interface RunOptions {
   readonly restart: boolean;
   /** Rows that are stored together. */
   readonly batch: number;
+  /** Takes the rows of `rejects/`, as somebody has mended them there. */
+  readonly takesRejects: boolean;
   /** Ends at the first relation that leads to nothing. */
   readonly stopAtDangling: boolean;
   readonly tell: (words: string) => void;
@@ -51,6 +55,15 @@ export interface RunResult {
   readonly outcomes: readonly Outcome[];
   /** The first ones, for people. */
   readonly differences: readonly string[];
+  /** Rules of the model that rows break which are not stored. */
+  readonly broken: readonly BrokenRule[];
+}
+
+export interface BrokenRule {
+  readonly dataclass: string;
+  readonly attribute: string;
+  readonly rule: string;
+  readonly rows: number;
 }
 
 const checkpointFile = '.drs-gen/import-data.json';
@@ -67,6 +80,7 @@ export async function runImport(
   const run = new Run(source, plan, loader, options);
   await run.begin(ready);
   for (const job of jobsOf(plan)) await run.take(job);
+  if (options.takesRejects) for (const table of plan.tables) await run.takeRejects(table);
   await run.finish();
   return run.verify();
 }
@@ -106,8 +120,10 @@ interface Checkpoint {
   /** `restart` and `begin` until the database knows of the import. */
   readonly state: 'restart' | 'begin' | 'running';
   readonly jobs: Readonly<Record<string, Progress>>;
-  /** Bytes of `rejects/<dataclass>.jsonl`. */
+  /** Bytes of `rejects/<name>.jsonl`. */
   readonly rejects: Readonly<Record<string, number>>;
+  /** What takes the place of this one if the database does not begin. */
+  readonly before?: Checkpoint;
   /**
    * The batch that is about to be stored. The database counts the rows that it has taken together
    * with storing them, and so tells whether this batch is among them.
@@ -115,8 +131,8 @@ interface Checkpoint {
   readonly next?: {
     readonly job: string;
     readonly progress: Progress;
-    readonly dataclass: string;
-    readonly rejected?: number | undefined;
+    /** How long files of rejects are then. */
+    readonly files: Readonly<Record<string, number>>;
   };
 }
 
@@ -147,10 +163,15 @@ class Run {
 
   /** Goes on where an earlier run has ended, or begins. */
   async begin(ready: Ready): Promise<void> {
-    const { restart } = this.options;
+    const { restart, takesRejects } = this.options;
     const fresh = { ...this.#checkpoint, database: ready.uniqueId };
     const earlier = await this.#read();
     const isOurs = earlier?.database === ready.uniqueId;
+    if (takesRejects && !(isOurs && isComplete(earlier, this.plan))) {
+      throw new LoadStopped(
+        '--rejects takes rows that a complete import has refused; run import-data without it first',
+      );
+    }
     if (restart || earlier === undefined || (!isOurs && !ready.hasBegun)) {
       if (ready.hasBegun && !restart) {
         throw new LoadStopped(
@@ -159,7 +180,7 @@ class Run {
       }
       if (!restart) await this.#rejects.requireNone();
       this.#checkpoint = fresh;
-      await this.#save();
+      await this.#save({ before: earlier?.before ?? earlier });
       await this.#openDatabase(restart && ready.hasBegun);
       return;
     }
@@ -168,30 +189,51 @@ class Run {
         `${checkpointFile} is of an import into another database; set DATABASE_URL to that one, or begin again with --restart`,
       );
     }
-    if (earlier.source !== fresh.source || earlier.plan !== fresh.plan) {
+    // The model may have lost a rule since, so that its rows fit.
+    const isOtherPlan = earlier.plan !== fresh.plan && !takesRejects;
+    if (earlier.source !== fresh.source || isOtherPlan) {
       const what = earlier.source === fresh.source ? 'the model or the tables' : 'the source';
       throw new LoadStopped(
         `${what} changed since the import began (${earlier.source}); begin again with --restart`,
       );
     }
-    this.#checkpoint = earlier;
+    if (!takesRejects && this.plan.tables.some((each) => isBegun(earlier.jobs[againName(each)]))) {
+      throw new LoadStopped('taking the rows of rejects was interrupted; go on with --rejects');
+    }
+    this.#checkpoint = { ...earlier, plan: fresh.plan };
     if (earlier.state !== 'running') {
-      const isBegun = ready.hasBegun && Object.values(taken(ready)).every((count) => count === 0);
-      if (isBegun) await this.#save({ state: 'running' });
+      const hasBegun = ready.hasBegun && Object.values(taken(ready)).every((count) => count === 0);
+      if (hasBegun) await this.#begun();
       else await this.#openDatabase(earlier.state === 'restart' && ready.hasBegun);
       return;
     }
     await this.#settle(ready);
-    await this.#rejects.cut(this.#checkpoint.rejects);
-    if (Object.keys(this.#checkpoint.jobs).length > 0) {
+    const isDone = isComplete(this.#checkpoint, this.plan);
+    // A complete file belongs to those who mend its rows.
+    await this.#rejects.cut(this.#checkpoint.rejects, isDone);
+    if (!isDone && Object.keys(this.#checkpoint.jobs).length > 0) {
       this.options.tell('Going on where the last import ended.');
     }
   }
 
   async #openDatabase(restart: boolean): Promise<void> {
-    await this.#rejects.cut({});
-    await this.loader.ask({ kind: 'begin', restart }, 'begun');
-    await this.#save({ state: 'running' });
+    try {
+      await this.loader.ask({ kind: 'begin', restart }, 'begun');
+    } catch (error) {
+      const { before } = this.#checkpoint;
+      if (error instanceof LoadRefused && before !== undefined) {
+        this.#checkpoint = before;
+        await this.#save();
+      }
+      throw error;
+    }
+    await this.#begun();
+  }
+
+  /** What an earlier import has rejected goes when the database has begun, and not before. */
+  async #begun(): Promise<void> {
+    await this.#rejects.cut({}, false);
+    await this.#save({ state: 'running', before: undefined });
   }
 
   /** Finds out whether the last batch was stored. */
@@ -200,14 +242,17 @@ class Run {
     const counts = taken(ready);
     const stored = next === undefined ? undefined : (counts[next.job] ?? 0);
     if (next !== undefined && stored === next.progress.count) {
-      const rejected = next.rejected === undefined ? {} : { [next.dataclass]: next.rejected };
       await this.#save({
         jobs: { ...jobs, [next.job]: next.progress },
-        rejects: { ...rejects, ...rejected },
+        rejects: { ...rejects, ...next.files },
         next: undefined,
       });
     } else await this.#save({ next: undefined });
-    for (const { name } of jobsOf(this.plan)) {
+    const names = [
+      ...jobsOf(this.plan).map(({ name }) => name),
+      ...this.plan.tables.map(againName),
+    ];
+    for (const name of names) {
       const count = this.#checkpoint.jobs[name]?.count ?? 0;
       if ((counts[name] ?? 0) === count) continue;
       throw new LoadStopped(
@@ -244,22 +289,138 @@ class Run {
       this.#stopAtDangling(job, rows, refusals);
       const before = this.#checkpoint.rejects[table.dataclass] ?? 0;
       const lines = refusals.map((each) => rejectLine(job, rows, each, progress.count));
-      const rejected = await this.#rejects.add(table.dataclass, before, lines);
+      const files = { [table.dataclass]: await this.#rejects.add(table.dataclass, before, lines) };
       progress = { count: progress.count + rows.length, place: last.place };
-      await this.#save({ next: { job: name, progress, dataclass: table.dataclass, rejected } });
-      await this.loader.ask({ kind: 'commit' }, 'stored');
-      const { jobs, rejects } = this.#checkpoint;
-      this.#checkpoint = {
-        ...this.#checkpoint,
-        jobs: { ...jobs, [name]: progress },
-        rejects: rejected === undefined ? rejects : { ...rejects, [table.dataclass]: rejected },
-      };
+      await this.#commit(name, progress, files);
     }
     await this.#save({
       jobs: { ...this.#checkpoint.jobs, [name]: { ...progress, isDone: true } },
       next: undefined,
     });
     if (phase === 'rows') this.options.tell(`${table.dataclass}: ${String(progress.count)} rows`);
+  }
+
+  /** The database stores the batch, whose rejects are written. */
+  async #commit(
+    job: string,
+    progress: Progress,
+    files: Readonly<Record<string, number>>,
+  ): Promise<void> {
+    await this.#save({ next: { job, progress, files } });
+    await this.loader.ask({ kind: 'commit' }, 'stored');
+    const { jobs, rejects } = this.#checkpoint;
+    this.#checkpoint = {
+      ...this.#checkpoint,
+      jobs: { ...jobs, [job]: progress },
+      rejects: { ...rejects, ...files },
+    };
+  }
+
+  /**
+   * Stores the rows of `rejects/<dataclass>.jsonl`. Those that are refused again are its new lines,
+   * and what was mended in the others is kept, because the source lacks it.
+   */
+  async takeRejects(table: PlannedTable): Promise<void> {
+    const { dataclass } = table;
+    const name = againName(table);
+    let progress: Progress = this.#checkpoint.jobs[name] ?? { count: 0 };
+    if (progress.isDone !== true) {
+      const after = Number(progress.place?.[0] ?? 0);
+      const groups = await this.#rejects.groups(dataclass, partsOf(table, 'all'));
+      const numbers = [...groups.keys()].filter((number) => number > after);
+      if (numbers.length === 0 && after === 0) return;
+      for await (const rows of this.#numbered(table, new Set(numbers))) {
+        progress = await this.#takeAgain(table, rows, groups, progress);
+      }
+      await this.#save({
+        jobs: { ...this.#checkpoint.jobs, [name]: { count: progress.count, isDone: true } },
+        next: undefined,
+      });
+    }
+    await this.#rejects.replace(dataclass, this.#checkpoint.rejects[newOf(dataclass)] ?? 0);
+    const rejects = { ...this.#checkpoint.rejects, [newOf(dataclass)]: 0 };
+    await this.#save({
+      jobs: { ...this.#checkpoint.jobs, [name]: { count: progress.count } },
+      rejects,
+    });
+  }
+
+  async #takeAgain(
+    table: PlannedTable,
+    rows: readonly NumberedRow[],
+    groups: ReadonlyMap<number, RejectGroup>,
+    { count }: Progress,
+  ): Promise<Progress> {
+    const { dataclass, references } = table;
+    const parts = partsOf(table, 'all');
+    const mended = await this.#rejects.mended(dataclass);
+    const given = rows.flatMap(({ number, row }) => {
+      const group = groups.get(number);
+      if (group === undefined) return [];
+      const changes = { ...mended.get(number), ...changesOf(parts, row, group.rows) };
+      return { number, group, changes, row: withChanges(parts, row, changes) };
+    });
+    const loaded = given.map(({ group, changes, row }): LoadedRow => {
+      const whole = this.#loaded(table, row, 'all');
+      if (!group.isStored) return whole;
+      const changed = parts.filter(({ column }) => Object.hasOwn(changes, column));
+      const names = new Set([
+        table.key,
+        ...group.attributes,
+        ...changed.map((each) => each.attribute),
+      ]);
+      return { ...only(whole, names), isStored: true };
+    });
+    const { refusals } = await this.loader.ask(
+      { kind: 'batch', phase: 'again', dataclass, from: count, rows: loaded, held: [], references },
+      'checked',
+    );
+    const lines = refusals.flatMap(({ index, isStored, reasons }): RejectLine[] => {
+      const each = given[index];
+      if (each === undefined) return [];
+      // What somebody has written stays as it is, bytes too.
+      const row = { ...shownRow(parts, each.row), ...each.changes };
+      return [{ number: each.number, isStored, reasons, row }];
+    });
+    const refused = new Set(refusals.flatMap((each) => (each.isStored ? [] : [each.index])));
+    const taken = given.flatMap(({ number, changes }, index) =>
+      refused.has(index) || Object.keys(changes).length === 0 ? [] : [{ number, row: changes }],
+    );
+    const progress = { count: count + rows.length, place: [rows.at(-1)?.number ?? 0] };
+    const { rejects } = this.#checkpoint;
+    const [left, kept] = [newOf(dataclass), mendedOf(dataclass)];
+    await this.#commit(againName(table), progress, {
+      [left]: await this.#rejects.add(left, rejects[left] ?? 0, lines),
+      [kept]: await this.#rejects.add(kept, rejects[kept] ?? 0, taken),
+    });
+    return progress;
+  }
+
+  /** The rows of the source with these numbers, which begin with 1. */
+  async *#numbered(
+    table: PlannedTable,
+    numbers: ReadonlySet<number>,
+  ): AsyncGenerator<readonly NumberedRow[], void> {
+    const last = Math.max(0, ...numbers);
+    let found: NumberedRow[] = [];
+    let place: Place | undefined;
+    for (let number = 0; number < last;) {
+      const page = await this.#page(table, 'all', place);
+      place = page.at(-1)?.place;
+      if (place === undefined) {
+        throw new LoadStopped(
+          `${rejectsFolder}/${table.dataclass}.jsonl names row ${String(last)}, and the source has ${String(number)}`,
+        );
+      }
+      for (const row of page) {
+        number += 1;
+        if (numbers.has(number)) found.push({ number, row });
+      }
+      if (found.length >= this.options.batch || (number >= last && found.length > 0)) {
+        yield found;
+        found = [];
+      }
+    }
   }
 
   async finish(): Promise<void> {
@@ -270,9 +431,12 @@ class Run {
   async verify(): Promise<RunResult> {
     const shown: string[] = [];
     const outcomes: Outcome[] = [];
+    const broken: BrokenRule[] = [];
     for (const table of this.plan.tables) {
       const { dataclass } = table;
-      const refused = await this.#rejects.of(dataclass);
+      const { refused, rules } = await this.#rejects.of(dataclass);
+      broken.push(...rules);
+      const mended = await this.#rejects.mended(dataclass);
       let rows = 0;
       let differences = 0;
       const tell = (words: string): void => {
@@ -286,7 +450,10 @@ class Run {
         if (last === undefined) break;
         ({ place } = last);
         const compared = page
-          .map((row, at) => ({ row, refusal: refused.get(rows + at) }))
+          .map((row, at) => ({
+            row: withChanges(partsOf(table, 'all'), row, mended.get(rows + at + 1) ?? {}),
+            refusal: refused.get(rows + at),
+          }))
           .filter(({ refusal }) => refusal?.isStored !== false);
         rows += page.length;
         const answer = await this.loader.ask(
@@ -331,7 +498,7 @@ class Run {
         differences,
       });
     }
-    return { outcomes, differences: shown };
+    return { outcomes, differences: shown, broken };
   }
 
   #page(
@@ -339,7 +506,9 @@ class Run {
     phase: Phase | 'all',
     place: Place | undefined,
   ): Promise<readonly SourceRow[]> {
-    return this.source.read(table.table, partsOf(table, phase), place, this.options.batch);
+    // A row that is refused is shown with all its values.
+    const parts = partsOf(table, phase === 'rows' ? 'all' : phase);
+    return this.source.read(table.table, parts, place, this.options.batch);
   }
 
   #loaded(table: PlannedTable, row: SourceRow, phase: Phase | 'all'): LoadedRow {
@@ -409,11 +578,12 @@ function referencesOf({ references }: PlannedTable): readonly string[] {
   return references.map(({ attribute }) => attribute);
 }
 
-/** What a phase reads: all that it stores, and the key. */
+/** What a phase stores, and the key. */
 function partsOf(table: PlannedTable, phase: Phase | 'all'): readonly PlannedColumn[] {
   const { columns, references, held, key } = table;
   switch (phase) {
     case 'all':
+    case 'again':
       return [...columns, ...references];
     case 'rows':
       return columns;
@@ -480,23 +650,136 @@ interface RejectLine {
   readonly row: Readonly<Record<string, unknown>>;
 }
 
+function isLine(content: object | undefined): content is RejectLine {
+  if (content === undefined || !('number' in content && 'isStored' in content)) return false;
+  if (!('reasons' in content && 'row' in content)) return false;
+  const { number, isStored, reasons, row } = content;
+  return (
+    Number.isSafeInteger(number) &&
+    Number(number) >= 1 &&
+    typeof isStored === 'boolean' &&
+    Array.isArray(reasons) &&
+    reasons.every(isReason) &&
+    typeof row === 'object' &&
+    row !== null &&
+    !Array.isArray(row)
+  );
+}
+
+function isReason(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'attribute' in value &&
+    typeof value.attribute === 'string'
+  );
+}
+
 function rejectLine(
   { table, phase }: Job,
   rows: readonly SourceRow[],
   { index, isStored, reasons }: LoadRefusal,
   before: number,
 ): RejectLine {
-  const values = rows[index]?.values ?? [];
-  const row = partsOf(table, phase).map(({ column }, at): [string, unknown] => [
-    column,
-    rejected(values[at]),
-  ]);
-  return { number: before + index + 1, isStored, reasons, row: Object.fromEntries(row) };
+  const row = rows[index];
+  const parts = partsOf(table, phase === 'rows' ? 'all' : phase);
+  const shown = row === undefined ? {} : shownRow(parts, row);
+  return { number: before + index + 1, isStored, reasons, row: shown };
+}
+
+function shownRow(parts: readonly ReadColumn[], { values }: SourceRow): RejectLine['row'] {
+  return Object.fromEntries(parts.map(({ column }, at) => [column, rejected(values[at])]));
 }
 
 /** Without bytes, which may be too long for one text. */
 function rejected(value: unknown): unknown {
   return value instanceof Uint8Array ? { bytes: value.length } : plain(value);
+}
+
+/** What stands in a line in place of bytes. */
+function isByteCount(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'bytes' in value;
+}
+
+/** A row of the source, counted from 1. */
+interface NumberedRow {
+  readonly number: number;
+  readonly row: SourceRow;
+}
+
+/** Values by column. */
+type Changes = Readonly<Record<string, unknown>>;
+
+/** All lines of one row. */
+interface RejectGroup {
+  readonly isStored: boolean;
+  readonly attributes: ReadonlySet<string>;
+  readonly rows: readonly Changes[];
+}
+
+/** What somebody has mended in the lines of a row. */
+function changesOf(
+  parts: readonly ReadColumn[],
+  { values }: SourceRow,
+  rows: readonly Changes[],
+): Changes {
+  const changes: Record<string, unknown> = {};
+  for (const [at, { column, type }] of parts.entries()) {
+    const own = JSON.stringify(rejected(values[at]) ?? null);
+    const holdsBytes = type === 'image' || type === 'blob';
+    for (const row of rows) {
+      if (!Object.hasOwn(row, column)) continue;
+      if (holdsBytes && isByteCount(row[column])) continue;
+      if (JSON.stringify(row[column] ?? null) !== own) changes[column] = row[column];
+    }
+  }
+  return changes;
+}
+
+function withChanges(parts: readonly ReadColumn[], row: SourceRow, changes: Changes): SourceRow {
+  if (Object.keys(changes).length === 0) return row;
+  const values = parts.map(({ column }, at) => {
+    if (!Object.hasOwn(changes, column)) return row.values[at];
+    const value = changes[column];
+    const isBytes = typeof value === 'object' && value !== null && 'base64' in value;
+    return isBytes ? Buffer.from(String(value.base64), 'base64') : value;
+  });
+  return { ...row, values };
+}
+
+function only({ values, faults = {} }: LoadedRow, names: ReadonlySet<string>): LoadedRow {
+  const those = <Value>(of: Readonly<Record<string, Value>>): Record<string, Value> =>
+    Object.fromEntries(Object.entries(of).filter(([name]) => names.has(name)));
+  return { values: those(values), faults: those(faults) };
+}
+
+function againName({ dataclass }: PlannedTable): string {
+  return `again ${dataclass}`;
+}
+
+/** Whether a job has stored rows, and has not ended. */
+function isBegun(progress: Progress | undefined): boolean {
+  return progress?.place !== undefined || progress?.isDone === true;
+}
+
+/** Whether an import has read all rows of its source. */
+function isComplete(checkpoint: Checkpoint | undefined, { tables }: Plan): boolean {
+  return (
+    checkpoint?.state === 'running' &&
+    tables.every(({ dataclass }) => checkpoint.jobs[`rows ${dataclass}`]?.isDone === true) &&
+    Object.entries(checkpoint.jobs).every(
+      ([name, { isDone }]) => name.startsWith('again ') || isDone === true,
+    )
+  );
+}
+
+/** Names of files: lines that stay, and what was mended in rows that are stored. */
+function newOf(dataclass: string): string {
+  return `${dataclass}.new`;
+}
+
+function mendedOf(dataclass: string): string {
+  return `mended/${dataclass}`;
 }
 
 interface Refused {
@@ -523,16 +806,16 @@ class Rejects {
     private readonly dataclasses: readonly string[],
   ) {}
 
-  /** @returns how long the file is then; nothing if it stays as it is */
+  /** @returns how long the file is then */
   async add(
-    dataclass: string,
+    name: string,
     before: number,
-    lines: readonly RejectLine[],
-  ): Promise<number | undefined> {
-    if (lines.length === 0) return undefined;
-    await mkdir(this.folder, { recursive: true });
+    lines: readonly (RejectLine | Pick<RejectLine, 'number' | 'row'>)[],
+  ): Promise<number> {
+    if (lines.length === 0) return before;
+    await mkdir(dirname(this.#path(name)), { recursive: true });
     let length = before;
-    const file = await open(this.#path(dataclass), before === 0 ? 'w' : 'r+');
+    const file = await open(this.#path(name), before === 0 ? 'w' : 'r+');
     try {
       await file.truncate(before);
       for (const line of lines) {
@@ -547,11 +830,12 @@ class Rejects {
   }
 
   /** Removes what was written of a batch that was not stored. */
-  async cut(bytes: Readonly<Record<string, number>>): Promise<void> {
-    for (const dataclass of await this.#present()) {
-      const length = bytes[dataclass] ?? 0;
-      if (length === 0) await rm(this.#path(dataclass));
-      else await truncate(this.#path(dataclass), length);
+  async cut(bytes: Readonly<Record<string, number>>, isComplete: boolean): Promise<void> {
+    for (const name of await this.#present()) {
+      const length = bytes[name] ?? 0;
+      if (isComplete && this.dataclasses.includes(name)) continue;
+      if (length === 0) await rm(this.#path(name));
+      else await truncate(this.#path(name), length);
     }
   }
 
@@ -563,12 +847,21 @@ class Rejects {
     );
   }
 
+  /** The lines that stay take the place of all. */
+  async replace(dataclass: string, length: number): Promise<void> {
+    const isThere = (await this.#present()).includes(newOf(dataclass));
+    if (isThere) await rename(this.#path(newOf(dataclass)), this.#path(dataclass));
+    else if (length === 0) await rm(this.#path(dataclass), { force: true });
+  }
+
   /** By the number of the row, from 0. */
-  async of(dataclass: string): Promise<ReadonlyMap<number, Refused>> {
+  async of(dataclass: string): Promise<{
+    readonly refused: ReadonlyMap<number, Refused>;
+    readonly rules: readonly BrokenRule[];
+  }> {
     const refused = new Map<number, Refused>();
-    if (!(await this.#present()).includes(dataclass)) return refused;
-    for await (const line of linesOf(this.#path(dataclass))) {
-      const { number, isStored, reasons } = JSON.parse(line) as RejectLine;
+    const counts = new Map<string, BrokenRule>();
+    for await (const { number, isStored, reasons } of this.#lines(dataclass)) {
       const before = refused.get(number - 1);
       refused.set(number - 1, {
         isStored: isStored && before?.isStored !== false,
@@ -577,16 +870,83 @@ class Rejects {
           ...reasons.map(({ attribute }) => attribute),
         ]),
       });
+      for (const { attribute, rule } of reasons) {
+        if (rule === undefined) continue;
+        const rows = counts.get(`${attribute} ${rule}`)?.rows ?? 0;
+        counts.set(`${attribute} ${rule}`, { dataclass, attribute, rule, rows: rows + 1 });
+      }
     }
-    return refused;
+    return { refused, rules: [...counts.values()] };
+  }
+
+  /** By the number of the row, from 1. */
+  async groups(
+    dataclass: string,
+    parts: readonly ReadColumn[],
+  ): Promise<ReadonlyMap<number, RejectGroup>> {
+    const groups = new Map<number, RejectGroup>();
+    for await (const { number, isStored, reasons, row, place } of this.#lines(dataclass)) {
+      const odd = Object.keys(row).find((name) => !parts.some(({ column }) => column === name));
+      if (odd !== undefined) {
+        throw new LoadStopped(`${place}: the table has no column ${JSON.stringify(odd)}`);
+      }
+      const before = groups.get(number);
+      groups.set(number, {
+        isStored: isStored && before?.isStored !== false,
+        attributes: new Set([
+          ...(before?.attributes ?? []),
+          ...reasons.map(({ attribute }) => attribute),
+        ]),
+        rows: [...(before?.rows ?? []), row],
+      });
+    }
+    return groups;
+  }
+
+  /** What was mended in rows that are stored, by their numbers, from 1. */
+  async mended(dataclass: string): Promise<ReadonlyMap<number, Changes>> {
+    const found = new Map<number, Changes>();
+    for await (const { number, row } of this.#lines(mendedOf(dataclass))) {
+      found.set(number, { ...found.get(number), ...row });
+    }
+    return found;
+  }
+
+  async *#lines(name: string): AsyncGenerator<RejectLine & { readonly place: string }, void> {
+    if (!(await this.#present()).includes(name)) return;
+    let line = 0;
+    for await (const text of linesOf(this.#path(name))) {
+      line += 1;
+      if (text.trim() === '') continue;
+      const place = `${rejectsFolder}/${name}.jsonl:${String(line)}`;
+      const found = parsed(text);
+      // What was mended has no reasons any more.
+      const content =
+        typeof found === 'object' && found !== null
+          ? { isStored: true, reasons: [], ...found }
+          : undefined;
+      if (!isLine(content)) {
+        throw new LoadStopped(
+          `${place}: this is no line of an import; change only values of its "row"`,
+        );
+      }
+      yield { ...content, place };
+    }
   }
 
   async #present(): Promise<readonly string[]> {
-    const files = new Set(await readdir(this.folder).catch(() => []));
-    return this.dataclasses.filter((each) => files.has(`${each}.jsonl`));
+    const files = new Set([
+      ...(await readdir(this.folder).catch(() => [])),
+      ...(await readdir(join(this.folder, 'mended')).catch(() => [])).map(
+        (each) => `mended/${each}`,
+      ),
+    ]);
+    return this.dataclasses
+      .flatMap((each) => [each, newOf(each), mendedOf(each)])
+      .filter((each) => files.has(`${each}.jsonl`));
   }
 
-  #path(dataclass: string): string {
-    return join(this.folder, `${dataclass}.jsonl`);
+  #path(name: string): string {
+    return join(this.folder, `${name}.jsonl`);
   }
 }

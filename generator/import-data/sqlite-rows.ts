@@ -8,6 +8,7 @@ import {
   type RowSource,
   sizeOf,
   type SourceRow,
+  Unusable,
 } from './rows.js';
 
 /** The rows of a SQLite file, as they are when the import begins to read. */
@@ -93,7 +94,28 @@ export function sqliteRows(path: string, shown: string): RowSource {
       bytes += values.reduce<number>((all, each) => all + sizeOf(each), 0);
       if (bytes > mostBytes) break;
     }
+    for (const { place, values } of rows) {
+      for (const [at, value] of values.entries()) {
+        if (typeof value !== 'string' || !value.includes('\ufffd')) continue;
+        const column = columns[at]?.column ?? '';
+        if (isAsStored(table, column, place, value)) continue;
+        (values as unknown[])[at] = new Unusable('is no UTF-8');
+      }
+    }
     return rows;
+  }
+
+  /** Bytes that are no UTF-8 come as U+FFFD, which a text may also hold. */
+  function isAsStored(table: Identity, column: string, place: Place, value: string): boolean {
+    if (database.pragma('encoding', { simple: true }) !== 'UTF-8') return true;
+    const where = keyOf(table).order.map((name) => `t.${name} = ?`);
+    const bytes = database
+      .prepare(
+        `SELECT CAST(t.${quoted(column)} AS BLOB) FROM main.${quoted(nameOf(table))} AS t WHERE ${where.join(' AND ')}`,
+      )
+      .pluck()
+      .get(...place.map(fromPlace)) as Buffer;
+    return bytes.equals(Buffer.from(value));
   }
 }
 

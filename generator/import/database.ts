@@ -73,7 +73,8 @@ export function isWanted(
   return tables.length === 0 || tables.some((pattern) => matches(pattern, name));
 }
 
-function matches(pattern: string, name: string): boolean {
+/** Whether a name fits a pattern, in which `*` is any text. */
+export function matches(pattern: string, name: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 'isu').test(name);
 }

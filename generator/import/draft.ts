@@ -7,6 +7,7 @@ import {
   selectionMembers,
   sharedMembers,
 } from '../check/reserved.js';
+import { wrongRestName } from '../check/names.js';
 import { isIndexable } from '../check/storage.js';
 import { defined, descriptionOf, storageValue } from './fields.js';
 import type { Notes } from './messages.js';
@@ -43,6 +44,13 @@ export interface DraftOptions {
   readonly blankDefaults: boolean;
 }
 
+/** The most relations that `check` accepts in an alias to a relation. */
+const maxAliasRelations = 10;
+
+type AliasPath =
+  | { readonly steps: readonly Identity[]; readonly isRelation: boolean }
+  | { readonly reason: string };
+
 /** A table of the source on its way into the model. */
 interface Mapped {
   readonly table: SourceTable;
@@ -53,8 +61,21 @@ interface Mapped {
   readonly keyId: Identity;
   /** Names of the attributes, by identity. */
   readonly names: Map<Identity, string>;
+  /** Names for clients that are not those of the attributes. */
+  readonly restNames: Map<Identity, string>;
   readonly scope: Scope;
 }
+
+/** The name of an attribute in the source. */
+interface WantedName {
+  readonly id: Identity;
+  readonly name: string;
+  readonly place: string;
+  readonly isRelation: boolean;
+}
+
+/** Characters that a model may have in the name of an attribute for clients. */
+const longestRestName = 63;
 
 interface Link {
   readonly relation: SourceRelation;
@@ -199,6 +220,7 @@ class Drafter {
       key,
       keyId: key?.id ?? `${table.id}:key`,
       names: new Map(),
+      restNames: new Map(),
       scope: new Scope(),
     };
     this.#mapped.set(table.id, mapped);
@@ -300,6 +322,7 @@ class Drafter {
     );
     // A database names its columns; its relations are named here.
     const isOfDatabase = isDatabase(this.source.kind);
+    const wishes: WantedName[] = [];
     const nameField = (field: SourceField): void => {
       const isTaken = !isOfDatabase && relations.has(fold(nameFrom(field.name)));
       const wanted = isTaken ? `${field.name}_value` : field.name;
@@ -311,7 +334,7 @@ class Drafter {
       if (isShared) scope.take(property);
       const name = isShared ? nameFrom(wanted) : own.nameFor(wanted);
       names.set(field.id, name);
-      this.#tellName(field.name, name, field.place);
+      wishes.push({ ...field, isRelation: false });
     };
     if (mapped.key !== undefined) nameField(mapped.key);
     for (const field of table.fields) if (field !== mapped.key) nameField(field);
@@ -320,7 +343,7 @@ class Drafter {
       let name = own.nameFor(wanted);
       while (selectionMembers.has(name)) name = own.nameFor(wanted);
       names.set(id, name);
-      if (!isOfDatabase) this.#tellName(wanted, name, place);
+      if (!isOfDatabase) wishes.push({ id, name: wanted, place, isRelation: true });
     };
     for (const { relation } of toOne)
       nameRelation(`${relation.id}:one`, relation.name, relation.place);
@@ -336,11 +359,41 @@ class Drafter {
     }
     for (const each of [...table.computed, ...table.aliases]) {
       if (own.has(nameFrom(each.name))) continue;
-      const name = own.nameFor(each.name);
+      let name = own.nameFor(each.name);
+      const followed = 'path' in each ? this.#aliasPath(mapped, each.path) : undefined;
+      const isRelation = followed !== undefined && 'steps' in followed && followed.isRelation;
+      while (isRelation && selectionMembers.has(name)) name = own.nameFor(each.name);
       names.set(each.id, name);
-      this.#tellName(each.name, name, each.place);
+      wishes.push({ ...each, isRelation });
     }
     for (const name of names.values()) scope.take(name);
+    this.#nameForClients(mapped, wishes);
+  }
+
+  /** Clients of a project keep the names that they know, where no other part has them. */
+  #nameForClients({ table, names, restNames }: Mapped, wishes: readonly WantedName[]): void {
+    const taken = new Scope();
+    for (const name of names.values()) taken.take(name);
+    for (const { name } of table.functions) taken.take(name);
+    for (const { id, name: given, place, isRelation } of wishes) {
+      const wanted = given.normalize('NFC');
+      const name = names.get(id) ?? '';
+      if (name === wanted) continue;
+      const isFree = !taken.has(wanted) || fold(wanted) === fold(name);
+      const isReserved =
+        entityMembers.has(wanted) ||
+        protocolNames.has(wanted) ||
+        (isRelation && selectionMembers.has(wanted));
+      const isLong = Array.from(wanted).length > longestRestName;
+      const isKept = isFree && !isReserved && !isLong && wrongRestName(wanted) === undefined;
+      if (isDatabase(this.source.kind) || !isKept) {
+        this.#tellName(wanted, name, place);
+        continue;
+      }
+      taken.take(wanted);
+      restNames.set(id, wanted);
+      this.notes.add('import/rest-name', place, { from: wanted, to: name });
+    }
   }
 
   #tellName(from: string, to: string, place: string): void {
@@ -358,7 +411,10 @@ class Drafter {
       ...this.#toMany(mapped),
       ...this.#computed(mapped),
       ...this.#aliases(mapped),
-    ];
+    ].map((part): DraftPart => {
+      const restName = mapped.restNames.get(part.id);
+      return restName === undefined ? part : { ...part, value: { ...part.value, restName } };
+    });
     const indexes = this.#indexes(mapped);
     const events = new Set<string>(table.events);
     const functions = (level: FunctionLevel): readonly DraftPart[] => {
@@ -650,48 +706,61 @@ class Drafter {
   #aliases(mapped: Mapped): readonly DraftPart[] {
     return mapped.table.aliases.flatMap(({ id, name, place, path, exposed }) => {
       const called = mapped.names.get(id);
-      const steps: Identity[] = [];
-      let at = mapped;
-      let reason = called === undefined ? 'an attribute of that name is there already' : undefined;
-      for (const [index, step] of path.entries()) {
-        if (reason !== undefined) break;
-        const isLast = index === path.length - 1;
-        const dataclass = at;
-        const link = this.#links.find(
-          (each) => each.from === dataclass && fold(each.relation.name) === fold(step),
-        );
-        const many = this.#links.some(
-          (each) =>
-            each.to === dataclass &&
-            each.relation.inverse !== undefined &&
-            fold(each.relation.inverse) === fold(step),
-        );
-        if (isLast) {
-          const field = dataclass.table.fields.find((each) => fold(each.name) === fold(step));
-          if (link !== undefined || many) reason = 'it leads to a relation';
-          else if (field === undefined) reason = `${step} is no stored attribute there`;
-          else steps.push(field.id);
-        } else if (link !== undefined) {
-          steps.push(`${link.relation.id}:one`);
-          at = link.to;
-        } else reason = many ? `${step} is a to-many relation` : `${step} is no relation there`;
-      }
-      if (path.length < 2) reason ??= 'it follows no relation';
-      if (reason !== undefined || called === undefined) {
-        const shown = path.join('.');
+      const followed = this.#aliasPath(mapped, path);
+      if ('reason' in followed || called === undefined) {
+        const taken = 'an attribute of that name is there already';
         this.notes.add('import/alias-lost', place, {
           name: `${mapped.table.name}.${name}`,
-          path: shown,
-          reason: reason ?? '',
+          path: path.join('.'),
+          reason: called !== undefined && 'reason' in followed ? followed.reason : taken,
         });
         return [];
       }
-      const parts = steps.flatMap((step, index) =>
+      const parts = followed.steps.flatMap((step, index) =>
         index === 0 ? [{ id: step }] : ['.', { id: step }],
       );
       const value = defined({ alias: { $ref: parts }, exposed: exposed ? undefined : false });
       return [{ id, name: called, value }];
     });
+  }
+
+  /** The parts of the model on the path of an alias, or why it leads nowhere. */
+  #aliasPath(start: Mapped, path: readonly string[]): AliasPath {
+    const steps: Identity[] = [];
+    let at = start;
+    let toMany: string | undefined;
+    for (const [index, step] of path.entries()) {
+      const dataclass = at;
+      const one = this.#links.find(
+        (each) => each.from === dataclass && fold(each.relation.name) === fold(step),
+      );
+      const many = this.#links.find(
+        (each) =>
+          each.to === dataclass &&
+          each.relation.inverse !== undefined &&
+          fold(each.relation.inverse) === fold(step),
+      );
+      if (one !== undefined) {
+        steps.push(`${one.relation.id}:one`);
+        at = one.to;
+      } else if (many !== undefined) {
+        steps.push(`${many.relation.id}:many`);
+        at = many.from;
+        toMany ??= step;
+      } else {
+        if (index < path.length - 1) return { reason: `${step} is no relation there` };
+        const field = dataclass.table.fields.find((each) => fold(each.name) === fold(step));
+        if (field === undefined) return { reason: `${step} is no stored attribute there` };
+        if (index === 0) return { reason: 'it follows no relation' };
+        if (toMany !== undefined) {
+          return { reason: `it leads over the to-many relation ${toMany} to an attribute` };
+        }
+        return { steps: [...steps, field.id], isRelation: false };
+      }
+    }
+    return steps.length > maxAliasRelations
+      ? { reason: `it follows more than ${String(maxAliasRelations)} relations` }
+      : { steps, isRelation: true };
   }
 
   #indexes(mapped: Mapped): readonly DraftValue[] {

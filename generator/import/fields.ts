@@ -136,8 +136,11 @@ function rulesOf(field: SourceField, { type, isForeignKey }: FieldUse, notes: No
     if (fits && isValue(field, type, value)) rules[bound] = value;
     else lost(`${bound} ${String(value)}`, `it is no value of a ${type}`);
   }
-  if (rules.min !== undefined && rules.max !== undefined && rules.min > rules.max) {
-    lost(`min ${String(rules.min)}`, `it is above max ${String(rules.max)}`);
+  const [min, max] = [rules.min, rules.max].map((each) =>
+    type === 'decimal' && each !== undefined ? Number(each) : each,
+  );
+  if (min !== undefined && max !== undefined && min > max) {
+    lost(`min ${String(min)}`, `it is above max ${String(max)}`);
     delete rules.min;
   }
   return rules;

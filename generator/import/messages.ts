@@ -36,7 +36,8 @@ export const importMessages = {
   },
   'import/alias-lost': {
     severity: 'warning',
-    meaning: 'An alias that leads over a to-many relation, to a relation, or nowhere is left out.',
+    meaning:
+      'An alias that leads over a to-many relation to an attribute, or nowhere, is left out.',
     text: (f: { name: string; path: string } & Reason) =>
       `The alias ${f.name} of ${f.path} is left out: ${f.reason}.`,
   },
@@ -207,6 +208,12 @@ export const importMessages = {
     meaning: 'A name cannot stand in a model, or is taken, and was changed.',
     text: (f: { from: string; to: string }) =>
       `${f.from} is called ${f.to}. Clients must use the new name.`,
+  },
+  'import/rest-name': {
+    severity: 'info',
+    meaning: 'A name cannot stand in class code, and was changed there; clients keep it.',
+    text: (f: { from: string; to: string }) =>
+      `${f.from} is called ${f.to} in the model and in class code. Clients go on using ${f.from}, its restName.`,
   },
   'import/rule-lost': {
     severity: 'warning',

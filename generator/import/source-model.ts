@@ -3,7 +3,8 @@ import type { singletonScopes, storageTypes, eventNames, accessors } from '../so
 // What every source yields: tables, fields and relations as the source has them, with their
 // places and identities. draft.ts makes a model of it.
 
-export type SourceKind = '4d' | 'qodly' | 'wakanda' | 'sqlite' | 'postgres';
+/** `server`: a running one, of any product. */
+export type SourceKind = '4d' | 'qodly' | 'wakanda' | 'sqlite' | 'postgres' | 'server';
 
 /**
  * What a source itself knows a part by: a uuid, or the names in a database. A second import finds

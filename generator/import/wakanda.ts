@@ -13,6 +13,7 @@ import type {
   SourceComputed,
   SourceField,
   SourceFunction,
+  SourceModel,
   SourceRelation,
   SourceRoles,
   SourceTable,
@@ -48,11 +49,10 @@ export async function readWakanda(
   const files = await SourceFiles.open(isFile ? dirname(path) : path);
   const modelPath = await modelOf(files, path);
   const root = contentOf(await files.read(modelPath, 64));
-  const reader = new WakandaReader(listOf(root['dataClasses']), modelPath, notes);
-  const tables = reader.tables();
-  if (tables.length === 0) {
+  const content = readDataclasses(root, modelPath, notes);
+  if (content.tables.length === 0) {
     const reason =
-      'its model holds no dataclass; a model that is written in JavaScript cannot be read, because drs-gen runs no code of a source';
+      'its model holds no dataclass; drs-gen runs no code of a source, so a model that is written in JavaScript is imported from the running server: drs-gen import http://host:port';
     throw new ImportStop('import/empty', modelPath, reason);
   }
   const roles = options.withoutRoles ? undefined : await rolesOf(files, notes);
@@ -62,10 +62,7 @@ export async function readWakanda(
       kind: 'wakanda',
       names: fold(names[0] ?? '') === 'model' ? names.toReversed() : names,
       protocol: { compatibility: 'wakanda' },
-      tables,
-      relations: reader.relations(),
-      functions: [],
-      singletons: [],
+      ...content,
       ...(roles?.roles === undefined ? {} : { roles: roles.roles }),
       remarks: roles?.remarks ?? [],
     },
@@ -91,7 +88,22 @@ async function modelOf(files: SourceFiles, path: string): Promise<string> {
   );
 }
 
-type Content = Readonly<Record<string, unknown>>;
+/** An object of a model file, or of a catalog in its words. */
+export type Content = Readonly<Record<string, unknown>>;
+
+/** What `dataClasses`, `methods` and `singletons` of a model say. */
+export function readDataclasses(
+  root: Content,
+  file: string,
+  notes: Notes,
+): Pick<SourceModel, 'tables' | 'relations' | 'functions' | 'singletons'> {
+  const reader = new WakandaReader(listOf(root['dataClasses']), file, notes);
+  return {
+    tables: reader.tables(),
+    relations: reader.relations(),
+    ...reader.others(root),
+  };
+}
 
 function contentOf(file: SourceText): Content {
   if (file.text.trimStart().startsWith('<')) return ofElement(parseXml(file));
@@ -110,7 +122,7 @@ function ofElement(element: Element): Content {
   return content;
 }
 
-function listOf(value: unknown): readonly Content[] {
+export function listOf(value: unknown): readonly Content[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.flatMap((each): Content[] => {
     const content = objectOf(each);
@@ -118,12 +130,12 @@ function listOf(value: unknown): readonly Content[] {
   });
 }
 
-function textOf(content: Content | undefined, key: string): string | undefined {
+export function textOf(content: Content | undefined, key: string): string | undefined {
   const value = content !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-function isTrue(content: Content, key: string): boolean {
+export function isTrue(content: Content, key: string): boolean {
   return Object.hasOwn(content, key) && (content[key] === true || content[key] === 'true');
 }
 
@@ -131,6 +143,13 @@ function numberOf(content: Content, key: string): number | undefined {
   const text = textOf(content, key);
   const value = text === undefined || text.trim() === '' ? NaN : Number(text);
   return Number.isFinite(value) ? value : undefined;
+}
+
+/** Dates and exact decimals are texts. */
+function boundOf(content: Content, key: string, type: StorageType): string | number | undefined {
+  const text = textOf(content, key)?.trim();
+  if (text === undefined || text === '' || type === 'string') return undefined;
+  return type === 'decimal' ? text : (numberOf(content, key) ?? text);
 }
 
 interface Dataclass {
@@ -170,9 +189,28 @@ class WakandaReader {
   }
 
   tables(): readonly SourceTable[] {
-    const tables = this.#dataclasses.map((each) => this.#table(each));
+    return this.#dataclasses.map((each) => this.#table(each));
+  }
+
+  /** What belongs to no dataclass; and the count of all functions, so this is read last. */
+  others(root: Content): Pick<SourceModel, 'functions' | 'singletons'> {
+    const functions = this.#functions(root, 'ds', this.file);
+    const named = new Map(
+      listOf(root['singletons']).map((each) => [textOf(each, 'name') ?? '', each]),
+    );
+    const singletons = [...named].map(([name, each]) => {
+      const id = `singleton:${name}`;
+      const place = `${this.file}: ${name}`;
+      return {
+        id,
+        name,
+        place,
+        scope: 'shared',
+        functions: this.#functions(each, id, place),
+      } as const;
+    });
     if (this.#any > 0) this.notes.add('import/any', '', { count: this.#any });
-    return tables;
+    return { functions, singletons };
   }
 
   #dataclass(content: Content, index: number, all: readonly Content[]): Dataclass {
@@ -222,14 +260,20 @@ class WakandaReader {
         } else merged.set(name, { content: each, isInherited: level !== content });
       }
     }
-    return [...merged].map(([name, { content: each, isInherited }]) => ({
-      content: each,
-      name,
-      kind: textOf(each, 'kind') ?? 'storage',
-      isInherited,
-      id: `attribute:${owner.id}:${name}`,
-      place: `${owner.place}.${name}`,
-    }));
+    const ids = new Set<string>();
+    return [...merged].map(([name, { content: each, isInherited }]) => {
+      const known = textOf(each, 'uuid');
+      const id = known === undefined || ids.has(known) || merged.has(known) ? name : known;
+      ids.add(id);
+      return {
+        content: each,
+        name,
+        kind: textOf(each, 'kind') ?? 'storage',
+        isInherited,
+        id: `attribute:${owner.id}:${id}`,
+        place: `${owner.place}.${name}`,
+      };
+    });
   }
 
   #table({ content, name, id, place, attributes }: Dataclass): SourceTable {
@@ -266,7 +310,7 @@ class WakandaReader {
         each.kind === 'calculated' ? this.#computed(each) : [],
       ),
       aliases: attributes.flatMap((each): SourceAlias[] =>
-        each.kind === 'alias'
+        each.kind === 'alias' || isDotted(each)
           ? [
               {
                 id: each.id,
@@ -297,7 +341,8 @@ class WakandaReader {
     ).flatMap((each): (string | number)[] => {
       const value = textOf(each, 'value') ?? textOf(each, 'name');
       if (value === undefined) return [];
-      return type === 'string' ? [value] : Number.isFinite(Number(value)) ? [Number(value)] : [];
+      if (type === 'string' || type === 'decimal') return [value];
+      return Number.isFinite(Number(value)) ? [Number(value)] : [];
     });
     const index = textOf(content, 'indexKind');
     const [column] = (textOf(content, 'matchColumn') ?? '').split(',').map((each) => each.trim());
@@ -308,6 +353,9 @@ class WakandaReader {
         place,
         type,
         dateOnly: isTrue(content, 'simpleDate'),
+        precision: numberOf(content, 'precision'),
+        scale: numberOf(content, 'scale'),
+        dimensions: numberOf(content, 'dimensions'),
         generated: isTrue(content, 'autosequence')
           ? type === 'uuid'
             ? 'uuid'
@@ -326,14 +374,18 @@ class WakandaReader {
         enum: values.length === 0 ? undefined : values,
         minLength: numberOf(content, 'minLength'),
         maxLength: numberOf(content, 'limiting_length') ?? numberOf(content, 'maxLength'),
-        min: type === 'string' ? undefined : numberOf(content, 'minValue'),
-        max: type === 'string' ? undefined : numberOf(content, 'maxValue'),
+        min: boundOf(content, 'minValue', type),
+        max: boundOf(content, 'maxValue', type),
         pattern: type === 'string' ? textOf(content, 'pattern') : undefined,
       },
     ];
   }
 
   #computed({ content, name, id, place }: Attribute): readonly SourceComputed[] {
+    if (textOf(content, 'behavior') !== undefined) {
+      this.notes.add('import/accessor-lost', place, { name, reason: 'it yields entities' });
+      return [];
+    }
     const written = (textOf(content, 'type') ?? '').toLowerCase();
     const type = (Object.hasOwn(types, written) ? types[written] : undefined) ?? 'object';
     const has = (word: string): boolean => content[word] !== undefined;
@@ -352,7 +404,8 @@ class WakandaReader {
     return listOf(content['methods']).flatMap((each): SourceFunction[] => {
       const name = textOf(each, 'name') ?? '';
       if ((textOf(each, 'scope') ?? 'publicOnServer') !== 'public') return [];
-      const level = levels[textOf(each, 'applyTo') ?? 'entity'] ?? 'entity';
+      const applyTo = textOf(each, 'applyTo') ?? '';
+      const level = (Object.hasOwn(levels, applyTo) ? levels[applyTo] : undefined) ?? 'entity';
       this.#any += 1;
       return [
         {
@@ -388,12 +441,14 @@ class WakandaReader {
     const used = new Set<Attribute>();
     const relations = this.#dataclasses.flatMap((dataclass) =>
       dataclass.attributes.flatMap((each) =>
-        each.kind === 'relatedEntity' ? this.#relation(dataclass, each, used) : [],
+        each.kind === 'relatedEntity' && !isDotted(each)
+          ? this.#relation(dataclass, each, used)
+          : [],
       ),
     );
     for (const { attributes } of this.#dataclasses) {
       for (const each of attributes) {
-        if (each.kind === 'relatedEntities' && !used.has(each)) {
+        if (each.kind === 'relatedEntities' && !used.has(each) && !isDotted(each)) {
           this.#lost(each, 'it is not the other side of one to-one relation');
         }
       }
@@ -410,11 +465,8 @@ class WakandaReader {
     const path = textOf(content, 'path') ?? textOf(content, 'type') ?? '';
     const target =
       this.#byName.get(fold(textOf(content, 'type') ?? '')) ?? this.#byName.get(fold(path));
-    if (path.includes('.') || target === undefined) {
-      this.#lost(
-        attribute,
-        path.includes('.') ? `its path is ${path}` : `there is no dataclass ${path}`,
-      );
+    if (target === undefined) {
+      this.#lost(attribute, `there is no dataclass ${path}`);
       return [];
     }
     const inverse = attribute.isInherited
@@ -429,12 +481,14 @@ class WakandaReader {
             (this.#byName.get(fold(textOf(each.content, 'type') ?? '')) ?? dataclass) === dataclass,
         );
     if (inverse !== undefined) used.add(inverse);
+    const foreignKey = storageOf(dataclass, (each) => each.name === textOf(content, 'foreignKey'));
+    const referenced = foreignKey && inverse && referencedOf(target, inverse, foreignKey);
     return [
       {
         id,
         place,
-        from: { table: dataclass.id, fields: [] },
-        to: { table: target.id, fields: [] },
+        from: { table: dataclass.id, fields: foreignKey === undefined ? [] : [foreignKey.id] },
+        to: { table: target.id, fields: referenced === undefined ? [] : [referenced.id] },
         name,
         inverse: inverse?.name,
         exposed: isPublic(content),
@@ -447,9 +501,35 @@ class WakandaReader {
   }
 }
 
+function storageOf(
+  { attributes }: Dataclass,
+  isWanted: (attribute: Attribute) => boolean,
+): Attribute | undefined {
+  return attributes.find((each) => each.kind === 'storage' && isWanted(each));
+}
+
+/** A catalog gives a to-many relation the position of the field that foreign keys refer to. */
+function referencedOf(
+  target: Dataclass,
+  { content }: Attribute,
+  foreignKey: Attribute,
+): Attribute | undefined {
+  const position = numberOf(content, 'fieldPos');
+  const found = storageOf(target, (each) => numberOf(each.content, 'fieldPos') === position);
+  const isLike =
+    found !== undefined && textOf(found.content, 'type') === textOf(foreignKey.content, 'type');
+  return position !== undefined && isLike ? found : undefined;
+}
+
 function classNameOf(content: Content): string {
   const name = textOf(content, 'className');
   return name ?? (textOf(content, 'name') ?? '').replace(/s$/, '');
+}
+
+/** A relation whose path leads over other relations is an alias. */
+function isDotted({ kind, content }: Attribute): boolean {
+  const isRelation = kind === 'relatedEntity' || kind === 'relatedEntities';
+  return isRelation && (textOf(content, 'path') ?? '').includes('.');
 }
 
 function isPublic(content: Content): boolean {
@@ -479,6 +559,8 @@ const types: Readonly<Record<string, StorageType>> = {
   bool: 'boolean',
   boolean: 'boolean',
   date: 'date',
+  decimal: 'decimal',
+  vector: 'vector',
   duration: 'duration',
   image: 'image',
   blob: 'blob',
@@ -535,7 +617,8 @@ async function rolesOf(
   const allowed = childrenNamed(permissions, 'allow').flatMap((each) => {
     const { attributes, place } = each;
     const resource = attributes.get('resource') ?? '';
-    const type = permissionTypes[attributes.get('type') ?? ''];
+    const typeWord = attributes.get('type') ?? '';
+    const type = Object.hasOwn(permissionTypes, typeWord) ? permissionTypes[typeWord] : undefined;
     const written = attributes.get('action') ?? '';
     const action = written === 'remove' ? 'drop' : written;
     const group = groupName(attributes.get('groupID'), attributes.get('groupName'));

@@ -167,11 +167,12 @@ function attributeAccess(
 ): DataAccess | undefined {
   const own = (action: Action): Opening | undefined => permissions.own(action, resource);
   const names = permissions.named('describe', [resource]);
+  const isAlias = kind === 'alias' || kind === 'relationAlias';
   return given({
-    create: kind === 'alias' ? undefined : own('create'),
+    create: isAlias ? undefined : own('create'),
     read: own('read'),
-    update: kind === 'alias' ? undefined : own('update'),
-    drop: kind === 'alias' || kind === 'computed' ? undefined : own('drop'),
+    update: isAlias ? undefined : own('update'),
+    drop: isAlias || kind === 'computed' ? undefined : own('drop'),
     describe: names === undefined ? undefined : permissions.describe([resource]),
   });
 }

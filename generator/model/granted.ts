@@ -95,10 +95,7 @@ export class Granted {
     if (action === 'describe') {
       return this.#describes(held, [resource, ['dataclass', dataclass.name]]);
     }
-    if (
-      (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') &&
-      !this.#may(held, 'read', targetOf(this.model, attribute))
-    ) {
+    if ('target' in attribute && !this.#may(held, 'read', targetOf(this.model, attribute))) {
       return false;
     }
     const isRead = this.#may(held, 'read', dataclass) && this.#holdsOwn(held, 'read', resource);

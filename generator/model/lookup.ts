@@ -2,7 +2,9 @@ import type {
   Attribute,
   Dataclass,
   Model,
+  RelatedEntitiesAttribute,
   RelatedEntityAttribute,
+  RelationAliasAttribute,
   StorageAttribute,
 } from './model.js';
 
@@ -62,6 +64,15 @@ export function referencesTo(
 /** The dataclass that a relation leads to. */
 export function targetOf(model: Model, relation: { readonly target: string }): Dataclass {
   return dataclassNamed(model, relation.target);
+}
+
+/** Whether an attribute leads to a selection of entities. */
+export function leadsToMany(
+  attribute: Attribute,
+): attribute is RelatedEntitiesAttribute | (RelationAliasAttribute & { readonly many: true }) {
+  return (
+    attribute.kind === 'relatedEntities' || (attribute.kind === 'relationAlias' && attribute.many)
+  );
 }
 
 function dataclassesByName(model: Model): ReadonlyMap<string, Dataclass> {

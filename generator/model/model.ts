@@ -116,10 +116,15 @@ export type Attribute =
   | RelatedEntityAttribute
   | RelatedEntitiesAttribute
   | ComputedAttribute
-  | AliasAttribute;
+  | AliasAttribute
+  | RelationAliasAttribute;
 
 interface AttributeBase {
   readonly name: string;
+  /** The name that clients see instead. */
+  readonly restName?: string;
+  /** The name in class code, in a model in which `name` is that of clients ({@link file://./served.ts}). */
+  readonly member?: string;
   /** Earlier names, oldest first. */
   readonly renamedFrom?: readonly string[];
   /** Also `false` if the attribute leads to a dataclass that is not exposed. */
@@ -205,6 +210,17 @@ export interface AliasAttribute extends AttributeBase {
   /** Of a decimal there. */
   readonly precision?: number;
   readonly scale?: number;
+}
+
+/** An alias whose path ends in a relation: read like a relation, and never written. */
+export interface RelationAliasAttribute extends AttributeBase {
+  readonly kind: 'relationAlias';
+  /** Relations only. */
+  readonly path: readonly string[];
+  /** Name of the dataclass at the end of the path. */
+  readonly target: string;
+  /** Whether there is a to-many relation in the path. */
+  readonly many: boolean;
 }
 
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';

@@ -84,6 +84,10 @@ const attributeKeys: Readonly<Record<string, readonly (readonly [string, string]
     ['accessors', 'object'],
   ],
   alias: [['path', 'object']],
+  relationAlias: [
+    ['path', 'object'],
+    ['target', 'string'],
+  ],
 };
 
 function isAttribute(value: unknown): boolean {

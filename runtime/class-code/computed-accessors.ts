@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { ComputedDefinition } from '../protocol/definition.js';
+import { type ComputedDefinition, memberName } from '../protocol/definition.js';
 import type { ComputedOrder, ComputedQuery, FilterWithValues } from '../class/types.js';
 import type { ClassHost } from '../class/class-host.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
@@ -56,17 +56,18 @@ export class ComputedAccessors {
 
   async #ask(
     { name: dataclass }: Dataclass,
-    { name }: ComputedDefinition,
+    attribute: ComputedDefinition,
     accessor: 'query' | 'orderBy',
-    asked: ComputedQuery | ComputedOrder,
+    given: ComputedQuery | ComputedOrder,
   ): Promise<Said<unknown>> {
     const { instance } = this.host.codeOf(dataclass);
+    const name = memberName(attribute);
     const member = `${accessor}${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
     const shown = `${instance.constructor.name}.${member}`;
     try {
       const method: unknown = Reflect.get(instance, member);
       if (typeof method !== 'function') throw new TypeError('it is no method');
-      return { shown, value: (await Reflect.apply(method, instance, [asked])) as unknown };
+      return { shown, value: (await Reflect.apply(method, instance, [given])) as unknown };
     } catch (error) {
       throw accessorFailure(shown, error);
     }

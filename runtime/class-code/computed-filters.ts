@@ -39,7 +39,7 @@ interface CallCount {
 const maxDepth = 20;
 
 /** Comparisons for which one filter calls class code, including those in its results. */
-const maxAsked = 1000;
+const maxCalls = 1000;
 
 /**
  * Replaces comparisons with attributes that class code computes by the filters that class code
@@ -122,10 +122,10 @@ export class ComputedFilters {
       throw wrongComparator(node, `${problem}, so it cannot be compared`);
     }
     calls.count += 1;
-    if (calls.count > maxAsked) {
+    if (calls.count > maxCalls) {
       const problem =
         'The filter has too many comparisons with attributes that class code computes';
-      calls.refusal = refuse('invalidQuery', `${problem}: at most ${maxAsked}.`);
+      calls.refusal = refuse('invalidQuery', `${problem}: at most ${maxCalls}.`);
       throw calls.refusal;
     }
     const { comparator } = node;

@@ -6,7 +6,7 @@ import {
   type SqlValue,
   type Statement,
 } from '../dialect/statement.js';
-import type { ComputedDefinition } from '../protocol/definition.js';
+import { type ComputedDefinition, memberName } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
 import { accessorFailure } from './computed-accessors.js';
 import type { ClassHost } from '../class/class-host.js';
@@ -190,7 +190,7 @@ function gotJson(
   entity: object,
   options: Pick<AnswerOptions, 'dateOnlyFormat'>,
 ): string {
-  const { name } = place.attribute;
+  const name = memberName(place.attribute);
   try {
     return computedValueJson(place, Reflect.get(entity, name), options);
   } catch (error) {

@@ -80,10 +80,11 @@ export class EventedSaver implements EventedSaving {
     sent?: AddressedBody,
   ): Promise<SaveResult> {
     const { isNew, old } = entity;
-    if (options.isKept) await this.#ask('validateSave', entity, old);
+    const { mode } = options;
+    if (mode !== 'preview') await this.#ask('validateSave', entity, old);
     await this.#check(transaction, entity, options, sent);
     // If nothing is saved, only the setters run, and no events.
-    const isSave = options.isValidation !== true && options.isKept;
+    const isSave = mode === 'store';
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
     const result = await this.saver.storeLive(transaction, entity, options);
@@ -123,9 +124,10 @@ export class EventedSaver implements EventedSaving {
   /** The entity that a client's body names, with the values of the body. */
   async #received(
     transaction: Transaction,
-    { body, address }: AddressedBody,
+    sent: AddressedBody,
     options: EntitySaveOptions,
   ): Promise<LiveEntity> {
+    const { body, address } = sent;
     const { refusals, updater } = this.saver;
     const { events } = this;
     const { key, stamp } = address;
@@ -137,6 +139,10 @@ export class EventedSaver implements EventedSaving {
     if (found === undefined && stamp !== undefined) {
       throw new RefusedSave(refusals.unknownKey(body['__KEY']));
     }
+    // Whoever may only create must not have class code run with an existing entity.
+    if (found !== undefined && stamp === undefined) {
+      await this.#check(transaction, found, options, sent);
+    }
     const existing =
       found === undefined || key === undefined ? undefined : { key, fold: this.saver.fold };
     const referred = await this.saver.referred(transaction, body);
@@ -147,12 +153,12 @@ export class EventedSaver implements EventedSaving {
       if ('problems' in result) throw new RefusedSave(result);
       throw new Error('A body that is wrong was stored.');
     }
-    const entity = found ?? events.create();
     const computed = received.computed.filter(
-      ({ attribute, value }) => !entity.hasComputed(attribute, value),
+      ({ attribute, value }) => found?.hasComputed(attribute, value) !== true,
     );
     const denials = computed.flatMap(({ denial }) => (denial === undefined ? [] : [denial]));
     if (denials.length > 0) throw new RefusedSave(refusals.deniedValues(denials, key));
+    const entity = found ?? events.create();
     entity.receive(received.values);
     for (const { attribute, value } of computed) entity.assignComputed(attribute, value);
     return entity;

@@ -17,6 +17,7 @@ import { From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
+import { writtenName } from '../protocol/names.js';
 import type { AnswerOptions } from '../query/context.js';
 import { orderTerms } from '../query/order-sql.js';
 import { queryContext } from '../query/selection.js';
@@ -188,7 +189,7 @@ class ComputedOrders {
       const computed = computedOf(dataclass, item, names);
       const own = computed === undefined ? [item] : await this.#ask(computed, item, depth);
       for (const each of own) {
-        const name = each.path.join('.');
+        const name = each.path.map(writtenName).join('.');
         if (!resolved.has(name)) resolved.set(name, each);
       }
       if (resolved.size > maxOrderItems) {
@@ -241,7 +242,7 @@ class ComputedOrders {
 function orderName(items: readonly OrderItem[]): string {
   const texts = items.map(
     ({ path, descending, names = 'own' }) =>
-      `${names} ${path.join('.')}${descending ? ' desc' : ''}`,
+      `${names} ${path.map(writtenName).join('.')}${descending ? ' desc' : ''}`,
   );
   return `!${texts.join()}`;
 }

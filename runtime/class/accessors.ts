@@ -1,9 +1,14 @@
-import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import { leadsToMany } from '../dataclass/attribute-path.js';
+import {
+  memberName,
+  type RelatedEntityDefinition,
+  type RelationAliasDefinition,
+} from '../protocol/definition.js';
 import type { DataclassCode } from './class-host.js';
 import { stateOf } from './entity-state.js';
 import type { Field } from './entity-layout.js';
 import { MediaHandle } from './media-handle.js';
-import { RelatedEntityHandle } from './related-entity.js';
+import { AliasedEntityHandle, RelatedEntityHandle } from './related-entity.js';
 
 /** A prototype is a plain object; the emitted class describes its members. */
 interface Accessor {
@@ -28,10 +33,13 @@ export function defineAccessors(
   const { dataclass, layout } = code;
   for (const attribute of dataclass.attributes) {
     const { name } = attribute;
-    const member = ownMembers.has(name) ? `${name}_` : name;
+    const inCode = memberName(attribute);
+    const member = ownMembers.has(inCode) ? `${inCode}_` : inCode;
     if (Object.hasOwn(prototype, member)) continue;
     if (attribute.kind === 'relatedEntity') define(prototype, member, relationAccessor(attribute));
-    else if (attribute.kind === 'relatedEntities') define(prototype, member, manyAccessor(name));
+    else if (leadsToMany(attribute)) define(prototype, member, manyAccessor(name));
+    else if (attribute.kind === 'relationAlias')
+      define(prototype, member, aliasAccessor(attribute));
     else if (attribute.kind !== 'computed') {
       define(prototype, member, valueAccessor(layout.field(name)));
     }
@@ -82,14 +90,24 @@ function relationAccessor(relation: RelatedEntityDefinition): Accessor {
   };
 }
 
+function aliasAccessor(alias: RelationAliasDefinition): Accessor {
+  return {
+    get() {
+      return new AliasedEntityHandle(stateOf(this), alias);
+    },
+  };
+}
+
 function manyAccessor(name: string): Accessor {
   return {
     get() {
       const { code, isNew, key } = stateOf(this);
       const relation = code.dataclass.allAttributes.get(name);
-      if (relation?.kind !== 'relatedEntities') throw new Error(`${name} is no relation to many.`);
+      if (relation === undefined || !leadsToMany(relation)) {
+        throw new Error(`${name} is no relation to many.`);
+      }
       const { selections } = code.host.codeOf(relation.target);
-      return selections.related(relation, isNew ? null : key);
+      return selections.related(code.dataclass, relation, isNew ? null : key);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { LockTable } from '../access/locks.js';
 import type { RequestScopes } from '../access/request-scope.js';
 import type { Reads, ScopeExecutor } from '../access/scope-executor.js';
 import type { Session } from '../access/session.js';
+import { isRelation, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
@@ -13,7 +14,7 @@ import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { Lifecycle } from '../entity/surroundings.js';
 import { keysOf, type KeyType } from '../entity-set/key-list.js';
-import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { memberName } from '../protocol/definition.js';
 import { decodeKey } from '../protocol/key.js';
 import { queryOf } from '../protocol/queries.js';
 import { storedValue } from '../protocol/values.js';
@@ -27,7 +28,7 @@ import { ExclusiveWorks } from './exclusive.js';
 import { EntityState } from './entity-state.js';
 import { EntityWriting } from './entity-writing.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
-import { allOf, entityOf, listed, related, type SelectionNode } from './selection-node.js';
+import { allOf, entityOf, listed, reachedFrom, type SelectionNode } from './selection-node.js';
 import { SelectionReader } from './selection-reader.js';
 import { type SelectionState, nodeOf, selectionOf, HeldEntities } from './selection-state.js';
 import { EntitySelection, queried } from './selection.js';
@@ -36,6 +37,8 @@ import type { EntityObject } from './types.js';
 /** The model as a session sees it, and what its reads share. */
 export interface VisibleModel extends ReadingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** A different text for each view of the model, empty for the whole model. */
+  readonly viewName: string;
 }
 
 /** What the classes of a server are made from. */
@@ -165,7 +168,7 @@ export class DataclassCode {
   readonly instance: object;
   readonly #whole: VisibleDataclass;
   /** Weak, because views are dropped when no session needs them. */
-  readonly #seen = new WeakMap<VisibleModel, VisibleDataclass>();
+  readonly #visible = new WeakMap<VisibleModel, VisibleDataclass>();
 
   /** @param dataclass of the whole model */
   constructor(
@@ -185,7 +188,7 @@ export class DataclassCode {
   visible(): VisibleDataclass {
     const model = this.host.visible();
     if (model === this.host.context) return this.#whole;
-    return getOrInsertComputed(this.#seen, model, () => new VisibleDataclass(this, model));
+    return getOrInsertComputed(this.#visible, model, () => new VisibleDataclass(this, model));
   }
 }
 
@@ -352,17 +355,12 @@ class Selections {
 
   /**
    * The entities to which a to-many relation of another entity leads.
-   * @param relation leads to this dataclass
+   * @param relation leads from `owner` to this dataclass
    * @param key of the other entity; `null` for one that is not saved
    */
-  related(relation: RelatedEntitiesDefinition, key: string | number | null): object {
+  related(owner: Dataclass, relation: ToManyDefinition, key: string | number | null): object {
     if (key === null) return this.fromKeys([]);
-    const { dataclass } = this.code;
-    const inverse = dataclass.allAttributes.get(relation.inverse);
-    if (inverse?.kind !== 'relatedEntity') {
-      throw new Error(`${relation.name} does not lead to ${dataclass.name}.`);
-    }
-    return this.of(related(entityOf(dataclass.target(inverse), key), relation));
+    return this.of(reachedFrom(entityOf(owner, key), relation));
   }
 
   of(node: SelectionNode): object {
@@ -383,10 +381,11 @@ function defineSelectionRelations(
   userClass: { readonly prototype: object },
 ): void {
   const prototype = prototypeBelow(userClass.prototype, EntitySelection.prototype);
-  for (const { kind, name } of dataclass.attributes) {
-    const isRelation = kind === 'relatedEntity' || kind === 'relatedEntities';
-    if (!isRelation || Object.hasOwn(prototype, name)) continue;
-    Object.defineProperty(prototype, name, {
+  for (const attribute of dataclass.attributes) {
+    const { name } = attribute;
+    const member = memberName(attribute);
+    if (!isRelation(attribute) || Object.hasOwn(prototype, member)) continue;
+    Object.defineProperty(prototype, member, {
       get(this: object) {
         return relatedSelection(this, name);
       },
@@ -400,11 +399,11 @@ function defineSelectionRelations(
 function relatedSelection(selection: object, name: string): object {
   const state = selectionOf(selection);
   const relation = state.code.dataclass.allAttributes.get(name);
-  if (relation?.kind !== 'relatedEntity' && relation?.kind !== 'relatedEntities') {
+  if (relation === undefined || !isRelation(relation)) {
     throw new Error(`${name} is no relation.`);
   }
   const { selections } = state.code.host.codeOf(relation.target);
-  return selections.of(related(nodeOf(state), relation));
+  return selections.of(reachedFrom(nodeOf(state), relation));
 }
 
 /** Keys that one statement reads; their list is one value. */

@@ -1,13 +1,20 @@
 import { sql } from 'kysely';
-import { type ColumnDefinition, followAll, resolveAlias } from '../dataclass/attribute-path.js';
+import {
+  type ColumnDefinition,
+  followAll,
+  keyAlias,
+  resolveAlias,
+} from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { column, type From } from '../dataclass/source.js';
+import { Aliases, column, From, selecting } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
+import { Slot, type Statement } from '../dialect/statement.js';
 import type {
   AliasDefinition,
   ExpressionDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { AttributeError } from './failure.js';
 
 /** An attribute whose value is in an entity's row. */
@@ -19,6 +26,8 @@ export interface Field {
   readonly index: number;
   /** Whether the row holds only the number of bytes. */
   readonly isMedia: boolean;
+  /** Whether the value is the key of the entity to which an alias leads: for class code, a relation. */
+  readonly isRelation: boolean;
 }
 
 /**
@@ -29,14 +38,19 @@ export class EntityLayout {
   /** In model order. */
   readonly fields: readonly Field[];
   readonly #byName: ReadonlyMap<string, Field>;
+  /** The statements that read the bytes of images and BLOBs. */
+  readonly #bytes = new Map<Field, Statement>();
 
   constructor(readonly dataclass: Dataclass) {
     const fields: Field[] = [];
-    for (const attribute of dataclass.attributes) {
+    for (const each of dataclass.attributes) {
+      const isAlias = each.kind === 'relationAlias' && each.many !== true;
+      // Its value is the key of the entity to which it leads.
+      const attribute = isAlias ? keyAlias(dataclass, each) : each;
       if (!hasValue(attribute)) continue;
       const end = attribute.kind === 'alias' ? resolveAlias(dataclass, attribute).end : attribute;
       const isMedia = end.type === 'image' || end.type === 'blob';
-      fields.push({ attribute, end, index: fields.length + 1, isMedia });
+      fields.push({ attribute, end, index: fields.length + 1, isMedia, isRelation: isAlias });
     }
     this.fields = fields;
     this.#byName = new Map(fields.map((field) => [field.attribute.name, field]));
@@ -73,11 +87,11 @@ export class EntityLayout {
    * @throws AttributeError for any other name
    */
   named(name: string): Field {
-    const attribute = this.dataclass.allAttributes.get(name);
+    const attribute = this.dataclass.attributesInCode.get(name);
     const field =
       attribute?.kind === 'relatedEntity'
         ? this.find(this.dataclass.foreignKey(attribute).name)
-        : this.find(name);
+        : this.find(attribute?.name ?? name);
     if (field !== undefined) return field;
     const predicate =
       attribute === undefined ? 'does not exist' : 'holds no value of the entity itself';
@@ -96,6 +110,16 @@ export class EntityLayout {
       return field.isMedia ? sql`length(${value})` : value;
     });
     return [column(from.root, '__STAMP'), ...values];
+  }
+
+  /** The statement that reads the bytes of an image or BLOB; its value is the key of the entity. */
+  bytes(dialect: Dialect, field: Field): Statement {
+    return getOrInsertComputed(this.#bytes, field, () => {
+      const from = new From(new Aliases(), this.dataclass, 'table');
+      const bytes = this.column(from, field);
+      const byKey = this.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+      return dialect.compile(selecting(from.complete(byKey), bytes));
+    });
   }
 
   /** The value of one attribute itself; joins the target of an alias. */

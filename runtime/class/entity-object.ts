@@ -1,3 +1,5 @@
+import { leadsToMany } from '../dataclass/attribute-path.js';
+import { memberName } from '../protocol/definition.js';
 import { AttributeError } from './failure.js';
 import type { EntityState } from './entity-state.js';
 import { setMedia } from './media-handle.js';
@@ -12,14 +14,15 @@ export function plainObject(state: EntityState, entity: object): PlainObject {
   const members: [string, unknown][] = [];
   for (const attribute of dataclass.attributes) {
     const { kind, name } = attribute;
+    const member = memberName(attribute);
     if (kind === 'computed') {
-      if (isReadable(state, name)) members.push([name, (entity as PlainObject)[name]]);
-    } else if (kind === 'relatedEntity') {
+      if (isReadable(state, name)) members.push([member, (entity as PlainObject)[member]]);
+    } else if (attribute.kind === 'relatedEntity') {
       if (!isReadable(state, name)) continue;
-      members.push([name, state.foreignKey(layout.field(dataclass.foreignKey(attribute).name))]);
-    } else if (kind !== 'relatedEntities') {
+      members.push([member, state.foreignKey(layout.field(dataclass.foreignKey(attribute).name))]);
+    } else if (!leadsToMany(attribute)) {
       const field = layout.field(name);
-      if (!field.isMedia && isReadableField(state, field)) members.push([name, state.get(field)]);
+      if (!field.isMedia && isReadableField(state, field)) members.push([member, state.get(field)]);
     }
   }
   return Object.fromEntries(members);
@@ -28,15 +31,28 @@ export function plainObject(state: EntityState, entity: object): PlainObject {
 /** Sets attributes from an object (see `Entity.fromObject`). */
 export function givenValues(state: EntityState, entity: object, values: object): void {
   for (const [name, value] of Object.entries(values as PlainObject)) {
-    if (value !== undefined) give(state, entity, name, value);
+    if (value === undefined) continue;
+    checkOnlyName(state, values, name);
+    give(state, entity, name, value);
   }
+}
+
+/** The name for clients is accepted, too, but not beside the one for class code. */
+function checkOnlyName(state: EntityState, values: object, name: string): void {
+  const { dataclass } = state.code;
+  const member = dataclass.attributesInCode.get(name)?.member;
+  if (member === undefined || member === name) return;
+  if ((values as PlainObject)[member] === undefined) return;
+  throw new AttributeError(dataclass.name, member, `is given twice, as ${name} too`);
 }
 
 function give(state: EntityState, entity: object, name: string, value: unknown): void {
   const { dataclass, layout } = state.code;
-  const attribute = dataclass.allAttributes.get(name);
+  const attribute = dataclass.attributesInCode.get(name);
   if (attribute?.kind === 'relatedEntity') {
     setRelated(state, attribute, value);
+  } else if (attribute?.kind === 'relationAlias') {
+    throw new AttributeError(dataclass.name, name, 'is an alias, so it cannot be set');
   } else if (attribute?.kind === 'relatedEntities') {
     const predicate = 'is a relation to many: set the relation of each of them';
     throw new AttributeError(dataclass.name, name, predicate);
@@ -44,7 +60,7 @@ function give(state: EntityState, entity: object, name: string, value: unknown):
     if (!attribute.accessors.includes('set')) {
       throw new AttributeError(dataclass.name, name, 'is computed, so it cannot be set');
     }
-    (entity as Record<string, unknown>)[name] = value;
+    (entity as Record<string, unknown>)[memberName(attribute)] = value;
   } else {
     const field = layout.named(name);
     if (field.isMedia) setMedia(state, field, value);

@@ -1,6 +1,6 @@
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import { memberName, type StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { AttributeError } from './failure.js';
 import type { DataclassCode } from './class-host.js';
@@ -121,7 +121,7 @@ export class EntityState {
     const { name } = this.code.dataclass;
     if (attribute.kind !== 'storage') {
       const predicate = 'is computed by the database, so it cannot be set';
-      throw new AttributeError(name, attribute.name, predicate);
+      throw new AttributeError(name, memberName(attribute), predicate);
     }
     this.setByCode(field, storedForm(name, attribute, value));
   }
@@ -149,9 +149,9 @@ export class EntityState {
     else (this.#changes ??= new Map()).set(field, value);
   }
 
-  /** Names of the attributes whose values differ from those that were read. */
+  /** Names in class code of the attributes whose values differ from those that were read. */
   get touched(): readonly string[] {
-    return [...(this.#changes?.keys() ?? [])].map(({ attribute }) => attribute.name);
+    return [...(this.#changes?.keys() ?? [])].map(({ attribute }) => memberName(attribute));
   }
 
   isTouched(field: Field): boolean {

@@ -68,7 +68,7 @@ export class EntityWriting {
     undoneWith(scope, state);
     const result = await this.#saver.saveLive(transaction, new LiveEntityObject(entity), {
       timestamp: nowText(),
-      isKept: true,
+      mode: 'store',
       isAlone: true,
       session: this.code.host.scopes.current().session.id,
     });

@@ -3,6 +3,7 @@ import type { Session } from '../access/session.js';
 import { givenValues, plainObject } from './entity-object.js';
 import { isReadableField } from './readable.js';
 import type { EntityObject, EntityTypes } from './types.js';
+import { memberName } from '../protocol/definition.js';
 import { holderOfSession } from '../access/locks.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
 import { Refusals } from '../entity/refusals.js';
@@ -158,7 +159,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     const state = stateOf(this);
     const shown = state.code.layout.fields
       .filter((field) => !field.isMedia && isReadableField(state, field))
-      .map((field) => [field.attribute.name, state.get(field)] as const);
+      .map((field) => [memberName(field.attribute), state.get(field)] as const);
     return `${this.constructor.name} ${inspect(Object.fromEntries(shown), options)}`;
   }
 }

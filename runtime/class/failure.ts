@@ -85,7 +85,7 @@ export class SaveError extends Error {
    * exists.
    */
   readonly status: number;
-  /** All errors, as in `__ERROR`. */
+  /** All errors, as in `__ERROR`: they name attributes as clients do. */
   readonly errors: readonly ProtocolError[];
   /** The status that the answer of a request with this save has. */
   readonly httpStatus: number;

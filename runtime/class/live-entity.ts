@@ -1,5 +1,5 @@
 import { type EventValues, type LiveEntity, EventFailure } from '../entity/lifecycle.js';
-import type { ComputedDefinition } from '../protocol/definition.js';
+import { type ComputedDefinition, memberName } from '../protocol/definition.js';
 import { type StoredValue, storageOf } from '../protocol/values.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { isReadableField } from './readable.js';
@@ -42,8 +42,8 @@ export class LiveEntityObject implements LiveEntity {
     const { fields } = state.code.layout;
     return Object.fromEntries(
       fields
-        .filter((field) => !field.isMedia && isReadableField(state, field))
-        .map((field) => [field.attribute.name, typedStored(field.end, state.read(field))]),
+        .filter((field) => !field.isMedia && !field.isRelation && isReadableField(state, field))
+        .map((field) => [memberName(field.attribute), typedStored(field.end, state.read(field))]),
     );
   }
 
@@ -54,7 +54,7 @@ export class LiveEntityObject implements LiveEntity {
     const definition = storageOf(attribute);
     try {
       const own: unknown = code.host.scopes.with({ isServer: true }, (): unknown =>
-        Reflect.get(this.object, attribute.name),
+        Reflect.get(this.object, memberName(attribute)),
       );
       const stored = storedForm(code.dataclass.name, definition, own ?? null);
       return isSameStored(definition, stored, value);
@@ -69,7 +69,7 @@ export class LiveEntityObject implements LiveEntity {
    */
   assignComputed(attribute: ComputedDefinition, value: StoredValue): void {
     const { object } = this;
-    const { name } = attribute;
+    const name = memberName(attribute);
     const { scopes } = this.#state.code.host;
     try {
       const typed = typedStored(storageOf(attribute), value);
@@ -101,12 +101,15 @@ export class LiveEntityObject implements LiveEntity {
     const row = await entities.allRows.byKey(key);
     if (row === undefined)
       throw new Error(`An entity of ${dataclass.name} is not where it was stored.`);
-    const before = layout.fields.map((field) => (state.isNew ? null : state.read(field)));
+    const before = new Map(
+      layout.fields.map((field) => [field, state.isNew ? null : state.read(field)]),
+    );
     const media = new Set(layout.fields.filter((each) => each.isMedia && state.isTouched(each)));
     state.takeOver(row);
     return layout.fields
-      .filter((field, at) => media.has(field) || state.read(field) !== before[at])
-      .map(({ attribute }) => attribute.name);
+      .filter((field) => !field.isRelation)
+      .filter((field) => media.has(field) || state.read(field) !== before.get(field))
+      .map(({ attribute }) => memberName(attribute));
   }
 
   keepState(): () => void {

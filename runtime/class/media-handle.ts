@@ -1,11 +1,7 @@
-import { sql } from 'kysely';
 import { comparableKey } from '../dataclass/comparable.js';
-import { Aliases, From, selecting } from '../dataclass/source.js';
-import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import { memberName, type StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
@@ -57,8 +53,9 @@ export class MediaHandle implements Media {
     const state = this.#state;
     const { host, dataclass, layout } = state.code;
     const key = state.read(layout.key) as string | number;
-    const comparable = comparableKey(dataclass, host.context.database.dialect, key);
-    const [row] = await host.reading().rows(statementOf(state, this.#field), [comparable]);
+    const { dialect } = host.context.database;
+    const comparable = comparableKey(dataclass, dialect, key);
+    const [row] = await host.reading().rows(layout.bytes(dialect, this.#field), [comparable]);
     if (row === undefined) {
       const { name } = this.#field.attribute;
       throw new Error(`${dataclass.name}.${name} has no bytes: the entity was deleted.`);
@@ -111,10 +108,10 @@ export function setMedia(state: EntityState, field: Field, value: unknown, type?
   const { attribute } = field;
   const { name } = state.code.dataclass;
   if (attribute.kind !== 'storage') {
-    throw new AttributeError(name, attribute.name, 'is an alias, so it cannot be set');
+    throw new AttributeError(name, memberName(attribute), 'is an alias, so it cannot be set');
   }
   if (value !== null && !(value instanceof Uint8Array)) {
-    throw new AttributeError(name, attribute.name, 'must be bytes (a Uint8Array) or null');
+    throw new AttributeError(name, memberName(attribute), 'must be bytes (a Uint8Array) or null');
   }
   if (value !== null) checkType(name, attribute, value, type);
   // The caller may reuse its array before the entity is saved.
@@ -123,11 +120,12 @@ export function setMedia(state: EntityState, field: Field, value: unknown, type?
 
 function checkType(
   dataclass: string,
-  { name, type: attributeType }: StorageDefinition,
+  attribute: StorageDefinition,
   bytes: Uint8Array,
   type: string | undefined,
 ): void {
-  if (attributeType !== 'image') return;
+  if (attribute.type !== 'image') return;
+  const name = memberName(attribute);
   const found = imageType(bytes);
   if (found === undefined) {
     throw new AttributeError(dataclass, name, 'must be an image, and these bytes are none');
@@ -135,17 +133,4 @@ function checkType(
   if (type === undefined || type.toLowerCase() === contentTypes[found]) return;
   const predicate = `is said to be ${type}, and the bytes are ${contentTypes[found]}`;
   throw new AttributeError(dataclass, name, predicate);
-}
-
-const statements = new WeakMap<Field, Statement>();
-
-/** The statement that reads the bytes; its value is the key of the entity. */
-function statementOf({ code }: EntityState, field: Field): Statement {
-  return getOrInsertComputed(statements, field, () => {
-    const { dialect } = code.host.context.database;
-    const from = new From(new Aliases(), code.dataclass, 'table');
-    const bytes = code.layout.column(from, field);
-    const byKey = code.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-    return dialect.compile(selecting(from.complete(byKey), bytes));
-  });
 }

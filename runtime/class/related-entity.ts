@@ -1,9 +1,13 @@
-import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import {
+  memberName,
+  type RelatedEntityDefinition,
+  type RelationAliasDefinition,
+} from '../protocol/definition.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import { type EntityState, findState } from './entity-state.js';
 import { requireReadable } from './readable.js';
-import type { EntityObject, EntityTypes, RelatedEntity } from './types.js';
+import type { AliasedEntity, EntityObject, EntityTypes, RelatedEntity } from './types.js';
 
 /** A to-one relation of one entity object. */
 export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity<T> {
@@ -40,6 +44,35 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
   }
 }
 
+/** An alias over to-one relations of one entity object. */
+export class AliasedEntityHandle<T extends EntityTypes> implements AliasedEntity<T> {
+  readonly #state: EntityState;
+  readonly #alias: RelationAliasDefinition;
+
+  constructor(state: EntityState, alias: RelationAliasDefinition) {
+    this.#state = state;
+    this.#alias = alias;
+  }
+
+  get key(): T['key'] | null {
+    return this.#state.get(this.#state.code.layout.field(this.#alias.name)) as T['key'] | null;
+  }
+
+  async get(): Promise<T['entity'] | null> {
+    const state = this.#state;
+    const { name, target } = this.#alias;
+    const { key } = this;
+    if (key === null) return null;
+    const known = state.related(name, key);
+    if (known !== undefined) return known;
+    const { entities } = state.code.host.codeOf(target);
+    const entity = await entities.loadBy(undefined, key);
+    if (entity === undefined) return null;
+    state.keepRelated(name, key, entity);
+    return entity;
+  }
+}
+
 /**
  * Sets a to-one relation.
  * @param value an entity that is saved, a key, or null
@@ -60,19 +93,23 @@ export function setRelated(
   const { dataclass, host } = related.code;
   if (dataclass.name !== relation.target) {
     const predicate = `leads to entities of ${relation.target}, not of ${dataclass.name}`;
-    throw new AttributeError(name, relation.name, predicate);
+    throw new AttributeError(name, memberName(relation), predicate);
   }
   if (host !== state.code.host) {
-    throw new AttributeError(name, relation.name, 'cannot lead to an entity of another datastore');
+    throw new AttributeError(
+      name,
+      memberName(relation),
+      'cannot lead to an entity of another datastore',
+    );
   }
   if (related.isNew || related.key === null) {
     const predicate = `cannot lead to an entity of ${dataclass.name} that is not saved: save it first`;
-    throw new AttributeError(name, relation.name, predicate);
+    throw new AttributeError(name, memberName(relation), predicate);
   }
   const key = referredValue(related, relation);
   if (key === null) {
     const predicate = `cannot lead to an entity of ${dataclass.name} without ${relation.references ?? 'a key'}`;
-    throw new AttributeError(name, relation.name, predicate);
+    throw new AttributeError(name, memberName(relation), predicate);
   }
   state.setByCode(field, key);
   state.keepRelated(relation.name, key, value as EntityObject);
@@ -100,7 +137,7 @@ function setKey(
     const { name } = state.code.dataclass;
     const { references = 'key' } = relation;
     const predicate = `is set to an entity of ${relation.target}, its ${references} or null; as a ${references}, it ${error.predicate}`;
-    throw new AttributeError(name, relation.name, predicate);
+    throw new AttributeError(name, memberName(relation), predicate);
   }
 }
 

@@ -1,10 +1,10 @@
-import type { NameScope } from '../dataclass/attribute-path.js';
+import { type NameScope, type Relation, relationsOf } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Key, KeyList } from '../entity-set/key-list.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { PreparedFilter } from '../filter/prepared-filter.js';
-import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import type { RelationAliasDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { OrderItem } from '../query/order-by.js';
 
@@ -89,7 +89,9 @@ interface OrderedNode extends Node {
 export interface RelatedNode extends Node {
   readonly kind: 'related';
   readonly of: SelectionNode;
-  readonly relation: RelatedEntityDefinition | RelatedEntitiesDefinition;
+  readonly relation: Relation;
+  /** Of a relation in the path of an alias: its privileges, not those of the path, open the entities at its end. */
+  readonly alias?: { readonly owner: Dataclass; readonly name: string; readonly isEnd: boolean };
 }
 
 /**
@@ -154,11 +156,25 @@ export function ordered(of: SelectionNode, text: string, items: readonly OrderIt
   return { kind: 'ordered', of, text, items, ...over(of.dataclass, [of], 0) };
 }
 
-export function related(
-  of: SelectionNode,
-  relation: RelatedEntityDefinition | RelatedEntitiesDefinition,
-): RelatedNode {
+function related(of: SelectionNode, relation: Relation): RelatedNode {
   return { kind: 'related', of, relation, ...over(of.dataclass.target(relation), [of], 1) };
+}
+
+/** The entities to which a relation, or each relation of an alias in turn, leads. */
+export function reachedFrom(
+  of: SelectionNode,
+  relation: Relation | RelationAliasDefinition,
+): SelectionNode {
+  if (relation.kind !== 'relationAlias') return related(of, relation);
+  const { dataclass: owner } = of;
+  const { name, path } = relation;
+  return relationsOf(owner, relation).reduce<SelectionNode>(
+    (node, each, index) => ({
+      ...related(node, each),
+      alias: { owner, name, isEnd: index === path.length - 1 },
+    }),
+    of,
+  );
 }
 
 /** @param right of the same dataclass */

@@ -2,7 +2,7 @@ import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { readKeys } from '../entity-set/keys-reader.js';
-import { planCount } from '../query/collection.js';
+import { planCount } from '../query/counts.js';
 import { planCompute, type Aggregate, checkAggregate, readComputed } from '../query/compute.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';

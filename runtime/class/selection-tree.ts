@@ -9,7 +9,6 @@ import type { FilterInput } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
-import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { VisibleModel } from './class-host.js';
 import {
   type SelectionFilterNode,
@@ -36,7 +35,7 @@ export class NodeTree implements SelectionTree {
   ) {
     const reading = new TreeReading(model.database.dialect);
     // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
-    this.shape = markOf(model, root) + reading.shapeOf(root);
+    this.shape = model.viewName + reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;
     this.isOrdered = isOrderedNode(root);
@@ -68,21 +67,6 @@ export class NodeTree implements SelectionTree {
   }
 }
 
-const marks = new WeakMap<VisibleModel, string>();
-let marked = 0;
-
-/**
- * A different mark for each view of the model, none for the whole model: statements of two views
- * differ.
- */
-function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
-  if (dataclassIn(model, dataclass.name) === dataclass) return '';
-  return getOrInsertComputed(marks, model, () => {
-    marked += 1;
-    return `${marked}:`;
-  });
-}
-
 /**
  * @throws PermissionError for what the reading code may not read; the names in its filters are
  * checked later
@@ -90,8 +74,11 @@ function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
 function requireReadable(model: VisibleModel, root: SelectionNode): void {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    requireReadInCode(dataclassIn(model, node.dataclass.name));
-    if (node.kind === 'related') {
+    const alias = node.kind === 'related' ? node.alias : undefined;
+    if (alias?.isEnd !== false) requireReadInCode(dataclassIn(model, node.dataclass.name));
+    if (alias?.isEnd === true) {
+      requireAttributeInCode(dataclassIn(model, alias.owner.name), alias.name);
+    } else if (node.kind === 'related' && alias === undefined) {
       requireAttributeInCode(dataclassIn(model, node.of.dataclass.name), node.relation.name);
     }
     if ('of' in node) waiting.push(node.of);
@@ -166,8 +153,12 @@ class TreeReading implements FilterInputs {
       }
       case 'ordered':
         return `ordered(${this.shapeOf(node.of)}${shapeName([node.text])})`;
-      case 'related':
-        return `${node.of.dataclass.name}.${node.relation.name}(${this.shapeOf(node.of)})`;
+      case 'related': {
+        const { of, relation, alias } = node;
+        // What may be read is checked when a statement is written, and an alias needs other privileges than its path.
+        const opened = alias === undefined ? '' : `${alias.owner.name}.${alias.name}=`;
+        return `${opened}${of.dataclass.name}.${relation.name}(${this.shapeOf(of)})`;
+      }
       case 'and':
       case 'or':
       case 'minus':

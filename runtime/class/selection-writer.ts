@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import {
+  foreignKeyColumn,
   From,
   keyColumn,
-  referredColumn,
-  referredValue,
+  linkedColumn,
+  linkedValue,
   selecting,
   type Source,
-  column,
 } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
@@ -350,11 +350,11 @@ function relatedByOne(
   nesting: number,
 ): Sql {
   const owners = ownersOf(writer, of);
-  const foreignKey = column(owners.root, of.dataclass.foreignKey(relation).column);
+  const foreignKey = foreignKeyColumn(owners.root, relation);
   const condition = writer.condition(owners, of, nesting + 1);
   const isThere = sql`${foreignKey} is not null`;
   const where = condition === undefined ? isThere : sql`${condition} and ${isThere}`;
-  return sql`${referredColumn(from.root, relation)} in (select ${foreignKey} ${owners.clause} where ${where})`;
+  return sql`${linkedColumn(from.root, relation)} in (select ${foreignKey} ${owners.clause} where ${where})`;
 }
 
 function relatedByMany(
@@ -365,7 +365,7 @@ function relatedByMany(
   nesting: number,
 ): Sql {
   const inverse = of.dataclass.inverse(relation);
-  const foreignKey = column(from.root, from.root.dataclass.foreignKey(inverse).column);
+  const foreignKey = foreignKeyColumn(from.root, inverse);
   // Otherwise the schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
   const isWhole =
     inverse.onDelete !== 'none' &&
@@ -374,7 +374,7 @@ function relatedByMany(
   if (of.kind === 'entity') {
     const owner = dataclassIn(writer.model, of.dataclass.name);
     const { aliases } = writer.context;
-    return sql`${foreignKey} = ${referredValue(aliases, owner, inverse, writer.value(of, 0))}`;
+    return sql`${foreignKey} = ${linkedValue(aliases, owner, inverse, writer.value(of, 0))}`;
   }
   return sql`${foreignKey} in ${referredValues(writer, of, inverse, nesting + 1)}`;
 }
@@ -388,12 +388,12 @@ function referredValues(
 ): Sql {
   if (of.kind === 'slice') {
     const sliced = ownersOf(writer, of, 'table');
-    return sql`${writer.select(sliced, of, referredColumn(sliced.root, relation), nesting)}`;
+    return sql`${writer.select(sliced, of, linkedColumn(sliced.root, relation), nesting)}`;
   }
   const owners = ownersOf(writer, of);
   const condition = writer.condition(owners, of, nesting);
   const where = condition === undefined ? sql`` : sql` where ${condition}`;
-  return sql`(select ${referredColumn(owners.root, relation)} ${owners.clause}${where})`;
+  return sql`(select ${linkedColumn(owners.root, relation)} ${owners.clause}${where})`;
 }
 
 /** The owners that the reading code may see. */

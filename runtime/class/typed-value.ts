@@ -1,5 +1,5 @@
 import type { SqlValue } from '../dialect/statement.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import { memberName, type StorageDefinition } from '../protocol/definition.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
@@ -55,7 +55,7 @@ export function storedForm(
 ): StoredValue {
   const result = storedValue(definition, jsonForm(definition, value));
   if (result.ok) return result.value;
-  throw new AttributeError(dataclass, definition.name, result.message);
+  throw new AttributeError(dataclass, memberName(definition), result.message);
 }
 
 /** Whether two stored values are the same; those of JSON are, however they are written. */

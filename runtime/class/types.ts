@@ -52,6 +52,14 @@ export interface RelatedEntity<T extends EntityTypes, Key = T['key']> {
   set(related: T['entity'] | Key | null): void;
 }
 
+/** The entity to which an alias over to-one relations leads, as its path was when the entity was read. */
+export interface AliasedEntity<T extends EntityTypes> {
+  /** Its key, or null; known without reading it. */
+  readonly key: T['key'] | null;
+  /** Reads it, once for this entity; `null` where there is none. */
+  get(): Promise<T['entity'] | null>;
+}
+
 /** An image or BLOB of an entity; its bytes are read when they are asked for, never with the entity. */
 export interface Media {
   /** Bytes; `null` where there are none. */

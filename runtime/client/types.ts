@@ -112,6 +112,9 @@ export interface RelatedEntity<T extends EntityTypes> {
   set(related: T['entity'] | T['key'] | null): void;
 }
 
+/** The entity to which an alias over to-one relations leads. */
+export type AliasedEntity<T extends EntityTypes> = Omit<RelatedEntity<T>, 'set'>;
+
 /** An image or BLOB of an entity; its bytes are read when they are asked for. */
 export interface Media {
   /** The address of the stored bytes, for `<img src>` in a page with a cookie; `null` if there are none. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { stateOf } from '../class/entity-state.js';
 import { listed } from '../class/selection-node.js';
+import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import { dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { readJson } from '../http/body.js';
@@ -13,7 +14,7 @@ import type { Callable, Calling, FunctionService } from '../http/function-servic
 import { parametersOf, readingParameters, refusedMethod } from '../http/reading-parameters.js';
 import { missingEntity, sendJson } from '../http/reply.js';
 import type { DataclassRequest } from '../http/service-context.js';
-import type { DataclassDefinition, RelatedEntitiesDefinition } from '../protocol/definition.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { shortened } from '../protocol/names.js';
@@ -141,7 +142,7 @@ async function callRelated(
   const path = request.params.attributes?.trim() ?? '';
   const relation = owner.exposedAttributes.get(path);
   if (relation === undefined) throw unknownAttribute(owner, path, 'path');
-  if (relation.kind !== 'relatedEntities') throw refusedMethod('subentityset', 'POST');
+  if (!leadsToMany(relation)) throw refusedMethod('subentityset', 'POST');
   request.query = call.query;
   const { method, expand } = parametersOf(request, 'read');
   if (method !== 'subentityset') {
@@ -165,7 +166,7 @@ async function callRelated(
 /** The query of the function itself: its result is not expanded by the relation that leads to it. */
 function ofFunction(
   query: RelatedCall['query'],
-  { name }: RelatedEntitiesDefinition,
+  { name }: ToManyDefinition,
   expand: string | undefined,
 ): RelatedCall['query'] {
   const rest = Object.entries(query).filter(
@@ -182,7 +183,7 @@ async function onRelated<T>(
   { services }: FastifyInstance,
   { request, sent, own, visible }: Calling,
   ownerName: string,
-  relation: RelatedEntitiesDefinition,
+  relation: ToManyDefinition,
   work: (target: object) => Promise<T>,
 ): Promise<T> {
   const host = services.classes?.host;
@@ -273,7 +274,9 @@ function recomputation(
       output,
     }),
     with: (calling, work) => {
-      requirePermission(dataclassIn(calling.visible, name), 'read');
+      const dataclass = dataclassIn(calling.visible, name);
+      requirePermission(dataclass, 'read');
+      requirePermission(dataclass, body['__KEY'] === null ? 'create' : 'update');
       return work({ $refresh: compute });
     },
   };

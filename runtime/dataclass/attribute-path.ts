@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import type { Sql } from '../dialect/dialect.js';
 import type {
   AliasDefinition,
   AttributeDefinition,
@@ -5,19 +7,35 @@ import type {
   ComputedDefinition,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
+  RelationAliasDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { Dataclass } from './dataclasses.js';
 import { requireAttributeInCode } from './permissions.js';
-import type { From, Source } from './source.js';
+import { type Aliases, foreignKeyColumn, From, linkedColumn, type Source } from './source.js';
 
 /** An attribute that a column holds. */
 export type ColumnDefinition = StorageDefinition | ExpressionDefinition;
 
+export type Relation = RelatedEntityDefinition | RelatedEntitiesDefinition;
+
+/** An attribute that leads to a selection of entities of its target. */
+export type ToManyDefinition =
+  RelatedEntitiesDefinition | (RelationAliasDefinition & { readonly many: true });
+
+export function leadsToMany(attribute: AttributeDefinition): attribute is ToManyDefinition {
+  return (
+    attribute.kind === 'relatedEntities' ||
+    (attribute.kind === 'relationAlias' && attribute.many === true)
+  );
+}
+
 /** The end of a path, and the to-one and to-many relations before it. */
 export interface ResolvedPath {
-  readonly relations: readonly (RelatedEntityDefinition | RelatedEntitiesDefinition)[];
+  readonly relations: readonly Relation[];
+  /** For each relation the position of its name in the path: an alias stands for several. */
+  readonly places: readonly number[];
   readonly end:
     ColumnDefinition | ComputedDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
   /**
@@ -77,7 +95,8 @@ export function resolvePath(
   if (names.length > maxPathLength) {
     throw refuse('invalidQuery', `A path has at most ${maxPathLength} names.`);
   }
-  const relations: (RelatedEntityDefinition | RelatedEntitiesDefinition)[] = [];
+  const relations: Relation[] = [];
+  const places: number[] = [];
   let here = dataclass;
   for (const [index, name] of names.entries()) {
     const attribute = namedAttribute(here, name, scope);
@@ -85,13 +104,25 @@ export function resolvePath(
     if (attribute === undefined) return { kind: 'unknown', name, dataclass: here.name };
     if (attribute.kind === 'alias') {
       const alias = resolveAlias(here, attribute);
-      return beyond(alias.end, [...relations, ...alias.relations], here, names, index);
+      for (const relation of alias.relations) {
+        relations.push(relation);
+        places.push(index);
+      }
+      return beyond(alias.end, { relations, places }, here, names, index);
     }
-    if (attribute.kind !== 'relatedEntity' && attribute.kind !== 'relatedEntities') {
-      return beyond(attribute, relations, here, names, index);
+    if (!isRelation(attribute)) return beyond(attribute, { relations, places }, here, names, index);
+    for (const relation of relationsOf(here, attribute)) {
+      relations.push(relation);
+      places.push(index);
     }
-    if (isLast) return { relations, end: attribute, properties: [] };
-    relations.push(attribute);
+    if (relations.length > maxPathLength) {
+      throw refuse('invalidQuery', `A path follows at most ${maxPathLength} relations.`);
+    }
+    if (isLast) {
+      const end = relations.pop() as Relation;
+      places.pop();
+      return { relations, places, end, properties: [] };
+    }
     here = here.target(attribute);
   }
   throw new Error('A path has at least one name.');
@@ -106,8 +137,9 @@ function namedAttribute(
   if (name === '__STAMP') return stamp;
   if (name === '__TIMESTAMP') return timestamp;
   if (scope === 'exposed') return dataclass.exposedAttributes.get(name);
-  if (scope === 'all') requireAttributeInCode(dataclass, name);
-  return dataclass.allAttributes.get(name);
+  const attribute = dataclass.attributesInCode.get(name);
+  if (scope === 'all') requireAttributeInCode(dataclass, attribute?.name ?? name);
+  return attribute;
 }
 
 /**
@@ -116,7 +148,7 @@ function namedAttribute(
  */
 function beyond(
   end: ColumnDefinition | ComputedDefinition,
-  relations: ResolvedPath['relations'],
+  way: Pick<ResolvedPath, 'relations' | 'places'>,
   here: Dataclass,
   names: readonly string[],
   index: number,
@@ -124,7 +156,7 @@ function beyond(
   const properties = names.slice(index + 1);
   const [name] = properties;
   return name === undefined || end.type === 'object'
-    ? { relations, end, properties }
+    ? { ...way, end, properties }
     : { kind: 'unknown', name, dataclass: here.name };
 }
 
@@ -148,6 +180,63 @@ export function resolveAlias(
     }
   }
   throw new Error(`The alias ${dataclass.name}.${alias.name} does not end in an attribute.`);
+}
+
+export function isRelation(
+  attribute: AttributeDefinition,
+): attribute is Relation | RelationAliasDefinition {
+  return 'target' in attribute;
+}
+
+/** The relations of an alias's path, in which the generator has replaced other aliases; a relation itself. */
+export function relationsOf(
+  dataclass: Dataclass,
+  attribute: Relation | RelationAliasDefinition,
+): readonly Relation[] {
+  if (attribute.kind !== 'relationAlias') return [attribute];
+  let here = dataclass;
+  return attribute.path.map((name) => {
+    const relation = here.allAttributes.get(name);
+    if (relation?.kind !== 'relatedEntity' && relation?.kind !== 'relatedEntities') {
+      throw new Error(`The alias ${dataclass.name}.${attribute.name} does not end in a relation.`);
+    }
+    here = here.target(relation);
+    return relation;
+  });
+}
+
+/** An alias over to-one relations as the key of the entity to which it leads. */
+export function keyAlias(
+  dataclass: Dataclass,
+  { name, member, target, path }: RelationAliasDefinition,
+): AliasDefinition {
+  const { key } = dataclass.target({ target });
+  const named = member === undefined ? { name } : { name, member };
+  return { kind: 'alias', ...named, type: key.type, path: [...path, key.name] };
+}
+
+/** A FROM clause with a table of it, and a condition for its rows. */
+export interface Reached {
+  readonly from: From;
+  readonly source: Source;
+  readonly condition: Sql | undefined;
+}
+
+/** The entities to which relations lead from those of a table. */
+export function reached(aliases: Aliases, start: Reached, relations: readonly Relation[]): Reached {
+  return relations.reduce((at, relation): Reached => {
+    if (relation.kind === 'relatedEntity') {
+      return { ...at, source: at.from.follow(at.source, relation) };
+    }
+    const owner = at.source.dataclass;
+    const from = new From(aliases, owner.target(relation));
+    const inverse = owner.inverse(relation);
+    const where = at.condition === undefined ? sql`` : sql` where ${at.condition}`;
+    // A condition, not a join: a related entity counts once, even if it is related to several of the entities.
+    const keys = sql`select ${linkedColumn(at.source, inverse)} ${at.from.clause}${where}`;
+    const condition = sql`${foreignKeyColumn(from.root, inverse)} in (${keys})`;
+    return { from, source: from.root, condition };
+  }, start);
 }
 
 /** Joins every relation of a list in turn and returns the table at its end. */

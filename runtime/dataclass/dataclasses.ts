@@ -6,7 +6,9 @@ import type {
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
+import { type LongNames, longNamesOf } from '../protocol/names.js';
 import { type DataclassQueries, queriesOf } from '../protocol/queries.js';
+import { hasRules } from '../protocol/rules.js';
 import type { Permissions } from './permissions.js';
 import { sql } from 'kysely';
 import type { Sql } from '../dialect/dialect.js';
@@ -25,17 +27,23 @@ export interface Dataclass {
   /** The attributes that a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** The same by their names in class code, too. No two attributes share a name of either kind. */
+  readonly attributesInCode: ReadonlyMap<string, AttributeDefinition>;
+  /** Finds exposed names of the model's attributes that hold more than letters, digits and underscores. */
+  readonly longNames: LongNames | undefined;
   /** The events that class code has. */
   readonly events: readonly EventName[];
   /** Attributes whose values no two entities share: each unique one, and lists of several. */
   readonly unique: readonly (readonly StorageDefinition[])[];
+  /** The attributes that the model has rules for, in model order. */
+  readonly ruled: readonly StorageDefinition[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
   /** None if roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
   /** None if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
-  target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
+  target(relation: { readonly target: string }): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
   /** The attribute of the target whose values the foreign key of a to-one relation holds. */
@@ -63,11 +71,20 @@ export function linkDataclasses(
   restrictions?: ReadonlyMap<string, RowRestriction>,
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
+  // A name that is not exposed must be read as one that does not exist.
+  const longNames = longNamesOf(
+    definitions
+      .filter(({ exposed }) => exposed)
+      .flatMap(({ attributes }) =>
+        attributes.flatMap(({ name, exposed }) => (exposed === false ? [] : [name])),
+      ),
+  );
   for (const definition of definitions) {
     const allowed = permissions?.get(definition.name);
     const restriction = restrictions?.get(definition.name);
     dataclasses.set(definition.name, {
       ...link(definition, dataclasses),
+      longNames,
       ...(allowed === undefined ? {} : { permissions: allowed }),
       ...(restriction === undefined ? {} : { restriction }),
     });
@@ -88,8 +105,11 @@ export function dataclassIn(
 function link(
   definition: DataclassDefinition,
   dataclasses: ReadonlyMap<string, Dataclass>,
-): Dataclass {
+): Omit<Dataclass, 'longNames'> {
   const allAttributes = new Map(definition.attributes.map((each) => [each.name, each]));
+  const members = definition.attributes.flatMap((each) =>
+    each.member === undefined ? [] : [[each.member, each] as const],
+  );
   const target = (relation: { readonly target: string }): Dataclass =>
     known(dataclasses.get(relation.target), relation.target);
   return {
@@ -106,6 +126,8 @@ function link(
         .map((each) => [each.name, each]),
     ),
     allAttributes,
+    attributesInCode:
+      members.length === 0 ? allAttributes : new Map([...allAttributes, ...members]),
     events: definition.events ?? [],
     unique: [
       ...definition.attributes.filter(isUnique).map((each) => [each]),
@@ -113,6 +135,9 @@ function link(
         list.map((each) => known(allAttributes.get(each), each) as StorageDefinition),
       ),
     ],
+    ruled: definition.attributes.filter(
+      (each): each is StorageDefinition => each.kind === 'storage' && hasRules(each),
+    ),
     target,
     foreignKey: (relation) =>
       known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,

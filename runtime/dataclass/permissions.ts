@@ -1,5 +1,5 @@
 import { denied, type DenialStatus, PermissionError } from '../protocol/errors.js';
-import type { AttributeDefinition } from '../protocol/definition.js';
+import { type AttributeDefinition, memberName } from '../protocol/definition.js';
 
 /**
  * What a session may do with the entities of a dataclass, if roles limit that. What it may not read
@@ -55,11 +55,16 @@ export function requireReadInCode({ name, permissions }: Limited): void {
  * Refuses to let class code read an attribute that its session may not read.
  * @throws PermissionError
  */
-export function requireAttributeInCode({ name, permissions }: Limited, attribute: string): void {
+export function requireAttributeInCode(
+  {
+    name,
+    permissions,
+    allAttributes,
+  }: Limited & { readonly allAttributes: ReadonlyMap<string, AttributeDefinition> },
+  attribute: string,
+): void {
   if (permissions?.notRead.has(attribute) !== true) return;
-  throw new PermissionError(
-    'read',
-    `the "${attribute}" attribute of "${name}"`,
-    permissions.status,
-  );
+  const definition = allAttributes.get(attribute);
+  const shown = definition === undefined ? attribute : memberName(definition);
+  throw new PermissionError('read', `the "${shown}" attribute of "${name}"`, permissions.status);
 }

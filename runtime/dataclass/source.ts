@@ -113,8 +113,7 @@ export class From {
       alias: this.aliases.next(),
     };
     this.aliases.tables.add(joined.dataclass.table);
-    const foreignKey = column(source, source.dataclass.foreignKey(relation).column);
-    const on = sql`${referredColumn(joined, relation)} = ${foreignKey}`;
+    const on = sql`${linkedColumn(joined, relation)} = ${foreignKeyColumn(source, relation)}`;
     this.#joins.set(name, { source: joined, table: table(joined), on });
     return joined;
   }
@@ -236,16 +235,42 @@ export function referredColumn(
   return column(target, attribute.column);
 }
 
-/** The same for the entity of a key. */
-export function referredValue(
+/**
+ * The same in the form in which statements compare it with the foreign key. Without a foreign key constraint, that may
+ * hold a text in another case, so folded texts are compared.
+ */
+export function linkedColumn(target: Source, relation: RelatedEntityDefinition): Sql {
+  const { key, allAttributes } = target.dataclass;
+  const { references } = relation;
+  const attribute = references === undefined ? key : allAttributes.get(references);
+  return column(target, linkedBy(relation, attribute as StorageDefinition));
+}
+
+/** The foreign key of a relation, in the form of {@link linkedColumn}. */
+export function foreignKeyColumn(source: Source, relation: RelatedEntityDefinition): Sql {
+  return column(source, linkedBy(relation, source.dataclass.foreignKey(relation)));
+}
+
+/** The name of {@link foreignKeyColumn}, or of {@link linkedColumn}. */
+export function linkedBy(
+  { onDelete }: RelatedEntityDefinition,
+  { column: stored, foldedColumn }: StorageDefinition,
+): string {
+  return onDelete === 'none' ? (foldedColumn ?? stored) : stored;
+}
+
+/** {@link linkedColumn} for the entity of a key. */
+export function linkedValue(
   aliases: Aliases,
   target: Dataclass,
-  relation: Pick<RelatedEntityDefinition, 'references'>,
+  relation: RelatedEntityDefinition,
   key: Sql,
 ): Sql {
-  if (relation.references === undefined) return key;
+  const isKey =
+    relation.references === undefined && linkedBy(relation, target.key) === target.key.column;
+  if (isKey) return key;
   const from = new From(aliases, target);
-  const value = referredColumn(from.root, relation);
+  const value = linkedColumn(from.root, relation);
   return sql`(select ${value} ${from.clause} where ${keyColumn(from.root)} = ${key})`;
 }
 

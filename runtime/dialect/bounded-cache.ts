@@ -1,7 +1,7 @@
 /** A map that drops its older generation when it is full. Clients decide how large an entry is: entries have weights. */
 export class BoundedCache<V> {
-  #young = new Map<string, V>();
-  #old = new Map<string, V>();
+  #current = new Map<string, V>();
+  #previous = new Map<string, V>();
   #weight = 0;
 
   /** @param weigh weight of an entry without its key: bytes, roughly; above an eighth of `maxWeight` it is not kept */
@@ -11,22 +11,22 @@ export class BoundedCache<V> {
   ) {}
 
   get(name: string): V | undefined {
-    const young = this.#young.get(name);
-    if (young !== undefined) return young;
-    const old = this.#old.get(name);
-    if (old !== undefined) this.set(name, old);
-    return old;
+    const current = this.#current.get(name);
+    if (current !== undefined) return current;
+    const previous = this.#previous.get(name);
+    if (previous !== undefined) this.set(name, previous);
+    return previous;
   }
 
   set(name: string, value: V): void {
     const weight = entryWeight + name.length + this.weigh(value);
     if (weight * 8 > this.maxWeight) return;
     if ((this.#weight + weight) * 2 > this.maxWeight) {
-      this.#old = this.#young;
-      this.#young = new Map();
+      this.#previous = this.#current;
+      this.#current = new Map();
       this.#weight = 0;
     }
-    this.#young.set(name, value);
+    this.#current.set(name, value);
     this.#weight += weight;
   }
 }

@@ -64,7 +64,7 @@ export function whenEnded<T>(run: () => T, ended: (ms: number, error?: unknown) 
 
 /** An executor that runs each statement, also those of transactions, by a wrapper. */
 export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Executor {
-  const told =
+  const wrapped =
     <T>(run: (statement: Statement, values: readonly SqlValue[]) => T) =>
     (statement: Statement, values: readonly SqlValue[]): T =>
       wrap(statement, values, () => run(statement, values));
@@ -72,21 +72,22 @@ export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Exe
     get part() {
       return executor.part;
     },
-    read: told((statement, values) => executor.read(statement, values)),
-    value: told((statement, values) => executor.value(statement, values)),
-    rows: told((statement, values) => executor.rows(statement, values)),
-    table: told((statement, values) => executor.table(statement, values)),
+    read: wrapped((statement, values) => executor.read(statement, values)),
+    value: wrapped((statement, values) => executor.value(statement, values)),
+    rows: wrapped((statement, values) => executor.rows(statement, values)),
+    table: wrapped((statement, values) => executor.table(statement, values)),
+    ...(executor.change === undefined ? {} : { change: wrapped(executor.change) }),
     explain: (statement, values) => executor.explain(statement, values),
     dataVersion: () => executor.dataVersion(),
     write: (work) =>
       executor.write((transaction) => {
         const observed: Transaction = {
-          run: told((statement, values) => transaction.run(statement, values)),
-          value: told((statement, values) => transaction.value(statement, values)),
-          aside: told((statement, values) => transaction.aside(statement, values)),
-          read: told((statement, values) => transaction.read(statement, values)),
-          rows: told((statement, values) => transaction.rows(statement, values)),
-          table: told((statement, values) => transaction.table(statement, values)),
+          run: wrapped((statement, values) => transaction.run(statement, values)),
+          value: wrapped((statement, values) => transaction.value(statement, values)),
+          aside: wrapped((statement, values) => transaction.aside(statement, values)),
+          read: wrapped((statement, values) => transaction.read(statement, values)),
+          rows: wrapped((statement, values) => transaction.rows(statement, values)),
+          table: wrapped((statement, values) => transaction.table(statement, values)),
           raiseStamp: (changes) => {
             transaction.raiseStamp(changes);
           },

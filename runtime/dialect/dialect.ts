@@ -140,6 +140,11 @@ export interface Dialect {
   readonly losesOrder: boolean;
   /** A query with an offset computes the columns of the rows that it skips, too. */
   readonly computesSkippedRows: boolean;
+  /**
+   * Whether a page is cheaper if its statement holds the limit itself: a prepared statement whose limit is a value is
+   * planned for each run, because a plan for any limit would expect a tenth of the table.
+   */
+  readonly plansByLimit: boolean;
   /** A bound integer that the driver may have sent as a real number. */
   integer(value: Sql): Sql;
   /** Creates, if missing, a table of this connection: an integer `list` and a key of any type, unique as a pair. */
@@ -176,6 +181,15 @@ export interface Dialect {
   readonly direct?: DirectChanges;
 }
 
+/** The rows that one statement changes. */
+export interface ChangedRows {
+  readonly table: string;
+  /** There is one at most. */
+  readonly isOne: boolean;
+  /** The name of a further column, which has the position of each row. */
+  readonly position?: string | undefined;
+}
+
 /** How one statement changes rows, raises {@link Dialect.globalStamp} by their number, and answers with them. */
 export interface DirectChanges {
   /** A bound JSON list of objects as rows of a table. */
@@ -188,9 +202,8 @@ export interface DirectChanges {
   /**
    * @param change of rows of the table; returns their columns
    * @param answer a query in which the name of the table stands for the changed rows
-   * @param position the name of a further column, which has the position of each row
    */
-  answer(change: BuiltQuery | Sql, table: string, answer: Sql, position?: string): Sql;
+  answer(change: BuiltQuery | Sql, changed: ChangedRows, answer: Sql): Sql;
   /**
    * Two columns of one row: the JSON of all entities, with commas between them, and their keys as a
    * JSON list.

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -197,7 +198,9 @@ export class EntitySets {
     }
     const owner = this.dataclasses.get(related.dataclass);
     const relation = owner?.exposedAttributes.get(related.relation);
-    if (owner === undefined || relation?.kind !== 'relatedEntities') return undefined;
+    if (owner === undefined || relation === undefined || !leadsToMany(relation)) {
+      return undefined;
+    }
     return relatedRequest(this.context, owner, relation, related.key, texts);
   }
 

@@ -7,7 +7,7 @@ import type { AnswerOptions } from '../query/context.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import { isOrdered, selectionOrder } from '../query/page-rows.js';
+import { isOrdered, selectionOrder } from '../query/page.js';
 import {
   chosenEntities,
   ifBaseExists,

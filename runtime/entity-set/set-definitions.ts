@@ -4,10 +4,12 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { type FilterParams, isList } from '../filter/params.js';
 import { refuse } from '../protocol/errors.js';
+import { isRelation } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
+import { writtenName } from '../protocol/names.js';
 import { parseOrderBy } from '../query/order-by.js';
 import { stepText } from '../filter/path.js';
 
@@ -198,7 +200,8 @@ function renamedFilter(
     );
     if (path.placeholder === undefined) {
       for (const [index, { name, start }] of path.steps.entries()) {
-        replacements.push({ start, end: start + name.length, name: names[index] ?? name });
+        const end = start + (text.charCodeAt(start) === 0x5b ? name.length + 2 : name.length);
+        replacements.push({ start, end, name: writtenName(names[index] ?? name) });
       }
     } else given = withParam(given, path.placeholder.key, pathText(path, names));
   }
@@ -256,10 +259,11 @@ function withMember(
 }
 
 function renamedOrder(dataclass: Dataclass, text: string): string {
-  return parseOrderBy(text)
-    .map(
-      ({ path, descending }) => `${renamed(dataclass, path).join('.')}${descending ? ' desc' : ''}`,
-    )
+  return parseOrderBy(text, undefined, dataclass.longNames)
+    .map(({ path, descending }) => {
+      const names = renamed(dataclass, path).map(writtenName);
+      return `${names.join('.')}${descending ? ' desc' : ''}`;
+    })
     .join(', ');
 }
 
@@ -269,8 +273,8 @@ function renamed(start: Dataclass, path: readonly string[]): readonly string[] {
   return path.map((name) => {
     const attribute: AttributeDefinition | undefined =
       dataclass === undefined ? undefined : attributeOf(dataclass, name);
-    const isRelation = attribute?.kind === 'relatedEntity' || attribute?.kind === 'relatedEntities';
-    dataclass = isRelation ? dataclass?.target(attribute) : undefined;
+    dataclass =
+      attribute !== undefined && isRelation(attribute) ? dataclass?.target(attribute) : undefined;
     return attribute?.name ?? name;
   });
 }

@@ -22,6 +22,8 @@ import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
+import type { BoundedCache } from '../dialect/bounded-cache.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { queryOf } from '../protocol/queries.js';
 
 /**
@@ -35,12 +37,13 @@ export class Constraints {
   readonly #uniqueValues: UniqueValues;
   readonly #heldValues: HeldValues;
 
-  constructor(dialect: Dialect, dataclass: Dataclass) {
-    this.relations = new RelatedKeys(dialect, dataclass);
-    this.#heldValues = new HeldValues(dialect, dataclass);
+  /** @param statements the cache of statements that change entities */
+  constructor(dialect: Dialect, dataclass: Dataclass, statements: BoundedCache<Statement>) {
+    this.relations = new RelatedKeys(dialect, dataclass, statements);
+    this.#heldValues = new HeldValues(dialect, dataclass, statements);
     this.sequences = new Sequences(dialect, dataclass);
     this.refusals = new Refusals(dataclass);
-    this.#uniqueValues = new UniqueValues(dialect, dataclass);
+    this.#uniqueValues = new UniqueValues(dialect, dataclass, statements);
   }
 
   /**
@@ -98,9 +101,8 @@ class RelatedKeys {
   readonly #relations: readonly RelatedEntityDefinition[];
   /** Relations whose keys need more than the database's own constraint, if there is one. */
   readonly #lookedUp: readonly RelatedEntityDefinition[];
-  readonly #find = new Map<string, Statement>();
-  /** For relations that reference another attribute than the key: finds its value by the key. */
-  readonly #findReferred = new Map<RelatedEntityDefinition, Statement>();
+  /** Relations that reference another attribute than the key. */
+  readonly #references: readonly RelatedEntityDefinition[];
   /** To-one relations to a dataclass with `restrict`, which must lead to a visible entity. */
   readonly toRestricted: readonly RelatedEntityDefinition[];
   /** To-one relations that may be null although their foreign keys are not. */
@@ -109,6 +111,7 @@ class RelatedKeys {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
+    private readonly statements: BoundedCache<Statement>,
   ) {
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
     this.toRestricted = this.#relations.filter(
@@ -118,17 +121,20 @@ class RelatedKeys {
     this.#lookedUp = this.#relations.filter(
       (each) => this.#hasTextKey(each) || this.toRestricted.includes(each),
     );
-    for (const relation of this.#relations) {
-      this.#find.set(relation.name, planFindReferred(dialect, dataclass, relation, 'value'));
-      if (relation.references === undefined) continue;
-      this.#findReferred.set(relation, planFindReferred(dialect, dataclass, relation, 'key'));
-    }
+    this.#references = this.#relations.filter(({ references }) => references !== undefined);
+  }
+
+  /** The statement that finds what a relation references, by the entity's key or by that value. */
+  #find(relation: RelatedEntityDefinition, by: 'key' | 'value'): Statement {
+    const { dialect, dataclass, statements } = this;
+    return getOrInsertComputed(statements, `by ${by} ${dataclass.name}.${relation.name}`, () =>
+      planFindReferred(dialect, dataclass, relation, by),
+    );
   }
 
   /** Whether {@link referred} reads anything. */
   mustRefer(body: Body): boolean {
-    if (this.#findReferred.size === 0) return false;
-    return [...this.#findReferred.keys()].some(
+    return this.#references.some(
       ({ name }) => Object.hasOwn(body, name) && (relatedKey(body[name]) ?? null) !== null,
     );
   }
@@ -140,12 +146,13 @@ class RelatedKeys {
 
   async #referred(transaction: Pick<Transaction, 'value'>, body: Body): Promise<ReferredValues> {
     const referred = new Map<string, StoredValue | undefined>();
-    for (const [relation, find] of this.#findReferred) {
+    for (const relation of this.#references) {
       if (!Object.hasOwn(body, relation.name)) continue;
       const target = this.dataclass.target(relation);
       const key = keyOf(target, relatedKey(body[relation.name]));
       if (key === undefined) continue;
       const compared = comparableKey(target, this.dialect, key);
+      const find = this.#find(relation, 'key');
       referred.set(relation.name, (await transaction.value(find, [compared])) as StoredValue);
     }
     return referred;
@@ -186,20 +193,14 @@ class RelatedKeys {
     return missing;
   }
 
-  /**
-   * Whether a read shows an entity for a stored foreign key. Reads join stored texts: one in another
-   * case leads nowhere.
-   */
+  /** Whether a read shows an entity for a stored foreign key. */
   async isShown(
     transaction: Transaction,
     relation: RelatedEntityDefinition,
     key: string | number,
   ): Promise<boolean> {
-    const isText = this.#hasTextKey(relation);
-    const compared = isText ? this.dialect.foldText(String(key)) : key;
-    const find = this.#find.get(relation.name) as Statement;
-    const found = await transaction.value(find, [compared]);
-    return isText ? found === key : found !== undefined;
+    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
+    return (await transaction.value(this.#find(relation, 'value'), [compared])) !== undefined;
   }
 
   /** All relations that name no entity and have to. */
@@ -230,7 +231,7 @@ class RelatedKeys {
       const isText = typeof own === 'string' && this.#hasTextKey(relation);
       if ((isText ? this.dialect.foldText(own) : own) === compared) return own;
     }
-    return transaction.value(this.#find.get(relation.name) as Statement, [compared]);
+    return transaction.value(this.#find(relation, 'value'), [compared]);
   }
 
   #hasTextKey(relation: RelatedEntityDefinition): boolean {
@@ -262,12 +263,12 @@ function planFindReferred(
 
 /** Finds values of an entity that may not change, because other entities refer to them by references. */
 class HeldValues {
-  readonly #find = new Map<RelatedEntityDefinition, Statement>();
   #references: readonly ReferringRelation[] | undefined;
 
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
+    private readonly statements: BoundedCache<Statement>,
   ) {}
 
   /**
@@ -296,23 +297,19 @@ class HeldValues {
   }
 
   #statement(referring: Dataclass, relation: RelatedEntityDefinition): Statement {
-    const known = this.#find.get(relation);
-    if (known !== undefined) return known;
-    const { dialect } = this;
-    const dataclass = unrestricted(this.dataclass);
-    const aliases = new Aliases();
-    const from = new From(aliases, dataclass, 'table');
-    const others = new From(aliases, unrestricted(referring));
-    const value = referredColumn(from.root, relation);
-    const foreignKey = column(others.root, referring.foreignKey(relation).column);
-    const isReferred = sql`exists (select 1 ${others.clause} where ${foreignKey} = ${value})`;
-    const isChanged = sql`${value} is distinct from ${new Slot(1)}`;
-    const own = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-    const statement = dialect.compile(
-      selecting(from.complete(own, isReferred, isChanged), sql.lit(1)),
-    );
-    this.#find.set(relation, statement);
-    return statement;
+    return getOrInsertComputed(this.statements, `held ${referring.name}.${relation.name}`, () => {
+      const { dialect } = this;
+      const dataclass = unrestricted(this.dataclass);
+      const aliases = new Aliases();
+      const from = new From(aliases, dataclass, 'table');
+      const others = new From(aliases, unrestricted(referring));
+      const value = referredColumn(from.root, relation);
+      const foreignKey = column(others.root, referring.foreignKey(relation).column);
+      const isReferred = sql`exists (select 1 ${others.clause} where ${foreignKey} = ${value})`;
+      const isChanged = sql`${value} is distinct from ${new Slot(1)}`;
+      const own = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+      return dialect.compile(selecting(from.complete(own, isReferred, isChanged), sql.lit(1)));
+    });
   }
 }
 
@@ -420,11 +417,10 @@ class Sequences {
 
 /** Finds which unique values are taken: the database names only the first of them. */
 class UniqueValues {
-  readonly #find = new Map<string, Statement>();
-
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
+    private readonly statements: BoundedCache<Statement>,
   ) {}
 
   /**
@@ -459,8 +455,11 @@ class UniqueValues {
     given: readonly StorageDefinition[],
   ): Statement {
     const names = [attributes, given].map((list) => list.map(({ name }) => name).join());
-    const known = this.#find.get(names.join('\n'));
-    if (known !== undefined) return known;
+    const name = `taken ${this.dataclass.name}\n${names.join('\n')}`;
+    return getOrInsertComputed(this.statements, name, () => this.#plan(attributes, given));
+  }
+
+  #plan(attributes: readonly StorageDefinition[], given: readonly StorageDefinition[]): Statement {
     const { dialect } = this;
     // A value of a hidden entity is taken all the same.
     const dataclass = unrestricted(this.dataclass);
@@ -479,8 +478,6 @@ class UniqueValues {
     });
     const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${ownKey}`;
     const all = from.complete(dataclass.queries.entities(dialect.db), ...conditions, isOther);
-    const statement = dialect.compile(selecting(all.limit(1), sql.lit(1)));
-    this.#find.set(names.join('\n'), statement);
-    return statement;
+    return dialect.compile(selecting(all.limit(1), sql.lit(1)));
   }
 }

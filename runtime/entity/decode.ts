@@ -16,7 +16,7 @@ import {
   protocolError,
 } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import { checkRules, hasRules } from '../protocol/rules.js';
+import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
 import { denialStatus, graver, isKeptBack } from './denials.js';
@@ -52,6 +52,8 @@ export interface Decoded {
    * where they lead, they may be kept as they are.
    */
   checkNullRelations(): void;
+  /** A save changes what was decoded; one that may be repeated takes a copy. */
+  copy(): Decoded;
 }
 
 /** A decoded entity whose values are not checked against the model's rules. */
@@ -147,11 +149,10 @@ const noNames: ReadonlySet<string> = new Set();
 const noList: readonly never[] = Object.freeze([]);
 
 /** The longest part of an attribute's name in messages: the longest name that a model can have. */
-const longestTold = 63;
+const longestShown = 63;
 
 /** Takes the values of one entity, one after the other, and collects what is wrong with them. */
 class Decoding implements Received {
-  readonly values = new Map<string, StoredValue>();
   // These are made when they are needed: each entity of a list makes one of these objects, and most
   // bodies need none.
   #readOnly: Map<string, StoredValue> | undefined;
@@ -173,6 +174,7 @@ class Decoding implements Received {
     private readonly existing?: Existing,
     private readonly granted?: ReadonlySet<string>,
     private readonly referred: ReferredValues = nothingReferred,
+    readonly values = new Map<string, StoredValue>(),
   ) {
     this.#names = dataclass.exposedAttributes;
   }
@@ -221,7 +223,7 @@ class Decoding implements Received {
     const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
     if (attribute === undefined) {
       const text = `The "${shortened(name)}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
-      this.#refuse('attributeNotFound', name, text, name.length > longestTold ? undefined : name);
+      this.#refuse('attributeNotFound', name, text, name.length > longestShown ? undefined : name);
     } else if (attribute.kind === 'storage') {
       this.#set(attribute, json, name);
     } else if (attribute.kind === 'relatedEntity') {
@@ -270,7 +272,7 @@ class Decoding implements Received {
 
   checked(): Decoded {
     if (this.existing === undefined) this.#complete();
-    for (const attribute of ruledAttributes(this.dataclass)) {
+    for (const attribute of this.dataclass.ruled) {
       const isDrawnLater =
         attribute.generated !== undefined &&
         this.existing === undefined &&
@@ -280,6 +282,20 @@ class Decoding implements Received {
       else this.#checkRules(attribute);
     }
     return this;
+  }
+
+  copy(): Decoded {
+    const { dataclass, existing, granted, referred } = this;
+    const copy = new Decoding(dataclass, existing, granted, referred, new Map(this.values));
+    copy.#readOnly = this.#readOnly;
+    copy.#computed = this.#computed;
+    copy.#nullRelations = this.#nullRelations;
+    copy.#unchecked = this.#unchecked;
+    copy.#unrelated = this.#unrelated;
+    copy.#problems = this.#problems && [...this.#problems];
+    copy.#faulty = this.#faulty && new Set(this.#faulty);
+    copy.status = this.status;
+    return copy;
   }
 
   checkNullRelations(): void {
@@ -327,6 +343,7 @@ class Decoding implements Received {
       return;
     }
     const key = relatedKey(json);
+    if (this.#isFoldedTo(relation, foreignKey, key, body)) return;
     if (typeof key === 'object' && key !== null) {
       const text = `${relation.name} must be a key, {"__KEY": key} or null.`;
       this.#refuse('valueRule', foreignKey.name, text, this.#named(relation.name));
@@ -338,6 +355,24 @@ class Decoding implements Received {
     if (key === null || relation.references === undefined) {
       this.#set(foreignKey, key, relation.name);
     } else this.#giveReferred(relation, foreignKey);
+  }
+
+  /**
+   * Without a foreign key constraint, the foreign key may hold the related key in another case; a
+   * body as it was read contains both.
+   */
+  #isFoldedTo(
+    { name, onDelete, references }: RelatedEntityDefinition,
+    foreignKey: StorageDefinition,
+    key: unknown,
+    body: Body,
+  ): boolean {
+    if (onDelete !== 'none' || this.existing === undefined) return false;
+    const { fold } = this.existing;
+    const given = this.#names.has(foreignKey.name) ? body[foreignKey.name] : undefined;
+    const related = references === undefined ? key : this.referred.get(name);
+    const areTexts = typeof given === 'string' && typeof related === 'string';
+    return areTexts && fold(given) === fold(related);
   }
 
   /** A relation that references another attribute than the key. */
@@ -539,19 +574,4 @@ export function relatedTo(
     if (!isSame) return undefined;
   }
   return { ...body, [name]: owner };
-}
-
-/** By the attributes of a dataclass, which all its views share. */
-const known = new WeakMap<readonly AttributeDefinition[], readonly StorageDefinition[]>();
-
-/** The attributes that the model has rules for, in model order. */
-function ruledAttributes({ attributes }: Dataclass): readonly StorageDefinition[] {
-  let ruled = known.get(attributes);
-  if (ruled === undefined) {
-    ruled = attributes.filter(
-      (each): each is StorageDefinition => each.kind === 'storage' && hasRules(each),
-    );
-    known.set(attributes, ruled);
-  }
-  return ruled;
 }

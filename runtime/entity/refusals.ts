@@ -427,8 +427,9 @@ function knownProblem(dataclass: Dataclass, problem: ProtocolError): ProtocolErr
   const { attribute, ...rest } = problem;
   if (attribute === undefined) return problem;
   if (!dataclass.exposed) return rest;
-  if (dataclass.exposedAttributes.has(attribute)) return problem;
-  const stored = dataclass.allAttributes.get(attribute);
+  const stored = dataclass.attributesInCode.get(attribute);
+  const name = stored?.name ?? attribute;
+  if (dataclass.exposedAttributes.has(name)) return { ...problem, attribute: name };
   const known = stored?.kind === 'storage' ? knownName(dataclass, stored) : undefined;
   return known === undefined ? rest : { ...rest, attribute: known };
 }

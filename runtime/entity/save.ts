@@ -37,6 +37,13 @@ import { derivedColumns } from './derived-columns.js';
 export interface SentEntity {
   readonly body: Body;
   readonly address: Address | Refusal;
+  /** What the body says, if it was decoded before its save. */
+  readonly decoded?: Decoded | undefined;
+}
+
+/** Whether a body asks for a new entity without naming its key by `__KEY`. */
+export function isCreation({ address }: SentEntity): boolean {
+  return !('problems' in address) && address.key === undefined && address.stamp === undefined;
 }
 
 /**
@@ -64,7 +71,7 @@ export class EntitySaver {
     statements: BoundedCache<Statement>,
     { lifecycle, locks }: Surroundings = {},
   ) {
-    this.#constraints = new Constraints(dialect, dataclass);
+    this.#constraints = new Constraints(dialect, dataclass, statements);
     this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
     const updating = [this.#constraints, statements, locks?.guard] as const;
     this.updater = new EntityUpdater(dialect, dataclass, ...updating);
@@ -101,7 +108,7 @@ export class EntitySaver {
     const { dataclass, refusals } = this;
     const target = dataclass.target(relation);
     const body = relatedTo(sent.body, relation, owner, target, this.fold);
-    if (body !== undefined) return { body, address: sent.address };
+    if (body !== undefined) return { body, address: sent.address, decoded: undefined };
     return { body: sent.body, address: refusals.otherOwner(relation) };
   }
 
@@ -128,20 +135,35 @@ export class EntitySaver {
    */
   save(
     transaction: Transaction,
-    { body, address }: SentEntity,
+    { body, address, decoded }: SentEntity,
     options: EntitySaveOptions,
   ): Pending<SaveResult> {
     if ('problems' in address) return address;
     const evented = this.#evented;
-    if (evented !== undefined && ((evented.hasEvents && options.isKept) || this.#isForSetter(body)))
+    const hasEvents = evented?.hasEvents === true && options.mode !== 'preview';
+    if (evented !== undefined && (hasEvents || this.#isForSetter(body))) {
       return evented.saveBody({ body, address }, options);
-    const { key, stamp } = address;
+    }
+    if (decoded !== undefined) return this.store(transaction, address, decoded.copy(), options);
+    return whenThere(this.referred(transaction, body), (referred) =>
+      this.store(transaction, address, this.#decoded(body, address, referred), options),
+    );
+  }
+
+  /**
+   * Decodes a body before its save, if that takes no read. The save can then be repeated, and made
+   * in several ways, without decoding the body again.
+   */
+  decode<T extends SentEntity>(sent: T): T {
+    const { body, address } = sent;
+    if ('problems' in address || this.#constraints.relations.mustRefer(body)) return sent;
+    return { ...sent, decoded: this.#decoded(body, address, nothingReferred) };
+  }
+
+  #decoded(body: Body, { key, stamp }: Address, referred: ReferredValues): Decoded {
     const existing =
       key === undefined || stamp === undefined ? undefined : { key, fold: this.fold };
-    return whenThere(this.referred(transaction, body), (referred) => {
-      const decoded = decodeBody(this.dataclass, body, existing, referred).checked();
-      return this.store(transaction, address, decoded, options);
-    });
+    return decodeBody(this.dataclass, body, existing, referred).checked();
   }
 
   /** What the relations of a body reference whose foreign keys do not hold the related key. */
@@ -167,41 +189,45 @@ export class EntitySaver {
   }
 
   /**
-   * The statement that changes one entity and needs no other one.
-   * @returns none if the change needs more, or is refused
+   * The one statement that stores decoded entities.
+   * @returns none if they need more than one statement, or cannot be stored
    */
-  directChange(
-    { body, address }: SentEntity,
-    options: EntitySaveOptions,
-    plan: PlanDirect,
-  ): BoundStatement | undefined {
-    if ('problems' in address || !this.#isUnlocked) return undefined;
-    if (this.#constraints.relations.mustRefer(body)) return undefined;
-    const { key, stamp } = address;
-    if (key === undefined || stamp === undefined) return undefined;
-    const existing = { key, fold: this.fold };
-    const decoded = decodeBody(this.dataclass, body, existing, nothingReferred).checked();
-    const { timestamp, session } = options;
-    return this.updater.direct(key, stamp, decoded, { timestamp, session }, plan);
-  }
-
-  /** The same for entities that are created together, and whose keys clients do not name. */
-  directCreation(
+  direct(
     entities: readonly SentEntity[],
     options: EntitySaveOptions,
     plan: PlanDirect,
-  ): DirectCreation | undefined {
+  ): DirectSave | undefined {
+    const [first] = entities;
+    if (first === undefined) return undefined;
+    return entities.length === 1 && !isCreation(first)
+      ? this.#directChange(first, options, plan)
+      : this.#directCreation(entities, options, plan);
+  }
+
+  #directChange(
+    { address, decoded }: SentEntity,
+    { timestamp, session }: EntitySaveOptions,
+    plan: PlanDirect,
+  ): DirectSave | undefined {
+    if (decoded === undefined || 'problems' in address || !this.#isUnlocked) return undefined;
+    const { key, stamp } = address;
+    if (key === undefined || stamp === undefined) return undefined;
+    return this.updater.direct(key, stamp, decoded, { timestamp, session }, plan);
+  }
+
+  #directCreation(
+    entities: readonly SentEntity[],
+    { timestamp }: EntitySaveOptions,
+    plan: PlanDirect,
+  ): DirectSave | undefined {
     const all: Decoded[] = [];
-    for (const { body, address } of entities) {
-      if ('problems' in address || address.key !== undefined || address.stamp !== undefined) {
-        return undefined;
-      }
-      if (this.#constraints.relations.mustRefer(body)) return undefined;
-      const decoded = decodeBody(this.dataclass, body, undefined, nothingReferred).checked();
+    for (const each of entities) {
+      const { decoded } = each;
+      if (decoded === undefined || !isCreation(each)) return undefined;
       if (!this.#constraints.isOneStatement(decoded)) return undefined;
       all.push(decoded);
     }
-    return this.#creator.direct(all, options.timestamp, plan);
+    return this.#creator.direct(all, timestamp, plan);
   }
 
   /** Whether no session has locked an entity, or the statement of a change finds out. */
@@ -209,14 +235,10 @@ export class EntitySaver {
     return this.#locks === undefined || this.#locks.isEmpty || this.#locks.guard !== undefined;
   }
 
-  /** Whether class code takes part in the save of some entity. */
-  get mayRunCode(): boolean {
-    return this.#evented !== undefined;
-  }
-
   /** Whether class code takes part in the save of an entity. */
   runsCode(body: Body): boolean {
-    return this.#evented?.hasEvents === true || this.#isForSetter(body);
+    const evented = this.#evented;
+    return evented !== undefined && (evented.hasEvents || this.#isForSetter(body));
   }
 
   /** Class code never sends such an attribute: it has called the setter itself. */
@@ -253,7 +275,8 @@ export class EntitySaver {
     if (key === undefined || stamp === undefined) {
       return this.#storeNew(transaction, key, decoded, options);
     }
-    if (this.#locks?.guard !== undefined && options.isKept && options.isOnlyRead !== true) {
+    const { mode } = options;
+    if (this.#locks?.guard !== undefined && (mode === 'store' || mode === 'validate')) {
       return this.#changeGuarded(transaction, key, stamp, decoded, options);
     }
     return whenThere(
@@ -312,14 +335,14 @@ export class EntitySaver {
     decoded: Decoded,
     options: EntitySaveOptions,
   ): Pending<SaveResult> {
-    if (options.isOnlyRead === true) {
+    const { mode, session } = options;
+    if (mode === 'check') {
       const checked = this.updater.check(transaction, key, stamp, decoded);
       return checked.then((result) =>
         'problems' in result ? result : { key, outcome: 'changed', values: result.values },
       );
     }
-    const { session } = options;
-    const timestamp = options.isKept ? options.timestamp : undefined;
+    const timestamp = mode === 'preview' ? undefined : options.timestamp;
     const updated = this.updater.update(transaction, key, stamp, decoded, { timestamp, session });
     return whenThere(updated, (result) =>
       'problems' in result
@@ -336,7 +359,7 @@ export class EntitySaver {
     options: EntitySaveOptions,
   ): Pending<SaveResult> {
     const create = (): Pending<SaveResult> =>
-      options.isOnlyRead === true
+      options.mode === 'check'
         ? this.#creator.check(transaction, decoded)
         : this.#creator.create(transaction, decoded, options.timestamp);
     if (key === undefined) return create();
@@ -359,13 +382,13 @@ export class EntitySaver {
     });
   }
 
-  /** The lock of another session. What is only computed needs no check. */
+  /** The lock of another session, which a preview ignores. */
   lockOf(
     key: string | number,
-    { isKept, session }: EntitySaveOptions,
+    { mode, session }: EntitySaveOptions,
     transaction: Transaction,
   ): ReturnType<LockTable['refusal']> {
-    if (this.#locks === undefined || this.#locks.isEmpty || !isKept) return undefined;
+    if (this.#locks === undefined || this.#locks.isEmpty || mode === 'preview') return undefined;
     return this.#locks.refusal(this.dataclass.name, key, session, transaction);
   }
 }
@@ -400,14 +423,14 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
   return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);
 }
 
-/** A statement that creates entities, and its values. */
-interface DirectCreation extends BoundStatement {
+/** A statement that changes an entity, or creates entities, and its values. */
+interface DirectSave extends BoundStatement {
   /**
-   * Whether one of the entities is related to a later one: created one after the other, it would be
-   * refused. A client can guess a key that is generated next.
+   * Whether one of several entities is related to a later one: created one after the other, it would
+   * be refused. A client can guess a key that is generated next.
    * @param keys of the entities, as a JSON list
    */
-  readonly refersAhead: (keys: string) => boolean;
+  readonly refersAhead?: (keys: string) => boolean;
 }
 
 /** Stores new entities of one dataclass. */
@@ -442,7 +465,7 @@ class EntityCreator {
   }
 
   /** The statement that creates entities without another one. */
-  direct(all: readonly Decoded[], timestamp: string, plan: PlanDirect): DirectCreation | undefined {
+  direct(all: readonly Decoded[], timestamp: string, plan: PlanDirect): DirectSave | undefined {
     const { dataclass } = this;
     const statement = (this.#direct ??= this.#planDirect(plan));
     if (statement === undefined) return undefined;
@@ -456,11 +479,13 @@ class EntityCreator {
         return key === null ? [] : [{ key: String(key), index, isKey: references === undefined }];
       }),
     );
+    const isAlone = all.length < 2;
     return {
       statement,
       values: this.#insert.rows(all, timestamp),
+      // It keeps nothing of what was decoded, which would live until the entities are stored.
       refersAhead: (keys) => {
-        if (all.length < 2 || related.length === 0) return false;
+        if (isAlone || related.length === 0) return false;
         // Only keys are compared here.
         if (related.some(({ isKey }) => !isKey)) return true;
         const list = JSON.parse(keys) as readonly (string | number)[];

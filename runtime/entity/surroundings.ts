@@ -67,14 +67,16 @@ interface Saved {
   readonly values?: ReadonlyMap<string, StoredValue>;
 }
 
+/**
+ * What a save is for: to `store` the entity; to `validate` it, of all events by `validateSave` alone,
+ * or by reads only to `check` it; to `preview` what it would become, without events, and with the
+ * stamp that it has. The caller rolls back what is not to be stored.
+ */
+export type SaveMode = 'store' | 'validate' | 'check' | 'preview';
+
 export interface EntitySaveOptions {
   readonly timestamp: string;
-  /** `false`: the save is rolled back, so a changed entity keeps its stamp, and no event runs. */
-  readonly isKept: boolean;
-  /** The save is rolled back: of all events, only `validateSave` runs. */
-  readonly isValidation?: boolean;
-  /** The entity is checked by reads only: nothing is stored, and nobody waits. */
-  readonly isOnlyRead?: boolean;
+  readonly mode: SaveMode;
   /** The caller rolls back its transaction, or its part, if the entity is refused. */
   readonly isAlone: boolean;
   /** ID of the session whose own locks do not count. */

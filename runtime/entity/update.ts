@@ -7,6 +7,7 @@ import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type SqlValue, type Statement, Slot } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { AnyTables } from '../protocol/queries.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Decoded } from './decode.js';
@@ -162,11 +163,17 @@ export class EntityUpdater {
       const value = values.get(foreignKey.name);
       const isNull = value === null && nullRelations.has(foreignKey.name);
       const isKey = value !== null && foreignKey.exposed !== false;
-      if (value === undefined || !(isNull || isKey)) continue;
+      const isLoose = relation.onDelete === 'none';
+      // A read shows the text of the related key, and not that of the foreign key.
+      const isText = isLoose && !isKey && typeof value === 'string';
+      if (value === undefined || !(isNull || isKey || isText)) continue;
       const stored = await this.#stored(transaction, key, foreignKey);
       if (typeof stored !== 'string' && typeof stored !== 'number') continue;
-      if (isKey && stored !== value) continue;
-      if (await relations.isShown(transaction, relation, stored)) continue;
+      const { foldText } = this.dialect;
+      const isSame = isText ? foldText(value) === foldText(String(stored)) : stored === value;
+      if (!isNull && !isSame) continue;
+      const isKept = isLoose && !isNull;
+      if (!isKept && (await relations.isShown(transaction, relation, stored))) continue;
       values.delete(foreignKey.name);
     }
   }
@@ -419,7 +426,9 @@ class UpdateStatements {
    * The statement that checks whether an entity has a value; its values are the key and that value.
    */
   hasValue(definition: StorageDefinition): Statement {
-    return this.#select(this.#isStored(definition, new Slot(1)));
+    return getOrInsertComputed(this.known, `has ${this.dataclass.name}.${definition.name}`, () =>
+      this.#select(this.#isStored(definition, new Slot(1))),
+    );
   }
 
   #isStored(definition: StorageDefinition, slot: Slot): Sql {
@@ -428,8 +437,10 @@ class UpdateStatements {
   }
 
   /** The statement that returns what is stored of an entity; its value is the key. */
-  stored({ column: name }: StorageDefinition): Statement {
-    return this.#select(column(this.#source, name));
+  stored({ name, column: stored }: StorageDefinition): Statement {
+    return getOrInsertComputed(this.known, `stored ${this.dataclass.name}.${name}`, () =>
+      this.#select(column(this.#source, stored)),
+    );
   }
 
   #select(value: Sql, lock?: Sql): Statement {

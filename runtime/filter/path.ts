@@ -1,5 +1,5 @@
 import { maxPathLength } from '../dataclass/attribute-path.js';
-import { nameEnd, found } from '../protocol/names.js';
+import { bracketedName, nameEnd, found } from '../protocol/names.js';
 import { digitsEnd } from '../protocol/numbers.js';
 import { isWellFormed } from '../protocol/own-text.js';
 import type { AttributePath, PathStep, PlaceholderValue } from './ast.js';
@@ -27,7 +27,7 @@ const inFilter: PathPlace = {
   refuse: (offset, problem) => filterError(offset, problem),
 };
 
-/** Takes `name.name{2}.name[a]` or a placeholder. Any name is a path here, including `and` and `null`. */
+/** Takes `name.name{2}.name[a]`, `[Item 58].name` or a placeholder. Any name is a path here, including `and` and `null`. */
 export function takePath(cursor: Cursor): AttributePath {
   const { text, at: start } = cursor;
   if (text.charCodeAt(start) === 0x3a) {
@@ -97,12 +97,13 @@ function readPath(text: string, start: number, place: PathPlace): ReadPath {
 }
 
 function readStep(text: string, start: number, place: PathPlace, isFirst: boolean): PathStep {
-  const endOfName = place.nameEnd(text, start);
+  const inBrackets = bracketedName(text, start);
+  const endOfName = inBrackets?.end ?? place.nameEnd(text, start);
   if (endOfName === start) {
     const expected = isFirst ? place.firstExpected : 'a name after the dot';
     throw place.refuse(start, `expected ${expected}, ${found(text, start)}`);
   }
-  const name = text.slice(start, endOfName);
+  const name = inBrackets?.name ?? text.slice(start, endOfName);
   let end = endOfName;
   let ordinal = 1;
   if (text.charCodeAt(end) === 0x7b) {

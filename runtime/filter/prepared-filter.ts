@@ -1,11 +1,5 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type {
-  AttributePath,
-  ComparisonNode,
-  FilterNode,
-  PlaceholderValue,
-  PathStep,
-} from './ast.js';
+import type { AttributePath, ComparisonNode, FilterNode, PlaceholderValue } from './ast.js';
 import { filterError } from './lexer.js';
 import {
   type FilterInputs,
@@ -24,7 +18,7 @@ import {
 import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
 import { pathFromParam, stepText } from './path.js';
 import { ownText } from '../protocol/own-text.js';
-import { nameEnd } from '../protocol/names.js';
+import { writtenName } from '../protocol/names.js';
 
 /** A filter that was parsed once: the parts that do not depend on the values of `$params`. */
 export interface PreparedFilter extends ParsedFilter {
@@ -227,8 +221,5 @@ function comparison(node: ComparisonNode, open: ComparisonNode[]): string {
 
 function pathText({ steps, placeholder }: AttributePath): string {
   if (steps.length === 0 && placeholder !== undefined) return `:${placeholderText(placeholder)}`;
-  const isWritable = ({ name }: PathStep): boolean => nameEnd(name, 0) === name.length;
-  return steps
-    .map((step) => stepText(isWritable(step) ? step : { ...step, name: JSON.stringify(step.name) }))
-    .join('.');
+  return steps.map((step) => stepText({ ...step, name: writtenName(step.name) })).join('.');
 }

@@ -2,6 +2,7 @@ import {
   type ColumnDefinition,
   type NameScope,
   type PathProblem,
+  type Relation,
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
@@ -18,7 +19,7 @@ import { filterError } from './lexer.js';
 
 /** A relation of a path, and the number that distinguishes related entities (filters F17). */
 export interface Hop {
-  readonly relation: RelatedEntityDefinition | RelatedEntitiesDefinition;
+  readonly relation: Relation;
   readonly ordinal: number;
 }
 
@@ -60,7 +61,7 @@ export function resolve(
   const names = steps.map((step) => step.name);
   const resolved = resolvePath(dataclass, names, scope);
   if ('kind' in resolved) throw unresolved(resolved, node);
-  const { relations, end, properties } = resolved;
+  const { relations, places, end, properties } = resolved;
   const endAt = steps.length - 1 - properties.length;
   checkMarks(resolved, steps, endAt);
   const endOrdinal = steps[endAt]?.ordinal ?? 1;
@@ -70,11 +71,11 @@ export function resolve(
     node,
     ...(compared.kind === 'computed' ? { computed: compared } : {}),
     comparator: plainComparators[node.comparator] ?? node.comparator,
-    // The path of an alias has no steps of its own.
+    // The relations of an alias have the number behind its name.
     hops: [
       ...relations.map((relation, index) => ({
         relation,
-        ordinal: index < endAt ? (steps[index] as PathStep).ordinal : 1,
+        ordinal: (steps[places[index] as number] as PathStep).ordinal,
       })),
       ...ended.hops.map((relation) => ({ relation, ordinal: endOrdinal })),
     ],

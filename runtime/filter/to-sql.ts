@@ -1,4 +1,10 @@
-import { From, type Source, column, keyColumn, referredColumn } from '../dataclass/source.js';
+import {
+  From,
+  type Source,
+  foreignKeyColumn,
+  keyColumn,
+  linkedColumn,
+} from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { FilterNode, ComputedNode } from './ast.js';
 import {
@@ -217,8 +223,8 @@ function someRelated(
   const rest = pending.map((each) => ({ ...each, hops: each.hops.slice(toMany + 1) }));
   const within = nested(context, first.node);
   const condition = all(comparisons(within, inner, inner.root, rest));
-  const foreignKey = column(inner.root, target.foreignKey(inverse).column);
-  const referred = referredColumn(owner, inverse);
+  const foreignKey = foreignKeyColumn(inner.root, inverse);
+  const referred = linkedColumn(owner, inverse);
   return context.nesting > 0
     ? sql`${referred} in (select ${foreignKey} ${inner.clause} where ${condition}${apart})`
     : sql`exists (select 1 ${inner.clause} where ${foreignKey} = ${referred} and ${condition}${apart})`;

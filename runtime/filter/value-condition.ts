@@ -8,6 +8,7 @@ import type { Convert, FilterInput } from './slots.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale, type Rounding } from '../protocol/decimal.js';
+import { writtenName } from '../protocol/names.js';
 import { numberJson } from '../protocol/numbers.js';
 import { isList, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
@@ -249,7 +250,7 @@ export function wrongComparator(node: ComparisonNode, reason: string): RequestEr
 
 /** The path as the client wrote it: its target may have a name that clients do not know. */
 export function written({ path }: ComparisonNode): string {
-  return path.steps.map((step) => step.name).join('.');
+  return path.steps.map((step) => writtenName(step.name)).join('.');
 }
 
 /** A folded text with wildcards, split for the database (filters F31). */

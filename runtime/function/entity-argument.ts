@@ -57,12 +57,16 @@ export async function entityArgument(
   const { entities } = context.host.codeOf(dataclassName);
   const dataclass = dataclassIn(context.visible, dataclassName);
   const { __KEY: key = null } = json;
-  // Class code runs only for those who may create one.
-  if (key === null) requirePermission(dataclass, 'create');
-  const entity = key === null ? created(entities) : await existing(context, dataclass, key);
-  const state = stateOf(entity);
-  await applyTo(context, entity, dataclass, json, at);
-  if (!state.isNew) applyStamp(state, json, at);
+  if (key === null) {
+    requirePermission(dataclass, 'create');
+    const given = await givenValues(context, dataclass, json, at);
+    const entity = created(entities);
+    (await filled(context, entity, dataclass, given, at))();
+    return entity;
+  }
+  const entity = await existing(context, dataclass, key);
+  (await appliedTo(context, entity, dataclass, json, at))();
+  applyStamp(stateOf(entity), json, at);
   return entity;
 }
 
@@ -75,46 +79,86 @@ function created(entities: DataclassCode['entities']): EntityObject {
   }
 }
 
+/** Decoded values, and those of them that setters get. */
+interface GivenValues {
+  readonly received: Decoded;
+  readonly computed: Decoded['computed'];
+}
+
 /**
- * Sets the attributes that a client sent in an entity object.
+ * Decodes what a client sent in an entity object.
+ * @param entity the existing one; none for a new one
  * @throws RequestError for attributes that do not exist, impossible values, and what the session
- * may not write
+ * may not write: class code runs only afterwards
  */
-async function applyTo(
+async function givenValues(
   context: EntityArgumentContext,
-  entity: EntityObject,
   dataclass: Dataclass,
   json: Body,
   at: Place,
-): Promise<void> {
-  const state = stateOf(entity);
+  entity?: EntityObject,
+): Promise<GivenValues> {
   refuseLists(dataclass, json, at);
+  const key = entity === undefined ? null : stateOf(entity).key;
   const received = decodeBody(
     dataclass,
     await context.applyUploads(dataclass, json),
-    state.isNew || state.key === null
-      ? undefined
-      : { key: state.key, fold: context.visible.database.dialect.foldText },
+    key === null ? undefined : { key, fold: context.visible.database.dialect.foldText },
     await referredValues(context, dataclass, json),
   );
   if (received.problems.length > 0) throw refused(at, received.status, received.problems);
   const [unrelated] = received.unrelated;
   if (unrelated !== undefined) throw unknownKey(unrelated.target, relatedKey(json[unrelated.name]));
-  const live = new LiveEntityObject(entity);
+  const live = entity === undefined ? undefined : new LiveEntityObject(entity);
   const computed = received.computed.filter(
-    ({ attribute, value }) => !live.hasComputed(attribute, value),
+    ({ attribute, value }) => live?.hasComputed(attribute, value) !== true,
   );
   const denials = computed.flatMap(({ denial }) => (denial === undefined ? [] : [denial]));
   if (denials.length > 0) {
     throw refused(at, dataclass.permissions?.status ?? errorCodes.updateDenied.status, denials);
   }
-  await apply(context, state, dataclass, received, at);
-  try {
-    for (const { attribute, value } of computed) live.assignComputed(attribute, value);
-  } catch (error) {
-    throw error instanceof EventFailure ? failureOf(error.shown, error.thrown) : error;
-  }
-  if (!state.isNew && state.touched.length > 0) requirePermission(dataclass, 'update');
+  return { received, computed };
+}
+
+/**
+ * Sets the attributes that a client sent for an existing entity.
+ * @returns runs the setters
+ * @throws RequestError as {@link givenValues}, and if the session may not change such entities
+ */
+async function appliedTo(
+  context: EntityArgumentContext,
+  entity: EntityObject,
+  dataclass: Dataclass,
+  json: Body,
+  at: Place,
+): Promise<() => void> {
+  const given = await givenValues(context, dataclass, json, at, entity);
+  const assign = await filled(context, entity, dataclass, given, at);
+  const isChange = stateOf(entity).touched.length > 0 || given.computed.length > 0;
+  if (isChange) requirePermission(dataclass, 'update');
+  return assign;
+}
+
+/**
+ * Sets plain attributes.
+ * @returns runs the setters, and throws what {@link failureOf} makes of their errors
+ */
+async function filled(
+  context: EntityArgumentContext,
+  entity: EntityObject,
+  dataclass: Dataclass,
+  { received, computed }: GivenValues,
+  at: Place,
+): Promise<() => void> {
+  await apply(context, stateOf(entity), dataclass, received, at);
+  const live = new LiveEntityObject(entity);
+  return () => {
+    try {
+      for (const { attribute, value } of computed) live.assignComputed(attribute, value);
+    } catch (error) {
+      throw error instanceof EventFailure ? failureOf(error.shown, error.thrown) : error;
+    }
+  };
 }
 
 /** Class code has entities, and no lists of those to be made. */
@@ -219,7 +263,7 @@ async function keepHidden(
     if (typeof stored !== 'string' && typeof stored !== 'number') continue;
     if (visible.dataclasses.get(target)?.exposed === true) {
       const related = await host.codeOf(target).entities.loadBy(references, stored);
-      if (related !== undefined && referredValue(stateOf(related), relation) === stored) continue;
+      if (related !== undefined) continue;
     }
     values.delete(foreignKey);
   }
@@ -314,11 +358,15 @@ async function modified(
   if (keys.length > mostModified) {
     throw at.refusal(`has ${keys.length} entities; values can be sent for at most ${mostModified}`);
   }
-  const selection = selections.none() as { add(entity: EntityObject): unknown };
+  const found: EntityObject[] = [];
+  const setters: (() => void)[] = [];
   for (const entity of await entities.loadAll([...keys])) {
     if (entity === undefined) continue;
-    await applyTo(context, entity, dataclass, json, at);
-    selection.add(entity);
+    setters.push(await appliedTo(context, entity, dataclass, json, at));
+    found.push(entity);
   }
+  const selection = selections.none() as { add(entity: EntityObject): unknown };
+  for (const assign of setters) assign();
+  for (const entity of found) selection.add(entity);
   return selection;
 }

@@ -6,11 +6,15 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { EntityReader } from '../query/entity-reader.js';
 import type { Parameters } from '../query/parameters.js';
-import { preparePageOfKeys, collectionForm } from '../query/read-page.js';
+import { preparePageOfKeys, collectionForm } from '../query/page.js';
 import { ResultError } from './result.js';
 import { computedOf } from '../class-code/computed-values.js';
 import { jsonValue } from '../class/typed-value.js';
-import type { AttributeDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import type {
+  AttributeDefinition,
+  RelatedEntityDefinition,
+  RelationAliasDefinition,
+} from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { uriKey } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
@@ -231,6 +235,8 @@ function memberOf(
       return deferred(state, attribute, form.dataclass);
     case 'relatedEntities':
       return null;
+    case 'relationAlias':
+      return attribute.many === true ? null : deferredAlias(state, attribute, form.dataclass);
   }
 }
 
@@ -246,9 +252,21 @@ function deferred(
     ? (state.related(relation.name, stored)?.key ?? null)
     : stored;
   if (key === null) return null;
-  const target = dataclass.target(relation).name;
-  const uri = `/rest/${encodeURIComponent(target)}(${uriKey(String(key))})`;
+  return deferredEntity(dataclass.target(relation), key);
+}
+
+function deferredEntity({ name }: Dataclass, key: string | number): unknown {
+  const uri = `/rest/${encodeURIComponent(name)}(${uriKey(String(key))})`;
   return { __deferred: { uri, __KEY: String(key) } };
+}
+
+function deferredAlias(
+  state: EntityState,
+  { name, target }: RelationAliasDefinition,
+  dataclass: Dataclass,
+): unknown {
+  const key = state.stored(state.code.layout.field(name));
+  return isKey(key) ? deferredEntity(dataclass.target({ target }), key) : null;
 }
 
 /** Whether the foreign key does not tell the key of the related entity. */

@@ -65,7 +65,9 @@ export class Catalog {
 
   #full(definition: DataclassDefinition): object {
     const number = this.#tableNumbers.get(definition.name) ?? 0;
-    return dataclassEntry(definition, this.#input.definitions, number, this.#method);
+    const { definitions, settings } = this.#input;
+    const isOld = settings.compatibility !== undefined;
+    return dataclassEntry(definition, { definitions, isOld }, number, this.#method);
   }
 
   readonly #method = (definition: FunctionDefinition): object =>
@@ -145,9 +147,15 @@ function briefEntry({ name }: DataclassDefinition): object {
   return { name, uri: `/rest/$catalog/${segment}`, dataURI: `/rest/${segment}` };
 }
 
+interface EntryContext {
+  readonly definitions: readonly DataclassDefinition[];
+  /** Clients of Wakanda know an alias of a relation as a relation. */
+  readonly isOld: boolean;
+}
+
 function dataclassEntry(
   definition: DataclassDefinition,
-  definitions: readonly DataclassDefinition[],
+  catalog: EntryContext,
   tableNumber: number,
   method: (definition: FunctionDefinition) => object,
 ): object {
@@ -162,7 +170,7 @@ function dataclassEntry(
     dataURI: `/rest/${encodeURIComponent(name)}`,
     attributes: attributes
       .filter((attribute) => attribute.exposed !== false)
-      .map((attribute) => attributeEntry(attribute, definition, definitions)),
+      .map((attribute) => attributeEntry(attribute, definition, catalog)),
     methods: functions.map(method),
     key: isExposed(definition, definition.key) ? [{ name: definition.key }] : [],
   };
@@ -174,7 +182,7 @@ function dataclassEntry(
 function attributeEntry(
   attribute: AttributeDefinition,
   owner: DataclassDefinition,
-  definitions: readonly DataclassDefinition[],
+  { definitions, isOld }: EntryContext,
 ): object {
   const common = { name: attribute.name, kind: attribute.kind, scope: 'public', exposed: true };
   // Only what is exposed is counted: a gap would reveal the rest.
@@ -222,6 +230,21 @@ function attributeEntry(
           : {}),
         readOnly: true,
       };
+    case 'relationAlias': {
+      const behavior = attribute.many === true ? 'relatedEntities' : 'relatedEntity';
+      return {
+        ...common,
+        ...(isOld ? { kind: behavior } : { kind: 'alias', behavior }),
+        type:
+          attribute.many === true
+            ? collectionNameOf(attribute.target, definitions)
+            : attribute.target,
+        ...(isOpenPath(owner, attribute.path, definitions)
+          ? { path: attribute.path.join('.') }
+          : {}),
+        readOnly: true,
+      };
+    }
     case 'relatedEntity':
       return {
         ...common,
@@ -235,7 +258,7 @@ function attributeEntry(
     case 'relatedEntities':
       return {
         ...common,
-        ...position(owner.key),
+        ...position(referencedBy(attribute, definitions) ?? owner.key),
         type: collectionNameOf(attribute.target, definitions),
         reversePath: true,
         ...exposedPath(attribute, definitions),
@@ -298,6 +321,16 @@ function exposedInverse(
     : {};
 }
 
+/** The attribute that the foreign keys of related entities hold instead of the key. */
+function referencedBy(
+  { target, inverse }: RelatedEntitiesDefinition,
+  definitions: readonly DataclassDefinition[],
+): string | undefined {
+  const related = definitions.find((each) => each.name === target);
+  const relation = related?.attributes.find((each) => each.name === inverse);
+  return relation?.kind === 'relatedEntity' ? relation.references : undefined;
+}
+
 function exposedPath(
   relation: RelatedEntitiesDefinition,
   definitions: readonly DataclassDefinition[],
@@ -318,7 +351,7 @@ function isOpenPath(
     const attribute: AttributeDefinition | undefined = here.attributes.find(
       (each) => each.name === name,
     );
-    if (attribute?.kind === 'relatedEntity') {
+    if (attribute !== undefined && 'target' in attribute) {
       const { target }: { target: string } = attribute;
       here = definitions.find((each) => each.name === target);
     }

@@ -27,7 +27,7 @@ import { isOn, logRequests, requestIds } from './request-log.js';
 import { type LoadLog, RequestGate, loadSettings, gatedServers } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
-import { isSendHooked } from './spent-bytes.js';
+import { isSendHooked } from './answer-memory.js';
 import { tracing } from './tracing.js';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';

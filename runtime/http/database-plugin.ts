@@ -75,15 +75,15 @@ const longestAnswer = 5_000;
 /** Asks the database whether it is there, once for all who ask at a time. */
 function readiness({ dialect, executor }: Database): () => Promise<boolean> {
   const statement = dialect.compile(sql`select 1`);
-  let asked: Promise<unknown> | undefined;
+  let check: Promise<unknown> | undefined;
   return async () => {
     let isReady = false;
-    asked ??= Promise.resolve()
+    check ??= Promise.resolve()
       .then(() => executor.value(statement, []))
       .finally(() => {
-        asked = undefined;
+        check = undefined;
       });
-    const answered = asked.then(() => {
+    const answered = check.then(() => {
       isReady = true;
     });
     await settledWithin(answered, longestAnswer);

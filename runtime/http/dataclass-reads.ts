@@ -2,11 +2,12 @@ import type { FastifyReply } from 'fastify';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
+import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
+import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
@@ -32,9 +33,8 @@ import { LockService } from './lock-service.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
-import { whenResolved } from '../query/computed-requests.js';
 import { explainedAnswer } from '../query/query-plan.js';
-import { preparePage } from '../query/read-page.js';
+import { readPage } from '../query/page.js';
 
 interface RequestedEntity {
   readonly key: string | number;
@@ -225,9 +225,7 @@ export class DataclassReads {
     const context = this.#context;
     const name = answerForm(parameters, context.options);
     const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = whenResolved(context, request, (resolved) =>
-      preparePage(context, resolved, parameters, form).read(),
-    );
+    const answer = readPage(context, request, parameters, form);
     return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
   }
 
@@ -236,7 +234,7 @@ export class DataclassReads {
    * exist.
    */
   #related(
-    relation: RelatedEntitiesDefinition,
+    relation: ToManyDefinition,
     key: string | number,
     parameters: Parameters,
   ): PendingAnswer {
@@ -254,7 +252,7 @@ export class DataclassReads {
     const { method = '' } = parameters;
     const name = attributes.trim();
     const relation = this.#dataclass.exposedAttributes.get(name);
-    if (relation?.kind !== 'relatedEntities') throw refusedMethod(method, 'GET');
+    if (relation === undefined || !leadsToMany(relation)) throw refusedMethod(method, 'GET');
     const texts = {
       ...parameters,
       orderby: parameters.subOrderby ?? parameters.orderby,
@@ -295,7 +293,7 @@ export class DataclassReads {
   #expandedRelation(
     attributes: string | undefined,
     { expand }: Parameters,
-  ): RelatedEntitiesDefinition | undefined {
+  ): ToManyDefinition | undefined {
     if (attributes === undefined || expand === undefined) return undefined;
     const name = attributes.trim();
     const attribute = this.#dataclass.exposedAttributes.get(name);
@@ -303,7 +301,7 @@ export class DataclassReads {
       const path = each.trim();
       return path === name || path === `${name}.*`;
     });
-    return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
+    return attribute !== undefined && leadsToMany(attribute) && isExpanded ? attribute : undefined;
   }
 }
 

@@ -98,8 +98,8 @@ export class DeleteService {
     session: string | undefined,
   ): Promise<StatusAndJson> {
     const { context } = this;
-    const asked = selectionRequest(context.filters, this.dataclass, base, baseValue, texts);
-    const request = await whenResolved(context, asked, (resolved) => resolved);
+    const unresolved = selectionRequest(context.filters, this.dataclass, base, baseValue, texts);
+    const request = await whenResolved(context, unresolved, (resolved) => resolved);
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
     const { statement, values } = chosenToDelete(context, request);
     return this.#delete(statement, values, false, session);

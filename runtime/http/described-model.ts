@@ -63,9 +63,9 @@ function describedDataclass(
   view: ModelView,
 ): DescribedDataclass | undefined {
   const { name, exposed, functions = [] } = definition;
-  const seen = view.dataclasses.get(name);
-  if (!exposed || seen === undefined) return undefined;
-  const { create = true, update = true, drop = true } = seen.permissions ?? {};
+  const visible = view.dataclasses.get(name);
+  if (!exposed || visible === undefined) return undefined;
+  const { create = true, update = true, drop = true } = visible.permissions ?? {};
   const called = (level: FunctionDefinition['level']): readonly DescribedFunction[] =>
     functions
       .filter((each) => each.level === level && view.calls(each, name))
@@ -76,15 +76,15 @@ function describedDataclass(
     entity: called('entity'),
   };
   const isCalled = Object.values(calls).some(({ length }) => length > 0);
-  if (!seen.exposed && !create && !isCalled) return undefined;
-  const uses = definition.attributes.map((each) => attributeUse(definition, each, seen, view));
+  if (!visible.exposed && !create && !isCalled) return undefined;
+  const uses = definition.attributes.map((each) => attributeUse(definition, each, visible, view));
   return {
     name,
-    canRead: seen.exposed,
+    canRead: visible.exposed,
     canCreate: create,
     canUpdate: update,
     canDrop: drop,
-    keyType: seen.key.type,
+    keyType: visible.key.type,
     attributes: uses.filter(isUsed).map((each) => ({
       ...each,
       required:
@@ -115,15 +115,15 @@ function isTwin(
 function attributeUse(
   definition: DataclassDefinition,
   attribute: AttributeDefinition,
-  seen: Dataclass,
+  visible: Dataclass,
   view: ModelView,
 ): DescribedAttribute {
   const { name } = attribute;
-  const { permissions } = seen;
+  const { permissions } = visible;
   const isExposed = attribute.exposed !== false;
   const isWritten =
     isExposed && isWritable(definition, attribute, view) && isReached(attribute, view);
-  const canRead = seen.exposed && seen.exposedAttributes.has(name);
+  const canRead = visible.exposed && visible.exposedAttributes.has(name);
   const canCreate =
     isWritten && permissions?.create !== false && permissions?.notCreated.has(name) !== true;
   const mandatory = isMandatory(attribute);
@@ -145,6 +145,10 @@ function attributeUse(
   }
   if (attribute.kind === 'relatedEntities') {
     return { ...use, kind: 'toMany', target: attribute.target, inverse: attribute.inverse };
+  }
+  if (attribute.kind === 'relationAlias') {
+    const kind = attribute.many === true ? 'toMany' : 'toOne';
+    return { ...use, kind, target: attribute.target };
   }
   const isStored = attribute.kind === 'storage';
   return {
@@ -191,8 +195,7 @@ function isCreatedInList(relation: RelatedEntitiesDefinition, view: ModelView): 
 }
 
 function isReached(attribute: AttributeDefinition, { dataclasses }: ModelView): boolean {
-  const isRelation = attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities';
-  return !isRelation || dataclasses.get(attribute.target)?.exposed === true;
+  return !('target' in attribute) || dataclasses.get(attribute.target)?.exposed === true;
 }
 
 function isMandatory(attribute: AttributeDefinition): boolean {

@@ -15,7 +15,7 @@ import {
   type ReadPreparedPage,
   collectionForm,
   arrayForm,
-} from '../query/read-page.js';
+} from '../query/page.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { type ReadingContext, pageTop } from '../query/reading-context.js';

@@ -12,14 +12,14 @@ import type { Media } from '../class/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
-import { readPage, collectionForm } from '../query/read-page.js';
+import { readPage, collectionForm } from '../query/page.js';
 import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
 import { noSelection } from './function-parameters.js';
 import { type Session, setRequesterOf } from '../access/session.js';
 import type { ClassHost, DataclassCode } from '../class/class-host.js';
 import { GivenMedia, isMedia } from '../class/media-handle.js';
-import { RelatedEntityHandle } from '../class/related-entity.js';
+import { AliasedEntityHandle, RelatedEntityHandle } from '../class/related-entity.js';
 import { readableNode } from '../class/readable.js';
 import { listed } from '../class/selection-node.js';
 import { nodeOf, selectionOf as stateOfSelection } from '../class/selection-state.js';
@@ -138,7 +138,7 @@ function refuseHandle(value: object): void {
   if (isMedia(value)) {
     throw new ResultError('it holds an image or BLOB: return it alone, or what its read() gives');
   }
-  if (value instanceof RelatedEntityHandle) {
+  if (value instanceof RelatedEntityHandle || value instanceof AliasedEntityHandle) {
     throw new ResultError('it holds a relation: use its key, or what its get() gives');
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { http, whenClosed } from './node-http.js';
-import type { SpentBytes } from './spent-bytes.js';
+import type { AnswerMemory } from './answer-memory.js';
 import { isFollowed } from './waiting-requests.js';
 
 /** A connection whose client has not read its answers yet. */
@@ -100,7 +100,7 @@ type WriteDone = (error: Error | null | undefined) => void;
  */
 export function watchedResponse(
   held: HeldAnswers,
-  spent: SpentBytes,
+  memory: AnswerMemory,
   isClosing: () => boolean = () => false,
 ): typeof ServerResponse<IncomingMessage> {
   return class WatchedResponse extends http.ServerResponse {
@@ -120,7 +120,7 @@ export function watchedResponse(
       super.end(chunk, encoding as BufferEncoding, done as () => void);
       if (this.writableLength > 0) held.keep(this, chunk);
       // Code that has replaced this method may keep what it gets.
-      else spent.written(this, this.end === WatchedResponse.prototype.end ? chunk : undefined);
+      else memory.written(this, this.end === WatchedResponse.prototype.end ? chunk : undefined);
       return this;
     }
   };

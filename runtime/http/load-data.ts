@@ -15,11 +15,16 @@ import { Constraints } from '../entity/constraints.js';
 import { derivedColumns } from '../entity/derived-columns.js';
 import { type InsertPlan, planInsert } from '../entity/save.js';
 import { nowText } from '../protocol/dates.js';
-import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type {
+  AttributeDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
 import { imageType } from '../protocol/image-types.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
+import { emptyPlans } from '../query/reading-context.js';
 import { type CommandOptions, openForCommand } from './database-plugin.js';
 
 /** A row of a source: values by attribute, in the form of a JSON body; images and BLOBs as bytes. */
@@ -27,6 +32,8 @@ interface LoadedRow {
   readonly values: Readonly<Record<string, unknown>>;
   /** What the source could not turn into a value, by attribute: the row is refused. */
   readonly faults?: Readonly<Record<string, string>>;
+  /** Phase `again`: the row is stored, and gets these values, which it lacks. */
+  readonly isStored?: true;
 }
 
 type LoadRequest =
@@ -47,9 +54,10 @@ interface LoadBatch {
   readonly kind: 'batch';
   /**
    * `rows` stores rows; `links` sets relations that could not be stored with them; `references` sets
-   * relations that the source has by another value than the key.
+   * relations that the source has by another value than the key; `again` stores rows that were
+   * refused before, with all their relations.
    */
-  readonly phase: 'rows' | 'links' | 'references';
+  readonly phase: 'rows' | 'links' | 'references' | 'again';
   readonly dataclass: string;
   /** How many rows of this phase were taken before. */
   readonly from: number;
@@ -73,7 +81,14 @@ interface LoadRefusal {
   readonly index: number;
   /** Whether the row is stored, with null for the values that are named. */
   readonly isStored: boolean;
-  readonly reasons: readonly { readonly attribute: string; readonly message: string }[];
+  readonly reasons: readonly Reason[];
+}
+
+interface Reason {
+  readonly attribute: string;
+  readonly message: string;
+  /** The rule of the model that the value breaks. */
+  readonly rule?: string;
 }
 
 /** A value that is not the one of the source. */
@@ -234,8 +249,12 @@ class Loader {
     this.#stamp = dialect.compile(sql`select ${dialect.globalStamp}`);
   }
 
+  /** The program of an import that was killed may still be storing its last batch. */
   async ready(): Promise<LoadAnswer> {
-    const rows = await this.database.executor.rows(this.#numbers, []);
+    const rows = await this.database.executor.write(async (transaction) => {
+      await this.#takeTurn(transaction);
+      return transaction.rows(this.#numbers, []);
+    });
     const done = rows.map(([name, value]) => [String(name), Number(value)] as const);
     return {
       kind: 'ready',
@@ -294,6 +313,12 @@ class Loader {
     return true;
   }
 
+  /** Locks the row of the import until the transaction ends, if the database locks rows. */
+  async #takeTurn(transaction: Transaction): Promise<void> {
+    const begin = await transaction.value(this.#number, [beginName]);
+    if (begin !== undefined) await transaction.run(this.#setNumber, [beginName, begin]);
+  }
+
   #table(name: string): TableLoader {
     let table = this.#tables.get(name);
     if (table === undefined) {
@@ -311,9 +336,8 @@ class Loader {
       let removed = 0;
       if (begin === undefined) await this.#requireEmpty(transaction);
       else {
-        const own = Number((await transaction.value(this.#number, [changesName])) ?? 0);
         if (!isRestart) throw new LoadRefused('an import into this database has begun already');
-        if (stamp !== Number(begin) + own) {
+        if (!(await this.#isUnchanged(transaction))) {
           throw new LoadRefused(
             'others have changed the database since the import, so its tables are not emptied; use a new database',
           );
@@ -325,6 +349,14 @@ class Loader {
       await transaction.run(this.#setNumber, [changesName, 0]);
       if (removed > 0) transaction.raiseStamp(removed);
     });
+  }
+
+  /** Whether imports alone have changed the database. */
+  async #isUnchanged(transaction: Transaction): Promise<boolean> {
+    const stamp = Number(await transaction.value(this.#stamp, []));
+    const begin = Number((await transaction.value(this.#number, [beginName])) ?? 0);
+    const own = Number((await transaction.value(this.#number, [changesName])) ?? 0);
+    return stamp === begin + own;
   }
 
   async #requireEmpty(transaction: Transaction): Promise<void> {
@@ -357,9 +389,16 @@ class Loader {
     const table = this.#table(batch.dataclass);
     const name = doneName(batch);
     await this.database.executor.write(async (transaction) => {
+      await this.#takeTurn(transaction);
       const done = Number((await transaction.value(this.#number, [name])) ?? 0);
       if (done !== batch.from) {
         throw new LoadRefused('another import writes to the same database at the same time');
+      }
+      // Clients may have seen what is there, and changed it.
+      if (batch.phase === 'again' && !(await this.#isUnchanged(transaction))) {
+        throw new LoadRefused(
+          'others have changed the database since the import; store these rows with drs-gen seed instead',
+        );
       }
       const { refusals, changes } = await table.store(transaction, batch);
       await answer({ kind: 'checked', refusals });
@@ -394,7 +433,7 @@ function described({ name, renamedFrom, table, key, attributes }: Dataclass): De
       const isFilled = each.default !== undefined || each.generated === 'uuid';
       return {
         name: each.name,
-        renamedFrom: each.renamedFrom ?? [],
+        renamedFrom: formerNames(each),
         column: each.column,
         type: each.type,
         isDateOnly: each.dateOnly === true,
@@ -406,7 +445,7 @@ function described({ name, renamedFrom, table, key, attributes }: Dataclass): De
       each.kind === 'relatedEntity'
         ? {
             name: each.name,
-            renamedFrom: each.renamedFrom ?? [],
+            renamedFrom: formerNames(each),
             target: each.target,
             foreignKey: each.foreignKey,
             isMandatory: each.mandatory === true,
@@ -416,9 +455,9 @@ function described({ name, renamedFrom, table, key, attributes }: Dataclass): De
   };
 }
 
-interface Reason {
-  readonly attribute: string;
-  readonly message: string;
+/** Other names by which a source may know an attribute. */
+function formerNames({ member, renamedFrom = [] }: AttributeDefinition): readonly string[] {
+  return member === undefined ? renamedFrom : [member, ...renamedFrom];
 }
 
 /** A row on its way into the table. */
@@ -461,7 +500,7 @@ class TableLoader {
       together === undefined
         ? undefined
         : dialect.compile(sql`with "__new" as (${together}) select count(*) from "__new"`);
-    this.#constraints = new Constraints(dialect, dataclass);
+    this.#constraints = new Constraints(dialect, dataclass, emptyPlans().entities);
     const table = sql.id(dataclass.table);
     this.count = dialect.compile(sql`select count(*) from ${table}`);
     const { key } = dataclass;
@@ -482,7 +521,8 @@ class TableLoader {
   async store(
     transaction: Transaction,
     { phase, rows, held = [], references = [] }: LoadBatch,
-  ): Promise<{ readonly refusals: readonly LoadRefusal[]; readonly changes: number }> {
+  ): Promise<Stored> {
+    if (phase === 'again') return this.#storeAgain(transaction, rows, references);
     const candidates = await this.#candidates(transaction, rows, {
       isNew: phase === 'rows',
       references: phase === 'references' ? references : [],
@@ -493,16 +533,56 @@ class TableLoader {
       phase === 'rows'
         ? await this.#insertAll(transaction, right)
         : await this.#updateAll(transaction, right);
-    const refusals = candidates.flatMap(({ index, faults, lost }): LoadRefusal[] =>
-      faults.length + lost.length === 0
-        ? []
-        : [{ index, isStored: faults.length === 0, reasons: [...faults, ...lost] }],
-    );
+    const refusals = refusalsOf(candidates);
     // A row that the first phase has refused is refused once.
     return {
       refusals: phase === 'rows' ? refusals : refusals.filter(({ isStored }) => isStored),
       changes,
     };
+  }
+
+  /** Rows that are not stored are; others get the values that they lack. */
+  async #storeAgain(
+    transaction: Transaction,
+    rows: readonly LoadedRow[],
+    references: readonly LoadReference[],
+  ): Promise<Stored> {
+    const refusals: LoadRefusal[] = [];
+    let changes = 0;
+    for (const isStored of [false, true]) {
+      const indexes = [...rows.keys()].filter((at) => (rows[at]?.isStored === true) === isStored);
+      const own = indexes.flatMap((at) => rows[at] ?? []);
+      const candidates = await this.#candidates(transaction, own, {
+        isNew: !isStored,
+        references,
+        held: new Set(),
+      });
+      const right = candidates.filter(({ faults }) => faults.length === 0);
+      changes += isStored
+        ? await this.#fill(transaction, right)
+        : await this.#insertAll(transaction, right);
+      for (const each of refusalsOf(candidates)) {
+        const isThere = isStored || each.isStored;
+        refusals.push({ ...each, index: indexes[each.index] ?? 0, isStored: isThere });
+      }
+    }
+    return { refusals: refusals.toSorted((a, b) => a.index - b.index), changes };
+  }
+
+  /** Each value by itself, so that one that is refused keeps no other away. */
+  async #fill(transaction: Transaction, candidates: readonly Candidate[]): Promise<number> {
+    const { key } = this.dataclass;
+    let changes = 0;
+    for (const { values, lost } of candidates) {
+      for (const [name, value] of values) {
+        if (name === key.name || value === null) continue;
+        const done = await this.#updated(transaction, values, [name]);
+        if (typeof done !== 'number') lost.push(...done);
+        else if (done === 0) lost.push({ attribute: key.name, message: 'is the key of no entity' });
+        else changes += done;
+      }
+    }
+    return changes;
   }
 
   async compare(
@@ -599,9 +679,10 @@ class TableLoader {
         if (value === undefined || isKnown || held.has(definition.name)) continue;
         const messages = checkRules(definition, value);
         const isKeyless = value === null && definition.key === true;
-        for (const message of isKeyless ? ['is the key, and must not be null'] : messages) {
+        if (isKeyless) {
+          const message = 'is the key, and must not be null';
           candidate.faults.push({ attribute: definition.name, message });
-        }
+        } else if (messages.length > 0) candidate.faults.push(...brokenRules(definition, value));
       }
     }
     return candidates;
@@ -654,7 +735,9 @@ class TableLoader {
     }
     const wanted = new Map<Candidate, StoredValue>();
     for (const candidate of candidates) {
-      const json = rows[candidate.index]?.values[attribute] ?? null;
+      const given = rows[candidate.index]?.values ?? {};
+      if (!Object.hasOwn(given, attribute)) continue;
+      const json = given[attribute] ?? null;
       const result = storedValue(definition, json);
       candidate.values.set(attribute, null);
       if (!result.ok) candidate.lost.push({ attribute, message: result.message });
@@ -879,6 +962,34 @@ class TableLoader {
     }
     return { statement, bind };
   }
+}
+
+interface Stored {
+  readonly refusals: readonly LoadRefusal[];
+  readonly changes: number;
+}
+
+function refusalsOf(candidates: readonly Candidate[]): readonly LoadRefusal[] {
+  return candidates.flatMap(({ index, faults, lost }) =>
+    faults.length + lost.length === 0
+      ? []
+      : [{ index, isStored: faults.length === 0, reasons: [...faults, ...lost] }],
+  );
+}
+
+const rules = ['mandatory', 'enum', 'minLength', 'maxLength', 'min', 'max', 'pattern'] as const;
+
+/** What each rule that a value breaks says. */
+function brokenRules(definition: StorageDefinition, value: StoredValue): readonly Reason[] {
+  const none = Object.fromEntries(rules.map((rule) => [rule, undefined]));
+  const free = { ...definition, ...none } as StorageDefinition;
+  return rules.flatMap((rule) =>
+    checkRules({ ...free, [rule]: definition[rule] }, value).map((message) => ({
+      attribute: definition.name,
+      message,
+      rule,
+    })),
+  );
 }
 
 /** An error of the values of a row. */

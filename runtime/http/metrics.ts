@@ -107,8 +107,8 @@ function serveMetrics(
   read: () => Promise<string>,
 ): Promise<Server> {
   const server = http.createServer((request, response) => {
-    const isAsked = request.url === '/metrics' && request.method === 'GET';
-    if (!isAsked) {
+    const isScrape = request.url === '/metrics' && request.method === 'GET';
+    if (!isScrape) {
       response.writeHead(404).end();
       return;
     }

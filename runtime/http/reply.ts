@@ -4,7 +4,7 @@ import { contentTypeOf, type ImageType } from '../protocol/image-types.js';
 import type { Pending } from '../dialect/pending.js';
 import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { markOwnBytes } from './spent-bytes.js';
+import { markOwnBytes } from './answer-memory.js';
 
 /**
  * The headers of every answer in JSON; {@link sendJson} sets them one by one, which is faster than

@@ -6,7 +6,7 @@ import type { Origins } from './cross-site.js';
 import { HeldAnswers, watchedResponse } from './held-answers.js';
 import { errorHeaders, errorJson } from './reply.js';
 import { isBelowRest } from './rewrite-url.js';
-import { SpentBytes } from './spent-bytes.js';
+import { AnswerMemory } from './answer-memory.js';
 import { WaitingRequests } from './waiting-requests.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import type { Limits } from './settings.js';
@@ -41,7 +41,7 @@ const isOfHealth = /^\/health(?:\/(?:live|ready))?$/;
  */
 export class RequestGate {
   readonly held: HeldAnswers;
-  readonly spent: SpentBytes;
+  readonly memory: AnswerMemory;
   /** Set when the server stops. */
   isClosing = false;
   readonly #bodies: BodyMemory;
@@ -56,7 +56,7 @@ export class RequestGate {
   constructor(settings: LoadSettings, { log, origins, isSendHooked }: GateOptions) {
     this.#log = log;
     this.#origins = origins;
-    this.spent = new SpentBytes(isSendHooked);
+    this.memory = new AnswerMemory(isSendHooked);
     const { maxConnections, transferMemory, requestTimeout } = settings;
     this.held = new HeldAnswers(transferMemory, requestTimeout * 1000, () => {
       this.#cut += 1;
@@ -248,7 +248,7 @@ export function gatedServers(
     const server = http.createServer(
       {
         maxHeaderSize,
-        ServerResponse: watchedResponse(gate.held, gate.spent, () => gate.isClosing),
+        ServerResponse: watchedResponse(gate.held, gate.memory, () => gate.isClosing),
         keepAliveTimeout: keepAliveTimeout * 1000,
         // These close a connection that sends nothing, or never the end of a request.
         requestTimeout: requestTimeout * 1000,

@@ -52,9 +52,9 @@ const serverKinds: ReadonlyMap<string, RequestKind> = new Map([
 ]);
 
 function dataclassKind(method: string, url: string, query: unknown): RequestKind {
-  const asked = methodParameter(query as Readonly<Record<string, unknown>>);
-  if (setMethods.has(asked)) return 'entityset';
-  if (method === 'POST') return asked === 'delete' ? 'delete' : 'save';
+  const requested = methodParameter(query as Readonly<Record<string, unknown>>);
+  if (setMethods.has(requested)) return 'entityset';
+  if (method === 'POST') return requested === 'delete' ? 'delete' : 'save';
   return url.includes('(:key') ? 'entity' : 'read';
 }
 

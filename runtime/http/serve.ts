@@ -1,8 +1,20 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
-import { type BuildServer, listen } from './listen.js';
+import { type AppOptions, closeUnready } from './create-server.js';
 import { isOneOfSeveral, type ListeningMessage, stopMessage } from './one-of-several.js';
 import { startProcesses } from './server-processes.js';
-import { availableParallelism } from 'node:os';
+import { stopDelay, stopOnSignal } from './stop.js';
+
+/** Makes a server, and adds what is the user's own; what it returns is awaited. */
+type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike<FastifyInstance>;
 
 /**
  * Starts a server, and stops it when the process gets a signal: `PORT` (8080, 0 for any), `HOST`
@@ -66,4 +78,143 @@ function processCount(text: string): number {
   throw new Error(
     `PROCESSES is ${JSON.stringify(text)}; it must be a whole number from 1 to ${most}, or auto for one per processor.`,
   );
+}
+
+interface Listening {
+  /** Its address, as clients use it. */
+  readonly url: string;
+  /** Tells it to stop, as a signal would. */
+  readonly stop: () => void;
+}
+
+/**
+ * Builds a server that listens at `PORT` (8080, 0 for any) and `HOST` (127.0.0.1), until the
+ * process gets a signal to stop.
+ * @throws Error that names what is wrong, and what `build` throws
+ */
+async function listen(build: BuildServer): Promise<Listening> {
+  const chosenPort = port(setting(process.env, 'PORT', '8080'));
+  const delay = stopDelay(process.env);
+  const app = await listening(build, {
+    port: chosenPort,
+    host: setting(process.env, 'HOST', '127.0.0.1'),
+  });
+  const stop = stopOnSignal(app, delay);
+  reportRejections();
+  mapStacks();
+  const { address, family, port: taken } = app.server.address() as AddressInfo;
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return { url: `http://${host}:${taken}/rest`, stop };
+}
+
+/** A start that fails leaves nothing open that would keep the process alive. */
+async function listening(
+  build: BuildServer,
+  place: { readonly port: number; readonly host: string },
+): Promise<FastifyInstance> {
+  try {
+    const app = await build({});
+    try {
+      await app.listen(place);
+      return app;
+    } catch (error) {
+      await app.close().catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    await closeUnready();
+    throw error;
+  }
+}
+
+/**
+ * Class code may start something, and not await it. If that fails there is no request to answer:
+ * the error is logged, and the server continues, where Node would end the process.
+ */
+function reportRejections(): void {
+  const log = pino(pino.destination(2));
+  process.on('unhandledRejection', (reason) => {
+    const message = 'A promise that no code awaits was rejected: an await is missing.';
+    try {
+      const err = reason instanceof Error ? reason : new Error(inspect(reason));
+      log.error({ err }, message);
+    } catch {
+      // What code throws may throw again when it is inspected.
+      log.error(message);
+    }
+  });
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,5}$/.test(text) || value > 65_535) {
+    throw new Error(`PORT is ${JSON.stringify(text)}; it must be a whole number from 0 to 65535.`);
+  }
+  return value;
+}
+
+/**
+ * Makes stacks name the lines of the user's TypeScript. The runtime's own files stay as they are:
+ * they are readable, and their sources are not on the user's disk. Node's own
+ * `--enable-source-maps` reads the maps of all files while it loads them, which costs time and
+ * memory at each start; this reads them when a stack is formatted. If Node maps stacks itself, as
+ * under `tsx`, nothing is changed: only Node has the maps of code that was compiled in memory.
+ */
+function mapStacks(): void {
+  if (process.sourceMapsEnabled) return;
+  const maps: KnownMaps = new Map();
+  Error.prepareStackTrace = (error, frames) =>
+    [headOf(error), ...frames.map((frame) => `    at ${mapped(frame as Shown, maps)}`)].join('\n');
+}
+
+/** What every frame has, whatever its type says. */
+interface Shown {
+  toString(): string;
+}
+
+function headOf(error: Error): string {
+  try {
+    return String(error);
+  } catch {
+    // What code throws may throw again when it is inspected.
+    return 'Error';
+  }
+}
+
+/**
+ * A frame as Node writes it, such as `read (file:///server/main.js:12:34)`, with the place in the
+ * source instead.
+ */
+function mapped(frame: Shown, maps: KnownMaps): string {
+  return frame
+    .toString()
+    .replace(/(file:\/\/[^\s()]+):(\d+):(\d+)/, (place, url: string, line, column) => {
+      const source = sourceMapOf(url, maps)?.findEntry(Number(line) - 1, Number(column) - 1);
+      // If a line has nothing before the column, the entry is that of an earlier line.
+      if (source === undefined || !('generatedLine' in source)) return place;
+      if (source.generatedLine !== Number(line) - 1) return place;
+      const file = resolve(fileURLToPath(new URL('.', url)), source.originalSource);
+      return `${pathToFileURL(file).href}:${source.originalLine + 1}:${source.originalColumn + 1}`;
+    });
+}
+
+/** The maps of the files that occurred in stacks, which are few. */
+type KnownMaps = Map<string, SourceMap | undefined>;
+
+const runtimeFolder = new URL('.', import.meta.url).href;
+
+function sourceMapOf(url: string, maps: KnownMaps): SourceMap | undefined {
+  if (url.startsWith(runtimeFolder)) return undefined;
+  if (maps.has(url)) return maps.get(url);
+  let map: SourceMap | undefined;
+  try {
+    const file = `${fileURLToPath(url)}.map`;
+    if (existsSync(file)) {
+      map = new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload);
+    }
+  } catch {
+    // A map that cannot be read leaves the stack unmapped.
+  }
+  maps.set(url, map);
+  return map;
 }

@@ -53,12 +53,13 @@ export function servedModels(
   definitions: readonly DataclassDefinition[],
   permissions: ServedPermissions | undefined,
 ): ServedModels {
-  const whole = new ServedModel(parts, wholeView);
+  const whole = new ServedModel(parts, wholeView, '');
+  let made = 0;
   const functions = allFunctions(parts.functions);
   const views = permissions?.byView(
     definitions,
     functions,
-    (view) => new ServedModel(parts, view, planBytes),
+    (view) => new ServedModel(parts, view, `${++made}:`, planBytes),
   );
   return { whole, visible: views ?? { of: () => whole } };
 }
@@ -79,10 +80,14 @@ class ServedModel {
   #catalog: Catalog | undefined;
   #openApi: Uint8Array | undefined;
 
-  /** @param planBytes of the statements of each kind that are kept */
+  /**
+   * @param name a different one for each view, empty for the whole model
+   * @param planBytes of the statements of each kind that are kept
+   */
   constructor(
     private readonly parts: ModelParts,
     readonly view: ModelView,
+    name: string,
     planBytes?: number,
   ) {
     const { stores, setDefinitions, ...shared } = parts;
@@ -93,7 +98,7 @@ class ServedModel {
     const counts = new Counts(database, options, plans.selections, restrictedBy);
     const reading = { ...shared, plans, counts };
     const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
-    this.context = { ...reading, dataclasses, sets, locks: stores.locks };
+    this.context = { ...reading, dataclasses, viewName: name, sets, locks: stores.locks };
   }
 
   of(dataclass: string): DataclassServices {

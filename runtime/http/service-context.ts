@@ -8,6 +8,8 @@ import type { WriteContext } from './write-service.js';
 /** What the services of all dataclasses share. */
 export interface ServiceContext extends WriteContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** A different text for each view of the model, empty for the whole model. */
+  readonly viewName: string;
   readonly sets: EntitySets;
   readonly reportError: ErrorReporter;
   /** None if no dataclass has `restrict`. */

@@ -1,3 +1,4 @@
+import { leadsToMany } from '../dataclass/attribute-path.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { BuiltQuery } from '../dialect/compile.js';
@@ -168,7 +169,7 @@ export function asNew(dataclass: Dataclass, saved: string, body: Body): string {
   const computed = Object.entries(entity).filter(([name]) => {
     if (membersOfStored.includes(name)) return name === '__STATUS';
     const attribute = dataclass.allAttributes.get(name);
-    if (attribute?.kind === 'relatedEntities') return false;
+    if (attribute !== undefined && leadsToMany(attribute)) return false;
     const isDrawn = attribute?.kind === 'storage' && attribute.generated !== undefined;
     return !isDrawn || (body[name] ?? null) !== null;
   });

@@ -17,8 +17,8 @@ import { inPart } from '../dialect/transaction-scope.js';
 import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import type { PlacedRefusal, Refusal } from '../entity/refusals.js';
-import { EntitySaver, type SentEntity } from '../entity/save.js';
-import type { Lifecycle, EntitySaveOptions, SaveResult } from '../entity/surroundings.js';
+import { EntitySaver, isCreation, type SentEntity } from '../entity/save.js';
+import type { Lifecycle, EntitySaveOptions, SaveMode, SaveResult } from '../entity/surroundings.js';
 import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
 import type {
@@ -61,6 +61,13 @@ export interface WriteContext extends ReadingContext {
  * are checked; the answer shows what they would become. The last two save nothing.
  */
 export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
+
+const saveModes: Readonly<Record<WriteMode, SaveMode>> = {
+  update: 'store',
+  atomic: 'store',
+  validate: 'validate',
+  refresh: 'preview',
+};
 
 /** Who writes. */
 export interface WriteCaller {
@@ -178,9 +185,8 @@ export class WriteService {
         '$refresh is not applicable: the body has entities in the list of a to-many relation, which would have no keys.',
       );
     }
-    return mode === 'validate' && !sent.isNested && !this.#runsCode(sent)
-      ? this.#validated(sent, caller)
-      : this.#attempted(sent, mode, caller);
+    if (sent.isNested || this.#runsCode(sent)) return this.#savedInSteps(sent, mode, caller);
+    return mode === 'validate' ? this.#validated(sent, caller) : this.#saved(sent, mode, caller);
   }
 
   /**
@@ -255,16 +261,6 @@ export class WriteService {
     );
   }
 
-  #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
-    return caught(
-      () => this.#stored(sent, mode, caller),
-      (error) => {
-        if (!(error instanceof Undone)) throw error;
-        return this.#answer(sent, error.entries, mode);
-      },
-    );
-  }
-
   /**
    * Checks entities one by one, by reads; only a list whose entities depend on each other is stored
    * as a whole, and undone.
@@ -273,25 +269,41 @@ export class WriteService {
     const uploads = this.#uploadsFor(caller);
     if (uploads !== undefined) await this.#load(uploads, sent);
     const reads = readsOnly(this.context.database.executor);
-    const options = { ...validation(caller), isOnlyRead: true };
+    const checking: EntitySaveOptions = {
+      timestamp: nowText(),
+      mode: 'check',
+      isAlone: true,
+      session: caller.session,
+    };
     const checked = new CheckedList(this.context.database.dialect, this.dataclass);
     const errors = new ListedErrors();
     const entries: Entry[] = [];
+    const entities: SentTree[] = [];
     const pace = new Pace();
     try {
-      for (const { body, address } of sent.entities) {
+      for (const entity of sent.entities) {
         const rest = pace.keep();
         if (rest !== undefined) await rest;
-        const applied = { body: uploads?.applied(this.dataclass, body) ?? body, address };
-        let result = await this.#saver.save(reads, applied, options);
-        checked.add(applied, result);
-        if (this.#isTried(result)) result = await this.#tried(applied, caller);
+        const { body } = entity;
+        const applied = uploads?.applied(this.dataclass, body) ?? body;
+        const decoded = this.#saver.decode({ ...entity, body: applied });
+        // Bytes of uploads are not kept.
+        entities.push(applied === body ? decoded : entity);
+        let result = await this.#saver.save(reads, decoded, checking);
+        checked.add(decoded, result);
+        if (this.#isTried(result)) {
+          // Others can change something between the check and this.
+          const [tried] = await this.#inSteps({ ...sent, entities: [decoded] }, 'validate', caller);
+          result = tried?.result ?? result;
+        }
         entries.push({ body, result: errors.shortened(result), json: undefined });
       }
     } finally {
       uploads?.giveBack(0);
     }
-    return checked.areIndependent ? validated(entries) : this.#attempted(sent, 'validate', caller);
+    return checked.areIndependent
+      ? validated(entries)
+      : this.#savedInSteps({ ...sent, entities }, 'validate', caller);
   }
 
   /** Whether only the database knows if it can store, or compute with, the values of an entity. */
@@ -301,24 +313,6 @@ export class WriteService {
     if (attributes.some(({ kind }) => kind === 'expression')) return true;
     const values = [...(result.values?.values() ?? [])];
     return values.some((value) => typeof value === 'string' && holdsNul(value));
-  }
-
-  /** Stores one entity and undoes it; others can change something between two of these. */
-  async #tried(sent: SentEntity, caller: WriteCaller): Promise<SaveResult> {
-    const { executor } = this.context.database;
-    try {
-      await againAfterConflict(() =>
-        executor.write((transaction) =>
-          whenThere(this.#saver.save(transaction, sent, validation(caller)), (result) => {
-            throw new Undone([{ body: sent.body, result, json: undefined }]);
-          }),
-        ),
-      );
-    } catch (error) {
-      if (error instanceof Undone && error.entries[0] !== undefined) return error.entries[0].result;
-      throw error;
-    }
-    throw new Error('The trial save was not rolled back.');
   }
 
   #uploadsFor({ session }: WriteCaller): UploadsOfEntities | undefined {
@@ -340,7 +334,7 @@ export class WriteService {
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
   writeEntity(entity: Body, caller: WriteCaller): Pending<StatusAndJson> {
-    return this.#attempted(this.#sent([entity], false, this.#answers), 'update', caller);
+    return this.#savedInSteps(this.#sent([entity], false, this.#answers), 'update', caller);
   }
 
   /** @throws RequestError 400 for attributes that cannot be answered, before anything is stored */
@@ -351,70 +345,78 @@ export class WriteService {
       : new WriteAnswers(this.context, this.dataclass, { attributes, expand });
   }
 
-  #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
-    const isDirect =
-      (mode === 'update' || mode === 'atomic') && !sent.isNested && !this.#runsCode(sent);
-    const direct = isDirect ? this.#storedDirectly(sent, caller) : undefined;
-    if (direct === undefined) return this.#storedInSteps(sent, mode, caller);
+  /** Saves entities by one statement if there is one, else, or if that fails, step by step. */
+  #saved(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
+    if (!this.#mayBeDirect(sent, mode)) return this.#savedInSteps(sent, mode, caller);
+    const decoded = { ...sent, entities: sent.entities.map((each) => this.#saver.decode(each)) };
+    const inSteps = (): Pending<StatusAndJson> => this.#savedInSteps(decoded, mode, caller);
+    const direct = this.#savedDirectly(decoded, caller);
+    if (direct === undefined) return inSteps();
     return direct.then(
-      (answer) => answer ?? this.#storedInSteps(sent, mode, caller),
+      (answer) => answer ?? inSteps(),
       (error: unknown) => {
         if (!isOfValues(error)) throw error;
         // Nothing is stored: further statements find the reasons.
-        return this.#storedInSteps(sent, mode, caller);
+        return inSteps();
       },
     );
+  }
+
+  #mayBeDirect({ entities, answers }: SentBody, mode: WriteMode): boolean {
+    const { media, database } = this.context;
+    if (database.dialect.direct === undefined || media !== undefined || mode === 'refresh') {
+      return false;
+    }
+    // The statement is written once, for the answer with all attributes.
+    if (answers !== this.#answers || !this.#isDirect) return false;
+    return entities.length === 1 || entities.every(isCreation);
   }
 
   /**
    * Saves an entity, or creates entities, by one statement that also returns the answer.
    * @returns none if this body needs more; a promise of none if the entity was not changed
    */
-  #storedDirectly(
+  #savedDirectly(
     { entities, isList, answers }: SentBody,
-    caller: WriteCaller,
+    { session }: WriteCaller,
   ): Promise<StatusAndJson | undefined> | undefined {
-    const { context } = this;
-    const { executor, dialect } = context.database;
-    const [first] = entities;
-    if (dialect.direct === undefined || context.media !== undefined || first === undefined) {
-      return undefined;
-    }
-    // The statement is written once, for this answer.
-    if (answers !== this.#answers || !this.#isDirect) return undefined;
+    const { executor } = this.context.database;
     const isAlone = entities.length === 1;
-    const options = { timestamp: nowText(), isKept: true, isAlone, session: caller.session };
+    const options: EntitySaveOptions = { timestamp: nowText(), mode: 'store', isAlone, session };
     const plan: PlanDirect = (change, form) => {
       const statement = answers.planDirect(change, form);
       this.#isDirect = statement !== undefined;
       return statement;
     };
+    const direct = this.#saver.direct(entities, options, plan);
+    if (direct === undefined) return undefined;
+    const { statement, values, refersAhead } = direct;
     const answer = (members: string): StatusAndJson => ({
       status: 200,
       json: isList ? `{"__ENTITIES":[${members}]}` : members,
     });
-    const change = isAlone ? this.#saver.directChange(first, options, plan) : undefined;
-    if (change !== undefined) {
-      return executor
-        .change?.(change.statement, change.values)
-        .then(([row]) => (row === undefined ? undefined : answer(String(row[0]))));
-    }
-    const creation = this.#saver.directCreation(entities, options, plan);
-    if (creation === undefined) return undefined;
-    const { statement, values, refersAhead } = creation;
     if (isAlone) {
-      return executor.change?.(statement, values).then(([row]) => answer(String(row?.[0])));
+      return executor
+        .change?.(statement, values)
+        .then(([row]) => (row === undefined ? undefined : answer(String(row[0]))));
     }
     const create = async (transaction: Transaction): Promise<string> => {
       const [row] = await transaction.rows(statement, values);
       const [members, keys] = row as readonly [members: string, keys: string];
-      if (refersAhead(keys)) throw new NotTogether();
+      if (refersAhead?.(keys) === true) throw new NotTogether();
       return new AnswerLength().add(members);
     };
     return Promise.resolve(executor.write(create)).then(answer);
   }
 
-  #storedInSteps(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
+  #savedInSteps(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<StatusAndJson> {
+    return whenThere(this.#inSteps(sent, mode, caller), (entries) =>
+      this.#answer(sent, entries, mode),
+    );
+  }
+
+  /** Saves entities one after the other in one transaction, which may have to be undone. */
+  #inSteps(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<readonly Entry[]> {
     const { executor } = this.context.database;
     const write = (): Pending<readonly Entry[]> => {
       const uploads = this.#uploadsFor(caller);
@@ -441,14 +443,19 @@ export class WriteService {
         }),
       );
     };
-    const entries = this.#runsCode(sent) ? write() : againAfterConflict(write);
-    return whenThere(entries, (stored) => this.#answer(sent, stored, mode));
+    return caught(
+      () => (this.#runsCode(sent) ? write() : againAfterConflict(write)),
+      (error) => {
+        if (error instanceof Undone) return error.entries;
+        throw error;
+      },
+    );
   }
 
   #runsCode({ entities }: Pick<SentBody, 'entities'>): boolean {
     return entities.some(
       ({ body, saver, related }) =>
-        (saver.mayRunCode && saver.runsCode(body)) || related.some((each) => this.#runsCode(each)),
+        saver.runsCode(body) || related.some((each) => this.#runsCode(each)),
     );
   }
 
@@ -590,8 +597,7 @@ class BodySaving {
     this.#isWhole = mode === 'atomic' || isAlone;
     this.#options = {
       timestamp: nowText(),
-      isKept: mode !== 'refresh',
-      isValidation: mode === 'validate',
+      mode: saveModes[mode],
       isAlone: isAlone && !sent.isNested,
       session: caller.session,
     };
@@ -696,9 +702,10 @@ class BodySaving {
   #saveOne(entity: SentTree): Pending<SaveResult> {
     const { uploads } = this;
     if (uploads === undefined) return this.#saveApplied(entity, entity, 0);
-    const { body, address, saver } = entity;
+    const { address, saver } = entity;
     const { bytes, taken } = uploads;
-    const applied = { body: uploads.applied(saver.dataclass, body), address };
+    const body = uploads.applied(saver.dataclass, entity.body);
+    const applied = body === entity.body ? entity : { body, address };
     // Large values take long.
     return uploads.bytes > bytes
       ? setImmediate().then(() => this.#saveApplied(entity, applied, taken))
@@ -772,11 +779,6 @@ function validated(entries: readonly Entry[]): StatusAndJson {
   );
   const json = refused.length === 0 ? '{"ok":true}' : `{"__ENTITIES":[${refused.join(',')}]}`;
   return { status: 200, json };
-}
-
-function validation({ session }: WriteCaller): EntitySaveOptions {
-  const timestamp = nowText();
-  return { timestamp, isKept: true, isValidation: true, isAlone: true, session };
 }
 
 /** Replaces a transaction if nothing is stored. */

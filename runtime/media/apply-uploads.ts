@@ -8,20 +8,16 @@ import type { Upload, Uploads } from './upload-store.js';
 
 type UploadBody = Readonly<Record<string, unknown>>;
 
-const found = new WeakMap<Dataclass, readonly StorageDefinition[]>();
-
 /**
  * The images and BLOBs that clients can name, including those that they may only give to a new
  * entity.
  */
 function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
-  return getOrInsertComputed(found, dataclass, () => {
-    const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
-    return [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
-      (each): each is StorageDefinition =>
-        each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
-    );
-  });
+  const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
+  return [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
+    (each): each is StorageDefinition =>
+      each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
+  );
 }
 
 /** The bytes of an upload that an entity has used; none after they were given back. */
@@ -39,6 +35,7 @@ function giveBack(taken: Taken): void {
 export class UploadApplier {
   #bytes = 0;
   readonly #all: Taken[] = [];
+  readonly #attributes = new Map<Dataclass, readonly StorageDefinition[]>();
 
   /** @param most bytes that one request may store: it may name one upload in thousands of entities */
   constructor(
@@ -57,7 +54,7 @@ export class UploadApplier {
 
   /** Reads what bodies name, which takes time if it is in the database. */
   load(dataclass: Dataclass, bodies: readonly UploadBody[]): Pending<void> {
-    const attributes = mediaAttributes(dataclass);
+    const attributes = this.#attributesOf(dataclass);
     if (attributes.length === 0) return undefined;
     const ids = bodies.flatMap((body) =>
       attributes.flatMap(({ name }) => {
@@ -81,13 +78,17 @@ export class UploadApplier {
    */
   applied(dataclass: Dataclass, body: UploadBody): UploadBody {
     let applied: Record<string, unknown> | undefined;
-    for (const { name, type } of mediaAttributes(dataclass)) {
+    for (const { name, type } of this.#attributesOf(dataclass)) {
       const id = idIn(body, name);
       if (id === undefined) continue;
       applied ??= { ...body };
       applied[name] = this.#taken(id, type);
     }
     return applied ?? body;
+  }
+
+  #attributesOf(dataclass: Dataclass): readonly StorageDefinition[] {
+    return getOrInsertComputed(this.#attributes, dataclass, () => mediaAttributes(dataclass));
   }
 
   giveBack(since: number): void {

@@ -75,8 +75,8 @@ interface DescribedToOne extends AttributeUse {
 export interface DescribedToMany extends AttributeUse {
   readonly kind: 'toMany';
   readonly target: string;
-  /** The relation of the target that leads back; a reader who may send a list may set it. */
-  readonly inverse: string;
+  /** The relation of the target that leads back; a reader who may send a list may set it. An alias has none. */
+  readonly inverse?: string;
 }
 
 /** What a value must comply with. */

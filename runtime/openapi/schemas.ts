@@ -453,14 +453,21 @@ function nullable(schema: SchemaObject): SchemaObject {
   };
 }
 
+/** A to-many relation, which is no alias. */
+type ListRelation = DescribedToMany & { readonly inverse: string };
+
+function isList(each: DescribedAttribute): each is ListRelation {
+  return each.kind === 'toMany' && each.inverse !== undefined;
+}
+
 /** The to-many relations in whose lists new entities of a dataclass may be sent. */
 function listsOf(
   { dataclasses }: DescribedModel,
   { name }: DescribedDataclass,
-): readonly DescribedToMany[] {
+): readonly ListRelation[] {
   return dataclasses
     .flatMap(({ attributes }) => attributes)
-    .filter((each): each is DescribedToMany => each.kind === 'toMany' && each.target === name)
+    .filter((each): each is ListRelation => isList(each) && each.target === name)
     .filter(({ canCreate, canUpdate }) => canCreate || canUpdate);
 }
 
@@ -505,7 +512,7 @@ export function keySchema(type: StorageType): SchemaObject {
 
 /** A value in a body, as the protocol writes it; other spellings are accepted, too. */
 function sentSchema(model: DescribedModel, attribute: DescribedAttribute): SchemaObject {
-  if (attribute.kind === 'toMany') return listInBody(model, attribute);
+  if (isList(attribute)) return listInBody(model, attribute);
   if (attribute.kind !== 'value') return relationInBody(attribute);
   const value = valueInBody(model, attribute);
   return attribute.mandatory ? value : nullable(value);
@@ -520,7 +527,7 @@ function relationInBody({ mandatory }: DescribedRelation): SchemaObject {
   };
 }
 
-function listInBody(model: DescribedModel, { target, inverse }: DescribedToMany): SchemaObject {
+function listInBody(model: DescribedModel, { target, inverse }: ListRelation): SchemaObject {
   const { canUpdate = false } = model.dataclasses.find(({ name }) => name === target) ?? {};
   const parts = [`New.${inverse}` as const, ...(canUpdate ? (['Change'] as const) : [])];
   return {

@@ -85,8 +85,8 @@ export class View {
   }
 
   /**
-   * The privileges of an alias open it, wherever it leads; a relation is left out if the session may
-   * not read the dataclass that it leads to.
+   * The privileges of an alias open it, whatever its path is; a relation and an alias of one are left
+   * out if the session may not read the dataclass that they lead to.
    */
   #isRead({ name }: DataclassDefinition, attribute: AttributeDefinition): boolean {
     const isOpen = this.#readable.has(name) && this.#opens(attribute.access?.read);
@@ -94,7 +94,7 @@ export class View {
   }
 
   #leadsToReadable(attribute: AttributeDefinition): boolean {
-    const isRelation = attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities';
+    const isRelation = 'target' in attribute;
     return !isRelation || this.#readable.has(attribute.target);
   }
 
@@ -151,6 +151,7 @@ export class View {
     const onlyCreated = attributes.filter(
       (each) =>
         each.exposed !== false &&
+        isWritten(each) &&
         !(read && this.#opens(each.access?.read)) &&
         !create.has(each.name) &&
         this.#leadsToReadable(each),
@@ -316,6 +317,13 @@ function withRelations(
     else if (names.has(foreignKey)) names.add(name);
   }
   return names;
+}
+
+/** Whether a client can give a value: for an alias or an expression, only who may read it learns that it exists. */
+function isWritten(attribute: AttributeDefinition): boolean {
+  const { kind } = attribute;
+  if (kind === 'computed') return attribute.accessors.includes('set');
+  return kind !== 'alias' && kind !== 'relationAlias' && kind !== 'expression';
 }
 
 function hidden(attribute: AttributeDefinition): AttributeDefinition {

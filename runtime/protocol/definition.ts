@@ -1,5 +1,10 @@
 import type { QueriesModule } from './queries.js';
 
+/** The name of an attribute in class code. */
+export function memberName({ name, member }: AttributeDefinition): string {
+  return member ?? name;
+}
+
 /**
  * The tables that the generator writes for each dataclass, and all that the runtime knows about a
  * model. Names of attributes and relations are the protocol's; `column` and `table` are SQL names,
@@ -78,11 +83,15 @@ export type AttributeDefinition =
   | ExpressionDefinition
   | ComputedDefinition
   | AliasDefinition
+  | RelationAliasDefinition
   | RelatedEntityDefinition
   | RelatedEntitiesDefinition;
 
 interface NamedDefinition {
+  /** As clients write it. */
   readonly name: string;
+  /** As class code writes it, if that differs. */
+  readonly member?: string;
   /** As those of a dataclass. */
   readonly renamedFrom?: readonly string[];
   /** Only ever `false`: clients cannot name this attribute. */
@@ -167,6 +176,17 @@ export interface AliasDefinition extends NamedDefinition {
   /** As those of the attribute at the end of the path. */
   readonly precision?: number;
   readonly scale?: number;
+}
+
+/** An alias whose path ends in a relation: read like a relation, and never written. */
+export interface RelationAliasDefinition extends NamedDefinition {
+  readonly kind: 'relationAlias';
+  /** The dataclass at the end of the path. */
+  readonly target: string;
+  /** Relations. */
+  readonly path: readonly string[];
+  /** There is a to-many relation in the path: it leads to a selection. */
+  readonly many?: true;
 }
 
 /** A to-one relation. */

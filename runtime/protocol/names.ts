@@ -13,6 +13,55 @@ export function nameEnd(text: string, start: number): number {
   }
 }
 
+/** Finds the names of a model that hold more characters than {@link nameEnd} takes: `Item 58`. */
+export type LongNames = RegExp;
+
+/** None if there are no such names. */
+export function longNamesOf(names: readonly string[]): LongNames | undefined {
+  const long = [...new Set(names)].filter((each) => nameEnd(each, 0) < each.length);
+  if (long.length === 0) return undefined;
+  // A name may begin with another one.
+  const longestFirst = long.sort((a, b) => b.length - a.length);
+  const escaped = longestFirst.map((each) => each.replaceAll(/[/\\^$*+?.()|[\]{}]/g, '\\$&'));
+  return new RegExp(`(?:${escaped.join('|')})(?![\\p{L}\\p{N}_])`, 'uy');
+}
+
+/** A name in a path, and where it ends. */
+export interface ReadName {
+  readonly name: string;
+  readonly end: number;
+}
+
+/** Reads the name that begins at `start`: one of the long names, or one that {@link nameEnd} takes. */
+export function readName(text: string, start: number, long?: LongNames): ReadName | undefined {
+  if (long !== undefined) {
+    long.lastIndex = start;
+    const name = long.exec(text)?.[0];
+    if (name !== undefined) return { name, end: start + name.length };
+  }
+  const end = nameEnd(text, start);
+  return end === start ? undefined : { name: text.slice(start, end), end };
+}
+
+/** The characters that the names of a model may hold for clients. */
+const bracketed = /\[([\p{L}\p{M}\p{N}_ #%&@°€£§-]+)\]/uy;
+
+/** Reads a name in brackets, as `[Item 58]`. */
+export function bracketedName(text: string, start: number): ReadName | undefined {
+  bracketed.lastIndex = start;
+  const [all = '', name] = bracketed.exec(text) ?? [];
+  return name === undefined ? undefined : { name, end: start + all.length };
+}
+
+/** A name as it is written in a path. */
+export function writtenName(name: string): string {
+  if (nameEnd(name, 0) === name.length) return name;
+  const inBrackets = `[${name}]`;
+  return bracketedName(inBrackets, 0)?.end === inBrackets.length
+    ? inBrackets
+    : JSON.stringify(name);
+}
+
 /** Code units of the name character at `at`: 1 or 2, or 0 if there is none. */
 export function nameCharacterWidth(text: string, at: number): 0 | 1 | 2 {
   const unit = text.charCodeAt(at);

@@ -17,7 +17,14 @@ export { Entity } from '../class/entity.js';
 export type { ClassRegistry } from '../class/registry.js';
 export { SaveError } from '../class/failure.js';
 export { EntitySelection } from '../class/selection.js';
-export type { JsonObject, JsonValue, Media, RelatedEntity, Vector } from '../class/types.js';
+export type {
+  AliasedEntity,
+  JsonObject,
+  JsonValue,
+  Media,
+  RelatedEntity,
+  Vector,
+} from '../class/types.js';
 export type {
   AfterDropEvent,
   AfterSaveEvent,

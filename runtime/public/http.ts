@@ -18,4 +18,11 @@ export { DataclassObject } from '../class/dataclass.js';
 export { Datastore } from '../class/datastore.js';
 export { Entity } from '../class/entity.js';
 export { EntitySelection } from '../class/selection.js';
-export type { JsonObject, JsonValue, Media, RelatedEntity, Vector } from '../class/types.js';
+export type {
+  AliasedEntity,
+  JsonObject,
+  JsonValue,
+  Media,
+  RelatedEntity,
+  Vector,
+} from '../class/types.js';

@@ -1,6 +1,6 @@
+import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
@@ -13,7 +13,7 @@ import { planDistinct } from './distinct.js';
 
 /** The path of `$compute` or `$distinct` behind a relation, and the relation. */
 interface RelatedPath {
-  readonly relation: RelatedEntitiesDefinition;
+  readonly relation: ToManyDefinition;
   readonly rest: string;
 }
 
@@ -95,7 +95,7 @@ export class AggregateReader {
 function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {
   const [name = '', ...rest] = path.trim().split('.');
   const relation = owner.exposedAttributes.get(name);
-  if (relation?.kind === 'relatedEntities' && rest.length > 0) {
+  if (relation !== undefined && leadsToMany(relation) && rest.length > 0) {
     return { relation, rest: rest.join('.') };
   }
   if (name !== '' && !name.includes(',') && relation === undefined && !name.startsWith('__')) {

@@ -1,5 +1,5 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
-import { found, nameEnd } from '../protocol/names.js';
+import { found, type LongNames, readName, type ReadName } from '../protocol/names.js';
 import { blanksEnd } from '../filter/lexer.js';
 /** Which list: of the path or `$attributes` (errors are 1804), or of `$expand` (1805). */
 export type ListKind = 'path' | '$attributes' | '$expand';
@@ -18,15 +18,20 @@ export interface ListedPath {
  * Reads `name, employer.name, staff.*, *` (protocol P3.8). Spaces around items are allowed. In
  * `$expand`, which names relations, `*` alone is not.
  *
+ * @param long names of the model that need no brackets
  * @throws RequestError 400 with 1816 for an empty list, 1804 or 1805 for a malformed one; the
  * message names the character, counted from 1
  */
-export function parseAttributeList(text: string, kind: ListKind): readonly ListedPath[] {
+export function parseAttributeList(
+  text: string,
+  kind: ListKind,
+  long?: LongNames,
+): readonly ListedPath[] {
   const items: ListedPath[] = [];
   let at = blanksEnd(text, 0);
   if (at === text.length) throw refuse('emptyAttributeList', `${listName(kind)} is empty.`);
   for (;;) {
-    const { path, end: pathEnd } = dottedPath(text, at);
+    const { path, end: pathEnd } = dottedPath(text, at, (start) => readName(text, start, long));
     const star = path.length === 0 ? at : text.charCodeAt(pathEnd) === 0x2e ? pathEnd + 1 : -1;
     const all = star !== -1 && text.charCodeAt(star) === 0x2a;
     if ((star !== -1 && !all) || (all && path.length === 0 && kind === '$expand')) {
@@ -61,15 +66,19 @@ interface DottedPath {
 }
 
 /** Reads `name.name.name` from `start`. */
-export function dottedPath(text: string, start: number): DottedPath {
+export function dottedPath(
+  text: string,
+  start: number,
+  nameAt: (start: number) => ReadName | undefined,
+): DottedPath {
   const path: string[] = [];
   let end = start;
   let at = start;
   for (;;) {
-    const next = nameEnd(text, at);
-    if (next === at) return { path, end };
-    path.push(text.slice(at, next));
-    end = next;
+    const next = nameAt(at);
+    if (next === undefined) return { path, end };
+    path.push(next.name);
+    ({ end } = next);
     if (text.charCodeAt(end) !== 0x2e) return { path, end };
     at = end + 1;
   }

@@ -1,18 +1,25 @@
+import { sql } from 'kysely';
+import { Aliases, From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { Database } from '../dialect/database.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import { planCount, planKnownCount } from './collection.js';
-import type { AnswerOptions } from './context.js';
+import type { AnswerOptions, QueryContext } from './context.js';
+import { planFor, type SelectionRequest } from './selection-request.js';
 import {
-  countPosition,
-  firstFilterPosition,
-  planFor,
-  type SelectionRequest,
-  versionPosition,
-} from './selection-request.js';
-import type { SelectionPlan } from './selection.js';
+  chosenEntities,
+  countSlot,
+  firstFilterSlot,
+  ifBaseExists,
+  planOf,
+  queryContext,
+  type Selection,
+  type SelectionPlan,
+  versionSlot,
+} from './selection.js';
 
 /** Bytes of all remembered numbers. */
 const maxCountBytes = 4 * 1024 * 1024;
@@ -67,7 +74,7 @@ export class Counts {
         ? planCount(dialect, this.options, selection)
         : planKnownCount(dialect, tablesVersion, this.options, selection),
     );
-    const own = [request.baseValue, ...values.slice(firstFilterPosition)];
+    const own = [request.baseValue, ...values.slice(firstFilterSlot)];
     return {
       statement: plan.statement,
       values,
@@ -121,8 +128,8 @@ export class Counts {
     return whenThere(this.#nameOf(counted), (name) => {
       const known = isShared ? this.#numbers.get(name) : undefined;
       const own = [...values];
-      own[countPosition] = known?.number ?? 0;
-      own[versionPosition] = known?.version ?? null;
+      own[countSlot.index] = known?.number ?? 0;
+      own[versionSlot.index] = known?.version ?? null;
       return whenThere(executor.rows(statement, own), ([row = []]) => {
         const number = numberOf(row.at(-2));
         const version = row.at(-1) ?? null;
@@ -159,4 +166,92 @@ function isInfinite(value: unknown): boolean {
 
 function withoutInfinity(value: unknown): unknown {
   return isInfinite(value) ? [String(value)] : value;
+}
+
+/** Counts a selection; null if the entity whose relation is read does not exist. */
+export function planCount(
+  dialect: Dialect,
+  options: AnswerOptions,
+  selection: Selection,
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  return planOf(context, countQuery(context, selection));
+}
+
+/** Returns the number and the version of its data: the bound ones, if that version is the present one. */
+function planKnownCount(
+  dialect: Dialect,
+  tablesVersion: NonNullable<Dialect['tablesVersion']>,
+  options: AnswerOptions,
+  selection: Selection,
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  return planOf(context, countedStatement(context, tablesVersion, selection));
+}
+
+/** Counts a selection; returns null if the entity whose relation is read does not exist. */
+function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQuery {
+  const from = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, from, selection);
+  const count = selection.dataclass.queries.count(from.complete(query, condition));
+  if (selection.base.kind !== 'related') return count;
+  return sql`select ${ifBaseExists(context, selection, sql`${count}`)}`;
+}
+
+/** How a statement that answers a page knows the number of all entities. */
+interface Counting {
+  /** Precedes the statement. */
+  readonly prefix: Sql;
+  readonly count: Sql;
+  /** Columns after the answer: the number, and the version of the data at which it was counted. */
+  readonly columns: Sql;
+}
+
+/**
+ * On SQLite the number of all entities is a bound value. On PostgreSQL the statement compares the
+ * version of the tables with that of the bound number, and counts again if they differ: number and
+ * page belong to the same moment, and cost one round trip.
+ * @param selection whose entities are counted; none for an entity set, whose members are known
+ */
+export function countingOf(context: QueryContext, selection: Selection | undefined): Counting {
+  const { dialect } = context;
+  if (selection === undefined || dialect.tablesVersion === undefined) {
+    return { prefix: sql``, count: dialect.integer(sql`${countSlot}`), columns: sql`` };
+  }
+  const count = sql`(select "count" from "__counted")`;
+  return {
+    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, selection)} `,
+    count,
+    columns: sql`, ${count}, (select "version" from "__counted")`,
+  };
+}
+
+/** A statement whose columns are the number and the version. */
+function countedStatement(
+  context: QueryContext,
+  tablesVersion: NonNullable<Dialect['tablesVersion']>,
+  selection: Selection,
+): Sql {
+  const counted = knownOrCounted(context, tablesVersion, selection);
+  return sql`with ${counted} select "count", "version" from "__counted"`;
+}
+
+function knownOrCounted(
+  context: QueryContext,
+  tablesVersion: NonNullable<Dialect['tablesVersion']>,
+  selection: Selection,
+): Sql {
+  const { dialect } = context;
+  // Only tables that the count reads decide its version.
+  const aliases = new Aliases();
+  const count = countQuery({ ...context, aliases }, selection);
+  const isRestricted = dialect.compile(count).restricted !== undefined;
+  const version = tablesVersion(isRestricted ? undefined : aliases.tables);
+  const isKnown = sql`"version" = ${dialect.bound(sql`${versionSlot}`, 'text')}`;
+  return sql`"__counted" as materialized (select "version", case when ${isKnown} then ${dialect.integer(sql`${countSlot}`)} else ${subquery(count)} end as "count" from (select ${version} as "version" offset 0) as "__now")`;
+}
+
+/** Kysely puts a query of its builder into parentheses by itself. */
+function subquery(query: Sql | BuiltQuery): Sql {
+  return 'isRawBuilder' in query ? sql`(${query})` : sql`${query}`;
 }

@@ -1,12 +1,26 @@
 import { sql } from 'kysely';
-import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
+import {
+  followAll,
+  leadsToMany,
+  reached,
+  relationsOf,
+  resolveAlias,
+  type ToManyDefinition,
+} from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { relatedKeyOf, attributeValue } from '../dataclass/comparable.js';
-import { column, From, keyColumn, referredValue, type Source } from '../dataclass/source.js';
+import {
+  column,
+  foreignKeyColumn,
+  From,
+  keyColumn,
+  linkedValue,
+  type Source,
+} from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
-  RelatedEntitiesDefinition,
   RelatedEntityDefinition,
+  RelationAliasDefinition,
   ComputedDefinition,
 } from '../protocol/definition.js';
 import { keyOrder } from './order-sql.js';
@@ -34,14 +48,14 @@ export interface EntityForm {
   relatedEntities(
     context: QueryContext,
     source: Source,
-    relation: RelatedEntitiesDefinition,
+    relation: ToManyDefinition,
     ownerKey: Sql,
   ): readonly JsonPart[];
   /** The first page of an expanded to-many relation; `rows` returns each entity as the text column `json`. */
   page(
     context: QueryContext,
     source: Source,
-    relation: RelatedEntitiesDefinition,
+    relation: ToManyDefinition,
     ownerKey: Sql,
     rows: Sql,
   ): readonly JsonPart[];
@@ -134,7 +148,7 @@ export function entityText(
 function isLong({ fields }: Projection): boolean {
   return fields.some(
     ({ attribute, expanded }) =>
-      expanded !== undefined && (attribute.kind === 'relatedEntities' || isLong(expanded)),
+      expanded !== undefined && (leadsToMany(attribute) || isLong(expanded)),
   );
 }
 
@@ -162,7 +176,11 @@ function fieldJson(
       return expanded === undefined
         ? unexpandedEntity(context, from, source, attribute, form)
         : [expandedEntity(context, from, source, attribute, expanded, form)];
+    case 'relationAlias':
     case 'relatedEntities': {
+      if (!leadsToMany(attribute)) {
+        return aliasedEntity(context, from, source, attribute, expanded, form);
+      }
       const ownerKey = attributeValue(from, source, attribute);
       return expanded === undefined
         ? form.relatedEntities(context, source, attribute, ownerKey)
@@ -209,11 +227,31 @@ function expandedEntity(
   return context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json);
 }
 
+/** The entity to which an alias over to-one relations leads. */
+function aliasedEntity(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  alias: RelationAliasDefinition,
+  expanded: Projection | undefined,
+  form: EntityForm,
+): readonly JsonPart[] {
+  if (expanded === undefined) {
+    const key = attributeValue(from, source, alias);
+    const parts = form.relatedKey(context, source.dataclass.target(alias), key);
+    return [{ isNull: sql`${key} is null`, parts }];
+  }
+  const relations = relationsOf(source.dataclass, alias) as readonly RelatedEntityDefinition[];
+  const target = followAll(from, source, relations);
+  const json = entityText(context, from, target, expanded, form);
+  return [context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json)];
+}
+
 /** The first page of the related entities, as part of the owner's row. */
 function expandedEntities(
   context: QueryContext,
   source: Source,
-  relation: RelatedEntitiesDefinition,
+  relation: ToManyDefinition,
   ownerKey: Sql,
   expanded: Projection,
   form: EntityForm,
@@ -233,7 +271,7 @@ function expandedEntities(
 export function relatedCount(
   context: QueryContext,
   { dataclass }: Source,
-  relation: RelatedEntitiesDefinition,
+  relation: ToManyDefinition,
   ownerKey: Sql,
 ): Sql {
   const from = new From(context.aliases, dataclass.target(relation));
@@ -246,13 +284,19 @@ export function relatedTo(
   { aliases }: Pick<QueryContext, 'aliases'>,
   target: Source,
   owner: Dataclass,
-  relation: RelatedEntitiesDefinition,
+  relation: ToManyDefinition,
   ownerKey: Sql,
 ): Sql {
+  if (relation.kind === 'relationAlias') {
+    const from = new From(aliases, owner);
+    const condition = sql`${keyColumn(from.root)} = ${ownerKey}`;
+    const way = relationsOf(owner, relation);
+    const end = reached(aliases, { from, source: from.root, condition }, way);
+    const where = end.condition === undefined ? sql`` : sql` where ${end.condition}`;
+    return sql`${keyColumn(target)} in (select ${keyColumn(end.source)} ${end.from.clause}${where})`;
+  }
   const inverse = owner.inverse(relation);
-  const foreignKey = target.dataclass.foreignKey(inverse);
-  const referred = referredValue(aliases, owner, inverse, ownerKey);
-  return sql`${column(target, foreignKey.column)} = ${referred}`;
+  return sql`${foreignKeyColumn(target, inverse)} = ${linkedValue(aliases, owner, inverse, ownerKey)}`;
 }
 
 /** Marks the place of a value until class code has computed it. */
@@ -275,7 +319,7 @@ export function computedJson(
 function relationUri(
   context: QueryContext,
   { dataclass }: Source,
-  relation: RelatedEntitiesDefinition,
+  relation: ToManyDefinition,
   ownerKey: Sql,
 ): readonly JsonPart[] {
   const name = encodeURIComponent(relation.name);

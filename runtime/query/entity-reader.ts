@@ -184,8 +184,12 @@ export function planDirectChange(
   const position = isNumbered ? sql.id(from.root.alias, positionColumn) : undefined;
   const shown = answer === 'one' ? json : direct.listed(json, keyColumn(from.root), position);
   const select = sql`select ${shown} ${from.clause}`;
-  const numbered = isNumbered ? positionColumn : undefined;
-  const whole = direct.answer(change, dataclass.table, select, numbered);
+  const changed = {
+    table: dataclass.table,
+    isOne: answer === 'one',
+    position: isNumbered ? positionColumn : undefined,
+  };
+  const whole = direct.answer(change, changed, select);
   const statement = compileAnswer(context, whole);
   const isWhole = statement.restricted === undefined && statement.computed === undefined;
   return isWhole ? statement : undefined;

@@ -1,5 +1,13 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
-import { nameEnd, found } from '../protocol/names.js';
+import {
+  bracketedName,
+  found,
+  type LongNames,
+  nameEnd,
+  readName,
+  type ReadName,
+  writtenName,
+} from '../protocol/names.js';
 import { dottedPath } from './attribute-list.js';
 import { blanksEnd } from '../filter/lexer.js';
 
@@ -36,6 +44,7 @@ interface ReadItem {
  * is left out. The properties of an object are names of a path, too.
  *
  * @param origin of what stands behind `order by` in a filter (filters F9)
+ * @param long names of the model that need no brackets
  * @example parseOrderBy('employer.name desc, lastName')
  * @throws RequestError 400 with 1810, or 1278 for `eval(`; the message names the character, counted
  * from 1
@@ -43,12 +52,13 @@ interface ReadItem {
 export function parseOrderBy(
   text: string,
   origin: OrderOrigin = { parameter: '$orderby', start: 0 },
+  long?: LongNames,
 ): readonly OrderItem[] {
   const items: OrderItem[] = [];
   const named = new Set<string>();
   for (let at = 0; ; at += 1) {
-    const { item, end } = readItem(text, blanksEnd(text, at), origin);
-    const name = item.path.join('.');
+    const { item, end } = readItem(text, blanksEnd(text, at), origin, long);
+    const name = item.path.map(writtenName).join('.');
     if (!named.has(name)) {
       if (items.length === maxOrderItems) {
         throw orderError(origin, at, `an order names at most ${maxOrderItems} attributes`);
@@ -64,8 +74,15 @@ export function parseOrderBy(
   }
 }
 
-function readItem(text: string, start: number, origin: OrderOrigin): ReadItem {
-  const { path, end } = dottedPath(text, start);
+function readItem(
+  text: string,
+  start: number,
+  origin: OrderOrigin,
+  long: LongNames | undefined,
+): ReadItem {
+  const nameAt = (at: number): ReadName | undefined =>
+    bracketedName(text, at) ?? readName(text, at, long);
+  const { path, end } = dottedPath(text, start, nameAt);
   if (path.length === 0)
     throw orderError(origin, start, `expected an attribute, ${found(text, start)}`);
   if (text.charCodeAt(end) === 0x2e) {

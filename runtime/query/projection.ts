@@ -1,6 +1,8 @@
+import { isRelation, leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import type { LongNames } from '../protocol/names.js';
 import { type ListedPath, type ListKind, listError, parseAttributeList } from './attribute-list.js';
 import type { Parameters } from './parameters.js';
 
@@ -62,7 +64,7 @@ function expansion(
   origin: ListOrigin,
 ): Projection | undefined {
   if (child === undefined || (!child.all && child.children.size === 0)) return undefined;
-  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
+  if (isRelation(attribute)) {
     return project(dataclass.target(attribute), child, origin, false);
   }
   const [beyond] = child.children.keys();
@@ -122,18 +124,20 @@ interface GrowingNode extends ProjectionNode {
  * list at all.
  *
  * @param expandDepth most relations that one path may follow
+ * @param long names of the model that need no brackets
  * @throws RequestError 400 as `parseAttributeList`, and 1804 or 1805 for a path that is too deep
  */
 export function projectionTree(
   { pathList, attributes, expand }: ProjectionTexts,
   expandDepth: number,
+  long?: LongNames,
 ): ProjectionNode | undefined {
   const names = attributes ?? pathList;
   if (names === undefined && expand === undefined) return undefined;
   const root: GrowingNode = { all: names === undefined, children: new Map() };
   if (names !== undefined) {
     const kind = attributes === undefined ? 'path' : '$attributes';
-    for (const item of parseAttributeList(names, kind)) {
+    for (const item of parseAttributeList(names, kind, long)) {
       checkDepth(item, kind, item.path.length - (item.all ? 0 : 1), expandDepth);
       let node = root;
       for (const name of item.path) node = childOf(node, name);
@@ -141,7 +145,7 @@ export function projectionTree(
     }
   }
   if (expand !== undefined) {
-    for (const item of parseAttributeList(expand, '$expand')) {
+    for (const item of parseAttributeList(expand, '$expand', long)) {
       checkDepth(item, '$expand', item.path.length, expandDepth);
       let node = root;
       for (const name of item.path) {
@@ -174,7 +178,7 @@ export function mostRelated({ fields }: Projection, pageSize: number): number {
   for (const { attribute, expanded } of fields) {
     if (expanded === undefined) continue;
     const beyond = mostRelated(expanded, pageSize);
-    most += attribute.kind === 'relatedEntities' ? pageSize * (1 + beyond) : beyond;
+    most += leadsToMany(attribute) ? pageSize * (1 + beyond) : beyond;
   }
   return most;
 }
@@ -195,7 +199,8 @@ export function projectionOf(
   { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
   { limits }: { readonly limits: { readonly expandDepth: number } },
 ): Projection {
-  const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
+  const texts = { pathList, attributes, expand };
+  const tree = projectionTree(texts, limits.expandDepth, dataclass.longNames);
   if (tree === undefined) return wholeEntity(dataclass);
   const origin =
     attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';

@@ -1,14 +1,10 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ComparisonNode, ComputedNode, FilterNode, PathStep } from '../filter/ast.js';
 import { conjuncts } from '../filter/to-sql.js';
-import type {
-  AliasDefinition,
-  RelatedEntitiesDefinition,
-  RelatedEntityDefinition,
-} from '../protocol/definition.js';
+import type { AliasDefinition, RelationAliasDefinition } from '../protocol/definition.js';
 import { sql } from 'kysely';
-import type { ColumnDefinition } from '../dataclass/attribute-path.js';
-import { From, type Source } from '../dataclass/source.js';
+import type { ColumnDefinition, Relation } from '../dataclass/attribute-path.js';
+import { From, linkedBy, type Source } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { TableSearch } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -58,8 +54,6 @@ export function planTree(dataclass: Dataclass, filter: FilterNode): PlanTree {
   const root = builder.step(dataclass, filter);
   return { root, origin: (comparison) => builder.origins.get(comparison) ?? comparison };
 }
-
-type Relation = RelatedEntityDefinition | RelatedEntitiesDefinition;
 
 class TreeBuilder {
   readonly origins = new Map<ComparisonNode, ComparisonNode>();
@@ -144,7 +138,7 @@ function withoutAlias(dataclass: Dataclass, steps: readonly PathStep[]): readonl
   let here = dataclass;
   for (const [index, step] of steps.entries()) {
     const attribute = here.exposedAttributes.get(step.name);
-    if (attribute?.kind === 'alias') {
+    if (attribute?.kind === 'alias' || attribute?.kind === 'relationAlias') {
       if (!isNameable(here, attribute)) return steps;
       const way = attribute.path
         .slice(0, -1)
@@ -160,11 +154,14 @@ function withoutAlias(dataclass: Dataclass, steps: readonly PathStep[]): readonl
 }
 
 /** Whether a client may name everything that an alias passes through (protocol P2.9). */
-function isNameable(dataclass: Dataclass, { path }: AliasDefinition): boolean {
+function isNameable(
+  dataclass: Dataclass,
+  { path }: AliasDefinition | RelationAliasDefinition,
+): boolean {
   let here = dataclass;
   for (const name of path.slice(0, -1)) {
     const attribute = here.exposedAttributes.get(name);
-    if (attribute?.kind !== 'relatedEntity') return false;
+    if (attribute?.kind !== 'relatedEntity' && attribute?.kind !== 'relatedEntities') return false;
     here = here.target(attribute);
   }
   return here.exposedAttributes.has(path.at(-1) ?? '');
@@ -240,9 +237,10 @@ export function planIndexes(
     const isFound = (source: Source, attribute: ColumnDefinition, by: string): boolean =>
       searches.some((search) => finds(search, source, attribute, by));
     const isBaseFound = ({ owner, relation }: RelatedBase): boolean => {
-      // A foreign key refers to a key as it is stored, be it a text or not.
-      const foreignKey = request.dataclass.foreignKey(owner.inverse(relation));
-      return isFound(root, foreignKey, foreignKey.column);
+      if (relation.kind === 'relationAlias') return false;
+      const inverse = owner.inverse(relation);
+      const foreignKey = request.dataclass.foreignKey(inverse);
+      return isFound(root, foreignKey, linkedBy(inverse, foreignKey));
     };
     return {
       comparisons: new Set(

@@ -14,7 +14,7 @@ import { whenThere } from '../dialect/pending.js';
 import type { FilterNode, AttributePath, ComparisonNode } from '../filter/ast.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { inputPositions, shapeOf } from '../filter/prepared-filter.js';
-import { planCount } from './collection.js';
+import { planCount } from './counts.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { FilterInput } from '../filter/slots.js';
 import { stepText } from '../filter/path.js';
@@ -31,11 +31,11 @@ type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 export function explainedAnswer(
   context: ReadingContext,
   request: SelectionRequest,
-  asked: PlanParameters,
+  wanted: PlanParameters,
   answer: PendingAnswer,
 ): PendingAnswer {
-  if (!asked.queryplan && !asked.querypath) return answer;
-  return withExplanation(context, request, asked, answer);
+  if (!wanted.queryplan && !wanted.querypath) return answer;
+  return withExplanation(context, request, wanted, answer);
 }
 
 async function withExplanation(
@@ -285,7 +285,8 @@ const found: ReadonlySet<string> = new Set(['=', '===', '<', '<=', '>', '>=', 'b
 
 /** Its reader must not learn whose index it would be: all other aliases are resolved in a plan. */
 function isAlias(dataclass: Dataclass, { steps }: AttributePath): boolean {
-  return dataclass.exposedAttributes.get(steps[0]?.name ?? '')?.kind === 'alias';
+  const kind = dataclass.exposedAttributes.get(steps[0]?.name ?? '')?.kind;
+  return kind === 'alias' || kind === 'relationAlias';
 }
 
 function pathText({ steps }: AttributePath): string {

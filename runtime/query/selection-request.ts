@@ -1,13 +1,18 @@
+import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
-import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
-import type { Selection, SelectionBase, SelectionPlan } from './selection.js';
+import {
+  firstFilterSlot,
+  type Selection,
+  type SelectionBase,
+  type SelectionPlan,
+} from './selection.js';
 
 /** A selection with the values of one request. */
 export interface SelectionRequest {
@@ -68,7 +73,7 @@ export function requestName(
 export function relatedRequest(
   { filters, database }: { readonly filters: FilterParser; readonly database: Database },
   owner: Dataclass,
-  relation: RelatedEntitiesDefinition,
+  relation: ToManyDefinition,
   key: string | number,
   texts: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
 ): SelectionRequest {
@@ -95,9 +100,10 @@ function positions(list: readonly number[]): string | undefined {
 }
 
 /** @throws RequestError 400 with 1810 */
-export function orderOf({ order, orderBy, orderOrigin }: SelectionRequest): readonly OrderItem[] {
+export function orderOf(request: SelectionRequest): readonly OrderItem[] {
+  const { dataclass, order, orderBy, orderOrigin } = request;
   if (order !== undefined) return order;
-  return orderBy === undefined ? [] : parseOrderBy(orderBy, orderOrigin);
+  return orderBy === undefined ? [] : parseOrderBy(orderBy, orderOrigin, dataclass.longNames);
 }
 
 /** The values of a statement before its filter's: see `selection.ts`. */
@@ -107,11 +113,6 @@ interface FixedValues {
   readonly count?: number;
   readonly set?: string;
 }
-
-export const countPosition = 3;
-export const setPosition = 4;
-export const versionPosition = 5;
-export const firstFilterPosition = 6;
 
 /** The plan for a request, written once for each name, and its values; `name` is what else decides the statement. */
 export function planFor(
@@ -137,7 +138,7 @@ export function planFor(
   if (mismatched.length === 0) return { plan, values };
   // A value that cannot be of the attribute's type makes another condition.
   const other = find(mismatched);
-  values.length = firstFilterPosition;
+  values.length = firstFilterSlot;
   other.filterSlots.fill(inputs.inputs, values);
   return { plan: other, values };
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn, referredValue, selecting } from '../dataclass/source.js';
+import { Aliases, From, keyColumn, linkedValue, selecting } from '../dataclass/source.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -9,7 +10,6 @@ import { type Compared, Similarities } from '../filter/context.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
-import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { type AnswerOptions, type QueryContext, compileAnswer, ComputedPlaces } from './context.js';
 import { relatedTo } from './entity-json.js';
@@ -28,11 +28,11 @@ export interface Selection {
 /** The entities to which a filter is applied. */
 export type SelectionBase =
   | { readonly kind: 'all' }
-  /** The entities of a to-many relation of one entity, whose key is the base's value. */
+  /** The entities of a to-many relation or alias of one entity, whose key is the base's value. */
   | {
       readonly kind: 'related';
       readonly owner: Dataclass;
-      readonly relation: RelatedEntitiesDefinition;
+      readonly relation: ToManyDefinition;
     }
   /** Members of an entity set; the base's value is a JSON list of their keys. */
   | { readonly kind: 'members' }
@@ -61,7 +61,7 @@ export const countSlot = new Slot(3);
 export const setSlot = new Slot(4);
 /** The version of the data at which `countSlot` was the number; null if the statement has to count. */
 export const versionSlot = new Slot(5);
-const firstFilterSlot = 6;
+export const firstFilterSlot = 6;
 
 /** A statement over a selection, and the values of its filter. */
 export interface SelectionPlan {
@@ -106,7 +106,7 @@ export function chosenEntities(context: QueryContext, from: From, selection: Sel
   const { base, dataclass } = selection;
   const { queries } = dataclass;
   const { db } = context.dialect;
-  if (base.kind !== 'related') {
+  if (base.kind !== 'related' || base.relation.kind === 'relationAlias') {
     const condition = selectionCondition(context, from, selection);
     return { query: queries.entities(db), condition };
   }
@@ -119,7 +119,7 @@ export function chosenEntities(context: QueryContext, from: From, selection: Sel
   return {
     query: related(
       db,
-      referredValue(context.aliases, base.owner, relation, ownerKey(context, base.owner)),
+      linkedValue(context.aliases, base.owner, relation, ownerKey(context, base.owner)),
     ),
     condition: selectionCondition(context, from, all),
   };

@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
-import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
+import { type ColumnDefinition, reached } from '../dataclass/attribute-path.js';
 import { comparableColumn, objectDocument, objectProperty } from '../dataclass/comparable.js';
-import { column, From, maxJoins, referredColumn, type Source } from '../dataclass/source.js';
+import { column, From, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
 import { type Selection, selectionCondition } from './selection.js';
@@ -46,7 +45,10 @@ export function valueRows(
   { relations, attribute, steps }: ValuePath,
   arrays: 'whole' | 'elements',
 ): ValueRows {
-  const { from, source, condition } = reached(context, selection, relations);
+  const all = new From(context.aliases, selection.dataclass);
+  const chosen = selectionCondition(context, all, selection);
+  const start = { from: all, source: all.root, condition: chosen };
+  const { from, source, condition } = reached(context.aliases, start, relations);
   const { tables, place } = inObject(context, source, attribute, steps, arrays);
   if (from.joinCount + tables.length > maxJoins) {
     const problem = `follow more than ${maxJoins} relations and arrays together`;
@@ -65,38 +67,6 @@ export function valueRows(
       return sql`${sql.join([from.clause, ...tables], sql` `)}${where}`;
     },
   };
-}
-
-interface Reached {
-  readonly from: From;
-  readonly source: Source;
-  readonly condition: Sql | undefined;
-}
-
-/** The entities to which relations lead from a selection. */
-function reached(
-  context: QueryContext,
-  selection: Selection,
-  relations: ValuePath['relations'],
-): Reached {
-  const toMany = relations.findLastIndex((each) => each.kind === 'relatedEntities');
-  const toOnes = relations.slice(toMany + 1) as readonly RelatedEntityDefinition[];
-  if (toMany === -1) {
-    const from = new From(context.aliases, selection.dataclass);
-    const condition = selectionCondition(context, from, selection);
-    return { from, source: followAll(from, from.root, toOnes), condition };
-  }
-  const owners = reached(context, selection, relations.slice(0, toMany));
-  const relation = relations[toMany] as RelatedEntitiesDefinition;
-  const owner = owners.source.dataclass;
-  const from = new From(context.aliases, owner.target(relation));
-  const inverse = owner.inverse(relation);
-  const foreignKey = from.root.dataclass.foreignKey(inverse);
-  const where = owners.condition === undefined ? sql`` : sql` where ${owners.condition}`;
-  // A condition, not a join: a related entity counts once, even if it is related to several of the entities.
-  const keys = sql`select ${referredColumn(owners.source, inverse)} ${owners.from.clause}${where}`;
-  const condition = sql`${column(from.root, foreignKey.column)} in (${keys})`;
-  return { from, source: followAll(from, from.root, toOnes), condition };
 }
 
 function columnValue(

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import {
   type ColumnDefinition,
   followAll,
+  isRelation,
   resolveAlias,
   resolvePath,
   type ResolvedPath,
@@ -16,16 +17,15 @@ import type {
 } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
-import { pagePlan, pageRows, type PageSource } from '../query/page-rows.js';
+import { type PageForm, pagePlan, pageRows, type PageSource, selectionOf } from '../query/page.js';
 import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
 import { scaleOf, valueJson } from '../query/value-json.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
-import type { PageForm } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { shapeName } from '../query/selection-request.js';
-import { countingOf } from '../query/collection.js';
+import { countingOf } from '../query/counts.js';
 import { type ListedPath, listError, parseAttributeList } from '../query/attribute-list.js';
 import { unknownAttribute } from '../query/projection.js';
 
@@ -44,7 +44,7 @@ function planReport(
     (from, root) => row(context, from, root, columns),
     `{"values":[${columns.map(() => 'null').join()}]}`,
   );
-  const { prefix, count, columns: more } = countingOf(context, source);
+  const { prefix, count, columns: more } = countingOf(context, selectionOf(source));
   const alias = context.aliases.next();
   const json = dialect.concat([
     '{"__COUNT":',
@@ -162,7 +162,7 @@ function reportColumns(
   const kind = attributes === undefined ? 'path' : '$attributes';
   if (text === undefined) return allColumns(dataclass, '', []);
   const columns = new Map<string, ReportColumn>();
-  for (const item of parseAttributeList(text, kind)) {
+  for (const item of parseAttributeList(text, kind, dataclass.longNames)) {
     for (const column of columnsOf(dataclass, item, kind, expandDepth)) {
       if (!columns.has(column.name)) columns.set(column.name, column);
     }
@@ -189,7 +189,7 @@ function columnOf(
   attribute: AttributeDefinition,
   relations: readonly RelatedEntityDefinition[],
 ): Omit<ReportColumn, 'name'> | undefined {
-  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
+  if (isRelation(attribute)) return undefined;
   if (withoutColumn.has(attribute.type)) return undefined;
   if (attribute.kind !== 'alias') return { relations, attribute };
   const { relations: further, end } = resolveAlias(dataclass, attribute);

@@ -550,6 +550,7 @@ async function valueOf(
         `${name} leads to many entities: set ${attribute.target}.${attribute.inverse} of each of them.`,
       ]);
     case 'alias':
+    case 'relationAlias':
     case 'expression':
     case 'relatedEntity':
       break;

@@ -222,7 +222,7 @@ function report(
 ): number {
   const lines = names.flatMap((name) => {
     const each = counts.get(name);
-    return each === undefined ? [] : [`${name}: ${told(each)}\n`];
+    return each === undefined ? [] : [`${name}: ${summary(each)}\n`];
   });
   const isKept = !isDry && (isPartial || !isAnyRefused);
   const others =
@@ -235,7 +235,7 @@ function report(
   return isAnyRefused ? 1 : 0;
 }
 
-function told(counts: Counts): string {
+function summary(counts: Counts): string {
   const parts = (['created', 'updated', 'unchanged', 'refused', 'incomplete'] as const)
     .filter((name) => counts[name] > 0)
     .map((name) => `${counts[name]} ${name}`);

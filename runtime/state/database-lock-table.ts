@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digestOf } from 'node:crypto';
 import { sql } from 'kysely';
 import {
   type Lock,
@@ -184,7 +184,7 @@ export class DatabaseLockTable implements LockTable {
   /** A key of any length and type, as part of an index, and as JSON. */
   #named(key: string | number): readonly [hash: string, text: string] {
     const text = JSON.stringify(typeof key === 'string' ? this.fold(key) : key);
-    return [createHash('sha256').update(text).digest('base64'), text];
+    return [digestOf('sha256', text, 'base64'), text];
   }
 }
 

@@ -445,7 +445,10 @@ export class DatabaseSessionStore implements SessionStore {
     this.#changed = new Set();
     for (const session of late) {
       // A request that made the session and still runs gets the error; otherwise nobody needs it.
-      await Promise.resolve(this.flush(session, true)).catch(() => undefined);
+      await caught(
+        () => this.flush(session, true),
+        () => undefined,
+      );
     }
     for (const id of this.#systems) await this.state.run([this.#sql.live, id]);
     const rows = await this.state.run([this.#sql.endExpired]);
@@ -455,10 +458,16 @@ export class DatabaseSessionStore implements SessionStore {
   /** The sessions continue in the other servers, and in this one when it starts again. */
   async close(): Promise<void> {
     for (const session of [...this.#changedBefore, ...this.#changed]) {
-      await Promise.resolve(this.flush(session, true)).catch(() => undefined);
+      await caught(
+        () => this.flush(session, true),
+        () => undefined,
+      );
     }
     for (const id of this.#systems) {
-      await Promise.resolve(this.state.run([this.#sql.end, id])).catch(() => undefined);
+      await caught(
+        () => this.state.run([this.#sql.end, id]),
+        () => undefined,
+      );
     }
   }
 }

@@ -135,14 +135,14 @@ export class DatabaseEntitySetStore implements EntitySetStore {
     const bytes = bytesOfSet + keys.byteLength;
     if (bytes > this.mostBytes) throw new EntitySetTooLargeError(bytes, this.mostBytes);
     this.#made += bytes;
-    const isRoomAsked = this.#made >= this.mostBytes * unchecked;
-    if (isRoomAsked) this.#made = 0;
+    const makesRoom = this.#made >= this.mostBytes * unchecked;
+    if (makesRoom) this.#made = 0;
     const { format, content, length } = storedKeys(keys);
     const name = newUuid();
     const sql = this.#sql;
     const statements: StateStatement[] = [
       [sql.replaced, id],
-      ...(isRoomAsked ? [[sql.makeRoom, this.mostBytes - bytes] satisfies StateStatement] : []),
+      ...(makesRoom ? [[sql.makeRoom, this.mostBytes - bytes] satisfies StateStatement] : []),
       [
         sql.add,
         id,

@@ -55,7 +55,7 @@ export class DatabaseSingletons implements SingletonFields {
     await this.stored(session);
     const holder = newUuid();
     for (let wait = shortestWait; ; wait = Math.min(wait * 2, longestWait)) {
-      const asked = performance.now();
+      const start = performance.now();
       const [row] = await this.state.run(
         [this.#take, session, name, holder],
         [
@@ -67,7 +67,7 @@ export class DatabaseSingletons implements SingletonFields {
       if (row === undefined) throw sessionEnded();
       const [by, value] = row as readonly [string | null, string | null];
       if (by === holder) {
-        this.#held.set(holder, asked + leaseMilliseconds);
+        this.#held.set(holder, start + leaseMilliseconds);
         return { text: value ?? undefined, end: (text) => this.#end(holder, name, text) };
       }
       await setTimeout(wait);
@@ -92,9 +92,9 @@ export class DatabaseSingletons implements SingletonFields {
 
   async tick(): Promise<void> {
     for (const holder of this.#held.keys()) {
-      const asked = performance.now();
+      const start = performance.now();
       await this.state.run([this.#renew, holder]);
-      if (this.#held.has(holder)) this.#held.set(holder, asked + leaseMilliseconds);
+      if (this.#held.has(holder)) this.#held.set(holder, start + leaseMilliseconds);
     }
   }
 }

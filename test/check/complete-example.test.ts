@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { serializeModel } from '../../generator/model/serialize.js';
 import { expectProblems } from './expect-problems.js';
 
-const yaml = readFileSync(new URL('models/complete.yaml', import.meta.url), 'utf8');
+const yaml = readFileSync(new URL('../support/models/complete.yaml', import.meta.url), 'utf8');
 
 describe('The complete example', () => {
   it('has no problems', () => {

@@ -7,8 +7,9 @@ import { checkModel } from '../../generator/check/check-model.js';
 import { messages } from '../../generator/check/report.js';
 import { definitions, modelDefinition, modelSchema } from '../../generator/source/model.schema.js';
 import { anyCharacter } from '../support/any-character.js';
+import { sampled } from '../support/long.js';
 
-const complete = readFileSync(new URL('models/complete.yaml', import.meta.url), 'utf8');
+const complete = readFileSync(new URL('../support/models/complete.yaml', import.meta.url), 'utf8');
 
 const words = [
   ...[...Object.values(definitions), modelDefinition].flatMap((each) => [
@@ -79,7 +80,7 @@ describe('checks never throw', () => {
       fc.property(fc.oneof(root, tree), (value) => {
         check(stringify(value));
       }),
-      { numRuns: 300 },
+      { numRuns: sampled(300) },
     );
   });
 
@@ -100,6 +101,6 @@ describe('checks never throw', () => {
     const changed = fc
       .tuple(fc.nat(complete.length), fc.nat(8), fc.string({ maxLength: 4 }))
       .map(([at, length, text]) => complete.slice(0, at) + text + complete.slice(at + length));
-    fc.assert(fc.property(fc.oneof(replaced, lost, changed), check), { numRuns: 400 });
+    fc.assert(fc.property(fc.oneof(replaced, lost, changed), check), { numRuns: sampled(400) });
   });
 });

@@ -6,8 +6,8 @@ import { checkModel } from '../../generator/check/check-model.js';
 import { sqliteSchema } from '../../generator/emit/schema/sqlite.js';
 import type { Model } from '../../generator/model/model.js';
 import { registerFunctions } from '../../runtime/dialect/sqlite/functions.js';
-import { randomModel } from '../property/model/random-model.js';
-import { Random } from '../property/model/random.js';
+import { randomModel } from '../support/random-model/random-model.js';
+import { Random } from '../support/random-model/random.js';
 import { attributes, model } from './cases/case.js';
 
 let database: Database.Database;
@@ -51,7 +51,7 @@ describe('The schema of a model without problems', () => {
     'golden/minimal/model.yaml',
     'support/models/names.yaml',
     'support/models/staff.yaml',
-    'check/models/complete.yaml',
+    'support/models/complete.yaml',
   ])('is created for %s', (file) => {
     const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
     make(modelOf(text));

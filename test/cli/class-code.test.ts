@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { companyModel } from '../stubs/fixture.js';
+import { companyModel } from '../support/company-stubs.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from './fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
 const path = '/home/server/src/classes/CompanyEntity.ts';
 const before = companyModel({ entity: 'hire: { returns: number }' });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
 import type { World } from '../../generator/cli/world.js';
-import { fakeWorld, type FakeWorld } from './fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
 const compiler = lazyCompiler;
 
@@ -38,6 +38,7 @@ dataclasses:
       ID: { type: uuid, key: true, generated: uuid }
       customer: { to: Customer, inverse: orders }
       customerName: { alias: customer.name }
+      siblings: { alias: customer.orders }
       total: number
 singletons:
   Clock: { functions: { now: { exposed: true } } }
@@ -175,11 +176,22 @@ const rows: readonly Row[] = [
     ],
   ],
   [
+    'a new name for clients',
+    [['total: number', 'total: { type: number, restName: Sum total }']],
+    ['clients breaks renamed'],
+  ],
+  [
+    'an attribute that was renamed, and keeps its name for clients',
+    [['total: number', 'sum: { type: number, renamedFrom: total, restName: total }']],
+    ['data fine attribute-renamed applied', 'classCode fine code-renamed'],
+  ],
+  [
     'a relation that was renamed',
     [
       ['customer: { to: Customer', 'buyer: { renamedFrom: customer, to: Customer'],
       ['inverse: customer', 'inverse: buyer'],
       ['alias: customer.name', 'alias: buyer.name'],
+      ['alias: customer.orders', 'alias: buyer.orders'],
     ],
     [
       'data fine attribute-renamed applied',
@@ -352,11 +364,13 @@ const rows: readonly Row[] = [
     'the target of a relation',
     [
       ['      customerName: { alias: customer.name }\n', ''],
+      ['      siblings: { alias: customer.orders }\n', ''],
       ['      orders: { to: Order, many: true, inverse: customer }\n', ''],
       ['{ to: Customer, inverse: orders }', '{ to: Order }'],
     ],
     [
       'data lost type-changed plan',
+      'clients breaks removed',
       'clients breaks removed',
       'clients breaks removed',
       'clients breaks type-changed',
@@ -366,6 +380,25 @@ const rows: readonly Row[] = [
     'the path of an alias',
     [['alias: customer.name', 'alias: customer.note']],
     ['clients look source-changed'],
+  ],
+  [
+    'the path of an alias that is a relation',
+    [['alias: customer.orders', 'alias: customer.orders.customer.orders']],
+    ['clients look source-changed'],
+  ],
+  [
+    'an alias that leads to one entity instead of many',
+    [['alias: customer.orders', 'alias: customer']],
+    ['clients breaks type-changed'],
+  ],
+  [
+    'a to-many relation that was renamed, and the path of an alias with it',
+    [
+      ['orders: { to: Order', 'sales: { renamedFrom: orders, to: Order'],
+      ['inverse: orders', 'inverse: sales'],
+      ['alias: customer.orders', 'alias: customer.sales'],
+    ],
+    ['clients breaks renamed', 'classCode fine code-renamed'],
   ],
   [
     'arguments, results and the verb of a function',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { fakeWorld, type FakeWorld } from './fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
 const attributes = (count: number): string =>
   Array.from({ length: count }, (_, index) => `      a${String(index)}: string\n`).join('');

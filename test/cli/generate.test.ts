@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../generator/source/diagnostic.js';
-import { faultyDisk } from '../output/faulty-disk.js';
-import { ours, theirs } from '../output/fixture.js';
-import { memoryDisk } from '../output/memory-disk.js';
-import { fakeWorld } from './fake-world.js';
+import { faultyDisk } from '../support/faulty-disk.js';
+import { ours, theirs } from '../support/output-request.js';
+import { memoryDisk } from '../support/memory-disk.js';
+import { fakeWorld } from '../support/fake-world.js';
 
 const files = [ours('src/generated/app.ts', 'one\ntwo\n'), theirs('src/main.ts')];
 

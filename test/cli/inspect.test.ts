@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { plain } from '../../generator/cli/colors.js';
 import { describeModel } from '../../generator/cli/commands/inspect.js';
 import type { Model, StorageAttribute } from '../../generator/model/model.js';
-import { fakeWorld, model as empty } from './fake-world.js';
+import { fakeWorld, model as empty } from '../support/fake-world.js';
 
 const id: StorageAttribute = {
   kind: 'storage',

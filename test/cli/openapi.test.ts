@@ -5,7 +5,7 @@ import { builtRuntime } from '../support/built-runtime.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from './fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
 function modelText(name: string): string {
   return readFileSync(join(packageRoot, `test/support/models/${name}.yaml`), 'utf8');

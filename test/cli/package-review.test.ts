@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from './fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
 const path = '/home/server/package.json';
 

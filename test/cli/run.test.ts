@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fakeWorld, type FakeOptions } from './fake-world.js';
-import { ours } from '../output/fixture.js';
+import { fakeWorld, type FakeOptions } from '../support/fake-world.js';
+import { ours } from '../support/output-request.js';
 import type { Diagnostic } from '../../generator/source/diagnostic.js';
 
 const problem: Diagnostic = {
@@ -43,7 +43,8 @@ describe('drs-gen --help', () => {
         dev [options] <model>               run the server of a model, and generate it again after each
                                             change of the model
         diff [options] <old> <new>          show what a newer model means for data, clients and class code
-        import [options] <source>           write a model.yaml of a project or database that exists
+        import [options] <source>           write a model.yaml of a project, database or server that
+                                            exists
         import-data [options] <source>      copy the data of another database or server into that of a
                                             generated server
         init [options] [dir]                write a first model.yaml, with its schema next to it for the

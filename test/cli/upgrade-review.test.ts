@@ -3,7 +3,7 @@ import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { hashText } from '../../generator/output/text.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from './fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
 const model = `drs: 1
 name: shop

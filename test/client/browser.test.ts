@@ -9,7 +9,12 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeClient } from '../support/built-client.js';
 import { packageRoot } from '../support/server.js';
-import { type StaffClient, staffClient, staffModel, staffServer } from './staff.js';
+import {
+  type StaffClient,
+  staffClient,
+  staffModel,
+  staffServer,
+} from '../support/staff-example.js';
 
 const executablePath = [
   process.env['CHROMIUM'],

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import type { DataStore } from '../../examples/web/client/client.js';
 import { describeDatabases } from '../support/databases.js';
-import { type StaffClient, staffClient, staffServer } from './staff.js';
+import { type StaffClient, staffClient, staffServer } from '../support/staff-example.js';
 
 /** One pixel. */
 const png = Uint8Array.from(

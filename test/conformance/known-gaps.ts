@@ -1,4 +1,4 @@
-import type { Expectation, Request } from './row.js';
+import type { Expectation, Request } from '../support/row.js';
 
 /** A rule of the guides that this version does not implement yet. */
 export interface Gap {

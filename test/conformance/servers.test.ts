@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, it, vi } from 'vitest';
 import { describePostgres } from '../support/postgres.js';
-import { ask } from './ask.js';
-import { moment, serversInTurn } from './fixture.js';
-import type { Row } from './row.js';
+import { ask } from '../support/ask.js';
+import { moment, serversInTurn } from '../support/staff-fixture.js';
+import type { Row } from '../support/row.js';
 import { aggregateRows } from './rows/aggregates.js';
 import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
-import { staffClient, staffModel, staffServer } from '../client/staff.js';
+import { staffClient, staffModel, staffServer } from '../support/staff-example.js';
 import { writeClient } from '../support/built-client.js';
 import { packageRoot } from '../support/server.js';
 import { blocksOf } from './guides.js';

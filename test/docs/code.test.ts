@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { typeErrors } from '../emitted/type-errors.js';
+import { typeErrors } from '../support/type-errors.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
 import { blocksOf, placeOf, readDocument, type Block } from './guides.js';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { fakeWorld, type FakeWorld } from '../cli/fake-world.js';
+import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { packageRoot } from '../support/server.js';
 import { blocksOf, readDocument, shown } from './guides.js';

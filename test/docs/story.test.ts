@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { launch, type Launched } from '../durability/support/server-process.js';
+import { launch, type Launched } from '../support/processes/server-process.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { Project } from '../support/project.js';
 import { type Block, blocksOf, placeOf, shown } from './guides.js';

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, Client, type Entity, saved } from './support/client.js';
+import { type Answer, Client, type Entity, saved } from '../support/processes/client.js';
 import { expectUnavailable } from './support/expect-unavailable.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
-import type { ServerProcess } from './support/server-process.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
+import type { ServerProcess } from '../support/processes/server-process.js';
 
 let program: string;
 let scratch: Scratch;

@@ -13,12 +13,12 @@ import { setTimeout } from 'node:timers/promises';
 import { spawnSync } from 'node:child_process';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, Client, type Entity, saved } from './support/client.js';
+import { type Answer, Client, type Entity, saved } from '../support/processes/client.js';
 import { expectUnavailable } from './support/expect-unavailable.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
-import type { ServerProcess } from './support/server-process.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
+import type { ServerProcess } from '../support/processes/server-process.js';
 
 let program: string;
 let scratch: Scratch;
@@ -73,6 +73,19 @@ describe('A database that another process has locked', () => {
       other.close();
     }
   });
+});
+
+it('A server that cannot record in the database that it runs continues to work', async () => {
+  await stop(await scratch.start());
+  const database = new Database(scratch.file);
+  database.exec(`create trigger "refused" before insert on "__server"
+    begin select raise(abort, 'refused'); end`);
+  database.close();
+  const server = await scratch.start();
+  const client = new Client(server.origin);
+  saved(await create(client, 1));
+  expect(await count(client)).toBe(1);
+  await stop(server);
 });
 
 describe('A database file that is removed while the server runs', () => {

@@ -2,10 +2,10 @@ import { type ClientRequest, request } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Client } from './support/client.js';
+import { Client } from '../support/processes/client.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
 
 /** The number that a server queues, and the running one. */
 const taken = 1_001;

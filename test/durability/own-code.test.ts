@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
+import { isLong } from '../support/long.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
 
 const model = `
 drs: 1
@@ -116,7 +117,20 @@ describe('The log of a server', () => {
   });
 });
 
+/** Variables with which no server starts, and what it prints. */
+const wrongVariables: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+  [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL is "mysql:\/\/x"; .*\n$/],
+  [{ DATABASE_URL: 'sqlite:/nowhere/at/all.sqlite' }, /^.*\/nowhere\/at.*\n$/],
+  [{ PAGE_SIZE: '-1' }, /^PAGE_SIZE is "-1"; .*\n$/],
+  [{ TOKEN_KEY: 'short' }, /^TOKEN_KEY.*\n$/],
+  [{ HOST: '256.0.0.1' }, /^.*256\.0\.0\.1.*\n$/],
+];
+
 describe.each(Object.entries(mains))('A server that is started with %s', (name, main) => {
+  // The ordinary run tries each of them with one way to start.
+  const way = Object.keys(mains).indexOf(name);
+  const tried = wrongVariables.filter((_, index) => isLong || index % 4 === way);
+
   it('answers, and closes the database after the hooks of its user', async () => {
     const server = await serverWith(main).start();
     expect((await fetch(`${server.origin}/rest/Note`)).status).toBe(200);
@@ -128,13 +142,7 @@ describe.each(Object.entries(mains))('A server that is started with %s', (name, 
     expect(textsIn(scratch.file).at(-1)).toBe(hasOwn ? 'last' : undefined);
   });
 
-  it.each([
-    [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL is "mysql:\/\/x"; .*\n$/],
-    [{ DATABASE_URL: 'sqlite:/nowhere/at/all.sqlite' }, /^.*\/nowhere\/at.*\n$/],
-    [{ PAGE_SIZE: '-1' }, /^PAGE_SIZE is "-1"; .*\n$/],
-    [{ TOKEN_KEY: 'short' }, /^TOKEN_KEY.*\n$/],
-    [{ HOST: '256.0.0.1' }, /^.*256\.0\.0\.1.*\n$/],
-  ])('ends with 1 and one line when it cannot start: %o', async (environment, line) => {
+  it.each(tried)('ends with 1 and one line when it cannot start: %o', async (environment, line) => {
     const { ended } = serverWith(main).launch({ environment });
     const { code, stderr } = await ended;
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) as string });

@@ -10,12 +10,12 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { typeErrors } from '../emitted/type-errors.js';
+import { typeErrors } from '../support/type-errors.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
-import { Client } from './support/client.js';
-import { kill, type ServerProcess, start } from './support/server-process.js';
+import { Client } from '../support/processes/client.js';
+import { kill, type ServerProcess, start } from '../support/processes/server-process.js';
 
 const guide = readFileSync(join(packageRoot, 'runtime/docs/own-routes.md'), 'utf8');
 const example = join(packageRoot, 'examples/staff');

@@ -7,7 +7,7 @@ import { hasPostgres, postgresDatabase, type TestDatabase } from '../support/pos
 import { modelOf, serverOf } from '../support/server.js';
 import { History, step } from './support/history.js';
 import { hasPgBouncer, PgBouncer } from './support/pgbouncer.js';
-import { Client, severalClasses, severalModel } from './support/several.js';
+import { Client, severalClasses, severalModel } from '../support/processes/several.js';
 
 const model = { ...modelOf(severalModel), databases: ['postgres'] } as const;
 const isSkipped = !hasPgBouncer || !hasPostgres;

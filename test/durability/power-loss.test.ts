@@ -2,12 +2,12 @@ import { copyFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Random } from '../property/model/random.js';
-import { allSaved, Client, type Collection } from './support/client.js';
+import { Random } from '../support/random-model/random.js';
+import { allSaved, Client, type Collection } from '../support/processes/client.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
-import { kill } from './support/server-process.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
+import { kill } from '../support/processes/server-process.js';
 
 /** The part that the disk had not written at the power failure: an end of the write-ahead log. */
 const cuts = 40;

@@ -8,9 +8,15 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
-import { compiledProgram } from './support/program.js';
-import { kill, launch, type ServerProcess, start } from './support/server-process.js';
-import { type Answer, Client, clientsOf, severalClasses, severalModel } from './support/several.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { kill, launch, type ServerProcess, start } from '../support/processes/server-process.js';
+import {
+  type Answer,
+  Client,
+  clientsOf,
+  severalClasses,
+  severalModel,
+} from '../support/processes/several.js';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==',

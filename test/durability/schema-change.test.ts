@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
-import { type Ended, kill, type Launched } from './support/server-process.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
+import { type Ended, kill, type Launched } from '../support/processes/server-process.js';
 
 /** A table is rebuilt for the larger limit, with all kinds of failures during the rebuild. */
 const model = (more: string): string => `

@@ -9,9 +9,9 @@ import { PostgresServer } from '../support/postgres/server.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { modelOf, packageRoot } from '../support/server.js';
 import { Cluster, ready } from './support/cluster.js';
-import { compiledProgram } from './support/program.js';
-import { kill } from './support/server-process.js';
-import { type Answer, Client, severalClasses, severalModel } from './support/several.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { kill } from '../support/processes/server-process.js';
+import { type Answer, Client, severalClasses, severalModel } from '../support/processes/several.js';
 
 /** How often a server is killed: `DURABILITY_KILLS=500` for many. */
 const kills = Number(process.env['DURABILITY_KILLS'] ?? 2);

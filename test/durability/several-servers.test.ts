@@ -6,8 +6,8 @@ import { describePostgres, postgresDatabase, type TestDatabase } from '../suppor
 import { modelOf, packageRoot } from '../support/server.js';
 import { Cluster } from './support/cluster.js';
 import { History, step } from './support/history.js';
-import { compiledProgram } from './support/program.js';
-import { severalClasses, severalModel } from './support/several.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { severalClasses, severalModel } from '../support/processes/several.js';
 
 /** How many random histories are tried: `DURABILITY_HISTORIES=500` for many. */
 const histories = Number(process.env['DURABILITY_HISTORIES'] ?? 6);

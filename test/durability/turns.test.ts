@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeDatabases } from '../support/databases.js';
 import { modelOf } from '../support/server.js';
 import type { TestDatabase } from '../support/postgres.js';
-import { compiledProgram } from './support/program.js';
-import { kill, type ServerProcess, start } from './support/server-process.js';
-import { Client } from './support/several.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { kill, type ServerProcess, start } from '../support/processes/server-process.js';
+import { Client } from '../support/processes/several.js';
 
 const model = `
 drs: 1

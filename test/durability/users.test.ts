@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Client } from './support/client.js';
-import { compiledProgram } from './support/program.js';
-import { Scratch } from './support/scratch.js';
+import { Client } from '../support/processes/client.js';
+import { compiledProgram } from '../support/processes/program.js';
+import { Scratch } from '../support/processes/scratch.js';
 
 const model = `drs: 1
 name: users

@@ -97,6 +97,12 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
     'if (access === null) throw denied',
   ],
   [
+    'a new entity reveals names of hidden aliases',
+    'permissions/views.ts',
+    'isWritten(each) &&',
+    '',
+  ],
+  [
     'a dataclass that may not be read is read',
     'dataclass/permissions.ts',
     'if (permissions === undefined || permissions[action]) return;',
@@ -117,6 +123,15 @@ describe('The access test of a server', () => {
     'test/support/models/guarded.yaml',
   ])('finds no fault in the server of %s', async (path) => {
     expect(await found(modelAt(path))).toEqual([]);
+  });
+
+  it('finds no fault in a server with names for clients', async () => {
+    const text = readFileSync(join(packageRoot, 'test/support/models/access.yaml'), 'utf8')
+      .replace('code: string', 'code: { type: string, restName: Code 1 }')
+      .replace('salary: {', 'salary: { restName: Monthly pay €,')
+      .replace('employer: {', 'employer: { restName: The employer,');
+    expect(text.match(/restName/g)).toHaveLength(3);
+    expect(await found(modelOf(text))).toEqual([]);
   });
 
   it('finds no fault in the server of the example, with and without its class code', async () => {

@@ -12,6 +12,7 @@ import {
   width,
 } from '../../generator/emit/layout.js';
 import { anyCharacter } from '../support/any-character.js';
+import { sampled } from '../support/long.js';
 
 const options = { parser: 'typescript', printWidth: 100, singleQuote: true } as const;
 
@@ -105,7 +106,7 @@ describe('Emitted code has the layout of prettier', () => {
           await expectFormatted(`${declaration(head, value)}\n`.replace(/\n+$/, '\n'));
         },
       ),
-      { numRuns: 600 },
+      { numRuns: sampled(600) },
     );
   });
 
@@ -127,7 +128,7 @@ describe('Emitted code has the layout of prettier', () => {
           await expectFormatted(`{\n  ${call(callee, args, 2)};\n}\n`);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: sampled(500) },
     );
   });
 
@@ -139,7 +140,7 @@ describe('Emitted code has the layout of prettier', () => {
           `export interface I {\n${docComment(description, 2)}  x: number;\n}\n`,
         );
       }),
-      { numRuns: 700 },
+      { numRuns: sampled(700) },
     );
   });
 });
@@ -182,7 +183,7 @@ describe('Emitted code means what the model says', () => {
         const body = code.replace(/^x =\s*/, '').replace(/;$/, '');
         expect(evaluated(body)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
-      { numRuns: 700 },
+      { numRuns: sampled(700) },
     );
   });
 

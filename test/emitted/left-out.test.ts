@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { firstModel } from '../../generator/cli/commands/init.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { create, modelOf, serverOf, writeServer } from '../support/server.js';
-import { typeErrors } from './type-errors.js';
+import { typeErrors } from '../support/type-errors.js';
 
 const plain = firstModel('staff');
 const withRoles = `${plain}

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { typedRuntime } from '../support/built-runtime.js';
 import { modelFile } from '../support/model-file.js';
 import { packageRoot, modelOf, writeServer } from '../support/server.js';
-import { errorsOf, programOf } from './type-errors.js';
+import { errorsOf, programOf } from '../support/type-errors.js';
 
 const manifest: unknown = JSON.parse(readFileSync('package.json', 'utf8'));
 const { prettier: prettierOptions } = manifest as { readonly prettier: object };
@@ -52,7 +52,7 @@ async function lintProblems(
   );
 }
 
-const everything = readFileSync(join(packageRoot, 'test/check/models/complete.yaml'), 'utf8');
+const everything = readFileSync(join(packageRoot, 'test/support/models/complete.yaml'), 'utf8');
 
 /** The same model for other databases. */
 function on(databases: string): string {

@@ -30,11 +30,11 @@ dataclasses:
       ID: { type: uuid, key: true, generated: uuid }
       email: { type: string, unique: true }
       name: string
-      shout: { computed: string, accessors: [get, set] }
-      born: date
+      shout: { computed: string, accessors: [get, set], restName: Loud name }
+      born: { type: date, restName: Date of birth }
       salary: { type: number, min: 0 }
       employer: { to: Company, inverse: staff, mandatory: true }
-      mentor: { to: Person, inverse: pupils }
+      mentor: { to: Person, inverse: pupils, restName: The mentor }
       pupils: { to: Person, many: true, inverse: mentor }
   Client:
     attributes:
@@ -137,7 +137,7 @@ describeDatabases('npm run seed', (databases) => {
     put({
       // The first names a company and a mentor that come later; quotes, line ends and empty cells are as in RFC 4180.
       'data/Person.csv': [
-        '\ufeffemail,name,born,salary,employer.name,mentor.email',
+        '\ufeffemail,name,Date of birth,salary,employer.name,The mentor.email',
         'a@x.org,"Ann ""A"", ""the\nfirst""",2001-02-03T04:05:06Z,1e3,bolt,c@x.org',
         '',
         'b@x.org,,,,Nut,A@X.ORG',
@@ -147,7 +147,7 @@ describeDatabases('npm run seed', (databases) => {
         Company: [
           { name: 'Nut', founded: '1999-12-31', extra: { a: [1] }, owner: { email: 'b@x.org' } },
         ],
-        Person: [{ ID: '0'.repeat(31) + '1', email: 'd@x.org', shout: 'DOC', employer: 7 }],
+        Person: [{ ID: '0'.repeat(31) + '1', email: 'd@x.org', 'Loud name': 'DOC', employer: 7 }],
       }),
       'Company.csv': 'ID,name,active,extra,logo,owner\n7,Bolt,FALSE,"{""b"":2}",l.bin,\n',
       'l.bin': Uint8Array.of(1, 2, 3),
@@ -178,7 +178,7 @@ describeDatabases('npm run seed', (databases) => {
   { "name": "twice", "founded": "soon", "staff": [] },
   { "name": "Fine" }
 ]`,
-      'Person.csv': `email,salary,employer.name,mentor.email
+      'Person.csv': `email,salary,employer.name,The mentor.email
 x@x.org,-1,Fine,
 y@x.org,1,Evil,z@x.org
 "z@x.org
@@ -200,7 +200,7 @@ w@x.org,,Fine,
       `Person.csv:6: the first line has 4 cells, and this one has 3.`,
       `Person.csv:7: employer must not be null.`,
       `Person.csv:4: salary must be a number.`,
-      `Person.csv:3: employer: the Company with the name "Evil" was refused. mentor: there is no Person with the email "z@x.org".`,
+      `Person.csv:3: employer: the Company with the name "Evil" was refused. The mentor: there is no Person with the email "z@x.org".`,
     ];
     const check = ({ err }: Ended): void => {
       const lines = err.trimEnd().split('\n');
@@ -377,13 +377,13 @@ w@x.org,,Fine,
     put({
       'data/Company.json': '[{"ID":1,"name":"Nut"}]',
       'data/Person.json':
-        '[{"email":"a","employer":1,"mentor":{"email":"b"}},\n{"email":"b","salary":-1,"employer":1,"mentor":{"email":"a"}}]',
+        '[{"email":"a","employer":1,"The mentor":{"email":"b"}},\n{"email":"b","salary":-1,"employer":1,"The mentor":{"email":"a"}}]',
     });
     expect(await seed(database.url, '--partial', 'data')).toEqual({
       code: 1,
       err: [
         'data/Person.json:2: salary must not be below 0.',
-        'data/Person.json:1: stored without mentor. mentor: the Person with the email "b" was refused.',
+        'data/Person.json:1: stored without The mentor. The mentor: the Person with the email "b" was refused.',
         '',
       ].join('\n'),
       out: 'Company: 1 created\nPerson: 1 created, 1 refused, 1 incomplete\n',

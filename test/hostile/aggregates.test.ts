@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampled } from '../support/long.js';
 import { modelFile } from '../support/model-file.js';
-import { create, serverOf } from '../support/server.js';
-import { codesOf, expectServed } from './served.js';
+import { create, isOnPostgres, serverOf } from '../support/server.js';
+import { codesOf, expectServed } from '../support/expect-served.js';
 import { anyCharacter } from '../support/any-character.js';
 
 const model = modelFile('staff');
@@ -43,7 +44,7 @@ it('Any path in an aggregate is answered or refused', async () => {
       const url = `/rest/${start}${encoded}?${query}`;
       expectServed(await app.inject(url), url);
     }),
-    { numRuns: 3_000 },
+    { numRuns: sampled(3_000) },
   );
 });
 
@@ -54,7 +55,11 @@ describe('A long path in an aggregate', () => {
   it.each([
     ['to-many and to-one relations', `${joined(62, 'staff', 'employer')}.name`, 200],
     ['to-many relations', `staff.${joined(30, 'team')}.lastName`, 200],
-    ['more to-many relations than a database nests', `staff.${joined(60, 'team')}.lastName`, 400],
+    [
+      'more to-many relations than SQLite nests',
+      `staff.${joined(60, 'team')}.lastName`,
+      isOnPostgres ? 200 : 400,
+    ],
     ['to-one relations', `manager.${joined(58, 'boss')}.lastName`, 200],
     ['as many tables as a database joins', `manager.${joined(62, 'boss')}.lastName`, 400],
     ['arrays in arrays', `extra.${joined(59, 'a[]')}`, 200],
@@ -64,7 +69,7 @@ describe('A long path in an aggregate', () => {
     ['a long property', `extra.${'x'.repeat(30_000)}`, 200],
     ['a long name', 'x'.repeat(30_000), 404],
     ['many names of properties', `extra.${joined(10_000, 'a')}`, 400],
-  ])('%s', async (_, way, status) => {
+  ])('of %s is answered or refused', async (_, way, status) => {
     for (const query of [
       '$compute=$all',
       '$compute=max',
@@ -96,7 +101,7 @@ describe('A long path in an aggregate', () => {
   });
 });
 
-it('names stay names in statements', async () => {
+it('Names in an aggregate stay names in statements', async () => {
   const hostile = [`'`, `"`, `a'--`, `"."`, `x" or 1=1`, '$', '%s', '\\', `"'||1||'`, 'é\u2028é'];
   for (const name of hostile) {
     const url = `/rest/Company/${encodeURIComponent(`extra.${name}`)}?$compute=$all`;
@@ -108,7 +113,7 @@ it('names stay names in statements', async () => {
   }
 });
 
-it('a name with U+0000 is refused', async () => {
+it('A name with U+0000 in an aggregate is refused', async () => {
   const response = await app.inject('/rest/Company/extra.%00?$compute=count');
   expect(response.statusCode).toBe(400);
   expect(codesOf(response)).toEqual([1804]);

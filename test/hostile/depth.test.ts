@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionServer } from '../support/function-server.js';
-import { expectServed, type Response } from './served.js';
+import { expectServed, type Response } from '../support/expect-served.js';
 
 let app: FastifyInstance;
 

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionServer } from '../support/function-server.js';
-import { codesOf, expectServed } from './served.js';
+import { codesOf, expectServed } from '../support/expect-served.js';
+import { sampled } from '../support/long.js';
 
 let app: FastifyInstance;
 let set = '';
@@ -78,7 +79,7 @@ describe('Any arguments', () => {
         const response = await app.inject({ method: 'POST', url: encodeURI(path), payload });
         expectServed(response, `${path} ${payload}`);
       }),
-      { numRuns: 2_500 },
+      { numRuns: sampled(2_500) },
     );
   });
 
@@ -89,7 +90,7 @@ describe('Any arguments', () => {
         const url = `${encodeURI(path)}?$params=${params}`;
         expectServed(await app.inject(url), url);
       }),
-      { numRuns: 1_000 },
+      { numRuns: sampled(1_000) },
     );
   });
 
@@ -100,7 +101,7 @@ describe('Any arguments', () => {
         const response = await app.inject({ method: 'POST', url: encodeURI(path), payload });
         expectServed(response, path);
       }),
-      { numRuns: 500 },
+      { numRuns: sampled(500) },
     );
   });
 });
@@ -160,7 +161,7 @@ it('Any address of a function is served or refused', async () => {
         expectServed(await app.inject({ method, url }), `${method} ${url}`);
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: sampled(3_000) },
   );
 });
 

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import fc from 'fast-check';
 import { afterAll, beforeAll, it } from 'vitest';
+import { sampled } from '../support/long.js';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
-import { expectServed } from './served.js';
+import { expectServed } from '../support/expect-served.js';
 
 const model = modelFile('staff');
 let app: FastifyInstance;
@@ -55,7 +56,7 @@ it('Any entity is stored or refused', async () => {
         expectServed(await app.inject({ method: 'POST', url, payload }), payload);
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: sampled(2_000) },
   );
 });
 
@@ -75,7 +76,7 @@ it('Any change of an entity, in any mode, is stored or refused', async () => {
       const url = `/rest/${address}?$method=${method}`;
       expectServed(await app.inject({ method: 'POST', url, payload }), `${url} ${payload}`);
     }),
-    { numRuns: 2_000 },
+    { numRuns: sampled(2_000) },
   );
 });
 
@@ -103,6 +104,6 @@ it('Any body is read or refused', async () => {
         payload.toString('hex'),
       );
     }),
-    { numRuns: 1_500 },
+    { numRuns: sampled(1_500) },
   );
 });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
-import { expectServed } from './served.js';
+import { expectServed } from '../support/expect-served.js';
 
 /** Texts that would become SQL, JSON, a path or a pattern if they were inserted unescaped. */
 const payloads = [

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
 import { create, isOnPostgres, serverOf } from '../support/server.js';
-import { codesOf, expectServed, type Response } from './served.js';
+import { codesOf, expectServed, type Response } from '../support/expect-served.js';
 
 const update = '/rest/Company?$method=update';
 const limits = {
@@ -35,7 +35,7 @@ async function count(app: FastifyInstance): Promise<number> {
   return (await ask(app, '/rest/Company?$top=0')).json<{ __COUNT: number }>().__COUNT;
 }
 
-describe('The limits of the environment:', () => {
+describe('A limit of the environment holds:', () => {
   let app: FastifyInstance;
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('The limits of the environment:', () => {
       400,
       1804,
     ],
-  ] as const)('%s', async (_, url, status, ...codes) => {
+  ] as const)('%s: %s is answered with %i', async (_, url, status, ...codes) => {
     const response = await ask(app, url);
     expect(response.statusCode).toBe(status);
     expect(codesOf(response)).toEqual(codes);
@@ -83,7 +83,7 @@ describe('The limits of the environment:', () => {
     });
   });
 
-  it('batchSize', async () => {
+  it('batchSize is the number of entities of a body', async () => {
     const before = await count(app);
     const response = await post(app, JSON.stringify(companies(7)));
     expect([response.statusCode, ...codesOf(response)]).toEqual([413, 1834]);
@@ -93,7 +93,7 @@ describe('The limits of the environment:', () => {
     expect(await count(app)).toBe(before + 6);
   });
 
-  it('bodySize', async () => {
+  it('bodySize is the number of bytes of a body', async () => {
     const before = await count(app);
     const of = (size: number): string => JSON.stringify({ name: 'n', city: '' }).padEnd(size, ' ');
     const response = await post(app, of(20_001));

@@ -11,7 +11,7 @@ import {
 } from 'vitest';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { create, serverOf } from '../support/server.js';
-import { expectServed, type Response } from './served.js';
+import { expectServed, type Response } from '../support/expect-served.js';
 
 /** Sorting these marks by insertion, as `normalize` does, takes 10^9 steps and more. */
 const hostile = `e${'\u0301'.repeat(60_000)}${'\u0316'.repeat(60_000)}`;

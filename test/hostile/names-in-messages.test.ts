@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
-import { codesOf } from './served.js';
+import { codesOf } from '../support/expect-served.js';
 
 const model = `
 drs: 1

@@ -5,11 +5,15 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyOf, targetOf } from '../../generator/model/lookup.js';
 import type { Attribute, Dataclass, StorageAttribute } from '../../generator/model/model.js';
+import { servedModel } from '../../generator/model/served.js';
+import { writtenName } from '../../runtime/protocol/names.js';
 import { writeClient } from '../support/built-client.js';
 import { modelFile } from '../support/model-file.js';
 import { create, modelOf, serverOf } from '../support/server.js';
 
-const model = modelFile('names');
+const written = modelFile('names');
+/** With the names that clients see. */
+const model = servedModel(written);
 type Json = Record<string, unknown>;
 
 /** A value that the attribute accepts, and that is not a default. */
@@ -74,7 +78,7 @@ async function only(url: string): Promise<Json> {
 }
 
 beforeAll(async () => {
-  app = await serverOf(model);
+  app = await serverOf(written);
   for (const dataclass of model.dataclasses) {
     const entity = Object.fromEntries(storages(dataclass).map((each) => [each.name, sample(each)]));
     await create(app, dataclass.name, [entity]);
@@ -180,11 +184,12 @@ describe.each(model.dataclasses)('The dataclass $name', (dataclass) => {
     async (attribute) => {
       const name = encodeURIComponent(attribute.name);
       const value = sample(attribute);
-      const filter = `${name}%20=%20${quoted(value)}`;
+      const inFilter = encodeURIComponent(writtenName(attribute.name));
+      const filter = `${inFilter}%20=%20${quoted(value)}`;
       expect(await only(path(dataclass, `?$filter=${filter}`))).toHaveProperty([attribute.name]);
-      expect(await get(path(dataclass, `?$filter=${name}=:1&$params=["no%20such"]`))).toMatchObject(
-        { __COUNT: 0 },
-      );
+      expect(
+        await get(path(dataclass, `?$filter=${inFilter}=:1&$params=["no%20such"]`)),
+      ).toMatchObject({ __COUNT: 0 });
       await only(path(dataclass, `?$orderby=${name}%20desc,__KEY`));
       const lookup = encodeURIComponent(JSON.stringify(value).replace(/^"|"$/g, ''));
       if (typeof value === 'string' && /["\\']/.test(value)) return;
@@ -241,8 +246,9 @@ describe('A relation', () => {
         ? found?.['__KEY']
         : (found?.['__ENTITIES'] as Json[] | undefined)?.[0]?.['__KEY'],
     );
+    const inFilter = [relation.name, target.key].map(writtenName).map(encodeURIComponent).join('.');
     const filtered = await get(
-      path(dataclass, `?$filter=${through}=${key}&$attributes=${through}`),
+      path(dataclass, `?$filter=${inFilter}=${key}&$attributes=${through}`),
     );
     expect(filtered['__COUNT']).toBeGreaterThan(0);
     if (relation.kind === 'relatedEntity') await get(path(dataclass, `?$orderby=${through}`));

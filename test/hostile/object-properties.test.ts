@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isWellFormed } from '../../runtime/protocol/own-text.js';
+import { sampled } from '../support/long.js';
 import { create, serverOf } from '../support/server.js';
-import { expectServed, type Response } from './served.js';
+import { expectServed, type Response } from '../support/expect-served.js';
 import { anyCharacter } from '../support/any-character.js';
 
 const model = `
@@ -56,7 +57,7 @@ describe('A property with any name', () => {
         expect(await counted(':1 = :2', other)).toBe(0);
         expect(await counted(':1 in :2', [other])).toBe(0);
       }),
-      { numRuns: 300 },
+      { numRuns: sampled(300) },
     );
   });
 });
@@ -72,7 +73,7 @@ it('Paths of any shape are answered or refused', async () => {
     fc.asyncProperty(steps, comparator, fc.jsonValue(), async (list, by, value) => {
       await ask(`:1 ${by} :2`, [['extra', ...list].join('.'), value]);
     }),
-    { numRuns: 300 },
+    { numRuns: sampled(300) },
   );
 });
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
 import { create, isOnPostgres, serverOf } from '../support/server.js';
-import { codesOf, expectServed, type Response } from './served.js';
+import { codesOf, expectServed, type Response } from '../support/expect-served.js';
 
 const update = '/rest/Company?$method=update';
 

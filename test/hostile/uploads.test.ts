@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { filesOnDisk, idOf, mediaServer, upload } from '../runtime/media/served-media.js';
+import { filesOnDisk, idOf, mediaServer, upload } from '../support/served-media.js';
 
 let app: FastifyInstance;
 let port: number;

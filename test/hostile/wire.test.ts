@@ -114,7 +114,7 @@ describe('Bodies:', () => {
   });
 });
 
-describe('Addresses:', () => {
+describe('An address', () => {
   it.each([
     ['bytes that are no UTF-8', Buffer.from([...Buffer.from('/rest/Company('), 0xff, 0xfe, 0x29])],
     ['UTF-8 that is not encoded', Buffer.from('/rest/Company(é😀)')],
@@ -128,7 +128,7 @@ describe('Addresses:', () => {
     ['a fragment', '/rest/Company(9)#x'],
     ['a matrix parameter', '/rest/Company;x=1'],
     ['no slash', 'rest'],
-  ])('%s', async (_, target) => {
+  ])('with %s is refused', async (_, target) => {
     const answer = await exchange(raw('GET', target));
     expectRefusal(answer, 400, 404);
   });
@@ -137,7 +137,7 @@ describe('Addresses:', () => {
     ['backslashes', '/rest\\..\\..\\etc'],
     ['two slashes', '//rest/Company'],
     ['an asterisk', '*'],
-  ])('%s leads out of the base path, where Fastify answers', async (_, target) => {
+  ])('with %s leads out of the base path, where Fastify answers', async (_, target) => {
     const answer = await exchange(raw('GET', target));
     expect(answer.status).toBe(404);
     expect(JSON.parse(answer.body)).toMatchObject({ statusCode: 404, error: 'Not Found' });
@@ -152,7 +152,7 @@ describe('Addresses:', () => {
     ['nothing behind the question mark', '/rest/Company?'],
     ['ampersands alone', '/rest/Company?&&&'],
     ['a parameter without value', '/rest/Company?x'],
-  ])('%s is served', async (_, target) => {
+  ])('with %s is served', async (_, target) => {
     const answer = await exchange(raw('GET', target));
     expect(answer.status, answer.body).toBe(200);
   });

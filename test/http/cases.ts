@@ -1,4 +1,4 @@
-import { employee } from '../conformance/fixture.js';
+import { employee } from '../support/staff-fixture.js';
 
 /** A request whose answer and SQL are stored in `expected/<topic>/<name>.txt`. */
 export interface Case {

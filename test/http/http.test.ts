@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { send } from '../conformance/ask.js';
-import { fill, filledServer, moment } from '../conformance/fixture.js';
+import { send } from '../support/ask.js';
+import { fill, filledServer, moment } from '../support/staff-fixture.js';
 import { modelFile } from '../support/model-file.js';
 import { isOnPostgres, serverOf } from '../support/server.js';
 import { type Case, readCases, writeCases } from './cases.js';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { send } from '../conformance/ask.js';
-import { filledServer, moment } from '../conformance/fixture.js';
+import { send } from '../support/ask.js';
+import { filledServer, moment } from '../support/staff-fixture.js';
 import { forceReaders } from '../support/forced-readers.js';
 import { modelFile } from '../support/model-file.js';
 import { isOnPostgres, writeServer } from '../support/server.js';

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { typeErrors } from '../emitted/type-errors.js';
+import { typeErrors } from '../support/type-errors.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { packageRoot, serverOf, writeServer } from '../support/server.js';
 import { catalogOf, field, relation, table, uuidKey } from './catalogs.js';

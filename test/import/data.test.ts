@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
@@ -10,12 +13,12 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Model } from '../../generator/model/model.js';
 import type { Outcome } from '../../generator/import-data/run.js';
-import { Random } from '../property/model/random.js';
+import { Random } from '../support/random-model/random.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { isLong } from '../support/long.js';
 import { hasPostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
-import { modelOf, serverOf, writeServer } from '../support/server.js';
+import { modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
 import { imported, runIn, workplace, type Run, type Workplace } from './importer.js';
 
 const png = Buffer.from(
@@ -125,16 +128,24 @@ const numbers = ({
   differences,
 ];
 
+/** A server whose program runs other JavaScript first. */
+function serverWith({ place, server, ...project }: Project, code: string): Project {
+  const folder = join(place.folder, 'changed');
+  const program = 'dist/src/generated/import-data.js';
+  mkdirSync(join(folder, 'dist/src/generated'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const { href } = pathToFileURL(join(server, program));
+  writeFileSync(join(folder, program), `${code}\nawait import(${JSON.stringify(href)});\n`);
+  return { ...project, place, server: folder };
+}
+
 /**
  * A server whose program kills itself at a message of the import: `DIE_AT` counts those that it gets
  * and those that it sends.
  */
-function dyingServer({ place, server, ...project }: Project): Project {
-  const folder = join(place.folder, 'dying');
-  mkdirSync(join(folder, 'dist/src/generated'), { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  writeFileSync(
-    join(folder, 'dist/src/generated/import-data.js'),
+function dyingServer(project: Project): Project {
+  return serverWith(
+    project,
     `let left = Number(process.env.DIE_AT ?? 0);
 const die = () => {
   left -= 1;
@@ -145,11 +156,146 @@ process.send = (...given) => {
   die();
   return send.apply(process, given);
 };
-process.prependListener('message', die);
-await import(${JSON.stringify(pathToFileURL(join(server, 'dist/src/generated/import-data.js')).href)});
-`,
+process.prependListener('message', die);`,
   );
-  return { ...project, place, server: folder };
+}
+
+/** A program that kills the import when it gets a batch's commit, and stores it when a file is there. */
+const lateCommit = (go: string): string => `import { existsSync } from 'node:fs';
+const { emit } = process;
+let late;
+process.emit = (...event) => {
+  if (late === undefined && event[0] === 'message' && event[1].kind === 'commit') {
+    late = [];
+    process.kill(process.ppid, 'SIGKILL');
+    const wait = setInterval(() => {
+      if (!existsSync(${JSON.stringify(go)})) return;
+      clearInterval(wait);
+      process.emit = emit;
+      for (const each of late) emit.apply(process, each);
+    }, 20);
+  }
+  if (late === undefined) return emit.apply(process, event);
+  late.push(event);
+  return true;
+};`;
+
+/** The program of the next import, which lets {@link lateCommit} go on. */
+const next = (go: string): string => `import { writeFileSync } from 'node:fs';
+const letGo = () => writeFileSync(${JSON.stringify(go)}, '');
+const { send } = process;
+process.send = (...given) => {
+  letGo();
+  return send.apply(process, given);
+};
+setTimeout(letGo, 2000).unref();`;
+
+/**
+ * A program that is loaded first: kills the import at a step of it, which is a request, a message to
+ * the program of the server, or a change of a file.
+ */
+const killer = `data:text/javascript,${encodeURIComponent(`
+import childProcess from 'node:child_process';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+let steps = 0;
+const counted = (owner, name) => {
+  const own = owner[name];
+  owner[name] = function (...given) {
+    steps += 1;
+    if (steps === Number(process.env.KILL_AT)) process.kill(process.pid, 'SIGKILL');
+    return own.apply(this, given);
+  };
+};
+const { fork } = childProcess;
+childProcess.fork = (...given) => {
+  const child = fork(...given);
+  counted(child, 'send');
+  return child;
+};
+const { open } = files;
+files.open = async (...given) => {
+  const file = await open(...given);
+  for (const name of ['truncate', 'write', 'close']) counted(file, name);
+  return file;
+};
+for (const name of ['open', 'writeFile', 'rename', 'rm', 'truncate', 'mkdir']) counted(files, name);
+counted(globalThis, 'fetch');
+syncBuiltinESMExports();
+process.on('exit', () => process.stderr.write('steps: ' + steps));
+`)}`;
+
+/** Runs the import in a process of its own. */
+async function copyApart(
+  { place, source, server }: Project,
+  url: string,
+  killAt: number,
+): Promise<Run & { readonly steps: number }> {
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  const command = join(packageRoot, 'test/support/run-drs-gen.ts');
+  const node = ['--import', tsx, '--import', killer, command];
+  const argv = ['import-data', source, '-o', server, '--batch', '7'];
+  const child = spawn(process.execPath, [...node, ...argv], {
+    cwd: place.folder,
+    env: { ...process.env, NO_COLOR: '1', DATABASE_URL: url, KILL_AT: String(killAt) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code, signal]] = await Promise.all([
+    textOf(child.stdout),
+    textOf(child.stderr),
+    once(child, 'close') as Promise<[code: number | null, signal: string | null]>,
+  ]);
+  const steps = Number(/steps: (\d+)$/.exec(err)?.[1] ?? 0);
+  return { code: signal === 'SIGKILL' ? -9 : (code ?? -1), out, err, steps };
+}
+
+/**
+ * Kills an import at each of its steps, each time with a new database, and runs it again; without
+ * `LONG_TESTS` a few times with one database.
+ * @param fresh the project in a new folder
+ * @param content what a database holds, and what was rejected
+ */
+async function killEverywhere(
+  databases: TestDatabases,
+  fresh: () => Project,
+  exitCode: number,
+  content: (project: Project, url: string) => Promise<unknown>,
+): Promise<void> {
+  const ended = async (kills: readonly number[]): Promise<{ steps: number; found: unknown }> => {
+    const target = await databases.create();
+    const project = fresh();
+    try {
+      for (const at of kills) {
+        const { code, err } = await copyApart(project, target.url, at);
+        expect({ code, at, err }).toMatchObject({ code: -9 });
+      }
+      const { code, err, steps } = await copyApart(project, target.url, 0);
+      expect({ code, kills, err }).toMatchObject({ code: exitCode });
+      expect(err).toContain('Compared value by value');
+      return { steps, found: await content(project, target.url) };
+    } finally {
+      await target.drop();
+    }
+  };
+  const { steps, found: expected } = await ended([]);
+  const all = Array.from({ length: steps }, (_, at) => [at + 1]);
+  for (const kills of isLong ? all : [[6, 17]]) {
+    const { found } = await ended(kills);
+    expect({ kills, found }).toEqual({ kills, found: expected });
+  }
+}
+
+/** The ordinary run kills imports into one system only. */
+function isSkipped({ driver }: TestDatabases): boolean {
+  return !isLong && driver === 'postgres';
+}
+
+/** The files of rejected rows. */
+function rejectFiles({ place }: Project): readonly (readonly [string, string])[] {
+  return place
+    .files()
+    .filter((each) => each.startsWith('rejects/'))
+    .map((each) => [each, place.text(each)]);
 }
 
 /** Two tables in a circle, one that refers to itself, one without a key and one with a key of two columns. */
@@ -182,6 +328,24 @@ const circleOutcome = [
   ['player', 20, 20, 0, 0, 0],
   ['pair', 20, 20, 0, 0, 0],
   ['note', 3, 3, 0, 0, 0],
+];
+
+/** What {@link circleContent} has of {@link circleRows}. */
+const circleShown: readonly unknown[] = [
+  Array.from({ length: 12 }, (_, at) => [at + 1, `team ${String(at)}`, at + 1]),
+  Array.from({ length: 20 }, (_, at) => [
+    at + 1,
+    `player ${String(at)}`,
+    (at % 12) + 1,
+    20 - at,
+    1,
+  ]),
+  Array.from({ length: 20 }, (_, at) => [(at % 12) + 1, at + 1]).toSorted(
+    ([a = 0, b = 0], [c = 0, d = 0]) => a - c || b - d,
+  ),
+  expect.arrayContaining(
+    ['same', 'same', 'other'].map((words): unknown => [expect.any(String), words]),
+  ),
 ];
 
 const sqliteCircle = (): Promise<Project> =>
@@ -376,7 +540,7 @@ describeDatabases('drs-gen import-data', (databases) => {
         {
           number: 3,
           isStored: false,
-          reasons: [{ attribute: 'name', message: long }],
+          reasons: [{ attribute: 'name', message: long, rule: 'maxLength' }],
           row: { code: 'b', name: 'much too long' },
         },
       ].toSorted((a, b) => a.number - b.number),
@@ -425,6 +589,176 @@ describeDatabases('drs-gen import-data', (databases) => {
     }
   });
 
+  it('takes rows of rejects that are mended there, and goes on after each kill', async () => {
+    const project = await ofSqlite(
+      `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
+      CREATE TABLE item (id INTEGER PRIMARY KEY, place TEXT REFERENCES place (code), n INT, p BLOB,
+        parent INTEGER REFERENCES item (id));
+      INSERT INTO place VALUES ('a', 'one'), ('b', 'much too long');
+      INSERT INTO item VALUES (1, 'b', 1, png(), NULL), (2, 'gone', 2, x'01', 1),
+        (3, 'a', 9007199254740993, png(), 1), (4, 'a', 4, NULL, 3);`,
+      '--image',
+      'item.p',
+    );
+    const { place } = project;
+    expect((await copied(project, target.url, ['--rejects'])).error).toContain(
+      'a complete import has refused',
+    );
+    const before = [
+      ['place', 2, 1, 1, 0, 0],
+      ['item', 4, 3, 1, 3, 0],
+    ];
+    expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual(before);
+    // As they are, they are refused again.
+    expect((await copied(project, target.url, ['--rejects'])).outcomes.map(numbers)).toEqual(
+      before,
+    );
+    const mend = (name: string, from: string, to: string): void => {
+      const text = place.text(`rejects/${name}.jsonl`);
+      expect(text).toContain(from);
+      place.put(`rejects/${name}.jsonl`, text.replace(from, to));
+    };
+    mend('place', '"much too long"', '"fits"');
+    mend('item', '"9007199254740993"', '5');
+    // This row is refused once more, for its place.
+    mend('item', '{"bytes":1}', JSON.stringify({ base64: png.toString('base64') }));
+    const dying = dyingServer(project);
+    for (const at of isLong ? [3, 4, 5, 6, 7, 8, 9, 10] : [4, 5]) {
+      const { code, err } = await copy(dying, target.url, ['--rejects'], { DIE_AT: String(at) });
+      expect([code, err]).toEqual([1, expect.stringContaining('server has ended')]);
+    }
+    const taken = await copied(project, target.url, ['--rejects']);
+    expect([taken.code, taken.differences]).toEqual([1, []]);
+    expect(taken.outcomes.map(numbers)).toEqual([
+      ['place', 2, 2, 0, 0, 0],
+      ['item', 4, 4, 0, 1, 0],
+    ]);
+    expect(place.has('rejects/place.jsonl')).toBe(false);
+    expect(rejectsOf(project, 'item')).toEqual([
+      expect.objectContaining({
+        number: 2,
+        isStored: true,
+        row: expect.objectContaining({ p: { base64: png.toString('base64') } }) as unknown,
+      }),
+    ]);
+    mend('item', '"gone"', '"a"');
+    expect((await copied(project, target.url, ['--rejects'])).code).toBe(0);
+    // The comparison knows what was mended.
+    const last = await copied(project, target.url);
+    expect([last.code, last.differences]).toEqual([0, []]);
+    expect(await read('select "code", "name" from "place" order by "code"')).toEqual([
+      ['a', 'one'],
+      ['b', 'fits'],
+    ]);
+    expect(
+      await read('select "id", "place", "n", "p", "parent" from "item" order by "id"'),
+    ).toEqual([
+      [1, 'b', 1, png, null],
+      [2, 'a', 2, png, 1],
+      [3, 'a', 5, png, 1],
+      [4, 'a', 4, null, 3],
+    ]);
+  });
+
+  it('says which line of rejects is none, and takes no rows into a database that others have changed', async () => {
+    const project = await ofSqlite(`
+      CREATE TABLE t (id INTEGER PRIMARY KEY, s VARCHAR(2));
+      INSERT INTO t VALUES (1, 'a'), (2, 'long');`);
+    const { place } = project;
+    expect((await copied(project, target.url)).code).toBe(1);
+    const line = place.text('rejects/t.jsonl');
+    for (const [text, reason] of [
+      [`${line}{"number":2`, 'rejects/t.jsonl:2: this is no line of an import'],
+      ['{"number":0,"row":{}}', 'rejects/t.jsonl:1: this is no line of an import'],
+      [line.replace('"s":', '"x":'), 'the table has no column "x"'],
+      [line.replace('"number":2', '"number":7'), 'names row 7, and the source has 2'],
+    ] as const) {
+      place.put('rejects/t.jsonl', text);
+      const { code, error } = await copied(project, target.url, ['--rejects']);
+      expect([code, error]).toEqual([1, expect.stringContaining(reason)]);
+    }
+    expect((await copy(project, target.url, ['--rejects', '--restart'])).code).toBe(2);
+    place.put('rejects/t.jsonl', line.replace('"long"', '"b"'));
+    const checked = modelOf(place.text('model.yaml'));
+    const model: Model = { ...checked, databases: ['sqlite', 'postgres'] };
+    const app = await serverOf(model, { databaseUrl: target.url });
+    await app.inject({ method: 'POST', url: '/rest/t?$method=update', payload: '{"s":"c"}' });
+    await app.close();
+    expect((await copied(project, target.url, ['--rejects'])).error).toContain(
+      'others have changed the database since the import',
+    );
+    expect(await read('select "s" from "t" order by "id"')).toEqual([['a'], ['c']]);
+    // A restart that is refused leaves what there is.
+    place.put('rejects/mended/t.jsonl', '{"number":1,"row":{}}\n');
+    const checkpoint = place.text('.drs-gen/import-data.json');
+    expect((await copied(project, target.url, ['--restart'])).error).toContain(
+      'so its tables are not emptied',
+    );
+    expect(place.text('rejects/t.jsonl')).toBe(line.replace('"long"', '"b"'));
+    expect(place.has('rejects/mended/t.jsonl')).toBe(true);
+    expect(place.text('.drs-gen/import-data.json')).toBe(checkpoint);
+  });
+
+  it('names the rules that rows break, and removes them with --relax', async () => {
+    const place = workplace();
+    const old = new Database(join(place.folder, 'old.sqlite'));
+    old.exec(`
+      CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(5) NOT NULL, kind TEXT CHECK (kind IN ('a', 'b')),
+        size INT CHECK (size BETWEEN 1 AND 9), note TEXT, code VARCHAR(9), owner_id INT REFERENCES owner);
+      CREATE TABLE owner (id INTEGER PRIMARY KEY);
+      PRAGMA ignore_check_constraints = 1;
+      INSERT INTO owner VALUES (1);
+      INSERT INTO t VALUES (1, 'longer', 'a', 1, 'x', 'a', 1), (2, 'ok', 'c', 1, 'x', 'a', 1),
+        (3, 'ok', 'a', 99, 'x', 'a', 1), (4, 'longest', 'b', 9, 'x', 'a', 1), (5, 'ok', 'b', 9, NULL, 'a', 1),
+        (6, 'ok', 'b', 9, 'x', 'a', 1), (7, 'ok', 'b', 9, 'x', 'far too long', 1), (8, 'ok', 'b', 9, 'x', 'a', NULL);`);
+    old.close();
+    await imported(place, 'sqlite:old.sqlite');
+    const text = place
+      .text('model.yaml')
+      .replace('note: string', '# Ours\n      note: { type: string, mandatory: true } # too')
+      // The server names these as clients do.
+      .replace('code: { type: string,', 'code: { type: string, restName: The code,')
+      .replace('owner_id: integer', 'owner_id: { type: integer, restName: Owner no }')
+      .replace('owner: { to: owner,', 'owner: { to: owner, mandatory: true,');
+    place.put('model.yaml', text);
+    const serverOfText = (): string =>
+      compiledServer(
+        writeServer({ ...modelOf(place.text('model.yaml')), databases: ['sqlite', 'postgres'] }),
+      );
+    const project = { place, source: 'sqlite:old.sqlite', server: serverOfText() };
+    const lineOf = (attribute: string): number =>
+      text.split('\n').findIndex((each) => each.startsWith(`      ${attribute}:`)) + 1;
+    const first = await copy(project, target.url);
+    expect(first.code).toBe(1);
+    for (const [rule, attribute, rows] of [
+      ['maxLength', 'name', '2 rows'],
+      ['enum', 'kind', '1 row'],
+      ['max', 'size', '1 row'],
+      ['mandatory', 'note', '1 row'],
+      ['maxLength', 'code', '1 row'],
+      ['mandatory', 'owner_id', '1 row'],
+    ] as const) {
+      const line = lineOf(attribute.replace('_id', ''));
+      expect(first.err).toContain(
+        `model.yaml:${String(line)}: ${rule} of t.${attribute} refuses ${rows}\n`,
+      );
+    }
+    expect(place.text('model.yaml')).toBe(text);
+    const relaxed = await copy(project, target.url, ['--relax']);
+    expect(relaxed.err).toContain('max of t.size refuses 1 row, and is removed');
+    expect(place.text('model.yaml')).toContain('# Ours\n      note: { type: string } # too\n');
+    expect(place.text('model.yaml')).toMatch(/size: { type: integer, min: 1 }/);
+    expect(place.text('model.yaml')).toContain('code: { type: string, restName: The code }');
+    expect(place.text('model.yaml')).toContain('owner: { to: owner, foreignKey: owner_id,');
+    const next = await copied({ ...project, server: serverOfText() }, target.url, ['--rejects']);
+    expect([next.code, next.differences]).toEqual([0, []]);
+    expect(next.outcomes.map(numbers).toSorted()).toEqual([
+      ['owner', 1, 1, 0, 0, 0],
+      ['t', 8, 8, 0, 0, 0],
+    ]);
+    expect(place.files()).not.toContainEqual(expect.stringContaining('rejects/'));
+  });
+
   const isFromPostgres = databases.driver === 'sqlite' && hasPostgres;
 
   it(`copies circles of relations and tables without a key from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, and goes on after each kill`, async () => {
@@ -455,6 +789,36 @@ describeDatabases('drs-gen import-data', (databases) => {
     }
   });
 
+  it.skipIf(isSkipped(databases))(
+    `ends equal from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, wherever kill -9 ends it`,
+    async () => {
+      const { place, ...project } = await (isFromPostgres ? postgresCircle() : sqliteCircle());
+      const fresh = (): Project => {
+        const copied = workplace();
+        for (const path of place.files()) {
+          copied.put(path, readFileSync(join(place.folder, path)));
+        }
+        return { ...project, place: copied };
+      };
+      await killEverywhere(databases, fresh, 0, async (_project, url) => {
+        const content = await circleContent(databases, url);
+        expect(content).toMatchObject(circleShown);
+        return content;
+      });
+    },
+  );
+
+  it('waits for the program of a killed import that is still storing', async () => {
+    const project = await sqliteCircle();
+    const go = join(project.place.folder, 'go');
+    const { code } = await copyApart(serverWith(project, lateCommit(go)), target.url, 0);
+    expect(code).toBe(-9);
+    const { err } = await copy(serverWith(project, next(go)), target.url, ['--batch', '7']);
+    expect(err).toContain('Going on where the last import ended.');
+    expect(err).toContain('Compared value by value: the database holds what the source holds.');
+    expect(await circleContent(databases, target.url)).toMatchObject(circleShown);
+  });
+
   it.each([
     ['a unique value', 'UNIQUE', ['fr', 'de']],
     ['another value than the key', '', [2, 1]],
@@ -481,6 +845,11 @@ describeDatabases('drs-gen import-data', (databases) => {
     expect(rejectsOf(project, 'town')).toEqual([
       expect.objectContaining({ number: 3, isStored: true }),
     ]);
+    const mended = project.place.text('rejects/town.jsonl').replace('"xx"', '"de"');
+    project.place.put('rejects/town.jsonl', mended);
+    const taken = await copied(project, target.url, ['--rejects']);
+    expect([taken.code, taken.differences]).toEqual([0, []]);
+    expect(await read(`select "${column}" from "town" where "id" = 3`)).toEqual([[held[1]]]);
   });
 
   it('finds relations by a decimal', async () => {
@@ -605,7 +974,7 @@ dataclasses:
       code: { type: string, unique: true }
       born: { type: date, dateOnly: true }
       seen: date
-      worked: duration
+      worked: { type: duration, restName: Hours worked }
       more: object
       rating: number
       isKnown: boolean
@@ -618,7 +987,7 @@ dataclasses:
     attributes:
       number: { type: string, key: true }
       token: uuid
-      customer: { to: Customer, inverse: orders, mandatory: true }
+      customer: { to: Customer, inverse: orders, mandatory: true, restName: The customer }
 `;
 
 /** Random entities, the same ones at each run. */
@@ -636,7 +1005,7 @@ function shopContent(random: Random): {
     seen: maybe(
       `2024-0${String(1 + random.int(0, 8))}-15T10:20:30.${String(100 + random.int(0, 898))}Z`,
     ),
-    worked: maybe(random.int(0, 86_399_999)),
+    'Hours worked': maybe(random.int(0, 86_399_999)),
     more: maybe({ list: [text(), null, random.int(0, 8)] }),
     rating: maybe(random.int(0, 999) / 7),
     isKnown: maybe(random.chance(50)),
@@ -644,7 +1013,7 @@ function shopContent(random: Random): {
   const orders = Array.from({ length: 60 }, (_, at) => ({
     number: `N ${String(at)} ${text()}`,
     token: maybe('0f8fad5b-d9cb-469f-a165-70867728950e'),
-    customer: { __KEY: String((1 + random.int(0, 39)) * 3) },
+    'The customer': { __KEY: String((1 + random.int(0, 39)) * 3) },
   }));
   return { customers, orders };
 }
@@ -757,6 +1126,27 @@ describeDatabases('drs-gen import-data from a running server', (databases) => {
     await target.drop();
   });
 
+  it.skipIf(isSkipped(databases))('ends equal, wherever kill -9 ends it', async () => {
+    const model: Model = { ...modelOf(shopModel), databases: ['sqlite', 'postgres'] };
+    const server = compiledServer(writeServer(model));
+    const { port } = proxy.address() as AddressInfo;
+    const fresh = (): Project => {
+      const place = workplace();
+      place.put('model.yaml', shopModel);
+      return { place, server, source: `http://127.0.0.1:${String(port)}` };
+    };
+    const shown = await shopShown(old);
+    await killEverywhere(databases, fresh, 0, async (_project, url) => {
+      const app = await serverOf(model, { databaseUrl: url });
+      try {
+        expect(await shopShown(app)).toEqual(shown);
+      } finally {
+        await app.close();
+      }
+      return shown;
+    });
+  });
+
   it('ends equal, whichever request is refused on the way', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
@@ -841,6 +1231,75 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     ]);
   });
 
+  it.skipIf(isSkipped(databases))(
+    'ends equal with the same rejected rows, wherever kill -9 ends it',
+    async () => {
+      const server = compiledServer(
+        writeServer({ ...modelOf(shopModel), databases: ['sqlite', 'postgres'] }),
+      );
+      const customers = Array.from({ length: 20 }, (_, at) => ({
+        ID: at + 1,
+        name: at % 5 === 4 ? null : `name ${String(at)}`,
+        worked: at,
+        boss_id: at % 3 === 0 ? 99 : ((at * 7) % 20) + 1,
+      }));
+      const orders = Array.from({ length: 12 }, (_, at) => `n${String(at)},${String(at + 1)}`);
+      const fresh = (): Project => {
+        const place = workplace();
+        place.put('model.yaml', shopModel);
+        place.put('old/Customer.json', JSON.stringify(customers));
+        place.put('old/Order.csv', `number,customer_id\n${orders.join('\n')}\n`);
+        return { place, server, source: 'old' };
+      };
+      const isStored = (id: number): boolean => id % 5 !== 0;
+      await killEverywhere(databases, fresh, 1, async (project, url) => {
+        const read = (sql: string): ReturnType<TestDatabases['run']> => databases.run(url, sql);
+        expect(
+          await read('select "ID", "name", "worked", "boss_id" from "Customer" order by "ID"'),
+        ).toEqual(
+          customers
+            .filter(({ ID }) => isStored(ID))
+            .map(({ ID, name, worked, boss_id: boss }) => [
+              ID,
+              name,
+              worked,
+              isStored(boss) && boss !== 99 ? boss : null,
+            ]),
+        );
+        expect(await read('select count(*) from "Order"')).toEqual([[10]]);
+        const rejects = rejectFiles(project);
+        expect(rejects.map(([path]) => path)).toEqual([
+          'rejects/Customer.jsonl',
+          'rejects/Order.jsonl',
+        ]);
+        return rejects;
+      });
+    },
+  );
+
+  it('refuses a text whose file is missing or not in UTF-8, and tells which', async () => {
+    const place = workplace();
+    place.put('model.yaml', shopModel);
+    const server = compiledServer(
+      writeServer({ ...modelOf(shopModel), databases: ['sqlite', 'postgres'] }),
+    );
+    place.put('old/right.txt', 'ñ');
+    place.put('old/wrong.txt', Buffer.from('ñ', 'latin1'));
+    const rows = ['right', 'wrong', 'missing'].map(
+      (name, at) => `(${String(at + 1)}, INFILE '${name}.txt')`,
+    );
+    place.put('old/Customer.sql', `INSERT INTO [Customer] ([ID], [name]) VALUES ${rows.join()};`);
+    const project = { place, server, source: 'old' };
+    const { code, outcomes } = await copied(project, target.url);
+    expect([code, outcomes.map(numbers)]).toEqual([1, [['Customer', 3, 1, 2, 0, 0]]]);
+    expect(await databases.run(target.url, 'select "ID", "name" from "Customer"')).toEqual([
+      [1, 'ñ'],
+    ]);
+    expect(JSON.stringify(rejectsOf(project, 'Customer'))).toMatch(
+      /is no UTF-8: wrong\.txt.*that is not there: missing\.txt/,
+    );
+  });
+
   it('takes few rows at once if their files are large', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
@@ -865,12 +1324,20 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     place.put('model.yaml', shopModel);
     const server = compiledServer(writeServer(modelOf(shopModel)));
     const project = { place, server, source: 'old' };
+    place.put('old/Customer.csv', 'ID\n1\n');
+    const none = await copied(project, 'sqlite:unused.sqlite', ['--tables', 'Order*']);
+    expect([none.code, none.error]).toEqual([1, expect.stringContaining('no table of the source')]);
+    for (const option of [['--schema', 'a'], ['--cookie', 'a=b'], ['--authentify']]) {
+      expect((await copy(project, 'sqlite:unused.sqlite', option)).code).toBe(2);
+    }
     for (const [path, text, reason] of [
       ['Customer.json', '{"ID":1}', 'it is no list of JSON objects'],
       ['Customer.json', '[{"ID":1}', 'ends within it'],
       ['Customer.csv', 'ID,name\n1\n', 'record 2 has 1 fields, and the first line 2'],
       ['Customer.csv', 'ID,name\n1,"a\n', 'it ends within quotes'],
       ['Customer.sql', 'DROP TABLE x;', 'it holds more than INSERT: DROP'],
+      ['Customer.csv', Buffer.from('ID,name\n1,ñ\n', 'latin1'), 'it is not in UTF-8'],
+      ['Customer.json', Buffer.from('\ufeff[{"ID":1}]', 'utf16le'), 'it is not in UTF-8'],
     ] as const) {
       place.put(`old/${path}`, text);
       const { code, error } = await copied(project, 'sqlite:unused.sqlite');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { checkModel, type CheckedModel } from '../../generator/check/check-model.js';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
@@ -31,16 +31,12 @@ export interface Workplace {
   import(...argv: readonly string[]): Promise<Run>;
 }
 
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A workplace that is gone after the test. */
+/** A workplace that is gone after the test that calls this. */
 export function workplace(): Workplace {
   const folder = mkdtempSync(join(tmpdir(), 'drs-import-'));
-  folders.push(folder);
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
   const at = (path: string): string => join(folder, path);
   return {
     folder,

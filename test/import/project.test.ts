@@ -244,8 +244,8 @@ describe('drs-gen import of a 4D project', () => {
       constructor_: { type: 'string', column: 'constructor' },
       save_: { type: 'string', column: 'save' },
       key: 'string',
-      Item_58: { type: 'string', column: 'Item 58' },
-      _1st: { type: 'string', column: '1st' },
+      Item_58: { type: 'string', column: 'Item 58', restName: 'Item 58' },
+      _1st: { type: 'string', column: '1st', restName: '1st' },
       then: 'string',
       uri_: { type: 'string', column: 'uri' },
       null: 'string',
@@ -283,7 +283,7 @@ describe('classes of a project', () => {
     keyed('Company', [field('name', 10)]),
     keyed(
       'Person',
-      [field('company_id', 10)],
+      [field('company_id', 10), field('first', 10)],
       '<table_extra trigger_insert="true" trigger_delete="true"/>',
     ),
     relation(['company', 'staff'], ['F-company_id', '', ''], ['K-Company', '', ''], ''),
@@ -309,6 +309,9 @@ describe('classes of a project', () => {
       'Function get photo : Picture',
       'exposed Alias companyName company.name',
       'exposed Alias staffOf company.staff',
+      'exposed Alias count company.staff.company',
+      'exposed Alias names company.staff.first',
+      'exposed Alias only company',
       'exposed Function hire($company : cs:C1710.CompanyEntity; ... : Text) : Boolean',
       'Function event saving() : Object',
       'Function event touched name()',
@@ -362,6 +365,9 @@ describe('classes of a project', () => {
     expect(attributesOf(result, 'Person')).toMatchObject({
       fullName: { computed: 'string', accessors: ['get', 'set', 'query'] },
       companyName: { alias: 'company.name' },
+      staffOf: { alias: 'company.staff' },
+      count_: { alias: 'company.staff.company' },
+      only: { alias: 'company' },
     });
     expect(result.model['datastore']).toEqual({
       functions: {
@@ -381,7 +387,7 @@ describe('classes of a project', () => {
       },
     });
     expect(result.told('accessor-lost')).toEqual([expect.stringContaining('Person.photo')]);
-    expect(result.told('alias-lost')).toEqual([expect.stringContaining('company.staff')]);
+    expect(result.told('alias-lost')).toEqual([expect.stringContaining('company.staff.first')]);
     expect(result.told('event-lost')).toEqual([expect.stringContaining('touched name')]);
     expect(result.told('class-orphan')).toEqual([expect.stringContaining('Ghost')]);
     expect(result.told('function-lost')).toEqual([expect.stringContaining('The function all')]);

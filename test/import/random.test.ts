@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { imported, workplace } from './importer.js';
+import { sampled } from '../support/long.js';
 
 /** Names that something gives a meaning to, and names that differ little. */
 const name = fc.constantFrom(
@@ -181,7 +182,7 @@ it('A catalog of any names, keys and relations becomes a model without errors', 
         expect(place.text('model.yaml')).toBe(before);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: sampled(60) },
   );
 });
 
@@ -254,6 +255,6 @@ it('A SQLite file of any names, types and rules becomes a model without errors',
       // 2: by chance the tables look like those of a server.
       if (code === 0) await imported(place, 'x.db', '--names', names);
     }),
-    { numRuns: 60 },
+    { numRuns: sampled(60) },
   );
 });

@@ -67,6 +67,8 @@ const model = {
         { name: 'boss_id', kind: 'storage', type: 'string' },
         { name: 'lost', kind: 'relatedEntity', type: 'Nothing', path: 'Nothing' },
         { name: 'companyName', kind: 'alias', path: 'employer.name' },
+        { name: 'colleagues', kind: 'relatedEntities', type: 'People', path: 'employer.staff' },
+        { name: 'bossOf', kind: 'relatedEntity', type: 'Person', path: 'boss.boss' },
         {
           name: 'full',
           kind: 'calculated',
@@ -130,16 +132,44 @@ describe('drs-gen import of a Wakanda solution', () => {
       boss: { to: 'Person', foreignKey: 'boss_id_', exposed: false },
       full: { computed: 'string', accessors: ['get', 'query'] },
       companyName: { alias: 'employer.name' },
+      colleagues: { alias: 'employer.staff' },
+      bossOf: { alias: 'boss.boss' },
     });
     expect(attributesOf(result, 'Boss')).toMatchObject({
       boss_id: { type: 'string', readOnly: true },
       bonus: 'number',
       employer: { to: 'Company' },
     });
-    expect(result.told('relation-lost').length).toBe(3);
+    expect(result.told('relation-lost').length).toBe(2);
+    expect(result.told('alias-lost')).toEqual([
+      expect.stringContaining('staff.friends'),
+      expect.stringContaining('Boss.bossOf'),
+    ]);
     expect(result.told('event-lost')).toEqual([expect.stringContaining('onLoad')]);
     expect(result.told('extends').length).toBe(1);
     expect(result.told('rule-lost')).toEqual([expect.stringContaining('[a-')]);
+  });
+
+  it('takes some dataclasses with --tables, and refuses options that have no effect', async () => {
+    const place = solutionOf(JSON.stringify(model));
+    const some = await imported(place, 'My Solution', '--from', 'wakanda', '--tables', 'comp*');
+    expect(Object.keys(some.model.dataclasses)).toEqual(['Company']);
+    const none = await workplace().import(place.folder, '--tables', 'x*');
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('--tables')]);
+    for (const option of [
+      ['--schema', 'a'],
+      ['--names', 'camel'],
+      ['--image', 'Company.name'],
+      ['--blank-defaults'],
+      ['--authentify'],
+      ['--cookie', 'a=b'],
+    ]) {
+      const { code, err } = await place.import('My Solution', '-o', 'x', ...option);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringContaining(option.join(' ').split(' ')[0] ?? ''),
+      ]);
+    }
   });
 
   it('reads the same model in XML', async () => {

@@ -316,17 +316,21 @@ describePostgres('An expression', () => {
     await place.drop();
   });
 
-  it.each(cases)('$type: $expression', ({ type, name }) => {
-    const shown = (given: readonly Record<string, unknown>[]): unknown =>
-      given.map((row) => {
-        const value = row[name] ?? null;
-        if (type === 'string' || type === 'date' || value === null) return value;
-        const number = Number(value);
-        // SQLite stores a text in a column of numbers, and the server sends null for it. A value
-        // other than 0 and 1 is not a boolean.
-        if (Number.isNaN(number) || (typeof value === 'string' && given === expected)) return null;
-        return type === 'boolean' && number !== 0 && number !== 1 ? null : number;
-      });
-    expect(shown(found)).toEqual(shown(expected));
-  });
+  it.each(cases)(
+    'of the type $type has one result on both databases: $expression',
+    ({ type, name }) => {
+      const shown = (given: readonly Record<string, unknown>[]): unknown =>
+        given.map((row) => {
+          const value = row[name] ?? null;
+          if (type === 'string' || type === 'date' || value === null) return value;
+          const number = Number(value);
+          // SQLite stores a text in a column of numbers, and the server sends null for it. A value
+          // other than 0 and 1 is not a boolean.
+          if (Number.isNaN(number) || (typeof value === 'string' && given === expected))
+            return null;
+          return type === 'boolean' && number !== 0 && number !== 1 ? null : number;
+        });
+      expect(shown(found)).toEqual(shown(expected));
+    },
+  );
 });

@@ -11,7 +11,7 @@ import {
 import { parseModel, serializeModel } from '../../generator/model/serialize.js';
 import type { Model } from '../../generator/model/model.js';
 
-const text = readFileSync(new URL('../check/models/complete.yaml', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../support/models/complete.yaml', import.meta.url), 'utf8');
 
 function complete(): Model {
   const input = { file: 'model.yaml', text, readBeside: () => undefined };

@@ -4,13 +4,15 @@ import type { EditUserFiles } from '../../generator/output/user-edits.js';
 import { heal, needsHealing } from '../../generator/output/heal.js';
 import { writeOutput } from '../../generator/output/write-output.js';
 import { isLong } from '../support/long.js';
-import { faultyDisk, type Fault } from './faulty-disk.js';
-import { host, ours, request, theirs } from './fixture.js';
-import { memoryDisk, type MemoryDisk } from './memory-disk.js';
+import { faultyDisk, type Fault } from '../support/faulty-disk.js';
+import { host, ours, request, theirs } from '../support/output-request.js';
+import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';
 /** Of the second run: each pair of steps would take minutes. */
 const stride = isLong ? 3 : 40;
+/** Of the faults of a run: the ordinary run has every fifth, of each moment in turn. */
+const share = isLong ? 1 : 5;
 
 const before: readonly EmittedFile[] = [
   ours('a.ts'),
@@ -86,9 +88,9 @@ function wholeTree(disk: MemoryDisk): Record<string, string> {
 
 function faultsOf(kind: Fault['kind'], count: number): readonly Fault[] {
   const places = Array.from({ length: count }, (_, at) => at);
-  return places.flatMap((at) =>
-    (['before', 'after', 'half'] as const).map((moment) => ({ at, moment, kind })),
-  );
+  return places
+    .flatMap((at) => (['before', 'after', 'half'] as const).map((moment) => ({ at, moment, kind })))
+    .filter((_, index) => index % share === 0);
 }
 
 describe.each([

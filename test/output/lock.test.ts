@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { withLock } from '../../generator/output/lock.js';
 import { planOutput, writeOutput } from '../../generator/output/write-output.js';
-import { host, ours, request } from './fixture.js';
-import { memoryDisk } from './memory-disk.js';
+import { host, ours, request } from '../support/output-request.js';
+import { memoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';
 const lock = `${out}/.drs-gen/lock`;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { heal } from '../../generator/output/heal.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';
 import { writeOutput } from '../../generator/output/write-output.js';
-import { host, ours, request, theirs } from './fixture.js';
+import { host, ours, request, theirs } from '../support/output-request.js';
 
 let temporary = '';
 beforeAll(async () => {

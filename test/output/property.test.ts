@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { EmittedFile } from '../../generator/emit/file.js';
 import { changesAnything, conflictsOf } from '../../generator/output/plan.js';
 import { writeOutput } from '../../generator/output/write-output.js';
-import { faultyDisk } from './faulty-disk.js';
-import { host, request } from './fixture.js';
-import { memoryDisk, type MemoryDisk } from './memory-disk.js';
+import { faultyDisk } from '../support/faulty-disk.js';
+import { host, request } from '../support/output-request.js';
+import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
+import { sampled } from '../support/long.js';
 
 const out = '/home/server';
 
@@ -46,7 +47,7 @@ describe('Any sequence of runs, crashes and edits', () => {
         await expectSettled(disk, last);
         expect(disk.tree(out)).toMatchObject(Object.fromEntries(edits));
       }),
-      { numRuns: 400 },
+      { numRuns: sampled(400) },
     );
   });
 });

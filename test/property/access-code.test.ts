@@ -8,7 +8,7 @@ import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 import { type DataAction, NaiveRoles, type RolesFile } from './access/naive-roles.js';
 import { randomGrant, randomRoles } from './access/random-roles.js';
 import { attributes, entities, servedModel, servedResources } from './access/served-model.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 
 /**
  * `PROPERTY_ROLES=200` tests more than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one

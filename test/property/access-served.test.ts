@@ -18,7 +18,7 @@ import {
   servedModel,
   servedResources,
 } from './access/served-model.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 
 /** `PROPERTY_ROLES=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one file again. */
 const files = Number(process.env['PROPERTY_ROLES'] ?? 3);

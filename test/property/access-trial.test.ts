@@ -6,12 +6,13 @@ import { accessTrial } from '../support/access-trial.js';
 import type { RolesFile } from './access/naive-roles.js';
 import { randomRoles, type Resources } from './access/random-roles.js';
 import { servedModel, servedResources } from './access/served-model.js';
-import { randomModel } from './model/random-model.js';
-import { Random } from './model/random.js';
-import { yamlOf } from './model/yaml.js';
+import { randomModel } from '../support/random-model/random-model.js';
+import { Random } from '../support/random-model/random.js';
+import { yamlOf } from '../support/random-model/yaml.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_ACCESS=100` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
-const models = Number(process.env['PROPERTY_ACCESS'] ?? 2);
+const models = Number(process.env['PROPERTY_ACCESS'] ?? sampled(2));
 const onlySeed = process.env['PROPERTY_SEED'];
 
 const functions = `

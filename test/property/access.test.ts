@@ -6,7 +6,7 @@ import type { Model, Opening } from '../../generator/model/model.js';
 import { DeclaredPrivileges, opens } from '../../runtime/permissions/privileges.js';
 import { type DataAction, NaiveRoles, type RolesFile } from './access/naive-roles.js';
 import { randomGrant, randomRoles, type Resources } from './access/random-roles.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 
 const model = `
 drs: 1

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { askedAgain } from '../support/asked-again.js';
 import { create, modelOf, serverOf } from '../support/server.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 
 /** `PROPERTY_COMPUTED=100` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one again. */
 const runs = Number(process.env['PROPERTY_COMPUTED'] ?? 2);

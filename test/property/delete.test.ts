@@ -15,7 +15,7 @@ import {
   yamlOf,
 } from './deletion/graph.js';
 import { globalStamp, read, wanted, write } from './deletion/tables.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 
 /** `PROPERTY_MODELS=1000` looks further than the ordinary run. */
 const models = Number(process.env['PROPERTY_MODELS'] ?? 7);

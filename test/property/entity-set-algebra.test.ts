@@ -11,7 +11,7 @@ import {
   type KeyType,
   or,
 } from '../../runtime/entity-set/key-list.js';
-import { keyKinds } from '../runtime/entity-set/key-kinds.js';
+import { keyKinds } from '../support/key-kinds.js';
 
 describe.each(keyKinds)('Lists of $name keys', ({ type, key }) => {
   /**

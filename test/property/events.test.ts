@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { EventedClient, type Json } from '../runtime/class/evented-requests.js';
-import { type EventedServer, eventedServer, type Row } from '../runtime/class/evented-server.js';
+import { EventedClient, type Json } from '../support/evented-requests.js';
+import { type EventedServer, eventedServer, type Row } from '../support/evented-server.js';
 
 /**
  * The behaviour of an event: it logs its run, creates a person whose own events may fail, refuses,

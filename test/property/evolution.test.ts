@@ -4,8 +4,8 @@ import { changesOf, compareModels } from '../../generator/evolution/compare.js';
 import { renamesBetween } from '../../generator/evolution/renames.js';
 import type { Attribute, Dataclass, Model } from '../../generator/model/model.js';
 import { parseModel, serializeModel } from '../../generator/model/serialize.js';
-import { Random } from './model/random.js';
-import { randomModel } from './model/random-model.js';
+import { Random } from '../support/random-model/random.js';
+import { randomModel } from '../support/random-model/random-model.js';
 
 const runs = { numRuns: Number(process.env['PROPERTY_EVOLUTION'] ?? 100) };
 const seeds = fc.noShrink(fc.integer());
@@ -106,6 +106,12 @@ function withReferences(attribute: Attribute): Attribute {
       const { target, inverse } = attribute;
       return { ...attribute, target: now(target), inverse: now(inverse) };
     }
+    case 'relationAlias':
+      return {
+        ...attribute,
+        target: now(attribute.target),
+        path: attribute.path.map(now),
+      };
     case 'alias':
       return { ...attribute, path: attribute.path.map(now) };
     case 'storage':

@@ -8,8 +8,8 @@ import type { Model } from '../../generator/model/model.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { load, opened } from './memory/load.js';
 import { Store } from './memory/store.js';
-import { Random } from './model/random.js';
-import { randomModel } from './model/random-model.js';
+import { Random } from '../support/random-model/random.js';
+import { randomModel } from '../support/random-model/random-model.js';
 import { addressOf, type ReadRequest } from './requests/request.js';
 import { requests } from './requests/random-request.js';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
-import { inputsOf } from './model/values.js';
+import { inputsOf } from '../support/random-model/values.js';
 import { anyCharacter } from '../support/any-character.js';
 
 const yaml = `

@@ -7,8 +7,8 @@ import { plannedSteps } from '../../generator/migration/steps.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { create, modelOf, serverOf, writeServer } from '../support/server.js';
-import { launch } from '../durability/support/server-process.js';
-import { Random } from './model/random.js';
+import { launch } from '../support/processes/server-process.js';
+import { Random } from '../support/random-model/random.js';
 
 /**
  * `PROPERTY_MIGRATIONS=100` tests more than the ordinary run; `PROPERTY_SEED=<seed>` runs one

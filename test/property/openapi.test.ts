@@ -10,7 +10,7 @@ import { packageRoot } from '../support/server.js';
 import { Client } from '../support/cookies.js';
 import { NaiveRoles, type RolesFile } from './access/naive-roles.js';
 import { randomRoles, type Resources } from './access/random-roles.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 
 // No name is a word of the protocol.
 const model = `

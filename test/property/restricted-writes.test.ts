@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { restrictedClient, restrictedServer } from '../runtime/access/restricted-server.js';
+import { restrictedClient, restrictedServer } from '../support/restricted-server.js';
 import type { Client } from '../support/cookies.js';
 
 /** `PROPERTY_RUNS=200` looks further than the ordinary run. */

@@ -7,13 +7,14 @@ import { classNames } from '../../generator/emit/classes/class-names.js';
 import type { Model } from '../../generator/model/model.js';
 import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
+import { sampled } from '../support/long.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { canHold } from './memory/can-hold.js';
 import { load, opened } from './memory/load.js';
 import { Store } from './memory/store.js';
-import { isPortable } from './model/portable.js';
-import { Random } from './model/random.js';
-import { randomModel } from './model/random-model.js';
+import { isPortable } from '../support/random-model/portable.js';
+import { Random } from '../support/random-model/random.js';
+import { randomModel } from '../support/random-model/random-model.js';
 import { aggregateAddress, expectedAggregate, isAggregate } from './requests/aggregate-request.js';
 import { comparableAnswer } from './requests/comparable-answer.js';
 import { filterText } from './requests/filter-text.js';
@@ -24,7 +25,7 @@ import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.
 import { type Restrictions, SeenStore } from './restricted/seen-store.js';
 
 /** `PROPERTY_MODELS=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
-const models = Number(process.env['PROPERTY_MODELS'] ?? 3);
+const models = Number(process.env['PROPERTY_MODELS'] ?? sampled(3));
 const requestsPerSession = Number(process.env['PROPERTY_REQUESTS'] ?? 40);
 const sessionsPerModel = 5;
 const onlySeed = process.env['PROPERTY_SEED'];

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { create, serverOf } from '../support/server.js';
-import { Random } from './model/random.js';
+import { Random } from '../support/random-model/random.js';
 import { randomBody } from './saves/bodies.js';
 import { type Body, groups, type Member, model, type Outcome, save } from './saves/memory.js';
 

@@ -7,7 +7,7 @@ import {
   type ServedSelections,
   serveSelections,
   type TestDatastore,
-} from '../runtime/class/selections-served.js';
+} from '../support/selections-served.js';
 import { create } from '../support/server.js';
 import {
   companyFilters,

@@ -6,14 +6,15 @@ import type { FastifyInstance } from 'fastify';
 import { it } from 'vitest';
 import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
+import { sampled } from '../support/long.js';
 import { serverOf, writeServer } from '../support/server.js';
 import type { Model } from '../../generator/model/model.js';
 import { load, opened } from './memory/load.js';
 import { canHold } from './memory/can-hold.js';
 import { Store } from './memory/store.js';
-import { isPortable } from './model/portable.js';
-import { Random } from './model/random.js';
-import { randomModel } from './model/random-model.js';
+import { isPortable } from '../support/random-model/portable.js';
+import { Random } from '../support/random-model/random.js';
+import { randomModel } from '../support/random-model/random-model.js';
 import {
   aggregateAddress,
   type AggregateRequest,
@@ -26,7 +27,7 @@ import { aggregates } from './requests/random-aggregate.js';
 import { requests } from './requests/random-request.js';
 
 /** `PROPERTY_MODELS=1000` and `PROPERTY_REQUESTS=1000` look further than the ordinary run. */
-const models = Number(process.env['PROPERTY_MODELS'] ?? 6);
+const models = Number(process.env['PROPERTY_MODELS'] ?? sampled(6));
 const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 200);
 /** `PROPERTY_SEED=<counterexample>` runs one model again. */
 const onlySeed = process.env['PROPERTY_SEED'];

@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, it, expect } from 'vitest';
 import { SaveError } from '../../runtime/class/failure.js';
-import type { DataStore } from '../runtime/class/staff-classes.js';
-import { places, staffServer } from '../runtime/class/staff-server.js';
+import type { DataStore } from '../support/staff-classes.js';
+import { places, staffServer } from '../support/staff-server.js';
+import { sampled } from '../support/long.js';
 
 /** Entities by key: the city of each. */
 type World = ReadonlyMap<number, string>;
@@ -193,7 +194,7 @@ describe.each(places)('Transactions at the same time, on a database in a %s,', (
           await Promise.all(scripts.map((each) => run.script(each)));
           await run.check();
         }),
-        { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 50) },
+        { numRuns: Number(process.env['PROPERTY_RUNS'] ?? sampled(50)) },
       );
     } finally {
       await server.close();

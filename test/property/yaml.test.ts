@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Model } from '../../generator/model/model.js';
 import { modelOf } from '../support/server.js';
 import { Store } from './memory/store.js';
-import { Random } from './model/random.js';
-import { randomModel, type RandomModel } from './model/random-model.js';
-import { yamlOf } from './model/yaml.js';
+import { Random } from '../support/random-model/random.js';
+import { randomModel, type RandomModel } from '../support/random-model/random-model.js';
+import { yamlOf } from '../support/random-model/yaml.js';
 
 describe('The file of a random model', () => {
   it('is checked and becomes the model again, with aliases of aliases resolved', () => {

@@ -6,7 +6,7 @@ import { modelSchema } from '../../generator/source/model.schema.js';
 import { limitRules } from '../../generator/source/limits.js';
 import type { JsonSchema } from '../../generator/source/schema/json-schema.js';
 
-const complete = readFileSync(new URL('../check/models/complete.yaml', import.meta.url), 'utf8');
+const complete = readFileSync(new URL('../support/models/complete.yaml', import.meta.url), 'utf8');
 const ajv = new Ajv({ allErrors: true, strict: false });
 
 describe('The published JSON Schema', () => {

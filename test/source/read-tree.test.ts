@@ -17,7 +17,7 @@ describe('The values of a model file', () => {
     ['JSON with tabs', '{\n\t"a": {\n\t\t"b": 2\n\t}\n}', { a: { b: 2 } }],
     ['lines that end with CR LF', 'a: 1\r\nb:\r\n  c: x\r\n', { a: 1, b: { c: 'x' } }],
     [
-      'the core schema only',
+      'plain values by the core schema only',
       'a: no\nb: 2026-01-31\nc: 0x10\nd: 010',
       { a: 'no', b: '2026-01-31', c: 16, d: 10 },
     ],
@@ -38,11 +38,11 @@ describe('The values of a model file', () => {
       'a: &x { b: 1 }\nc: &y { b: 2, d: 3 }\ne: { <<: [*x, *y] }',
       { a: { b: 1 }, c: { b: 2, d: 3 }, e: { b: 1, d: 3 } },
     ],
-    ['YAML 1.1 is read as 1.2', '%YAML 1.1\n---\na: yes', { a: 'yes' }],
+    ['YAML 1.1 as from YAML 1.2', '%YAML 1.1\n---\na: yes', { a: 'yes' }],
     ['keys without value', 'a:\nb: { c }', { a: null, b: { c: null } }],
   ];
   for (const [name, text, wanted] of table) {
-    it(name, () => {
+    it(`are read from ${name}`, () => {
       expect(read(text)).toEqual(wanted);
     });
   }

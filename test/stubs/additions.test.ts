@@ -7,7 +7,7 @@ import {
   review,
   type Texts,
   told,
-} from './fixture.js';
+} from '../support/company-stubs.js';
 
 const path = 'src/classes/CompanyEntity.ts';
 const hire = 'hire: { params: { person: Company }, returns: Company }';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from '../../generator/stubs/user-files.js';
-import { applied, companyModel, isAddition, review, told } from './fixture.js';
+import { applied, companyModel, isAddition, review, told } from '../support/company-stubs.js';
 
 const path = 'src/classes/CompanyEntity.ts';
 const before = companyModel({ entity: 'hire: { params: { person: Company } }' });

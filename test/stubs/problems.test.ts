@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { companyModel, firstFiles, review, type Texts, told } from './fixture.js';
+import { companyModel, firstFiles, review, type Texts, told } from '../support/company-stubs.js';
 
 const path = 'src/classes/CompanyEntity.ts';
 const api = `import { CompanyEntityBase, type CompanySelection as Companies, type JsonObject } from '../generated/api.js';\n`;

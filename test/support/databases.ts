@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
-import { describe } from 'vitest';
+import { afterAll, describe } from 'vitest';
 import type { Model } from '../../generator/model/model.js';
 import {
   describePostgres,
@@ -19,7 +19,7 @@ export interface TestDatabases {
   readonly create: () => Promise<TestDatabase>;
   /**
    * Creates databases with the same content: `prepare` runs once on an empty one, which is then
-   * copied.
+   * copied. Is called in a `describe`, after whose tests that one is removed.
    */
   readonly copies: (prepare: (url: string) => Promise<void>) => () => Promise<TestDatabase>;
   /** Runs one statement outside of the servers. */
@@ -39,16 +39,15 @@ const sqlite: TestDatabases = {
     return Promise.resolve({ url: `sqlite:${join(folder, 'data.sqlite')}`, drop });
   },
   copies: (prepare) => {
-    const prepared = async (): Promise<string> => {
-      const { url } = await sqlite.create();
-      await prepare(url);
-      return url;
-    };
-    let template: Promise<string> | undefined;
+    let template: TestDatabase | undefined;
+    afterAll(() => template?.drop());
     return async () => {
-      const from = await (template ??= prepared());
+      if (template === undefined) {
+        template = await sqlite.create();
+        await prepare(template.url);
+      }
       const database = await sqlite.create();
-      copyFileSync(fileOf(from), fileOf(database.url));
+      copyFileSync(fileOf(template.url), fileOf(database.url));
       return database;
     };
   },
@@ -101,6 +100,12 @@ const postgres: TestDatabases = {
       where relnamespace = 'public'::regnamespace and relkind = 'r' and attnum > 0 and not attisdropped
     union all select indrelid::regclass::text, pg_get_indexdef(indexrelid) || indisvalid from pg_index
       join pg_class c on c.oid = indexrelid where relnamespace = 'public'::regnamespace order by 1, 2`,
+};
+
+/** The database systems by their names; that of PostgreSQL may be missing here. */
+export const testDatabases: Readonly<Record<TestDatabases['driver'], TestDatabases>> = {
+  sqlite,
+  postgres,
 };
 
 /** `describe` once for each database system. */

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
 import { errorCodes } from '../../runtime/protocol/errors.js';
-import type { Request } from '../conformance/row.js';
+import type { Request } from './row.js';
 
 type Answer = Awaited<ReturnType<FastifyInstance['inject']>>;
 type Content = Readonly<Record<string, object>>;

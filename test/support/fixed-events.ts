@@ -1,7 +1,7 @@
 import { RestError } from '../../runtime/protocol/errors.js';
 import type { EventError } from '../../runtime/entity/lifecycle.js';
-import { EventedClient } from '../runtime/class/evented-requests.js';
-import { type EventedServer, eventedServer, type Row } from '../runtime/class/evented-server.js';
+import { EventedClient } from './evented-requests.js';
+import { type EventedServer, eventedServer, type Row } from './evented-server.js';
 
 function refusing(name: string, error: EventError): (entity: Row) => EventError | undefined {
   return (entity) => (entity['name'] === name ? error : undefined);

@@ -3,7 +3,7 @@ import { importFrom } from './compiled-server.js';
 
 interface PlacementModule {
   readonly Placement: {
-    readonly prototype: { isElsewhere(now: number): boolean; ran(...told: unknown[]): void };
+    readonly prototype: { isOffloaded(now: number): boolean; record(...given: unknown[]): void };
   };
 }
 
@@ -13,7 +13,7 @@ interface PlacementModule {
  */
 export async function forceReaders(server: string): Promise<() => number> {
   const { Placement } = (await importFrom(server, 'runtime/inside')) as PlacementModule;
-  vi.spyOn(Placement.prototype, 'isElsewhere').mockReturnValue(true);
-  const ran = vi.spyOn(Placement.prototype, 'ran');
-  return () => ran.mock.calls.length;
+  vi.spyOn(Placement.prototype, 'isOffloaded').mockReturnValue(true);
+  const record = vi.spyOn(Placement.prototype, 'record');
+  return () => record.mock.calls.length;
 }

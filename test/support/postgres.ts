@@ -91,7 +91,7 @@ async function serverUrl(): Promise<string> {
       `npm has no PostgreSQL for ${platform}; set POSTGRES_TEST_URL to the URL of one.`,
     );
   }
-  const kept = JSON.parse(await text(connect(keeper))) as Kept;
+  const kept = JSON.parse(await text(connect(Number(keeper), '127.0.0.1'))) as Kept;
   if ('error' in kept) throw new Error(kept.error);
   return kept.url;
 }

@@ -13,7 +13,7 @@ import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { run } from '../../generator/cli/run.js';
 import type { World } from '../../generator/cli/world.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';
-import { typeErrors } from '../emitted/type-errors.js';
+import { typeErrors } from './type-errors.js';
 import { builtClient } from './built-client.js';
 import { typedRuntime } from './built-runtime.js';
 import { packageRoot } from './server.js';

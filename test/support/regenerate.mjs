@@ -20,6 +20,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const isCheck = process.argv.includes('--check');
 const differences = [];
+const scratch = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
 for (const name of foldersIn('examples')) {
   if (existsSync(join(root, 'examples', name, 'model.yaml'))) regenerateExample(name);
@@ -49,7 +51,7 @@ function drsGen(cwd, args) {
 
 function regenerateExample(name) {
   const folder = join('examples', name);
-  const fresh = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+  const fresh = mkdtempSync(join(scratch, 'fresh-'));
   // Class code of an example is written by hand. An addition by the generator counts as a
   // difference.
   const classes = join(root, folder, 'server/src/classes');
@@ -57,29 +59,26 @@ function regenerateExample(name) {
   const { status, stderr } = drsGen(root, [join(folder, 'model.yaml'), '-o', fresh, '--force']);
   if (status !== 0) throw new Error(`${name}: ${stderr}`);
   compare(join(root, folder, 'server'), fresh);
-  rmSync(fresh, { recursive: true });
 }
 
 /** The example of a web page uses the server of the first example. */
 function regenerateClient() {
-  const fresh = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+  const fresh = mkdtempSync(join(scratch, 'fresh-'));
   const { status, stderr } = drsGen(root, ['client', 'examples/staff/model.yaml', '-o', fresh]);
   if (status !== 0) throw new Error(`The client: ${stderr}`);
   compare(join(root, 'examples/web/client'), fresh);
-  rmSync(fresh, { recursive: true });
 }
 
 function regenerateCase(name) {
   const folder = join(root, 'test/golden', name);
   const { args, exit } = JSON.parse(readFileSync(join(folder, 'case.json'), 'utf8'));
-  const work = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+  const work = mkdtempSync(join(scratch, 'work-'));
   cpSync(folder, work, { recursive: true, filter: (path) => !path.includes(`${sep}expected`) });
   const { status, stderr } = drsGen(work, args);
   if (status !== exit)
     differences.push(`test/golden/${name}: ended with ${status}, not ${exit}\n${stderr}`);
   compareText(join(folder, 'stderr.txt'), countedWithoutRuntime(stderr, join(work, 'server')));
   compare(join(folder, 'expected'), join(work, 'server'));
-  rmSync(work, { recursive: true });
 }
 
 /**

@@ -96,7 +96,7 @@ interface GeneratedApp {
 
 /**
  * Generates the server of a model and starts it in this process on an empty database, by default in
- * memory.
+ * memory. It does not refuse requests because the machine of the tests is busy.
  * @param written see {@link writeServer}
  */
 export async function serverOf(
@@ -106,7 +106,8 @@ export async function serverOf(
 ): Promise<FastifyInstance> {
   const folder = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
   const { buildApp } = (await importFrom(folder, 'src/generated/app')) as GeneratedApp;
-  const settings = { logger: false, environment: {}, ...options };
+  const environment = { MAX_WAIT: '600000', ...options.environment };
+  const settings = { logger: false, ...options, environment };
   return isOnPostgres && options.databaseUrl === undefined
     ? onPostgres(folder, buildApp, settings)
     : buildApp({ databaseUrl: 'sqlite::memory:', ...settings });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { transform } from 'esbuild';
+import { transformSync } from 'rolldown/utils';
 
 /** A module is imported as `.js`, and its file may end with `.ts`. */
 export async function resolve(specifier, context, next) {
@@ -14,7 +14,12 @@ export async function resolve(specifier, context, next) {
 
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context);
-  const source = await readFile(fileURLToPath(url), 'utf8');
-  const { code } = await transform(source, { loader: 'ts', format: 'esm', target: 'node20' });
+  const file = fileURLToPath(url);
+  const { code, errors } = transformSync(file, await readFile(file, 'utf8'), {
+    lang: 'ts',
+    target: 'es2023',
+    tsconfig: false,
+  });
+  if (errors.length > 0) throw new Error(`${file}: ${errors.map(String).join('\n')}`);
   return { format: 'module', source: code, shortCircuit: true };
 }

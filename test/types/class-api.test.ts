@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { typeErrors } from '../emitted/type-errors.js';
+import { typeErrors } from '../support/type-errors.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
@@ -9,7 +9,7 @@ import { writeFiles } from '../support/written-server.js';
 
 /** Code as users write it; a line that must not compile has `@ts-expect-error` above it. */
 const filled = join(packageRoot, 'test/types/filled');
-const model = readFileSync(join(packageRoot, 'test/check/models/complete.yaml'), 'utf8');
+const model = readFileSync(join(packageRoot, 'test/support/models/complete.yaml'), 'utf8');
 const folder = join(packageRoot, '.tmp', `class-api-${String(process.pid)}`);
 
 afterAll(() => {
@@ -58,9 +58,12 @@ dataclasses:
       stars: { type: integer, enum: [1, 2, -3] }
       weight: { type: number, enum: [0.5, 1.0e+21] }
       only: { type: string, enum: [one] }
-      previous: { to: Order }
+      previous: { to: Order, inverse: followers }
       previousState: { alias: previous.state }
       previousStars: { alias: previous.stars }
+      earlier: { alias: previous.previous }
+      followers: { to: Order, many: true, inverse: previous }
+      later: { alias: followers.followers }
       amount: { type: decimal, scale: 2, mandatory: true }
       fee: { type: decimal, scale: 2, enum: [0.5, 1] }
       loud: { computed: string, expression: "upper(state)" }
@@ -80,6 +83,14 @@ export class OrderEntity extends OrderEntityBase {
     const farStars: 1 | 2 | -3 | null = this.previousStars;
     const loud: string | null = this.loud;
     const key: 'A' | 'B' | null = this.previous.key;
+    const earlierKey: 'A' | 'B' | null = this.earlier.key;
+    const earlier: OrderEntityBase | null = await this.earlier.get();
+    const later: readonly OrderEntityBase[] = await this.later.earlier.toArray();
+    const inObject: 'A' | 'B' | null = this.toObject().earlier;
+    // @ts-expect-error an alias is never written
+    this.earlier.set('A');
+    // @ts-expect-error an alias is never written
+    ds.Order.new({ earlier: 'A' });
     this.state = "it's";
     this.only = 'one';
     this.only = null;
@@ -116,7 +127,7 @@ export class OrderEntity extends OrderEntityBase {
     // @ts-expect-error no value of the enum
     ds.kysely.updateTable('Order').set({ state: 'paid' });
     const object: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash' = this.toObject().state;
-    void [amount, fee, total, mean, behind, wrong, state, stars, weight, before, far, farStars, loud, key, states, sum, row, object];
+    void [amount, fee, total, mean, behind, wrong, state, stars, weight, before, far, farStars, loud, key, earlierKey, earlier, later, inObject, states, sum, row, object];
     return undefined;
   }
 }

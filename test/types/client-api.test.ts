@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../../generator/model/model.js';
-import { randomModel } from '../property/model/random-model.js';
-import { Random } from '../property/model/random.js';
+import { randomModel } from '../support/random-model/random-model.js';
+import { Random } from '../support/random-model/random.js';
 import { writeClient } from '../support/built-client.js';
 import { modelFile } from '../support/model-file.js';
 import { modelOf, packageRoot } from '../support/server.js';
@@ -250,7 +250,7 @@ const models: readonly (readonly [string, () => Model])[] = [
   ['class-names', () => modelFile('class-names')],
   [
     'complete',
-    () => modelOf(readFileSync(join(packageRoot, 'test/check/models/complete.yaml'), 'utf8')),
+    () => modelOf(readFileSync(join(packageRoot, 'test/support/models/complete.yaml'), 'utf8')),
   ],
 ];
 

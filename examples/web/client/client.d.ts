@@ -127,6 +127,8 @@ interface RelatedEntity<T extends EntityTypes> {
     /** @param related an entity that is saved, its key, or null */
     set(related: T['entity'] | T['key'] | null): void;
 }
+/** The entity to which an alias over to-one relations leads. */
+type AliasedEntity<T extends EntityTypes> = Omit<RelatedEntity<T>, 'set'>;
 /** An image or BLOB of an entity; its bytes are read when they are asked for. */
 interface Media {
     /** The address of the stored bytes, for `<img src>` in a page with a cookie; `null` if there are none. */
@@ -264,7 +266,7 @@ type DecimalName<T extends EntityTypes> = T extends {
 } ? Names : never;
 
 export { RestError };
-export type { ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
+export type { AliasedEntity, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {

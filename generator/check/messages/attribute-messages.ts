@@ -192,7 +192,7 @@ export const attributeMessages = {
     meaning:
       'The path of an alias is not a list of names separated by dots, with at least one relation.',
     text: (f: { alias: string }) =>
-      `${f.alias} needs a path such as employer.name: relations, then an attribute, with dots between.`,
+      `${f.alias} needs a path such as employer.name: relations, and an attribute if it has a value, with dots between.`,
   },
   'alias/cycle': {
     severity: 'error',
@@ -214,9 +214,9 @@ export const attributeMessages = {
   },
   'alias/to-many': {
     severity: 'error',
-    meaning: 'The path of an alias leads over a to-many relation.',
+    meaning: 'The path of an alias leads over a to-many relation to an attribute.',
     text: (f: { alias: string; step: string }) =>
-      `${f.alias} leads over ${f.step}, a to-many relation, and an alias has one value only.`,
+      `${f.alias} leads over a to-many relation to ${f.step}, and an alias has one value only. End its path at a relation, and it leads to entities.`,
   },
   'alias/to-accessors': {
     severity: 'error',
@@ -224,17 +224,23 @@ export const attributeMessages = {
     text: (f: { alias: string; step: string }) =>
       `${f.alias} ends at ${f.step}, which class code computes: no database can follow there.`,
   },
-  'alias/to-relation': {
-    severity: 'error',
-    meaning: 'The path of an alias ends at a relation.',
-    text: (f: { alias: string; step: string }) =>
-      `${f.alias} ends at ${f.step}, a relation. Extend its path to one of the attributes there.`,
-  },
   'alias/too-deep': {
     severity: 'error',
     meaning: 'An alias leads to an alias that leads to an alias, more than 100 times.',
     text: (f: { alias: string; limit: number }) =>
       `${f.alias} is one of more than ${f.limit} aliases that refer to each other.`,
+  },
+  'alias/too-long': {
+    severity: 'error',
+    meaning: 'An alias to a relation follows more than 10 relations.',
+    text: (f: { alias: string; count: number; limit: number }) =>
+      `${f.alias} follows ${f.count} relations, and an alias to a relation follows ${f.limit} at most.`,
+  },
+  'alias/too-many': {
+    severity: 'error',
+    meaning: 'The aliases of a dataclass follow more than 60 different relations to one entity.',
+    text: (f: { alias: string; dataclass: string; limit: number }) =>
+      `With ${f.alias}, the aliases of ${f.dataclass} follow more than ${f.limit} different relations, which no read can join.`,
   },
   'alias/unknown-step': {
     severity: 'error',

@@ -53,6 +53,18 @@ export const nameMessages = {
     text: (f: { name: string }) =>
       `The name ${f.name} begins with __, and such names belong to the protocol.`,
   },
+  'name/rest-name': {
+    severity: 'error',
+    meaning: 'A restName is a name that requests cannot hold, or that has a meaning there.',
+    text: (f: { name: string; reason: string }) => `The REST name ${f.name} ${f.reason}.`,
+  },
+  'name/rest-taken': {
+    severity: 'error',
+    meaning:
+      'A restName is the name of another attribute or of a function, without regard to case.',
+    text: (f: { name: string; other: string }) =>
+      `The REST name ${f.name} is that of ${f.other} already, without regard to case.`,
+  },
   'name/too-long': {
     severity: 'error',
     meaning: 'A name has more than 63 characters.',

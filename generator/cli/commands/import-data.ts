@@ -2,18 +2,20 @@ import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { LoaderProcess, Ready } from '../../import-data/loader.js';
 import type { LastNames, Plan } from '../../import-data/plan.js';
-import type { RestOptions } from '../../import-data/rest-rows.js';
 import type { RowSource } from '../../import-data/rows.js';
-import type { Outcome, RunResult } from '../../import-data/run.js';
+import type { FoundRule } from '../../import-data/relax.js';
+import type { BrokenRule, Outcome, RunResult } from '../../import-data/run.js';
 import type { Draft } from '../../import/render.js';
 import type { SourceKind } from '../../import/source-model.js';
+import { Refusal } from '../../output/refusal.js';
 import { exitCode } from '../exit-code.js';
 import { UsageError } from '../failure.js';
 import { printJson, tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
+import { loginOf, type LoginOptions } from '../source-login.js';
 import { printable } from '../terminal-text.js';
 
-export interface ImportDataOptions {
+export interface ImportDataOptions extends LoginOptions {
   readonly model: string;
   readonly output?: string;
   readonly from?: SourceKind;
@@ -22,11 +24,9 @@ export interface ImportDataOptions {
   readonly partial?: boolean;
   readonly dangling: 'null' | 'stop';
   readonly restart?: boolean;
+  readonly rejects?: boolean;
+  readonly relax?: boolean;
   readonly batch: string;
-  readonly user?: string;
-  readonly authentify?: boolean;
-  readonly args: string;
-  readonly cookie?: string;
   readonly json?: boolean;
 }
 
@@ -75,6 +75,9 @@ async function copied(
       `${program} is missing. Generate the server with ${command}, then run npm install and npm run build in it.`,
     );
   }
+  if (options.restart === true && options.rejects === true) {
+    throw new UsageError('--restart and --rejects exclude each other.');
+  }
   if (!/^[1-9]\d{0,4}$/.test(options.batch)) {
     throw new UsageError(`--batch ${options.batch} is no number of rows from 1 to 99999.`);
   }
@@ -118,22 +121,46 @@ async function opened(
   const lock = await importLock(session, folder);
   if (/^https?:/i.test(source)) {
     const { namesOverRest, restRows } = await import('../../import-data/rest-rows.js');
-    const { rows, draft } = await restRows(source, loginOf(session, options));
+    refuseOthers(options, ['from', 'schema']);
+    const { rows, draft: whole } = await restRows(source, loginOf(world.env, options));
+    const draft = await withTables(whole, options);
     const isProject = lock !== undefined && !isDatabase(lock.source);
     return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
   }
   if (await isExport(world.cwd, source, options)) {
     const { fileRows } = await import('../../import-data/file-rows.js');
     const { namesOverRest } = await import('../../import-data/rest-rows.js');
-    const { rows, draft } = await fileRows(resolve(world.cwd, source), source);
+    refuseOthers(options, ['schema', 'user', 'authentify', 'cookie']);
+    const { rows, draft: whole } = await fileRows(resolve(world.cwd, source), source);
+    const draft = await withTables(whole, options);
     const isProject = lock !== undefined && !isDatabase(lock.source);
     return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
   }
   const { importSource } = await import('../../import/import-source.js');
   const { openRows } = await import('../../import-data/open-rows.js');
-  const { kind, draft } = await importSource(source, sourceOptions(options), world.cwd);
+  const { kind, draft } = await importSource(source, sourceOptions(session, options), world.cwd);
   const rows = await openRows(kind, source, world.cwd);
   return { rows, draft, last: lock?.source === kind ? lock : undefined };
+}
+
+/** Options without an effect on the source would be taken for ones that have worked. */
+function refuseOthers(
+  options: ImportDataOptions,
+  names: readonly ('from' | 'schema' | 'user' | 'authentify' | 'cookie')[],
+): void {
+  const given = names.find((each) => options[each] !== undefined);
+  if (given === undefined) return;
+  throw new UsageError(`--${given} has no effect on this source; leave it out.`);
+}
+
+async function withTables(draft: Draft, { tables }: ImportDataOptions): Promise<Draft> {
+  const patterns = listed(tables);
+  if (patterns.length === 0) return draft;
+  const { matches } = await import('../../import/database.js');
+  const dataclasses = draft.dataclasses.filter(({ name }) =>
+    patterns.some((pattern) => matches(pattern, name)),
+  );
+  return { ...draft, dataclasses };
 }
 
 async function isExport(
@@ -150,36 +177,11 @@ function isDatabase(source: string): boolean {
   return source === 'sqlite' || source === 'postgres';
 }
 
-function loginOf(
-  { world }: Session,
-  { user, authentify, args, cookie }: ImportDataOptions,
-): RestOptions {
-  const password = world.env[passwordVariable];
-  if (user !== undefined && password === undefined) {
-    throw new UsageError(
-      `--user needs the password in the environment variable ${passwordVariable}.`,
-    );
-  }
-  let list: unknown;
-  try {
-    list = JSON.parse(args);
-  } catch {
-    // Told below.
-  }
-  if (!Array.isArray(list)) throw new UsageError('--args is no JSON list: ["mia", "secret"].');
-  return {
-    user: user === undefined ? undefined : { name: user, password: password ?? '' },
-    authentify: authentify === true ? (list as readonly unknown[]) : undefined,
-    cookie,
-  };
-}
-
-/** Arguments appear in the list of processes and in the history of the shell. */
-const passwordVariable = 'IMPORT_PASSWORD';
-
-function sourceOptions({ from, schema, tables }: ImportDataOptions) {
+function sourceOptions({ world }: Session, options: ImportDataOptions) {
+  const { from, schema, tables } = options;
   return {
     from,
+    login: loginOf(world.env, options),
     keyless: undefined,
     keys: new Map<string, string>(),
     vectors: new Map<string, number>(),
@@ -246,6 +248,7 @@ async function run(
   const result = await runImport(parts.rows, parts.plan, parts.loader, parts.ready, {
     folder,
     restart: options.restart === true,
+    takesRejects: options.rejects === true,
     batch: Number(options.batch),
     stopAtDangling: options.dangling === 'stop',
     tell: (words) => {
@@ -256,9 +259,78 @@ async function run(
     ({ rejectedRows, incompleteRows, differences }) =>
       rejectedRows + incompleteRows + differences === 0,
   );
-  if (options.json === true) printJson(session, { ok: isExact, ...result });
-  else tellResult(session, result, join(dirname(options.model), 'rejects'));
+  const { broken, ...told } = result;
+  const rules = await brokenRules(session, broken, options);
+  if (options.json === true) printJson(session, { ok: isExact, ...told, rules });
+  else {
+    tellResult(session, result, join(dirname(options.model), 'rejects'));
+    tellRules(session, rules, options);
+  }
   return isExact ? exitCode.ok : exitCode.failed;
+}
+
+/** Finds the rules that rows break in the model file; with `--relax` they are taken out of it. */
+async function brokenRules(
+  session: Session,
+  broken: readonly BrokenRule[],
+  options: ImportDataOptions,
+): Promise<readonly FoundRule[]> {
+  if (broken.length === 0) return [];
+  const { world } = session;
+  const { disk, pid } = world.host;
+  const { withoutRules } = await import('../../import-data/relax.js');
+  const path = resolve(world.cwd, options.model);
+  const before = new TextDecoder('utf-8', { ignoreBOM: true }).decode(world.readFile(path));
+  const { rules, text } = withoutRules(before, broken);
+  if (options.relax !== true || text === before) return rules;
+  const { value, problems } = await world.compiler.check({
+    file: options.model,
+    text,
+    readBeside: (beside) => {
+      const full = resolve(dirname(path), beside);
+      return world.isFile(full) ? world.readFile(full) : undefined;
+    },
+  });
+  if (value === undefined) {
+    const errors = problems.filter(({ severity }) => severity === 'error');
+    const list = errors.map(({ code, path: at, message }) => `  ${code} at ${at}: ${message}`);
+    throw new Refusal(
+      `${options.model} without these rules has errors, so it stays as it is:\n${list.join('\n')}`,
+    );
+  }
+  await disk.create(`${path}.new-${String(pid)}`, text);
+  await disk.rename(`${path}.new-${String(pid)}`, path);
+  return rules;
+}
+
+function tellRules(
+  session: Session,
+  rules: readonly FoundRule[],
+  { model, relax, output }: ImportDataOptions,
+): void {
+  for (const { dataclass, attribute, rule, rows, line } of rules) {
+    const count = rows === 1 ? '1 row' : `${String(rows)} rows`;
+    const what = `${rule} of ${dataclass}.${attribute} refuses ${count}`;
+    const done =
+      line === undefined
+        ? '; it does not stand in the model file by itself, so change it yourself'
+        : relax === true
+          ? ', and is removed'
+          : '';
+    const place = line === undefined ? model : `${model}:${String(line)}`;
+    tell(session, printable(`${place}: ${what}${done}`));
+  }
+  const found = rules.filter(({ line }) => line !== undefined);
+  if (found.length === 0) return;
+  if (relax !== true) {
+    tell(session, '--relax removes these rules from the model.');
+    return;
+  }
+  const server = output ?? join(dirname(model), 'server');
+  tell(
+    session,
+    `Next: drs-gen ${shellWord(model)} -o ${shellWord(server)}, then npm run build in it, then this command with --rejects instead of --relax`,
+  );
 }
 
 function tellResult(session: Session, { outcomes, differences }: RunResult, rejects: string): void {
@@ -281,7 +353,10 @@ function tellResult(session: Session, { outcomes, differences }: RunResult, reje
   const sum = (count: (outcome: Outcome) => number): number =>
     outcomes.reduce((all, each) => all + count(each), 0);
   if (sum((each) => each.rejectedRows + each.incompleteRows) > 0) {
-    tell(session, `${rejects}: rows that are not stored, or not with all their values, and why`);
+    tell(
+      session,
+      `${rejects}: rows that are not stored, or not with all their values, and why; mend them there, and take them with --rejects`,
+    );
   }
   const isExcepted = sum((each) => each.rejectedRows + each.incompleteRows) > 0;
   const same = `Compared value by value: the database holds what the source holds${isExcepted ? ', except for these' : ''}.`;

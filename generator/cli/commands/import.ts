@@ -11,9 +11,10 @@ import { exitCode } from '../exit-code.js';
 import { isSystemError, UsageError } from '../failure.js';
 import { printJson, tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
+import { loginOf, type LoginOptions } from '../source-login.js';
 import { printable } from '../terminal-text.js';
 
-export interface ImportCommandOptions {
+export interface ImportCommandOptions extends LoginOptions {
   readonly output: string;
   readonly from?: SourceKind;
   readonly schema?: string;
@@ -74,6 +75,7 @@ async function read(
       source,
       {
         from: options.from,
+        login: loginOf(world.env, options),
         keyless: options.keyless,
         keys: new Map(pairs('--key', options.key)),
         vectors: new Map(vectors),
@@ -351,6 +353,15 @@ async function tellDone(
     );
   }
   tell(session, `Next: drs-gen ${shellWord(model)} -o ${shellWord(server)}`);
+  if (imported.kind !== 'sqlite' && imported.kind !== 'postgres') return;
+  const ofModel = model === modelFile ? '' : ` --model ${shellWord(model)}`;
+  // The name of a user is shown nowhere.
+  const [before, source] =
+    imported.kind === 'sqlite'
+      ? ['', shellWord(imported.shown)]
+      : ['set DATABASE_URL to a new, empty database, and run: ', '<the same source>'];
+  const build = `(cd ${shellWord(server)} && npm install && npm run build)`;
+  tell(session, `Then, for the rows: ${before}${build} && drs-gen import-data ${source}${ofModel}`);
 }
 
 function placed(note: Note | undefined): string {

@@ -243,6 +243,8 @@ function typeText(attribute: Attribute): string {
       return attribute.target;
     case 'relatedEntities':
       return `${attribute.target}, many`;
+    case 'relationAlias':
+      return attribute.many ? `${attribute.target}, many` : attribute.target;
     case 'computed':
     case 'alias':
       return attribute.type;
@@ -271,6 +273,7 @@ function traits(attribute: Attribute): readonly string[] {
     case 'computed':
       return [attribute.expression ?? `computed: ${attribute.accessors.join(', ')}`, ...hidden];
     case 'alias':
+    case 'relationAlias':
       return [`is ${attribute.path.join('.')}`, ...hidden];
   }
 }

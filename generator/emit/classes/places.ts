@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { leadsToMany } from '../../model/lookup.js';
 import type { Model } from '../../model/model.js';
 import { classLevels, hasClassCode } from './class-code.js';
 import type { AllClassNames } from './class-names.js';
@@ -20,6 +21,7 @@ export type NamePlaces = ReadonlyMap<string, NamePlace>;
 const runtimeTypes = [
   'AfterDropEvent',
   'AfterSaveEvent',
+  'AliasedEntity',
   'ComputedOrder',
   'ComputedQuery',
   'DropEvent',
@@ -67,7 +69,7 @@ export function namePlaces(model: Model, names: AllClassNames, classFiles: Class
   addClass('DataStore', usersPaths.get('DataStore') ?? dataStoreFile);
   for (const dataclass of model.dataclasses) {
     const { file, written, base, types, values, attributes } = names.of(dataclass);
-    const hasObject = dataclass.attributes.some(({ kind }) => kind === 'relatedEntity');
+    const hasObject = dataclass.attributes.some((each) => 'target' in each && !leadsToMany(each));
     const emitted = `generated/classes/${file}`;
     if (hasObject) addType(names.of(dataclass).object, emitted);
     for (const each of [types, values, attributes]) addType(each, emitted);

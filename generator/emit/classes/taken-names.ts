@@ -7,6 +7,7 @@ const apiNames = [
   'DataStoreBase',
   'AfterDropEvent',
   'AfterSaveEvent',
+  'AliasedEntity',
   'DropEvent',
   'EventAnswer',
   'EventError',

@@ -4,7 +4,7 @@ import type { EmitContext } from '../context.js';
 import { declaration, type Literal } from '../layout.js';
 
 /** The file of the access test that says who may do what. */
-export function accessTableView({ header, model }: EmitContext): object {
+export function accessTableView({ header, served: model }: EmitContext): object {
   const { roles } = model;
   if (roles === undefined) throw new Error('A model without roles has no access test.');
   const table = new Table(model, roles);

@@ -16,18 +16,20 @@ import {
   stringLiteral,
 } from '../layout.js';
 import { foldedColumn, vectorColumns } from '../../model/columns.js';
+import { dataclassNamed } from '../../model/lookup.js';
 import { dataclassFunctions } from './functions.js';
 
 /** The attribute table of a dataclass. */
 export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
   const queriesName = context.queriesName(dataclass);
+  const served = dataclassNamed(context.served, dataclass.name);
   return {
     header: context.header,
     queries: `import * as ${queriesName} from ${stringLiteral(`../queries/${dataclass.name}.js`)};`,
     doc: docComment(dataclass.description),
     declaration: declaration(
       `export const ${context.identifier(dataclass)}Dataclass: DataclassDefinition`,
-      { ...definition(context.model, dataclass), queries: new RawCode(queriesName) },
+      { ...definition(context.served, served), queries: new RawCode(queriesName) },
     ),
   };
 }
@@ -76,7 +78,7 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
       return { ...head(attribute), ...storage(model, dataclass, attribute), ...hidden };
     case 'computed':
       return {
-        name: attribute.name,
+        ...head(attribute),
         kind: attribute.expression === undefined ? 'computed' : 'expression',
         type: attribute.type,
         column: attribute.column,
@@ -94,6 +96,14 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
         dateOnly: onlyTrue(attribute.dateOnly),
         precision: attribute.precision,
         scale: attribute.scale,
+        ...hidden,
+      };
+    case 'relationAlias':
+      return {
+        ...head(attribute),
+        target: attribute.target,
+        path: attribute.path,
+        many: onlyTrue(attribute.many),
         ...hidden,
       };
     case 'relatedEntity':
@@ -117,8 +127,8 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
   }
 }
 
-function head({ name, kind }: Attribute): { readonly name: string; readonly kind: string } {
-  return { name, kind };
+function head({ name, member, kind }: Attribute): Properties {
+  return { name, member, kind };
 }
 
 function storage(

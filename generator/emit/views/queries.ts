@@ -1,5 +1,5 @@
 import { foldedColumn } from '../../model/columns.js';
-import { keyOf, targetOf } from '../../model/lookup.js';
+import { dataclassNamed, keyOf, targetOf } from '../../model/lookup.js';
 import type {
   AliasAttribute,
   Attribute,
@@ -13,8 +13,9 @@ import { call, docComment, fits, propertyName, stringLiteral } from '../layout.j
 import { columnTypes } from './classes/database.js';
 
 /** The Kysely queries of a dataclass: everything that depends only on the model. */
-export function queriesView(context: EmitContext, dataclass: Dataclass): object {
-  const { model, classNames } = context;
+export function queriesView(context: EmitContext, { name }: Dataclass): object {
+  const { served: model, classNames } = context;
+  const dataclass = dataclassNamed(model, name);
   const { table, attributes } = dataclass;
   const tableType = classNames.of(dataclass).table;
   const key = storageOf(dataclass, dataclass.key);
@@ -39,14 +40,19 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
   const of = attributes.flatMap((each) => {
     if (each.kind !== 'relatedEntity') return [];
     const foreignKey = storageOf(dataclass, each.foreignKey);
-    const { target, inverse, references } = each;
+    const { target, inverse, references, onDelete } = each;
+    // Without a constraint, it may hold a text in another case than the key.
+    const isFolded = onDelete === 'none';
+    const [type, column] = isFolded
+      ? [comparedType(context, dataclass, foreignKey), compared(foreignKey)]
+      : [storedType(context, dataclass, foreignKey), columnReference(table, foreignKey.column)];
     const parameter = references === undefined ? 'key' : 'value';
     const address = `GET /rest/${target}(<key>)/${inverse ?? ''}?$expand=${inverse ?? ''}`;
     return [
       {
         doc: docComment(inverse === undefined ? undefined : address, 2),
-        signature: method(each.name, parameter, storedType(context, dataclass, foreignKey)),
-        body: where(columnReference(table, foreignKey.column), parameter, 4),
+        signature: method(each.name, parameter, type),
+        body: where(column, parameter, 4),
       },
     ];
   });
@@ -82,7 +88,7 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
   return {
     ...body,
     header: context.header,
-    name: dataclass.name,
+    name,
     imports: [
       text.includes('sql.id(')
         ? nameImport('import', [...kysely.map((each) => `type ${each}`), 'sql'], 'kysely')
@@ -192,6 +198,10 @@ function aliasPaths(
     if (attribute.kind === 'relatedEntity' && isReadFromTarget(attribute)) {
       const type = namesOf(targetOf(model, attribute)).table;
       found.set(attribute.name, { path: [attribute.name], type });
+    }
+    if (attribute.kind === 'relationAlias' && !attribute.many) {
+      const type = namesOf(targetOf(model, attribute)).table;
+      found.set(attribute.path.join('.'), { path: attribute.path, type });
     }
     if (attribute.kind !== 'alias') continue;
     const { relations, end } = aliasEnd(model, dataclass, attribute);
@@ -307,6 +317,12 @@ function valueCalls(
     }
     case 'relatedEntities':
       return [columnCall(storageOf(dataclass, dataclass.key).column)];
+    case 'relationAlias': {
+      if (attribute.many) return [columnCall(storageOf(dataclass, dataclass.key).column)];
+      const { column } = keyOf(targetOf(model, attribute));
+      const path = attribute.path.map(stringLiteral).join(', ');
+      return [`.related(${path})`, columnCall(column)];
+    }
     case 'alias': {
       const { relations, column } = aliasEnd(model, dataclass, attribute);
       const path = relations.map(stringLiteral).join(', ');
@@ -327,7 +343,7 @@ function comparedType(
   dataclass: Dataclass,
   attribute: StorageAttribute,
 ): string {
-  return foldedColumn(context.model, dataclass, attribute) === undefined
+  return foldedColumn(context.served, dataclass, attribute) === undefined
     ? storedType(context, dataclass, attribute)
     : 'string';
 }

@@ -14,6 +14,14 @@ const exposed = flag(
   'Whether clients can see it. What is not exposed does not exist for them.',
   true,
 );
+const restName: JsonSchema = {
+  description:
+    'The name in requests and answers, when it differs: letters, digits, spaces and _ - # % & @ ° € £ §. Class code uses the name of the attribute.',
+  type: 'string',
+  minLength: 1,
+  maxLength: 63,
+  examples: ['Item 58'],
+};
 const description = text('Text for the doc comments of the code.');
 const dateOnly = flag('Of a date: a day without time, as YYYY-MM-DD.', false);
 
@@ -82,6 +90,7 @@ const storageAttribute = mapping(
     exposed,
     column: sqlName('SQL column. The attribute’s oldest name when left out.'),
     renamedFrom,
+    restName,
     description,
     readOnly: flag('Clients may not write it; class code may.', false),
   },
@@ -112,6 +121,7 @@ const toOneAttribute = mapping(
     mandatory: flag('There must be a related entity.', false),
     exposed,
     renamedFrom,
+    restName,
     description,
   },
   ['to'],
@@ -125,6 +135,7 @@ const toManyAttribute = mapping(
     inverse: text('The to-one relation of the other side.', 'employer'),
     exposed,
     renamedFrom,
+    restName,
     description,
   },
   ['to', 'many', 'inverse'],
@@ -152,17 +163,22 @@ const computedAttribute = mapping(
     },
     exposed,
     renamedFrom,
+    restName,
     description,
   },
   ['computed'],
 );
 
 const aliasAttribute = mapping(
-  'Another name for an attribute of a related entity; never written.',
+  'Another name for an attribute of a related entity, or for related entities; never written.',
   {
-    alias: text('To-one relations, then the attribute, with dots between.', 'employer.name'),
+    alias: text(
+      'Relations, with dots between; or to-one relations, then an attribute.',
+      'employer.name',
+    ),
     exposed,
     renamedFrom,
+    restName,
     description,
   },
   ['alias'],

@@ -1,5 +1,6 @@
 import { Client, type ClientBase, Pool, type PoolClient } from 'pg';
 import { DatabaseUnavailableError } from '../executor.js';
+import { takeSlot } from './global-stamp.js';
 
 export interface PoolOptions {
   readonly url: string;
@@ -55,18 +56,19 @@ function sessionSettings(schema: string, queryTimeout: number | null): [string, 
   ];
 }
 
-/** Applies the settings in one statement; with `isReadOnly`, only transactions can write. */
+/** Applies the settings in one statement. A session of the pool has a slot, and only transactions can write. */
 export async function prepareSession(
   client: ClientBase,
   schema: string,
   queryTimeout: number | null,
-  isReadOnly = false,
+  isOfPool = false,
 ): Promise<void> {
   const settings = sessionSettings(schema, queryTimeout);
-  settings.push(['default_transaction_read_only', isReadOnly ? 'on' : 'off']);
+  settings.push(['default_transaction_read_only', isOfPool ? 'on' : 'off']);
   const calls = settings.map(
     (_, index) => `set_config($${index * 2 + 1}, $${index * 2 + 2}, false)`,
   );
+  if (isOfPool) calls.push(takeSlot(literal(schema), 'session'));
   await client.query(`select ${calls.join(', ')}`, settings.flat());
 }
 
@@ -82,8 +84,12 @@ function beginningOf(
   const calls = sessionSettings(schema, queryTimeout).map(
     ([name, value]) => `set_config(${literal(name)}, ${literal(value)}, true)`,
   );
-  const settings = `select ${calls.join(', ')}`;
-  return (mode) => `begin isolation level read committed ${mode}; ${settings}`;
+  const slot = takeSlot(literal(schema), 'transaction');
+  const settings: Readonly<Record<TransactionMode, string>> = {
+    'read only': `select ${calls.join(', ')}`,
+    'read write': `select ${[...calls, slot].join(', ')}`,
+  };
+  return (mode) => `begin isolation level read committed ${mode}; ${settings[mode]}`;
 }
 
 export type TransactionMode = 'read only' | 'read write';

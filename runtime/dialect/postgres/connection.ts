@@ -2,8 +2,8 @@ import type { PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { type RunResult, type Table, TooComplexError, UnusableValueError } from '../executor.js';
 import type { TransactionMode } from './connect.js';
+import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 import { endsConnection, isOutdated } from './errors.js';
-import { readerOf, toWire } from './wire-values.js';
 
 /** One statement with its values. */
 export interface Step {
@@ -18,22 +18,22 @@ export interface Step {
 export type StatementResult = QueryArrayResult<SqlValue[]>;
 
 /** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
-const mostSeen = 4_096;
+const mostTexts = 4_096;
 
 /** Texts that ran on any connection. Only a text that runs again is prepared: clients send filters of ever new shapes. */
-export class SeenTexts {
-  #young = new Set<string>();
-  #old = new Set<string>();
+class RepeatedTexts {
+  #current = new Set<string>();
+  #previous = new Set<string>();
 
   /** Whether a text was requested before. */
   has(text: string): boolean {
-    if (this.#young.has(text)) return true;
-    const isKnown = this.#old.has(text);
-    if (this.#young.size * 2 >= mostSeen) {
-      this.#old = this.#young;
-      this.#young = new Set();
+    if (this.#current.has(text)) return true;
+    const isKnown = this.#previous.has(text);
+    if (this.#current.size * 2 >= mostTexts) {
+      this.#previous = this.#current;
+      this.#current = new Set();
     }
-    this.#young.add(text);
+    this.#current.add(text);
     return isKnown;
   }
 }
@@ -52,12 +52,16 @@ class PreparedNames {
   #characters = 0;
   #missed = 0;
 
-  constructor(private readonly seen: SeenTexts) {}
+  constructor(private readonly texts: RepeatedTexts) {}
 
+  /** The name of a text that {@link of} has named. */
+  known(text: string): string | undefined {
+    return this.#names.get(text);
+  }
+
+  /** Names a text that has no name yet, if it ran before and there is room. */
   of(text: string): string | undefined {
-    const known = this.#names.get(text);
-    if (known !== undefined) return known;
-    if (!this.seen.has(text) || text.length * 8 > mostCharacters) return undefined;
+    if (!this.texts.has(text) || text.length * 8 > mostCharacters) return undefined;
     if (this.#names.size >= mostPrepared || this.#characters + text.length > mostCharacters) {
       this.#missed += 1;
       return undefined;
@@ -81,37 +85,46 @@ const isCopy = /^(?:\s|--.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
 
 const commit: Step = { text: 'commit', values: [] };
 
-const namesOf = new WeakMap<PoolClient, PreparedNames>();
+/** What is known of a connection as long as it is open, also while nobody uses it. */
+interface ConnectionState {
+  readonly names: PreparedNames;
+  /**
+   * How many changes of one statement it has made since its last transaction of several ones. From
+   * the second one on, its session may change something outside of a transaction.
+   */
+  changes: number;
+}
 
-/**
- * How many changes of one statement a connection has made since its last transaction of several
- * ones. From the second one on, its session may change something outside of a transaction.
- */
-const changesOf = new WeakMap<PoolClient, number>();
+/** The states of the connections of a pool. */
+export class ConnectionStates {
+  readonly #texts = new RepeatedTexts();
+  readonly #states = new WeakMap<PoolClient, ConnectionState>();
+
+  of(client: PoolClient): ConnectionState {
+    return getOrInsertComputed(this.#states, client, () => ({
+      names: new PreparedNames(this.#texts),
+      changes: 0,
+    }));
+  }
+}
 
 const allowChanges: Step = { text: 'set default_transaction_read_only = off', values: [] };
 const forbidChanges: Step = { text: 'set default_transaction_read_only = on', values: [] };
 
 /** A connection for one user until it is released. */
 export class PostgresConnection {
+  /** None behind a pooler: a statement that one connection has prepared is unknown to the next one. */
   readonly #names: PreparedNames | undefined;
   #isBroken = false;
   #isReleased = false;
 
   constructor(
     private readonly client: PoolClient,
-    seen: SeenTexts,
+    private readonly state: ConnectionState,
     /** How transactions begin where a pooler lends a connection for each. */
     private readonly beginning?: (mode: TransactionMode) => string,
   ) {
-    // A statement that one connection has prepared is unknown to the next one.
-    if (beginning !== undefined) return;
-    let names = namesOf.get(client);
-    if (names === undefined) {
-      names = new PreparedNames(seen);
-      namesOf.set(client, names);
-    }
-    this.#names = names;
+    this.#names = beginning === undefined ? state.names : undefined;
   }
 
   /**
@@ -126,20 +139,31 @@ export class PostgresConnection {
     failed?: (done: number) => void,
   ): Promise<StatementResult> {
     const queries = this.#queriesOf(steps);
+    const [first] = queries;
+    if (queries.length === 1 && first !== undefined) {
+      try {
+        return await this.client.query<SqlValue[]>(first);
+      } catch (error) {
+        throw this.#failed(error as Error, 0, failed);
+      }
+    }
     const outcomes = await Promise.allSettled(
       queries.map((query) => this.client.query<SqlValue[]>(query)),
     );
     const done = outcomes.findIndex(({ status }) => status === 'rejected');
     const failure = outcomes[done];
     if (failure?.status === 'rejected') {
-      const error = failure.reason as Error;
-      if (endsConnection(error)) this.#isBroken = true;
-      failed?.(done);
-      throw error;
+      throw this.#failed(failure.reason as Error, done, failed);
     }
     const answer = outcomes[main];
     if (answer?.status !== 'fulfilled') throw new Error('No statement was sent.');
     return answer.value;
+  }
+
+  #failed(error: Error, done: number, failed: ((done: number) => void) | undefined): Error {
+    if (endsConnection(error)) this.#isBroken = true;
+    failed?.(done);
+    return error;
   }
 
   /** Runs a statement that only reads, by itself. */
@@ -176,8 +200,7 @@ export class PostgresConnection {
    * @param begun called with whether the transaction has begun, which an error does not tell
    */
   async change(step: Step, begun: (hasBegun: boolean) => void): Promise<StatementResult> {
-    const { client } = this;
-    const changes = changesOf.get(client) ?? 0;
+    const { changes } = this.state;
     begun(changes > 1);
     if (changes > 1) return this.run([step], 0);
     const begin = await this.#begun('read write');
@@ -186,7 +209,7 @@ export class PostgresConnection {
       begun(done >= begin.length);
     });
     if (this.beginning !== undefined) return changed;
-    changesOf.set(client, changes + 1);
+    this.state.changes = changes + 1;
     // It is sent behind the commit.
     const allowed = changes === 1 ? this.#set(allowChanges) : undefined;
     const [answer] = await Promise.allSettled([changed, allowed]);
@@ -208,8 +231,8 @@ export class PostgresConnection {
    * @returns the statement that does so, to be sent with the first one
    */
   async begin(mode: TransactionMode): Promise<readonly Step[]> {
-    if ((changesOf.get(this.client) ?? 0) > 1) void this.#set(forbidChanges);
-    changesOf.delete(this.client);
+    if (this.state.changes > 1) void this.#set(forbidChanges);
+    this.state.changes = 0;
     return this.#begun(mode);
   }
 
@@ -244,28 +267,47 @@ export class PostgresConnection {
     if (values.length > mostValues) {
       throw new TooComplexError(`A statement takes ${mostValues} values at most.`, undefined);
     }
-    // PostgreSQL would treat the text as ended there.
-    if (text.includes('\0')) {
-      throw new UnusableValueError('A statement holds the character U+0000.', undefined);
-    }
-    // It waits for rows, or sends some, in a form of its own.
-    if (isCopy.test(text))
-      throw new Error('COPY is not possible here: it needs a client of its own.');
-    const name = isUnprepared === true ? undefined : this.#names?.of(text);
-    return {
-      text,
-      values: values.map(toWire),
-      ...(name === undefined ? {} : { name }),
-      rowMode: 'array',
-      types: { getTypeParser: readerOf },
-      queryMode: 'extended',
-    };
+    const known = isUnprepared === true ? undefined : this.#names?.known(text);
+    if (known === undefined) requirePlain(text);
+    const name = known ?? (isUnprepared === true ? undefined : this.#names?.of(text));
+    return new ExtendedQuery(text, values.map(toWire), name);
   }
 }
 
-/** The declared types lack this option of pg: a text is one statement, also where it has no values. */
-interface ExtendedQuery extends QueryArrayConfig {
-  readonly queryMode: 'extended';
+/** @throws UnusableValueError, Error for a text that cannot be sent as one statement */
+function requirePlain(text: string): void {
+  // PostgreSQL would treat the text as ended there.
+  if (text.includes('\0')) {
+    throw new UnusableValueError('A statement holds the character U+0000.', undefined);
+  }
+  // It waits for rows, or sends some, in a form of its own.
+  if (isCopy.test(text)) {
+    throw new Error('COPY is not possible here: it needs a client of its own.');
+  }
+}
+
+const types = { getTypeParser: readerOf };
+
+/** pg copies the members of each query, which takes long; it finds the others in the prototype. */
+class ExtendedQuery implements QueryArrayConfig {
+  constructor(
+    readonly text: string,
+    readonly values: WireValue[],
+    readonly name: string | undefined,
+  ) {}
+
+  get rowMode(): 'array' {
+    return 'array';
+  }
+
+  get types(): typeof types {
+    return types;
+  }
+
+  /** The declared types lack this option of pg: a text is one statement, also where it has no values. */
+  get queryMode(): 'extended' {
+    return 'extended';
+  }
 }
 
 const beginnings: Readonly<Record<TransactionMode, Step>> = {
@@ -299,4 +341,53 @@ export function tableOf(answer: StatementResult): Table {
 /** A statement that generates a key returns it. */
 export function resultOf(answer: StatementResult): RunResult {
   return { changes: answer.rowCount ?? 0, insertedKey: Number(firstValue(answer) ?? 0) };
+}
+
+/** A value as it is sent: a text, which PostgreSQL parses by the expected type, or bytes. */
+type WireValue = string | Buffer | null;
+
+/** @throws UnusableValueError for a text with U+0000, which PostgreSQL does not support */
+function toWire(value: SqlValue): WireValue {
+  if (value === null) return value;
+  if (typeof value === 'string') {
+    if (!value.includes('\0')) return value;
+    const reason = 'A text holds the character U+0000, which this database cannot keep.';
+    throw new UnusableValueError(reason, undefined);
+  }
+  if (typeof value !== 'object') return String(value);
+  return Buffer.isBuffer(value)
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
+
+type ReadValue = (text: string) => SqlValue;
+
+const unread: ReadValue = (text) => text;
+
+/** By type number of PostgreSQL's catalog. Values of other types stay texts. */
+const readers: ReadonlyMap<number, ReadValue> = new Map<number, ReadValue>([
+  // boolean
+  [16, (text) => (text === 't' ? 1 : 0)],
+  // bytea
+  [17, (text) => Buffer.from(text.slice(2), 'hex')],
+  // bigint, smallint, integer, oid
+  [20, exact],
+  [21, Number],
+  [23, Number],
+  [26, Number],
+  // real, double precision, numeric
+  [700, Number],
+  [701, Number],
+  [1700, (text) => (/^-?\d+$/.test(text) ? exact(text) : Number(text))],
+]);
+
+/** The reader for the values of a column, by the number of its type. */
+function readerOf(type: number): ReadValue {
+  return readers.get(type) ?? unread;
+}
+
+/** An integer as a number if that is exact, otherwise as a bigint. */
+function exact(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
 }

@@ -13,7 +13,7 @@ import { compileWith, type KyselyParts } from '../compile.js';
 import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
-import { stampOfRows } from './global-stamp.js';
+import { globalStamp, stampOfRows } from './global-stamp.js';
 import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
@@ -158,6 +158,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   apart: sql` offset 0`,
   losesOrder: true,
   computesSkippedRows: true,
+  plansByLimit: true,
   integer: (value) => sql`cast(${value} as bigint)`,
   // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>
@@ -168,7 +169,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   plainKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
-  globalStamp: sql`(select cast(sum("value") as bigint) from "__datastore" where "name" like 'globalStamp%')`,
+  globalStamp: sql.raw(globalStamp),
   insertedKey,
   returnsKey: true,
   deferForeignKeys: sql`set constraints all deferred`,
@@ -182,12 +183,12 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     insertedKeys: (number, value, table, column) =>
       sql`coalesce((select drs_keys(${number}, ${sequenceOf(table, column)}))[row_number() over ()], ${insertedKey(value, table, column)})`,
     // Behind the clause, the name stands for the rows of the change, within the change for the table.
-    answer: (change, table, answer, position) => {
+    answer: (change, { table, isOne, position }, answer) => {
       const rows =
         position === undefined
           ? sql`${sql.id(table)} as (${change})`
           : sql`"__changed" as (${change}), ${sql.id(table)} as (select *, row_number() over () as ${sql.id(position)} from "__changed")`;
-      return sql`with ${rows}, ${sql.raw(stampOfRows(quoted(table)))} ${answer}`;
+      return sql`with ${rows}, ${sql.raw(stampOfRows(table, isOne))} ${answer}`;
     },
     listed: (json, key, position) => {
       const order = position === undefined ? sql`` : sql` order by ${position}`;

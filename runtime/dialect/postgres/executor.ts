@@ -12,11 +12,11 @@ import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import type { PostgresPool } from './connect.js';
 import {
+  ConnectionStates,
   type StatementResult,
   firstValue,
   plainStep,
   PostgresConnection,
-  SeenTexts,
   type Step,
   stepOf,
   tableOf,
@@ -39,7 +39,7 @@ interface PostgresOptions extends ErrorFacts {
 export class PostgresExecutor implements Executor {
   /** Class code joins the transactions of another executor, which knows them. */
   readonly part = undefined;
-  readonly #seen = new SeenTexts();
+  readonly #states = new ConnectionStates();
   readonly #writers: WriterLine;
   /** Connections with an open transaction. */
   readonly #open = new Set<PostgresConnection>();
@@ -187,13 +187,12 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  async #take(): Promise<PostgresConnection> {
-    if (this.#isClosed) throw closedError();
-    return new PostgresConnection(
-      await this.connections.take(),
-      this.#seen,
-      this.connections.beginning,
-    );
+  #take(): Promise<PostgresConnection> {
+    if (this.#isClosed) return Promise.reject(closedError());
+    const { beginning } = this.connections;
+    return this.connections
+      .take()
+      .then((client) => new PostgresConnection(client, this.#states.of(client), beginning));
   }
 }
 

@@ -263,11 +263,9 @@ const inhabited: readonly (readonly [start: number, end: number])[] = [
   [0xe0000, 0xe0200],
 ];
 
-let known: CharacterTables | undefined;
-
-/** Computed once; takes about ten milliseconds. */
+/** Takes about ten milliseconds. */
 function characterTables(): CharacterTables {
-  known ??= {
+  return {
     lowerCase: lowerCase(),
     word: characterClass(pointsThat((character) => /^[\p{L}\p{N}\p{M}_]/u.test(character))),
     accents: characterClass(
@@ -275,7 +273,6 @@ function characterTables(): CharacterTables {
     ),
     marks: characterClass(pointsThat((character) => mayPileUp.test(character))),
   };
-  return known;
 }
 
 /** ASCII needs no table; İ becomes two characters, which `translate` cannot express. */

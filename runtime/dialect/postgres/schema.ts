@@ -10,7 +10,7 @@ import {
   type JournalEntry,
   type StartOptions,
   newerThan,
-  notTold,
+  notReported,
   refuse,
   schemaHash,
   SchemaPendingError,
@@ -143,7 +143,7 @@ class PostgresSchemaStart {
   readonly #lockWait: LockWait;
   readonly #migration: StartOptions;
   /** The last message logged while this start waits. */
-  #told = '';
+  #reported = '';
 
   constructor(
     private readonly client: ClientBase,
@@ -186,7 +186,7 @@ class PostgresSchemaStart {
     const unused = wordsOf('keep', outcomes);
     const isNew = done.length > 0 || journal.at(-1)?.hash !== this.#hash;
     await this.#remember(isNew ? [...done, ...unused] : undefined);
-    return [...done, ...notTold(unused, journal)];
+    return [...done, ...notReported(unused, journal)];
   }
 
   /** A server that must not change the schema accepts a compatible one. */
@@ -217,8 +217,8 @@ class PostgresSchemaStart {
 
   /** Logs once what the start waits for. */
   readonly tell = (words: string): void => {
-    if (words === this.#told) return;
-    this.#told = words;
+    if (words === this.#reported) return;
+    this.#reported = words;
     this.wanted.log?.(words);
   };
 

@@ -10,6 +10,9 @@
  * Writers do not wait for each other: a transaction raises a slot that nobody has locked, or adds one. It raises by
  * a random number, so that a version that is lost with its data (a crash without `synchronous_commit`, a failover)
  * does not come back for other data.
+ *
+ * A statement of `global-stamp.ts` raises the version of its table itself, which costs less than the trigger. Its
+ * slot belongs to the session, and is not above zero.
  */
 import { sql } from 'kysely';
 import type { Sql } from '../sql.js';
@@ -26,41 +29,56 @@ export const versionTable = `create table "__version" (
 /** More slots than there are writers at a time come from transactions that cannot share them. */
 const mostSlots = 256;
 
+/** A setting of a transaction that has raised the version of the table of this identifier. */
+export const touchedPrefix = 'drs_gen.touched_';
+
 /**
- * `security definer`: whoever may write the table needs no right on `__version`. The path is that of the table,
- * also after its schema got another name. At `repeatable read` and above, a slot that another transaction has
- * raised cannot be raised, so the transaction adds one; later transactions merge them.
+ * `security definer`: whoever may write the table needs no right on `__version`. The function has no `set` clause,
+ * which would cost more than all else where the version is raised already. So that nobody can run code of their own as
+ * its owner, every type, function and operator is qualified until the path is that of the table (whose schema may get
+ * another name); from there on, each one fits its arguments exactly, so that one of `pg_catalog` is found first.
+ *
+ * At `repeatable read` and above, a slot that another transaction has raised cannot be raised, so the transaction adds
+ * one; later transactions merge them.
  */
 export const touchFunction = `create or replace function drs_touch() returns trigger
-language plpgsql security definer set search_path = pg_catalog as $body$
-declare
-  named constant text := tg_table_name;
-  flag constant text := 'drs_gen.touched_' || tg_relid;
-  raised constant bigint := 1 + floor(random() * 1048576);
-  own bigint;
-  ignored text;
+language plpgsql security definer as $body$
 begin
-  if current_setting(flag, true) = 'yes' then return null; end if;
-  -- An assignment is evaluated without a query, which PERFORM would run.
-  ignored := set_config('search_path', quote_ident(tg_table_schema) || ', pg_temp', true);
-  if current_setting('transaction_isolation') not in ('repeatable read', 'serializable') then
-    update "__version" v set "value" = v."value" + raised where v."table" = named and v."slot" = (
-      select s."slot" from "__version" s where s."table" = named order by s."slot" limit 1 for update skip locked)
-    returning v."slot" into own;
+  if pg_catalog.current_setting(pg_catalog.concat('${touchedPrefix}', tg_relid), true) operator(pg_catalog.=) 'yes' then
+    return null;
   end if;
-  if own is null then
-    insert into "__version" ("table", "value") values (named, raised);
-  elsif exists (select from "__version" v where v."table" = named offset ${mostSlots}) then
-    with "surplus" as (
-      delete from "__version" v where v."table" = named and v."slot" in (
-        select s."slot" from "__version" s where s."table" = named and s."slot" <> own
-        order by s."slot" desc limit 1000 for update skip locked)
-      returning v."value"
-    )
-    update "__version" v set "value" = v."value" + (select coalesce(sum(s."value"), 0) from "surplus" s)
-    where v."table" = named and v."slot" = own;
-  end if;
-  ignored := set_config(flag, 'yes', true);
+  declare
+    path constant pg_catalog.text := pg_catalog.current_setting('search_path');
+    named constant pg_catalog.text := tg_table_name;
+    raised constant pg_catalog.int8 := 1 operator(pg_catalog.+) pg_catalog.floor(
+      pg_catalog.random() operator(pg_catalog.*) 1048576);
+    own pg_catalog.int8;
+    -- An assignment is evaluated without a query, which PERFORM would run.
+    ignored pg_catalog.text := pg_catalog.set_config(
+      'search_path', pg_catalog.concat(pg_catalog.quote_ident(tg_table_schema), ', pg_temp'), true);
+  begin
+    if pg_catalog.current_setting('transaction_isolation') not in ('repeatable read', 'serializable') then
+      update "__version" v set "value" = v."value" + raised where v."table" = named and v."slot" = (
+        select s."slot" from "__version" s where s."table" = named and s."slot" > 0
+        order by s."slot" limit 1 for update skip locked)
+      returning v."slot" into own;
+    end if;
+    if own is null then
+      insert into "__version" ("table", "value") values (named, raised);
+    elsif exists (select from "__version" v where v."table" = named and v."slot" > 0 offset ${mostSlots}) then
+      with "surplus" as (
+        delete from "__version" v where v."table" = named and v."slot" in (
+          select s."slot" from "__version" s where s."table" = named and s."slot" > 0 and s."slot" <> own
+          order by s."slot" desc limit 1000 for update skip locked)
+        returning v."value"
+      )
+      update "__version" v set "value" = v."value" + (
+        select cast(coalesce(pg_catalog.sum(s."value"), 0) as pg_catalog.int8) from "surplus" s)
+      where v."table" = named and v."slot" = own;
+    end if;
+    ignored := pg_catalog.set_config(pg_catalog.concat('${touchedPrefix}', tg_relid), 'yes', true);
+    ignored := pg_catalog.set_config('search_path', path, true);
+  end;
   return null;
 end $body$`;
 

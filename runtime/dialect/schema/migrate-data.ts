@@ -111,7 +111,7 @@ async function untilMigrated(
   migrations: Migrations,
   { migration, log }: DataStart,
 ): Promise<void> {
-  for (let told = ''; ;) {
+  for (let reported = ''; ;) {
     const pending = await migrations.pending(database);
     if (pending.length === 0) return;
     const words = pending.join('; ');
@@ -120,8 +120,8 @@ async function untilMigrated(
         `MIGRATE is off, and these steps of migrations have not run: ${words}. Run: node dist/src/migrate.js`,
       );
     }
-    if (words !== told) log?.(`Waits for another server to run: ${words}`);
-    told = words;
+    if (words !== reported) log?.(`Waits for another server to run: ${words}`);
+    reported = words;
     await setTimeout(waitMilliseconds);
   }
 }

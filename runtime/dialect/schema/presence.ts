@@ -24,8 +24,11 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
     sql`delete from "__server" where "id" = ${slot(0)} or "seen" < ${slot(1)}`,
   );
   const write = async (work: Parameters<typeof executor.write>[0]): Promise<void> => {
-    // If the database cannot be written now, the requests that write report it.
-    await Promise.resolve(executor.write(work)).catch(() => undefined);
+    try {
+      await executor.write(work);
+    } catch {
+      // If the database cannot be written now, the requests that write report it.
+    }
   };
   const beat = (): Promise<void> =>
     write((transaction) =>

@@ -50,13 +50,13 @@ export function readJournal(
 export const journalQuery = 'select "hash", "time", "changes" from "__schema" order by "position"';
 
 /** An unused part is reported once, however many rows it has later. */
-export function notTold(
+export function notReported(
   unused: readonly string[],
   journal: readonly JournalEntry[],
 ): readonly string[] {
   const withoutNumber = (words: string): string => words.replace(/ with \d+ /, ' ');
-  const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
-  return unused.filter((each) => !told.has(withoutNumber(each)));
+  const reported = new Set(journal.at(-1)?.changes.map(withoutNumber));
+  return unused.filter((each) => !reported.has(withoutNumber(each)));
 }
 
 /** A model that returns to an earlier state with one more migration is a new version. */

@@ -196,6 +196,7 @@ const written: Omit<Dialect, 'foldText'> = {
   apart: sql``,
   losesOrder: false,
   computesSkippedRows: false,
+  plansByLimit: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,
   listedKey: (key) => key,

@@ -159,7 +159,7 @@ async function whenFree(
   open: () => SqliteConnections,
   log: OpenOptions['log'],
 ): Promise<SqliteConnections> {
-  let told = '';
+  let reported = '';
   for (let attempt = 1; ; attempt += 1) {
     try {
       return open();
@@ -168,8 +168,8 @@ async function whenFree(
       if (words === undefined || (attempt > mostBusy && !(error instanceof SchemaPendingError))) {
         throw error;
       }
-      if (words !== told) log?.(words);
-      told = words;
+      if (words !== reported) log?.(words);
+      reported = words;
       await setTimeout(waitMilliseconds);
     }
   }

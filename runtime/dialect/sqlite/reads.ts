@@ -4,12 +4,7 @@ import type { Rows, Table } from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { type ReadAnswer, type ReadKind, sizeOf } from './readers/messages.js';
-import {
-  ownDuration,
-  type Placement,
-  type Placements,
-  processorMilliseconds,
-} from './readers/placement.js';
+import type { Placement, Placements } from './readers/placement.js';
 import type { ReaderPool } from './readers/reader-pool.js';
 
 /** The limit for all prepared statements of a connection; few return rows. */
@@ -102,16 +97,13 @@ export class SqliteReads {
     const placement = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
     if (placement === 'here') return read(cached.prepared, statement, values);
     const start = performance.now();
-    if (placement.isElsewhere(start)) {
+    if (placement.isOffloaded(start)) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
       // The process returns the form of the requested kind.
       return offloading.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
     }
-    const used = placement.isInDoubt ? processorMilliseconds() : undefined;
     const answer = read(cached.prepared, statement, values);
-    const end = performance.now();
-    const duration = used === undefined ? end - start : ownDuration(end - start, used);
-    placement.ran(duration, sizeOf(answer), end);
+    placement.record(performance.now() - start, sizeOf(answer));
     return answer;
   }
 }

@@ -11,7 +11,7 @@ import {
   type JournalEntry,
   type StartOptions,
   newerThan,
-  notTold,
+  notReported,
   refuse,
   schemaHash,
   wordsOf,
@@ -171,11 +171,11 @@ class SqliteSchemaStart {
     const { refused, filled } = applyChanges(database, wanted, planned);
     if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
     // A different default is no reason to rebuild a table: the server stores defaults itself.
-    const told = decided.filter(({ change }) => change.kind !== 'changeDefault');
+    const reported = decided.filter(({ change }) => change.kind !== 'changeDefault');
     const done = [
       ...wordsOf(
         'apply',
-        told.map(({ outcome }) => outcome),
+        reported.map(({ outcome }) => outcome),
       ),
       ...filled,
     ];
@@ -184,7 +184,7 @@ class SqliteSchemaStart {
       this.#enterInJournal([...done, ...unused]);
     }
     this.#remember();
-    return { changes: [...done, ...notTold(unused, journal)], remarks: [] };
+    return { changes: [...done, ...notReported(unused, journal)], remarks: [] };
   }
 
   #decided(

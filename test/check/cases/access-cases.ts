@@ -142,18 +142,21 @@ dataclasses:
       chosen: { alias: company.code }
       hidden: { alias: company.hidden }
       <<d>>again: { alias: company.name }
+      <<e>>countries: { alias: secret.country.companies }
+      secretCompany: { alias: company.country }
   Company:
     attributes:
       ID: { type: integer, key: true }
       code: string
       city: string
       hidden: { type: string, exposed: false }
-      country: { to: Country }
+      country: { to: Country, inverse: companies }
       name: { alias: country.name }
   Country:
     attributes:
       ID: { type: integer, key: true }
       name: string
+      companies: { to: Company, many: true, inverse: country }
 roles:
   privileges: [{ privilege: view }, { privilege: manage, includes: [view] }]
   permissions:
@@ -182,6 +185,7 @@ roles:
         says: 'shows its value to the privilege view and 1 more, who may not read Employee.secret',
       },
       { code: 'alias/opens-closed', at: 'd', says: 'Employee.again' },
+      { code: 'alias/opens-closed', at: 'e', says: 'who may not read Employee.secret' },
     ],
   },
   {

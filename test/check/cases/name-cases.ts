@@ -48,6 +48,52 @@ export const nameCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'REST names that requests cannot hold, or that another part has',
+    yaml: attributes([
+      ...[
+        'a.b',
+        'a,b',
+        "it's",
+        'a"b',
+        'a[b]',
+        'a/b',
+        'a:b',
+        '(a)',
+        'a+b',
+        '$a',
+        '*',
+        '{a}',
+        'a\nb',
+      ].map(
+        (each, index) =>
+          `c${index}: { type: string, restName: <<${'abcdefghijklm'.charAt(index)}>>${JSON.stringify(each)} }`,
+      ),
+      'edge: { type: string, restName: <<n>>" a" }',
+      'prefix: { type: string, restName: <<o>>__proto__ }',
+      'direction: { type: string, restName: <<p>>Total DESC }',
+      'digits: { type: string, restName: <<q>>"2020" }',
+      'reserved: { type: string, restName: <<r>>constructor }',
+      'address: { type: string, restName: <<s>>uri }',
+      'one: { type: string, restName: <<t>>TWO }',
+      'two: { type: string, restName: Item 58 }',
+      'three: { type: string, restName: <<u>>item 58 }',
+      'itself: { type: string, restName: itself }',
+      'decomposed: { type: string, restName: <<v>>"Gro\\u0308sse" }',
+      'key: string',
+      'shared: { type: string, restName: <<w>>key_ }',
+      'good: { type: number, restName: "50 % - Größe #1 & @ ° € £ §" }',
+    ]),
+    expected: [
+      ...Array.from('abcdefghijklmnopq', (at) => ({ code: 'name/rest-name' as const, at })),
+      { code: 'name/reserved', at: 'r' },
+      { code: 'name/reserved', at: 's' },
+      { code: 'name/rest-taken', at: 't', says: 'two already' },
+      { code: 'name/rest-taken', at: 'u' },
+      { code: 'name/rest-name', at: 'v', says: 'composed form' },
+      { code: 'name/reserved', at: 'w', says: 'the attribute key' },
+    ],
+  },
+  {
     name: 'events of older servers',
     yaml: model(`  A:
     attributes: { ID: { type: integer, key: true } }

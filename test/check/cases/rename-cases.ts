@@ -38,6 +38,15 @@ export const renameCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'an earlier name that another attribute has for clients',
+    yaml: attributes([
+      'title: { type: string, renamedFrom: <<a>>name }',
+      'full: { type: string, restName: Name }',
+      'kept: { type: string, renamedFrom: old, restName: old }',
+    ]),
+    expected: [{ code: 'rename/still-used', at: 'a', says: 'full has that name now' }],
+  },
+  {
     name: 'earlier names of dataclasses, functions, singletons, roles and privileges',
     yaml: sound(`singletons:
   Clock: { renamedFrom: <<a>>Clock, functions: { now: {}, later: { renamedFrom: <<b>>now } } }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { modelFile } from '../../support/model-file.js';
 import { type Granted, loggedIn, rolesServerOf } from '../../support/roles-server.js';
-import { get, post, refused, type Row } from '../row.js';
+import { get, post, refused, type Row } from '../../support/row.js';
 
 /** A row whose requests come from a user; from a guest when nothing is granted. */
 export interface AccessRow extends Row {

@@ -1,5 +1,5 @@
-import { created, employee } from '../fixture.js';
-import { get, post, refused, type Row } from '../row.js';
+import { created, employee } from '../../support/staff-fixture.js';
+import { get, post, refused, type Row } from '../../support/row.js';
 
 const update = '/rest/Company?$method=update';
 const atomic = `${update}&$atomic=true`;

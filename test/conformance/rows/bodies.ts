@@ -1,4 +1,4 @@
-import { get, post, postText, refused, type Row } from '../row.js';
+import { get, post, postText, refused, type Row } from '../../support/row.js';
 
 const update = '/rest/Company?$method=update';
 const body = '{"name":"M"}';

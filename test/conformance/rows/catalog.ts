@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { get, type Row } from '../row.js';
+import { get, type Row } from '../../support/row.js';
 
 const brief = (name: string): object => ({
   name,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { create } from '../../support/server.js';
-import { computedServer } from '../../runtime/class/computed-server.js';
-import { get, post, type Row } from '../row.js';
+import { computedServer } from '../../support/computed-server.js';
+import { get, post, type Row } from '../../support/row.js';
 
 /** A server whose class code computes attributes, with two employees. */
 export async function filledComputedServer(): Promise<FastifyInstance> {

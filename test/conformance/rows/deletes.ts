@@ -1,5 +1,5 @@
-import { created, employee } from '../fixture.js';
-import { type Expectation, get, post, type Request, refused, type Row } from '../row.js';
+import { created, employee } from '../../support/staff-fixture.js';
+import { type Expectation, get, post, type Request, refused, type Row } from '../../support/row.js';
 
 const ok: Expectation = { is: { ok: true } };
 const missing = refused(404, 1543);

@@ -1,5 +1,5 @@
-import { created, employee } from '../fixture.js';
-import { get, type Row } from '../row.js';
+import { created, employee } from '../../support/staff-fixture.js';
+import { get, type Row } from '../../support/row.js';
 
 /** Protocol P3.1 to P3.4, P3.7, P3.9 to P3.12, P4.1 to P4.3. */
 export const envelopeRows: readonly Row[] = [

@@ -1,4 +1,4 @@
-import { get, post, refused, type Row } from '../row.js';
+import { get, post, refused, type Row } from '../../support/row.js';
 
 /** Protocol P1.1, P3.19, P13.1 and `protocol.md#errors`. */
 export const errorRows: readonly Row[] = [

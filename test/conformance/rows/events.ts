@@ -1,4 +1,4 @@
-import { get, post, refused, type Row } from '../row.js';
+import { get, post, refused, type Row } from '../../support/row.js';
 
 const update = '/rest/Company?$method=update';
 const mild = { message: 'mild', componentSignature: 'DBEV', errCode: 10 };

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { get, post, postText, refused, type Row } from '../row.js';
+import { get, post, postText, refused, type Row } from '../../support/row.js';
 
 const unknownSet = '0123456789ABCDEF0123456789ABCDEF';
 const person = { __DATACLASS: 'Employee', __ENTITY: true, lastName: 'Lovelace' };

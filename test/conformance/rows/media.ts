@@ -1,5 +1,5 @@
-import { brochure, logo } from '../fixture.js';
-import { type Expectation, get, post, postText, refused, type Row } from '../row.js';
+import { brochure, logo } from '../../support/staff-fixture.js';
+import { type Expectation, get, post, postText, refused, type Row } from '../../support/row.js';
 
 const image = '/rest/Company(1)/logo';
 const blob = '/rest/Company(1)/brochure';

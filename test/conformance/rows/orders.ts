@@ -1,5 +1,5 @@
-import { employee } from '../fixture.js';
-import { get, type Expectation, refused, type Row } from '../row.js';
+import { employee } from '../../support/staff-fixture.js';
+import { get, type Expectation, refused, type Row } from '../../support/row.js';
 
 type Case = readonly [says: string, order: string, keys: readonly (number | string)[]];
 

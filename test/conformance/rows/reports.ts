@@ -1,6 +1,6 @@
-import { employee } from '../fixture.js';
+import { employee } from '../../support/staff-fixture.js';
 import { isOnPostgres } from '../../support/server.js';
-import { type Expectation, get, post, refused, type Row } from '../row.js';
+import { type Expectation, get, post, refused, type Row } from '../../support/row.js';
 
 /** Databases differ in when they use an index. */
 function foundBy(isIndex: boolean, attribute: string, rest: string): string {

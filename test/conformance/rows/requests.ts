@@ -1,4 +1,4 @@
-import { get, post, refused, type Request, type Row } from '../row.js';
+import { get, post, refused, type Request, type Row } from '../../support/row.js';
 
 const other = (method: Request['method'], url: string): Request => ({ method, url });
 const notAllowed = { ...refused(405, 1832), headers: { allow: 'GET, HEAD, POST' } };

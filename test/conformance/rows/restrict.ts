@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { restrictedClient, restrictedServer } from '../../runtime/access/restricted-server.js';
-import { get, post, refused, type Row } from '../row.js';
+import { restrictedClient, restrictedServer } from '../../support/restricted-server.js';
+import { get, post, refused, type Row } from '../../support/row.js';
 
 const update = '/rest/Employee?$method=update';
 

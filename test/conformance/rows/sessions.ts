@@ -1,5 +1,5 @@
-import { employee } from '../fixture.js';
-import { type Expectation, get, post, refused, type Row } from '../row.js';
+import { employee } from '../../support/staff-fixture.js';
+import { type Expectation, get, post, refused, type Row } from '../../support/row.js';
 
 /** No entity refers to her. */
 const dee = `/rest/Employee(${employee(4)})`;

@@ -1,4 +1,4 @@
-import { get, post, refused, type Expectation, type Request, type Row } from '../row.js';
+import { get, post, refused, type Expectation, type Request, type Row } from '../../support/row.js';
 
 const otherId = 'FEDCBA9876543210FEDCBA9876543210';
 const other = `/rest/Company/$entityset/${otherId}`;

@@ -1,5 +1,5 @@
-import { created, employee, moment } from '../fixture.js';
-import { type Expectation, get, post, refused, type Row } from '../row.js';
+import { created, employee, moment } from '../../support/staff-fixture.js';
+import { type Expectation, get, post, refused, type Row } from '../../support/row.js';
 
 const update = '/rest/Company?$method=update';
 const people = '/rest/Employee?$method=update';

@@ -1,5 +1,5 @@
-import { employee, moment } from '../fixture.js';
-import { get, type Row } from '../row.js';
+import { employee, moment } from '../../support/staff-fixture.js';
+import { get, type Row } from '../../support/row.js';
 
 const ada = `/rest/Employee(${employee(1)})`;
 

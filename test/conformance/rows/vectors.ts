@@ -1,4 +1,4 @@
-import { get, type Expectation, post, refused, type Row } from '../row.js';
+import { get, type Expectation, post, refused, type Row } from '../../support/row.js';
 
 const near = { vector: [1, 0, 0], threshold: 0.4 };
 

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { kill, type Launched, launch } from './server-process.js';
+import { kill, type Launched, launch } from '../../support/processes/server-process.js';
 
 /** A server behind the proxy. */
 export interface Member extends Launched {

@@ -1,5 +1,5 @@
-import type { Random } from '../../property/model/random.js';
-import { type Client, type Entity, saved } from './client.js';
+import type { Random } from '../../support/random-model/random.js';
+import { type Client, type Entity, saved } from '../../support/processes/client.js';
 import { check, type Drawn, type Worker } from './worker.js';
 
 /** The shared knowledge of all clients about one counter that they all change. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer, ErrorItem } from './client.js';
+import type { Answer, ErrorItem } from '../../support/processes/client.js';
 
 /**
  * The answer of the protocol to a request that cannot be executed now: without paths and without

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Random } from '../../property/model/random.js';
-import { type Answer, type Client, type Entity, saved } from './client.js';
+import type { Random } from '../../support/random-model/random.js';
+import { type Answer, type Client, type Entity, saved } from '../../support/processes/client.js';
 import { check, type Worker } from './worker.js';
 
 interface Bytes {

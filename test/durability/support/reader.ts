@@ -1,5 +1,5 @@
-import type { Random } from '../../property/model/random.js';
-import type { Client } from './client.js';
+import type { Random } from '../../support/random-model/random.js';
+import type { Client } from '../../support/processes/client.js';
 import { check, type Worker } from './worker.js';
 
 /** Reads while others write: everything that it reads must be stored. */

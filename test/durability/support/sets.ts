@@ -1,5 +1,5 @@
-import type { Random } from '../../property/model/random.js';
-import type { Client, Collection } from './client.js';
+import type { Random } from '../../support/random-model/random.js';
+import type { Client, Collection } from '../../support/processes/client.js';
 import { check, type Worker } from './worker.js';
 
 type Made = Collection & { readonly __ENTITYSET: string };

@@ -1,5 +1,11 @@
-import type { Random } from '../../property/model/random.js';
-import { allSaved, type Client, type Collection, type Entity, saved } from './client.js';
+import type { Random } from '../../support/random-model/random.js';
+import {
+  allSaved,
+  type Client,
+  type Collection,
+  type Entity,
+  saved,
+} from '../../support/processes/client.js';
 import { check, type Drawn, type Worker } from './worker.js';
 
 interface Tree {

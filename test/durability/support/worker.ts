@@ -1,5 +1,5 @@
-import type { Random } from '../../property/model/random.js';
-import type { Client } from './client.js';
+import type { Random } from '../../support/random-model/random.js';
+import type { Client } from '../../support/processes/client.js';
 
 /**
  * A client that records acknowledged changes. Each client has entities that no other one changes.

@@ -1,4 +1,4 @@
-import type { Random } from '../model/random.js';
+import type { Random } from '../../support/random-model/random.js';
 import type { Entry, RolesFile } from './naive-roles.js';
 
 /** The resources of a roles file. */

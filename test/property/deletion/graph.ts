@@ -1,4 +1,4 @@
-import type { Random } from '../model/random.js';
+import type { Random } from '../../support/random-model/random.js';
 
 export type KeyType = 'integer' | 'number' | 'uuid' | 'string';
 export type Key = string | number;

@@ -1,6 +1,7 @@
 import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
 import { compareAt, selection, sent, type Query } from './answers.js';
-import { compareByCodePoint, decimalText, scale } from './comparison.js';
+import { scale } from '../../support/random-model/random-model.js';
+import { compareByCodePoint, decimalText } from './comparison.js';
 import { typeOf } from './matches.js';
 import type { WrittenStep } from './filter.js';
 import { valuesAt } from './property.js';

@@ -3,6 +3,8 @@ import type {
   Dataclass,
   JsonValue,
   RelatedEntitiesAttribute,
+  RelatedEntityAttribute,
+  RelationAliasAttribute,
   StorageType,
 } from '../../../generator/model/model.js';
 import { compareValues } from './comparison.js';
@@ -138,18 +140,14 @@ function attributeJson(
   beyond: readonly Path[],
 ): unknown {
   switch (attribute.kind) {
-    case 'relatedEntity': {
-      const related = store.one(entity, attribute);
-      if (related === undefined) return null;
-      if (beyond.length > 0) return listed(store, related, beyond);
-      return { __deferred: { uri: address(related), __KEY: String(related.key) } };
-    }
-    case 'relatedEntities': {
-      const uri = address(entity, attribute.name);
-      return beyond.length === 0
-        ? { __deferred: { uri } }
-        : inlineCollection(store, entity, attribute, beyond);
-    }
+    case 'relationAlias':
+      return attribute.many
+        ? manyJson(store, entity, attribute, beyond)
+        : oneJson(store, entity, attribute, beyond);
+    case 'relatedEntity':
+      return oneJson(store, entity, attribute, beyond);
+    case 'relatedEntities':
+      return manyJson(store, entity, attribute, beyond);
     case 'storage':
     case 'computed':
     case 'alias':
@@ -157,10 +155,34 @@ function attributeJson(
   }
 }
 
+function oneJson(
+  store: Store,
+  entity: Entity,
+  attribute: RelatedEntityAttribute | RelationAliasAttribute,
+  beyond: readonly Path[],
+): unknown {
+  const related = store.one(entity, attribute);
+  if (related === undefined) return null;
+  if (beyond.length > 0) return listed(store, related, beyond);
+  return { __deferred: { uri: address(related), __KEY: String(related.key) } };
+}
+
+function manyJson(
+  store: Store,
+  entity: Entity,
+  attribute: RelatedEntitiesAttribute | RelationAliasAttribute,
+  beyond: readonly Path[],
+): unknown {
+  const uri = address(entity, attribute.name);
+  return beyond.length === 0
+    ? { __deferred: { uri } }
+    : inlineCollection(store, entity, attribute, beyond);
+}
+
 function inlineCollection(
   store: Store,
   entity: Entity,
-  relation: RelatedEntitiesAttribute,
+  relation: RelatedEntitiesAttribute | RelationAliasAttribute,
   beyond: readonly Path[],
 ): Json {
   const related = store.many(entity, relation);

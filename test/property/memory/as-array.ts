@@ -1,4 +1,8 @@
-import type { Dataclass } from '../../../generator/model/model.js';
+import type {
+  Dataclass,
+  RelatedEntityAttribute,
+  RelationAliasAttribute,
+} from '../../../generator/model/model.js';
 import { type Lists, type Query, selection, sent } from './answers.js';
 import type { Entity, Store } from './store.js';
 
@@ -25,11 +29,12 @@ function entityJson(store: Store, entity: Entity, { attributes, inPath }: Lists)
     .filter((each) => each.exposed && (isWhole || listed.includes(each.name)))
     .map((each): [string, unknown] => {
       switch (each.kind) {
-        case 'relatedEntity': {
-          const related = store.one(entity, each);
-          if (related === undefined) return [each.name, null];
-          return [each.name, { __KEY: { [related.dataclass.key]: related.key } }];
-        }
+        case 'relationAlias':
+          return each.many
+            ? [each.name, { __COUNT: store.many(entity, each).length }]
+            : [each.name, shortOne(store, entity, each)];
+        case 'relatedEntity':
+          return [each.name, shortOne(store, entity, each)];
         case 'relatedEntities':
           return [each.name, { __COUNT: store.many(entity, each).length }];
         case 'storage':
@@ -39,4 +44,13 @@ function entityJson(store: Store, entity: Entity, { attributes, inPath }: Lists)
       }
     });
   return { __KEY: { [key]: entity.key, __STAMP: 1 }, ...Object.fromEntries(members) };
+}
+
+function shortOne(
+  store: Store,
+  entity: Entity,
+  relation: RelatedEntityAttribute | RelationAliasAttribute,
+): unknown {
+  const related = store.one(entity, relation);
+  return related === undefined ? null : { __KEY: { [related.dataclass.key]: related.key } };
 }

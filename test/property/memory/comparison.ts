@@ -1,4 +1,5 @@
 import type { JsonValue, StorageType } from '../../../generator/model/model.js';
+import { scale } from '../../support/random-model/random-model.js';
 
 /** A single value that is not null, in the form that is compared. */
 export type Scalar = string | number | boolean;
@@ -36,9 +37,6 @@ export function compareValues(
   }
   return Number(left) - Number(right) > 0 ? 1 : Number(left) < Number(right) ? -1 : 0;
 }
-
-/** Decimals of the decimals of random models. */
-export const scale = 2n;
 
 /** Decimals with which numbers are compared: more than any number of a test has. */
 const most = 1500n;

@@ -7,8 +7,8 @@ import type {
   StorageAttribute,
 } from '../../../generator/model/model.js';
 import { create } from '../../support/server.js';
-import type { Random } from '../model/random.js';
-import { inputsOf } from '../model/values.js';
+import type { Random } from '../../support/random-model/random.js';
+import { inputsOf } from '../../support/random-model/values.js';
 import { canHold } from './can-hold.js';
 import { sentForm } from './comparison.js';
 import type { Entity, Store } from './store.js';

@@ -146,6 +146,7 @@ export function typeOf(
 ): { readonly type: StorageType; readonly dateOnly: boolean } {
   if (step.kind === 'stamp') return { type: 'integer', dateOnly: false };
   if (step.kind === 'relatedEntity') return store.key(store.target(step));
-  if (step.kind === 'relatedEntities') throw new Error('A to-many relation has no type.');
+  if (step.kind === 'relatedEntities' || step.kind === 'relationAlias')
+    throw new Error('A to-many relation has no type.');
   return step;
 }

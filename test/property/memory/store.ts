@@ -5,9 +5,10 @@ import type {
   JsonValue,
   RelatedEntitiesAttribute,
   RelatedEntityAttribute,
+  RelationAliasAttribute,
   StorageAttribute,
 } from '../../../generator/model/model.js';
-import type { RandomModel } from '../model/random-model.js';
+import type { RandomModel } from '../../support/random-model/random-model.js';
 import { compareValues, type Fold, folded, foldedWithoutAccents } from './comparison.js';
 import type { WrittenStep } from './filter.js';
 import { elementMove, type Move, movesOf, valuesAt } from './property.js';
@@ -88,18 +89,41 @@ export class Store {
   }
 
   /** The entity at the other end of a to-one relation. */
-  one(entity: Entity, relation: RelatedEntityAttribute): Entity | undefined {
+  one(
+    entity: Entity,
+    relation: RelatedEntityAttribute | RelationAliasAttribute,
+  ): Entity | undefined {
+    if (relation.kind === 'relationAlias') return this.#reached(entity, relation)[0];
     const key = entity.stored.get(relation.foreignKey) ?? null;
     if (key === null) return undefined;
     return this.all(relation.target).find((each) => each.key === key);
   }
 
   /** The entities of a to-many relation, in the order of their keys. */
-  many(entity: Entity, relation: RelatedEntitiesAttribute): readonly Entity[] {
+  many(
+    entity: Entity,
+    relation: RelatedEntitiesAttribute | RelationAliasAttribute,
+  ): readonly Entity[] {
+    if (relation.kind === 'relationAlias') return this.#reached(entity, relation);
     const back = attributeNamed(this.target(relation), relation.inverse) as RelatedEntityAttribute;
     return this.all(relation.target).filter(
       (each) => each.stored.get(back.foreignKey) === entity.key,
     );
+  }
+
+  /** The entities at the end of an alias, each once, in the order of their keys. */
+  #reached(entity: Entity, { path, target }: RelationAliasAttribute): readonly Entity[] {
+    let here = [entity];
+    for (const name of path) {
+      here = here.flatMap((each) => {
+        const relation = attributeNamed(each.dataclass, name);
+        if (relation.kind === 'relatedEntities') return this.many(each, relation);
+        const related = this.one(each, relation as RelatedEntityAttribute);
+        return related === undefined ? [] : [related];
+      });
+    }
+    const found = new Set(here);
+    return this.all(target).filter((each) => found.has(each));
   }
 
   /** The value of an attribute that is not a relation; null if an alias leads to no entity. */
@@ -118,6 +142,7 @@ export class Store {
       case 'alias':
         return this.valueAt(entity, this.way(entity.dataclass, [{ name: attribute.name }]));
       case 'relatedEntities':
+      case 'relationAlias':
         throw new Error('A to-many relation has no value.');
     }
   }
@@ -142,6 +167,11 @@ export class Store {
         relations.push({ attribute: end, ordinal });
         here = this.target(end);
         continue;
+      }
+      if (end.kind === 'relationAlias') {
+        const names = end.path.map((each) => ({ name: each, ordinal }));
+        const beyond = this.way(here, [...names, ...path.slice(index + 1)]);
+        return { ...beyond, relations: [...relations, ...beyond.relations] };
       }
       const moves = [...elementMove(element), ...movesOf(path.slice(index + 1))];
       if (end.kind !== 'alias') return { relations, end, endOrdinal: 1, moves };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { Dataclass, RelatedEntitiesAttribute } from '../../../generator/model/model.js';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import type { Comparison, Filter, WrittenStep } from '../memory/filter.js';
 import type { Entity, Store } from '../memory/store.js';
-import { isScalar } from '../model/values.js';
+import { isScalar } from '../../support/random-model/values.js';
 
 /**
  * Two comparisons over one to-many relation that hold for two related entities of one owner:

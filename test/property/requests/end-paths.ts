@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { leadsToMany } from '../../../generator/model/lookup.js';
 import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
 import type { WrittenStep } from '../memory/filter.js';
 import type { PathStep, Store } from '../memory/store.js';
@@ -29,13 +30,16 @@ function endPathsOf(store: Store, dataclass: Dataclass): readonly EndPath[] {
       for (const name of ['__KEY', '__STAMP', ...exposedNames(here)]) {
         const way = [...path, { name }];
         const { end } = store.way(here, [{ name }]);
-        if (end.kind !== 'relatedEntities') found.push({ path: way, end, relations, isToOne });
         const attribute = here.attributes.find((each) => each.name === name);
-        if (attribute?.kind !== 'relatedEntity' && attribute?.kind !== 'relatedEntities') continue;
+        const isMany = attribute !== undefined && leadsToMany(attribute);
+        if (end.kind !== 'relatedEntities') {
+          found.push({ path: way, end, relations, isToOne: isToOne && !isMany });
+        }
+        if (attribute === undefined || !('target' in attribute)) continue;
         next.push({
           path: way,
           here: store.target(attribute),
-          isToOne: isToOne && attribute.kind === 'relatedEntity',
+          isToOne: isToOne && !isMany,
         });
       }
     }

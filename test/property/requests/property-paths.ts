@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../generator/model/model.js';
 import type { WrittenStep } from '../memory/filter.js';
 import { type Move, valuesAt } from '../memory/property.js';
 import type { PathStep, Store } from '../memory/store.js';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import { heldValues } from './end-paths.js';
 import { remembered } from './remembered.js';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import { aggregatesOf } from '../memory/aggregates.js';
 import type { WrittenStep } from '../memory/filter.js';
 import { typeOf } from '../memory/matches.js';
 import type { Store } from '../memory/store.js';
-import { isScalar } from '../model/values.js';
+import { isScalar } from '../../support/random-model/values.js';
 import type { AggregateRequest } from './aggregate-request.js';
 import { endPaths } from './end-paths.js';
 import { propertyPaths, written } from './property-paths.js';

@@ -3,7 +3,7 @@ import type { Comparison, WrittenStep } from '../memory/filter.js';
 import { typeOf } from '../memory/matches.js';
 import type { Move } from '../memory/property.js';
 import type { Store } from '../memory/store.js';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import { type EndPath, heldValues } from './end-paths.js';
 import { type PropertyPath, propertyPaths, written } from './property-paths.js';
 import { type Test, tests } from './random-operand.js';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
+import { attributeNamed, leadsToMany } from '../../../generator/model/lookup.js';
 import type { Dataclass } from '../../../generator/model/model.js';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import { allOf, type Filter } from '../memory/filter.js';
 import type { Store } from '../memory/store.js';
 import { crossedFilters, numbered } from './crossed.js';
@@ -76,12 +77,19 @@ function ordinals(
   { path, end, relations }: EndPath,
 ): fc.Arbitrary<readonly [number, number | undefined]> {
   if (!features.ordinals) return fc.constant([0, undefined]);
-  const kinds = store
-    .way(dataclass, path)
-    .relations.slice(0, relations)
-    .map(({ attribute }) => attribute.kind);
-  const toMany = kinds.indexOf('relatedEntities');
-  if (end.kind === 'relatedEntity' && path.length === relations + 1) kinds.push(end.kind);
+  let here = dataclass;
+  const kinds = path.slice(0, relations).map(({ name }) => {
+    const relation = attributeNamed(here, name);
+    if ('target' in relation) here = store.target(relation);
+    return leadsToMany(relation) ? 'many' : 'one';
+  });
+  const last =
+    path.length === relations + 1
+      ? here.attributes.find((each) => each.name === path.at(-1)?.name)
+      : undefined;
+  const endsMany = last !== undefined && leadsToMany(last);
+  if (end.kind === 'relatedEntity' && last !== undefined) kinds.push(endsMany ? 'many' : 'one');
+  const toMany = kinds.indexOf('many');
   const places = kinds.flatMap((_, index) => (index >= toMany ? [index] : []));
   const ordinal = fc.constantFrom(undefined, undefined, 1, 2, 3);
   return fc.tuple(fc.constantFrom(...places), ordinal);

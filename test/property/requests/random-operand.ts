@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { JsonValue, StorageType } from '../../../generator/model/model.js';
 import type { Scalar } from '../memory/comparison.js';
 import type { Comparator, Operand } from '../memory/filter.js';
-import { features } from '../features.js';
-import { inputsOf, numbers, texts } from '../model/values.js';
+import { features } from '../../support/random-model/features.js';
+import { inputsOf, numbers, texts } from '../../support/random-model/values.js';
 
 type Value = Scalar | null;
 

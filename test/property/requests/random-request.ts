@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import { leadsToMany } from '../../../generator/model/lookup.js';
 import type { Dataclass } from '../../../generator/model/model.js';
-import { features } from '../features.js';
-import { isScalar } from '../model/values.js';
+import { features } from '../../support/random-model/features.js';
+import { isScalar } from '../../support/random-model/values.js';
 import type { Lists, OrderItem, Path } from '../memory/answers.js';
 import type { WrittenStep } from '../memory/filter.js';
 import type { Entity, Store } from '../memory/store.js';
@@ -20,9 +21,7 @@ export function requests(store: Store): fc.Arbitrary<ReadRequest> {
     const reads = [{ weight: 6, arbitrary: collections(store, dataclass) }];
     if (held.length === 0) return reads;
     reads.push({ weight: 2, arbitrary: singles(store, dataclass, held) });
-    const relations = dataclass.attributes.filter(
-      (each) => each.kind === 'relatedEntities' && each.exposed,
-    );
+    const relations = dataclass.attributes.filter((each) => leadsToMany(each) && each.exposed);
     if (relations.length > 0) reads.push({ weight: 2, arbitrary: related(store, held, relations) });
     return reads;
   });
@@ -85,7 +84,8 @@ function isRelatedRead(store: Store, { dataclass, inPath, expand }: ReadRequest)
   if (only === undefined || others.length > 0 || expand === undefined) return false;
   const attribute = dataclassOf(store, dataclass).attributes.find((each) => each.name === only);
   return (
-    attribute?.kind === 'relatedEntities' &&
+    attribute !== undefined &&
+    leadsToMany(attribute) &&
     expand.some((path) => path.length === 1 && path[0] === only)
   );
 }

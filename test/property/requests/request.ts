@@ -1,3 +1,4 @@
+import { leadsToMany } from '../../../generator/model/lookup.js';
 import type { Dataclass } from '../../../generator/model/model.js';
 import {
   collectionAnswer,
@@ -9,7 +10,7 @@ import {
 } from '../memory/answers.js';
 import { arrayAnswer } from '../memory/as-array.js';
 import type { Entity, Store } from '../memory/store.js';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import { filterText } from './filter-text.js';
 import type { ParamsStyle } from './params.js';
 
@@ -128,7 +129,8 @@ export function expectedAnswer(store: Store, request: ReadRequest): unknown {
     return { __entityModel: dataclass.name, ...entityAnswer(store, entity, request) };
   }
   const attribute = dataclass.attributes.find((each) => each.name === relation);
-  if (attribute?.kind !== 'relatedEntities') throw new Error(`${relation} is no to-many relation.`);
+  if (attribute === undefined || !leadsToMany(attribute))
+    throw new Error(`${relation} is no to-many relation.`);
   return collectionAnswer(store, store.target(attribute), store.many(entity, attribute), request);
 }
 

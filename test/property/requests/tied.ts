@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { features } from '../features.js';
+import { features } from '../../support/random-model/features.js';
 import { allOf, type Filter } from '../memory/filter.js';
 import { typeOf } from '../memory/matches.js';
 import type { Store } from '../memory/store.js';

@@ -1,4 +1,4 @@
-import type { Random } from '../model/random.js';
+import type { Random } from '../../support/random-model/random.js';
 import type { Body, Members } from './memory.js';
 
 /** A body for an existing entity or a new one; more often valid than not. */

@@ -4,7 +4,7 @@ import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { hashPassword, isPassword } from '../../../runtime/access/password.js';
 import { Client } from '../../support/cookies.js';
 import { RequestError } from '../../../runtime/protocol/errors.js';
-import { FakeClock } from '../entity-set/fake-clock.js';
+import { FakeClock } from '../../support/fake-clock.js';
 import { type SessionServer, sessionServer } from './session-server.js';
 
 const address = '192.0.2.1';

@@ -8,7 +8,7 @@ describe('TRUST_PROXY', () => {
     ['', false],
     ['0', false],
     ['10.0.0.0/8, loopback,::1', ['10.0.0.0/8', 'loopback', '::1']],
-  ])('%j', (text, expected) => {
+  ])('accepts %j, and trusts %j', (text, expected) => {
     expect(trustedProxies({ TRUST_PROXY: text })).toEqual(expected);
   });
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codesOf } from '../../hostile/served.js';
+import { codesOf } from '../../support/expect-served.js';
 import { Client } from '../../support/cookies.js';
-import { restrictedClient, restrictedServer, secret } from './restricted-server.js';
+import { restrictedClient, restrictedServer, secret } from '../../support/restricted-server.js';
 
 interface Rows {
   new: (values: Readonly<Record<string, unknown>>) => { save(): Promise<void> };

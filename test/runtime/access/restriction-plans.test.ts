@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../support/cookies.js';
-import { restrictedClient, restrictedServer } from './restricted-server.js';
+import { restrictedClient, restrictedServer } from '../../support/restricted-server.js';
 
 let folder: string;
 let app: FastifyInstance;

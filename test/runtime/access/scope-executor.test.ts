@@ -7,7 +7,7 @@ import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import type { SqlValue, Statement } from '../../../runtime/dialect/statement.js';
 import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
 import { fold } from '../../../runtime/protocol/fold.js';
-import { Gate } from '../class/gate.js';
+import { Gate } from '../../support/gate.js';
 
 function statement(sql: string, ...bindings: readonly SqlValue[]): Statement {
   return { sql, bindings };

@@ -20,7 +20,7 @@ import { guardSessions, openSessions } from '../../../runtime/http/open-sessions
 import { openLogins, requireLogin } from '../../../runtime/http/permissions-plugin.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
 import type { Settings } from '../../../runtime/http/settings.js';
-import { FakeClock } from '../entity-set/fake-clock.js';
+import { FakeClock } from '../../support/fake-clock.js';
 
 type Work = (session: RequestSession, reply: FastifyReply) => unknown;
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
-import { codesOf } from '../../hostile/served.js';
+import { codesOf } from '../../support/expect-served.js';
 
 const model = `
 drs: 1

@@ -9,9 +9,9 @@ import {
   TransactionScope,
 } from '../../../runtime/dialect/transaction-scope.js';
 import { modelOf, serverOf } from '../../support/server.js';
-import { Gate } from './gate.js';
-import type { DataStore } from './staff-classes.js';
-import { places, type StaffServer, staffServer } from './staff-server.js';
+import { Gate } from '../../support/gate.js';
+import type { DataStore } from '../../support/staff-classes.js';
+import { places, type StaffServer, staffServer } from '../../support/staff-server.js';
 
 let server: StaffServer;
 let ds: DataStore;

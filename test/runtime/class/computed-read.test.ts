@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { create } from '../../support/server.js';
-import { asked, type ComputedServer, computedServer } from './computed-server.js';
+import { asked, type ComputedServer, computedServer } from '../../support/computed-server.js';
 
 let server: ComputedServer;
 

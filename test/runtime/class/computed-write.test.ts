@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ComputedServer, computedServer } from './computed-server.js';
+import { type ComputedServer, computedServer } from '../../support/computed-server.js';
 
 let server: ComputedServer;
 

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateOf } from '../../../runtime/class/entity-state.js';
 import { SaveError, AttributeError } from '../../../runtime/class/failure.js';
-import { CompanyEntity, type DataStore } from './staff-classes.js';
-import { type StaffServer, staffServer } from './staff-server.js';
+import { CompanyEntity, type DataStore } from '../../support/staff-classes.js';
+import { type StaffServer, staffServer } from '../../support/staff-server.js';
 
 let server: StaffServer;
 let ds: DataStore;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RestError } from '../../../runtime/protocol/errors.js';
 import { isOnPostgres } from '../../support/server.js';
-import { type EventedServer, eventedServer, type Row } from './evented-server.js';
+import { type EventedServer, eventedServer, type Row } from '../../support/evented-server.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

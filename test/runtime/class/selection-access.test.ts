@@ -7,15 +7,14 @@ import {
 } from '../../support/selection-access.js';
 import { selectionOf } from '../../../runtime/class/selection-state.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
-import { planCollection } from '../../../runtime/query/collection.js';
-import { readPage } from '../../../runtime/query/read-page.js';
+import { planCollection, readPage } from '../../../runtime/query/page.js';
 import {
   createStaff,
   type EmployeeSelection,
   type ServedSelections,
   serveSelections,
   type TestDatastore,
-} from './selections-served.js';
+} from '../../support/selections-served.js';
 import { projectionOf } from '../../../runtime/query/projection.js';
 
 let served: ServedSelections;

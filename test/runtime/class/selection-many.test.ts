@@ -2,7 +2,11 @@ import { isOnPostgres } from '../../support/server.js';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { selectionKeys } from '../../support/selection-access.js';
-import { createStaff, type ServedSelections, serveSelections } from './selections-served.js';
+import {
+  createStaff,
+  type ServedSelections,
+  serveSelections,
+} from '../../support/selections-served.js';
 
 const million = 1_000_000;
 

@@ -7,7 +7,7 @@ import {
   type ServedSelections,
   serveSelections,
   type TestDatastore,
-} from './selections-served.js';
+} from '../../support/selections-served.js';
 
 let served: ServedSelections;
 let ds: TestDatastore;

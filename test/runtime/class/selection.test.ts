@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EntitySelection } from '../../../runtime/class/selection.js';
-import type { EmployeeEntity } from './selections-served.js';
+import type { EmployeeEntity } from '../../support/selections-served.js';
 import {
   CompanyEntity,
   CompanySelection,
@@ -9,7 +9,7 @@ import {
   type ServedSelections,
   serveSelections,
   type TestDatastore,
-} from './selections-served.js';
+} from '../../support/selections-served.js';
 
 let served: ServedSelections;
 let ds: TestDatastore;

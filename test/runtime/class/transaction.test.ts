@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SaveError } from '../../../runtime/class/failure.js';
 import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
-import { Gate, isSettled } from './gate.js';
-import type { DataStore } from './staff-classes.js';
+import { Gate, isSettled } from '../../support/gate.js';
+import type { DataStore } from '../../support/staff-classes.js';
 import { isOnPostgres } from '../../support/server.js';
-import { places, type StaffServer, staffServer } from './staff-server.js';
+import { places, type StaffServer, staffServer } from '../../support/staff-server.js';
 
 let server: StaffServer;
 let ds: DataStore;

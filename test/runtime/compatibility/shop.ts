@@ -36,6 +36,7 @@ dataclasses:
       cv: blob
       employer: { to: Company, inverse: staff }
       employerName: { alias: employer.name }
+      colleagues: { alias: employer.staff }
       fullName: { computed: string, accessors: [get, set] }
     functions:
       selection:

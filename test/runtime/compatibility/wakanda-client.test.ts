@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeDatabases } from '../../support/databases.js';
 import { rolesServerOf } from '../../support/roles-server.js';
 import { create, modelOf } from '../../support/server.js';
-import { png } from '../media/samples.js';
+import { png } from '../../support/media-samples.js';
 import { classes, model, people } from './shop.js';
 
 /** What this test uses of the package, whose own types do not compile today. */
@@ -133,6 +133,7 @@ describeDatabases('The npm package wakanda-client', ({ driver, create: createDat
         lastName: 'storage',
         fullName: 'calculated',
         employerName: 'alias',
+        colleagues: 'relatedEntities',
         employer: 'relatedEntity',
       });
     });
@@ -182,6 +183,8 @@ describeDatabases('The npm package wakanda-client', ({ driver, create: createDat
       const employer = employee['employer'] as Entity;
       expect(employer['name']).toBe('Acme');
       expect((employer['staff'] as Collection)._count).toBe(5);
+      const withColleagues = await ds.Employee.find(1, { select: 'colleagues' });
+      expect((withColleagues['colleagues'] as Collection)._count).toBe(5);
       expect(employee['birthDate']).toEqual(new Date('1990-01-02T03:04:05.000Z'));
       expect(employee['hiringDate']).toEqual(new Date('2020-12-31T00:00:00.000Z'));
       expect(employee['employerName']).toBe('Acme');

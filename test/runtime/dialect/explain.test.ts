@@ -14,7 +14,7 @@ describe('A line of a plan of SQLite', () => {
     ['SEARCH t3 EXISTS USING INDEX i (employer=?)', 't3', ['employer'], false],
     ['SEARCH t1 USING AUTOMATIC COVERING INDEX (city=?)', 't1', [], false],
     ['SEARCH t1 USING INDEX i (<expr>=?)', 't1', ['<expr>'], false],
-  ])('%s', (detail, alias, columns, byKey) => {
+  ])('is read: %s', (detail, alias, columns, byKey) => {
     expect(tableSearch(detail)).toEqual({ alias, columns, byKey });
   });
 

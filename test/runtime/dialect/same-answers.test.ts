@@ -12,7 +12,7 @@ import { type Fold, fold, foldWithoutAccents } from '../../../runtime/protocol/f
 import { numberJson } from '../../../runtime/protocol/numbers.js';
 import { TextPattern, WordSearch } from '../../../runtime/protocol/text-match.js';
 import { uriKey } from '../../../runtime/protocol/key.js';
-import { inputsOf, numbers } from '../../property/model/values.js';
+import { inputsOf, numbers } from '../../support/random-model/values.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
 
 type Value = string | number | null;

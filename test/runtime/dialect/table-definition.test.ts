@@ -14,7 +14,7 @@ describe('The columns of a table', () => {
     ],
     ['with comments', '"a" TEXT, -- a, (b\n/* , ( */ "c" INTEGER', ['"a"', '"c"']],
     ['without quotes', 'a TEXT, größe INTEGER', ['"a"', '"größe"']],
-  ])('%s', (_, list, names) => {
+  ])('are found in a list %s', (_, list, names) => {
     const { parts } = readTableDefinition(`CREATE TABLE "x (y" (${list})`);
     expect(parts.map(({ name }) => `"${name.replaceAll('"', '""')}"`)).toEqual(names);
   });

@@ -5,7 +5,7 @@ import {
   TransactionEndedError,
   TransactionScope,
 } from '../../../runtime/dialect/transaction-scope.js';
-import { Gate } from '../class/gate.js';
+import { Gate } from '../../support/gate.js';
 
 /** A transaction that records its statements, and may fail at some. */
 function noted(fails: (sql: string) => boolean = () => false): {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Key, keysOf, type KeyType } from '../../../runtime/entity-set/key-list.js';
 import { parseKeys } from '../../../runtime/entity-set/keys-reader.js';
-import { keyKinds } from './key-kinds.js';
+import { keyKinds } from '../../support/key-kinds.js';
 
 describe.each(keyKinds)('A list of $name keys', ({ type, key, written }) => {
   const keyLists = fc.uniqueArray(key, { selector: (value) => value });

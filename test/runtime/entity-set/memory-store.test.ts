@@ -6,7 +6,7 @@ import {
 } from '../../../runtime/entity-set/entity-set-store.js';
 import { keysOf } from '../../../runtime/entity-set/key-list.js';
 import { MemoryEntitySetStore } from '../../../runtime/entity-set/memory-store.js';
-import { FakeClock } from './fake-clock.js';
+import { FakeClock } from '../../support/fake-clock.js';
 
 const overhead = 1024;
 const guest = { session: undefined, dataclass: 'Employee' };

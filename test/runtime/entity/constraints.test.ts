@@ -34,7 +34,7 @@ describe('Computed attributes with an expression', () => {
     });
   }
 
-  it.each([
+  it.each<readonly [string | null, object]>([
     ['x', { number: null, json: null, ...(isOnPostgres ? {} : { infinite: null }) }],
     ['12', { number: 12, json: 12, ...(isOnPostgres ? {} : { infinite: 1 }) }],
     ['{"a":"b"}', { number: null, json: { a: 'b' }, a: 'b' }],
@@ -45,20 +45,28 @@ describe('Computed attributes with an expression', () => {
     expect(note).toMatchObject(wanted);
   });
 
-  it.each(['now', '{'])('refuse values for which the expression fails: %j', async (text) => {
-    const response = await post({ text });
-    expect(response.statusCode).toBe(422);
-    const { __STATUS, __ERROR } = response.json<{
-      readonly __STATUS: object;
-      readonly __ERROR: readonly object[];
-    }>();
-    expect(__STATUS).toMatchObject({ status: 8 });
-    expect(__ERROR[0]).toMatchObject({ errCode: 1569 });
+  it.runIf(isOnPostgres)('are null for the word now, which SQLite refuses', async () => {
+    const [note] = await create(app, 'Note', [{ text: 'now' }]);
+    expect(note).toMatchObject({ day: null });
   });
+
+  it.each(isOnPostgres ? ['{'] : ['now', '{'])(
+    'refuse values for which the expression fails: %j',
+    async (text) => {
+      const response = await post({ text });
+      expect(response.statusCode).toBe(422);
+      const { __STATUS, __ERROR } = response.json<{
+        readonly __STATUS: object;
+        readonly __ERROR: readonly object[];
+      }>();
+      expect(__STATUS).toMatchObject({ status: 8 });
+      expect(__ERROR[0]).toMatchObject({ errCode: 1569 });
+    },
+  );
 
   it('refuse one entity of a list and keep the others', async () => {
     const before = await count();
-    const response = await post([{ text: 'a' }, { text: 'now' }, { text: 'b' }]);
+    const response = await post([{ text: 'a' }, { text: '{' }, { text: 'b' }]);
     expect(response.statusCode).toBe(200);
     expect(await count()).toBe(before + 2);
   });

@@ -1,5 +1,7 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { create, isOnPostgres, serverOf } from '../../support/server.js';
 
 const model = `
@@ -30,6 +32,11 @@ dataclasses:
       name: string
       ticketID: { type: integer, readOnly: true }
       ticket: { to: Ticket, foreignKey: ticketID }
+  Drawn:
+    attributes:
+      ID: { type: uuid, key: true, generated: uuid }
+      name: { type: string, unique: true }
+      upper: { computed: string, expression: 'upper(name)' }
   Last:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
@@ -155,6 +162,28 @@ describe('A key that the database generates', () => {
     expect(taken.status).toBe(409);
     expect(await post('Last', { __KEY: 7, name: 'seven' })).toMatchObject({ status: 200 });
   });
+});
+
+it('The body of a save is decoded once, however many statements check and store it', async () => {
+  expect(await post('Drawn', { name: 'taken' })).toMatchObject({ status: 200 });
+  // Decoding draws the key.
+  const drawn = vi.spyOn(crypto, 'randomUUID');
+  syncBuiltinESMExports();
+  try {
+    const send = async (name: string, method: string): Promise<number> => {
+      drawn.mockClear();
+      const payload = JSON.stringify({ name });
+      await app.inject({ method: 'POST', url: `/rest/Drawn?$method=${method}`, payload });
+      return drawn.mock.calls.length;
+    };
+    expect(await send('free', 'validate')).toBe(1);
+    expect(await send('taken', 'validate')).toBe(1);
+    expect(await send('taken', 'update')).toBe(1);
+    expect(await send('free', 'update')).toBe(1);
+  } finally {
+    drawn.mockRestore();
+    syncBuiltinESMExports();
+  }
 });
 
 describe('Values that a database could store differently', () => {

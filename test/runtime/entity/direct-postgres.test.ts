@@ -124,6 +124,22 @@ describePostgres('a save by one statement on PostgreSQL', () => {
     }
   });
 
+  it('is one statement too if the server measures its statements', async () => {
+    const environment = { SLOW_QUERY_MS: '60000' };
+    const measuring = await serverOf(
+      { ...modelOf(model), databases: ['postgres'] },
+      { databaseUrl: database.url, environment },
+    );
+    try {
+      const payload = JSON.stringify({ name: 'Ann' });
+      const url = '/rest/Person?$method=update';
+      const create = (): Promise<unknown> => measuring.inject({ method: 'POST', url, payload });
+      expect(await statements(create)).toEqual(['begin', 'with', 'commit']);
+    } finally {
+      await measuring.close();
+    }
+  });
+
   it('answers entities in the order of the body, also where it reads related ones', async () => {
     const others = `insert into "point" ("ID", "name", "__STAMP", "__TIMESTAMP")
       select i, 'house ' || i, 1, '2020-01-01T00:00:00.000Z' from generate_series(2, 3000) i`;
@@ -192,6 +208,53 @@ describePostgres('a save by one statement on PostgreSQL', () => {
     await save('Namesake', { __KEY: '1', __STAMP: 1, boss: 1 });
     const saved = await save('Namesake', { __KEY: '1', __STAMP: 2, name: 'new' });
     expect(saved).toMatchObject({ name: 'new', bossName: 'new' });
+  });
+
+  it('counts itself, which leaves nothing to the trigger of the table', async () => {
+    // Rows above zero are those of the trigger.
+    const raised = async (): Promise<{
+      readonly trigger: string | null;
+      readonly save: string;
+    }> => {
+      const { rows } = await client.query<{ trigger: string | null; save: string }>(
+        `select (select sum("value") from "__version" where "table" = 'Person' and "slot" > 0) as "trigger",
+          coalesce(sum("value"), 0) as "save" from "__datastore" where "name" like 'globalStamp-%'`,
+      );
+      return rows[0] as { trigger: string; save: string };
+    };
+    const [before, stamp] = [await raised(), await globalStamp()];
+    await saved([{ name: 'Ann' }]);
+    await saved(listOf('each'));
+    for (let size = 2; size < 7; size += 1) await saved({ __KEY: '1', __STAMP: size - 1, size });
+    const after = await raised();
+    expect(after.trigger).toBe(before.trigger);
+    expect(Number(after.save) - Number(before.save)).toBe(56);
+    expect(await globalStamp()).toBe(stamp + 56);
+  });
+
+  it('does not wait for a save of another entity that has not ended', async () => {
+    await saved([
+      { name: 'Ann', size: 1 },
+      { name: 'Bob', size: 1 },
+    ]);
+    // The save waits behind all that it does itself.
+    await client.query(`create function "hold"() returns trigger language plpgsql as
+        $$begin if new."size" = 77 then perform pg_advisory_xact_lock(77); end if; return null; end$$;
+      create trigger "hold" after update on "Person" for each row execute function "hold"();
+      select pg_advisory_lock(77)`);
+    const held = saved({ __KEY: '1', __STAMP: 1, size: 77 });
+    for (let look = 0; look < 1000; look += 1) {
+      const waits = `select from pg_locks where locktype = 'advisory' and not granted`;
+      if ((await client.query(waits)).rowCount === 1) break;
+    }
+    const before = await globalStamp();
+    await saved({ __KEY: '2', __STAMP: 1, size: 2 });
+    await saved(listOf('each'));
+    expect(await globalStamp()).toBe(before + 51);
+    await client.query('select pg_advisory_unlock(77)');
+    await held;
+    expect(await globalStamp()).toBe(before + 52);
+    await client.query('drop trigger "hold" on "Person"; drop function "hold"');
   });
 
   describe('that cannot be made', () => {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
 import { serverOf } from '../../support/server.js';
-import { eventedServer, type EventedServer } from '../class/evented-server.js';
+import { eventedServer, type EventedServer } from '../../support/evented-server.js';
 import { RestError } from '../../../runtime/protocol/errors.js';
 
 const dataclasses = `

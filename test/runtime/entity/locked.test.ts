@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { EventedClient, type Json } from '../class/evented-requests.js';
-import { type EventedServer, eventedServer } from '../class/evented-server.js';
+import { EventedClient, type Json } from '../../support/evented-requests.js';
+import { type EventedServer, eventedServer } from '../../support/evented-server.js';
 import { create, serverOf } from '../../support/server.js';
 
 const model = `

@@ -1,4 +1,6 @@
+import Sqlite from 'better-sqlite3';
 import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify';
+import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeDatabases, type TestDatabases } from '../../support/databases.js';
 import type { TestDatabase } from '../../support/postgres.js';
@@ -81,13 +83,14 @@ dataclasses:
       mentor: { to: Person, onDelete: none }
       town: { to: Town, onDelete: none }
       birthCode: string
-      birthTown: { to: Town, foreignKey: birthCode, onDelete: none }
+      birthTown: { to: Town, foreignKey: birthCode, inverse: born, onDelete: none }
     functions:
       dataclass:
         keep: { exposed: true, params: { person: Person } }
   Town:
     attributes:
       code: { type: string, key: true }
+      born: { to: Person, many: true, inverse: birthTown }
   Contract:
     attributes:
       ID: { type: integer, key: true }
@@ -105,6 +108,10 @@ export class Person extends PersonBase {
 }
 `;
 
+interface Counted {
+  count(): Promise<number>;
+}
+
 /** What class code needs of the datastore here. */
 interface LegacyStore {
   readonly Company: {
@@ -114,12 +121,57 @@ interface LegacyStore {
     get(key: number): Promise<{
       readonly employer: { readonly key: number | null; get(): Promise<object | null> };
     }>;
+    query(filter: string): { readonly birthTown: Counted };
   };
+  readonly Town: {
+    all(): { readonly born: Counted };
+    query(filter: string): { readonly born: Counted };
+  };
+}
+
+const statements: string[] = [];
+
+/** What the database says of how it runs the reads among statements; without scans, where it can. */
+async function plansOf(
+  { driver }: TestDatabases,
+  reads: readonly string[],
+): Promise<readonly string[]> {
+  const selects = reads.filter((each) => /^(?:select|with)/i.test(each));
+  if (driver === 'sqlite') {
+    const file = new Sqlite(database.url.slice('sqlite:'.length));
+    for (const name of ['drs_fold', 'drs_uri']) {
+      file.function(name, { varargs: true, deterministic: true }, (value: unknown) => value);
+    }
+    const plans = selects.flatMap((each) => {
+      const count = each.replaceAll(/'[^']*'|"[^"]*"/g, '').split('?').length - 1;
+      const rows = file.prepare(`explain query plan ${each}`).all(Array(count).fill(null));
+      return (rows as { readonly detail: string }[]).map(({ detail }) => detail);
+    });
+    file.close();
+    return plans;
+  }
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await client.query('set enable_seqscan = off');
+    const plans: string[] = [];
+    for (const each of selects) {
+      const text = `explain (generic_plan) ${each}`;
+      const { rows } = await client.query<string[]>({ text, rowMode: 'array' });
+      plans.push(...rows.flat());
+    }
+    return plans;
+  } finally {
+    await client.end();
+  }
 }
 
 async function serveLegacy(databases: TestDatabases): Promise<void> {
   database = await databases.create();
-  const options = { databaseUrl: database.url };
+  const onStatement = (sql: string): void => {
+    statements.push(sql);
+  };
+  const options = { databaseUrl: database.url, onStatement };
   app = await serverOf(legacy, options, { 'src/classes/Person.ts': personClass });
   await create(app, 'Company', [
     { ID: 1, name: 'one' },
@@ -238,18 +290,53 @@ describeDatabases('A relation with onDelete: none, when entities change', (datab
     expect(await names('Person?$filter="town = rom"')).toEqual(['y']);
   });
 
-  it('leads nowhere if the key is stored in another case, and keeps its text then', async () => {
+  it('leads to a key that is stored in another case, and keeps its text', async () => {
     await create(app, 'Person', [{ ID: 10, name: 'x', town: 'ULM', birthCode: 'ULM' }]);
     await create(app, 'Town', [{ code: 'Ulm' }]);
     const before = await read('Person(10)');
-    expect(before).toMatchObject({ town: null, birthCode: 'ULM', birthTown: null });
+    const town = deferred('Town', 'Ulm');
+    expect(before).toMatchObject({ town, birthCode: 'ULM', birthTown: town });
+    // It changes nothing to send it back.
     expect(await saved('Person', before)).toMatchObject(before);
     await saved('Person', { ...before, name: 'y' });
     expect(await read('Person(10)')).toMatchObject({ name: 'y', birthCode: 'ULM' });
+    for (const filter of ['town = ulm', 'town.code = ulm', 'birthTown.code begin U']) {
+      expect(await names(`Person?$filter="${filter}"`), filter).toEqual(['y']);
+    }
+    expect((await read('Town?$filter="born.name = y"')).__ENTITIES).toHaveLength(1);
+    expect((await read('Town?$filter="born.birthTown.born.name = y"')).__ENTITIES).toHaveLength(1);
+    expect(await names("Town('Ulm')/born?$expand=born")).toEqual(['y']);
+    const [expanded] = (await read('Town?$expand=born')).__ENTITIES;
+    expect(expanded).toMatchObject({ born: { __COUNT: 1, __ENTITIES: [{ name: 'y' }] } });
+    const values = await app.inject('/rest/Town/born.name?$distinct=true');
+    expect(values.json()).toEqual(['y']);
+    const ds = app.datastore as LegacyStore;
+    expect(await ds.Town.all().born.count()).toBe(1);
+    expect(await ds.Town.query('code = ulm').born.count()).toBe(1);
+    expect(await ds.Person.query('ID = 10').birthTown.count()).toBe(1);
     expect((await remove("Town('Ulm')")).statusCode).toBe(200);
-    await create(app, 'Town', [{ code: 'ULM' }]);
-    const town = deferred('Town', 'ULM');
-    expect(await read('Person(10)')).toMatchObject({ town, birthTown: town });
+    expect(await read('Person(10)')).toMatchObject({ town: null, birthTown: null });
+  });
+
+  it.each([
+    ["Town('Ulm')/born?$expand=born", 'Person.birthCode', '__folded_birthCode'],
+    ['Town?$filter="code = ulm and born.name = y"', 'Person.birthCode', '__folded_birthCode'],
+    ['Town?$expand=born', 'Person.birthCode', '__folded_birthCode'],
+    ['Person(10)?$expand=birthTown', 'Town.code', '__folded_code'],
+    ['Person?$filter="ID = 10 and birthTown.code = ulm"', 'Town.code', '__folded_code'],
+  ])('finds a text key by an index: %s', async (path, index, column) => {
+    await create(app, 'Town', [{ code: 'Ulm' }]);
+    await create(app, 'Person', [{ ID: 10, name: 'x', birthCode: 'ULM' }]);
+    statements.length = 0;
+    await read(path);
+    const plans = await plansOf(databases, statements);
+    const found =
+      databases.driver === 'sqlite'
+        ? `INDEX __${index} (${column}=?)`
+        : new RegExp(`Index.* "?__${index}"? [^]*Index Cond: .*"?${column}"? =`);
+    expect(plans.join('\n')).toEqual(
+      typeof found === 'string' ? expect.stringContaining(found) : expect.stringMatching(found),
+    );
   });
 
   it('keeps its foreign key if it is mandatory and leads nowhere', async () => {

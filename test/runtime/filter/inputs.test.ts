@@ -31,7 +31,7 @@ describe('The inputs of a filter', () => {
     ['a in :1', [[1, 'x', true, null]], [[1, 'x', true, null]]],
     ['a in :list.of', { list: { of: [] } }, [[]]],
     [':1 = :2', ['a', 'x'], ['x']],
-  ])('%s with %j', (filter, params, want) => {
+  ])('of %s with %j are %j', (filter, params, want) => {
     expect(values(filter, params)).toEqual(want);
   });
 

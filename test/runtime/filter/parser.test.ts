@@ -24,7 +24,7 @@ function value(text: string): unknown {
 const bare = (text: string): unknown => ({ bare: text, text });
 const one = { bare: 1, text: '1' };
 
-describe('$filter: comparators', () => {
+describe('Comparators in $filter', () => {
   it.each([
     ['a=1', '='],
     ['a == 1', '='],
@@ -43,7 +43,7 @@ describe('$filter: comparators', () => {
     ['a Contains 1', 'contains'],
     ['a%1', '%'],
     ['a % 1', '%'],
-  ])('%s is %s', (text, comparator) => {
+  ])('are read: %s has %s', (text, comparator) => {
     expect(tree(text)).toEqual(['a', comparator, one]);
   });
 
@@ -63,7 +63,7 @@ describe('$filter: comparators', () => {
   });
 });
 
-describe('$filter: values', () => {
+describe('Values in $filter', () => {
   it.each([
     ["'Paris'", 'Paris'],
     ['"Paris"', 'Paris'],
@@ -82,7 +82,7 @@ describe('$filter: values', () => {
     ["'null'", 'null'],
     ["'12'", '12'],
     ["'a\u2028b\u0000'", 'a\u2028b\u0000'],
-  ])('quoted: %s', (text, want) => {
+  ])('are read in quotes: %s', (text, want) => {
     expect(value(text)).toBe(want);
   });
 
@@ -119,7 +119,7 @@ describe('$filter: values', () => {
     ['.5', '.5'],
     ['0x10', '0x10'],
     ['Infinity', 'Infinity'],
-  ])('bare text: %s', (text, want) => {
+  ])('are read as bare texts: %s', (text, want) => {
     expect(value(text)).toBe(want);
   });
 
@@ -132,7 +132,7 @@ describe('$filter: values', () => {
     ['1e3', 1000],
     ['1.5E-2', 0.015],
     ['1e999', Infinity],
-  ])('number: %s', (text, want) => {
+  ])('are read as numbers: %s', (text, want) => {
     expect(tree(`a = ${text}`)).toEqual(['a', '=', { bare: want, text }]);
   });
 
@@ -169,7 +169,7 @@ describe('$filter: values', () => {
   });
 });
 
-describe('$filter: paths', () => {
+describe('Paths in $filter', () => {
   it.each(['and', 'OR', 'not', 'begin', 'is', 'null', 'true', 'eval', 'in', 'order', 'except'])(
     'may contain an attribute named %s',
     (name) => {
@@ -205,7 +205,7 @@ describe('$filter: paths', () => {
   });
 });
 
-describe('$filter: marks of paths', () => {
+describe('Brackets and braces in paths of $filter', () => {
   it.each([
     ['staff{2}.name=1', 'staff{2}.name'],
     ['staff{1}.name=1', 'staff.name'],
@@ -215,7 +215,7 @@ describe('$filter: marks of paths', () => {
     ['extra.list[a].x.y[B].z=1', 'extra.list[a].x.y[b].z'],
     ['a{2}[z]=1', 'a{2}[z]'],
     ['in[a]=1', 'in[a]'],
-  ])('%s', (text, path) => {
+  ])('are read: %s has the path %s', (text, path) => {
     expect(tree(text)).toEqual([path, '=', one]);
   });
 
@@ -242,7 +242,7 @@ describe('$filter: marks of paths', () => {
   });
 });
 
-describe('$filter: lists', () => {
+describe('A list in $filter', () => {
   it.each([
     ['[]', []],
     ['[ ]', []],
@@ -259,7 +259,7 @@ describe('$filter: lists', () => {
     ["[O'Reilly,a=b,(x),10:30]", [bare("O'Reilly"), bare('a=b'), bare('(x)'), bare('10:30')]],
     [String.raw`['O\u0027Reilly',O\u0027Reilly]`, [{ quoted: "O'Reilly" }, bare("O'Reilly")]],
     ['[a & b|c]', [bare('a & b|c')]],
-  ])('%s', (text, items) => {
+  ])('is read: %s', (text, items) => {
     expect(tree(`a IN ${text}`)).toEqual(['a', 'in', items]);
     expect(tree(`(a in${text})and b=1`)).toEqual(['and', ['a', 'in', items], ['b', '=', one]]);
   });
@@ -269,7 +269,7 @@ describe('$filter: lists', () => {
   });
 });
 
-describe('$filter: order by', () => {
+describe('The order by in $filter', () => {
   it.each([
     ['a=1 order by b desc, c', ' b desc, c', 12],
     ["a='x'ORDER  BY b", ' b', 14],
@@ -278,7 +278,7 @@ describe('$filter: order by', () => {
     ['a in [1] order by b', ' b', 17],
     ['a=null order by b', ' b', 15],
     ['order = 1 order by order', ' order', 18],
-  ])('%j', (text, order, start) => {
+  ])('is read: %j has %j', (text, order, start) => {
     expect(parseFilter(text, limits).orderBy).toEqual({ text: order, start });
   });
 
@@ -289,7 +289,7 @@ describe('$filter: order by', () => {
   });
 });
 
-describe('$filter: precedence', () => {
+describe('The precedence of AND, OR, EXCEPT and NOT in $filter', () => {
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => [name, '=', one]);
   it.each([
     ['a=1 OR b=1 AND c=1', ['or', a, ['and', b, c]]],
@@ -301,12 +301,12 @@ describe('$filter: precedence', () => {
     ['a=1 AND (b=1 AND (c=1))', ['and', a, ['and', b, c]]],
     ['NOT (a=1 OR b=1) AND c=1', ['and', ['not', ['or', a, b]], c]],
     ['not(not((a=1)))', ['not', ['not', a]]],
-  ])('%s', (text, want) => {
+  ])('is that of %s', (text, want) => {
     expect(tree(text)).toEqual(want);
   });
 });
 
-describe('$filter: refusals', () => {
+describe('A wrong $filter', () => {
   it.each([
     ['', 1, 'expected an attribute, NOT or an opening parenthesis, found the end'],
     ['   ', 4, 'found the end'],
@@ -419,28 +419,28 @@ describe('$filter: refusals', () => {
     ['(a=1 order by b)', 1, 'this parenthesis is not closed'],
     ['order by b', 1, 'expected a comparison before order by; $orderby orders without a filter'],
     ['a=1 AND order by b', 9, 'expected a comparison before order by'],
-  ])('%j at character %i: %s', (text, position, problem) => {
+  ])('is refused: %j at character %i: %s', (text, position, problem) => {
     const { status, code, message } = refusalOf(() => tree(text));
     expect({ status, code }).toEqual({ status: 400, code: 1162 });
     expect(message).toContain(problem);
     expect(message).toMatch(new RegExp(`^Character ${position} of \\$filter: .*\\.$`, 's'));
   });
 
-  it('refuse formulas with a code of their own', () => {
+  it('is refused with a code of its own if it has formulas', () => {
     for (const text of ['eval(This.a == 1)', 'EVAL ( 1 )', 'a=1 AND eval(true)']) {
       expect(refusalOf(() => tree(text)).code).toBe(1278);
     }
     expect(refusalOf(() => tree('other(1)')).code).toBe(1162);
   });
 
-  it('quote only a short part of the text', () => {
+  it('is quoted only in a short part', () => {
     const { message } = refusalOf(() => tree(`a ${'x😀'.repeat(5000)}`));
     expect(message.length).toBeLessThan(150);
     expect(refusalOf(() => tree(`a ${'𐐀'.repeat(5000)}`)).message).not.toMatch(/\p{Surrogate}/u);
   });
 });
 
-describe('$filter: limits', () => {
+describe('The limits of $filter', () => {
   it('count nested parentheses, including those of NOT', () => {
     const nested = (depth: number): string =>
       '(NOT ('.repeat(depth / 2) + 'a=1' + '))'.repeat(depth / 2);
@@ -502,7 +502,7 @@ describe('$filter: limits', () => {
   });
 });
 
-describe('$filter: any text', () => {
+describe('Any text of $filter', () => {
   const pieces = [
     'a',
     'b.c',

@@ -76,7 +76,7 @@ describe('A list in $params', () => {
     ['NOT (text in :1)', ['äpfel', null], '2,3'],
     ['ID > 1 EXCEPT number in :1', [7], '2,4'],
     ['text in :1 OR number in :1', ['äpfel', 7], '1,3'],
-  ])('%s with %j', async (filter, list, keys) => {
+  ])('is matched by %s with %j', async (filter, list, keys) => {
     expect(await found(app, 'Item', filter, [list])).toBe(keys);
   });
 

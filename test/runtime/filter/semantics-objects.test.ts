@@ -99,7 +99,7 @@ describe('Values in objects are compared with those of their own type:', () => {
     ['made.list.length = 2', '1,2,3,4,5,6,7,8,9'],
     ['broken.n = null', '1,2,3,4,5,6,7,8,9'],
     ['broken.n = 1 OR broken[] = 1 OR broken.length = 2', ''],
-  ])('%s', async (filter, expected) => {
+  ])('%s finds %j', async (filter, expected) => {
     expect(await keys(filter)).toBe(expected);
   });
 
@@ -113,7 +113,7 @@ describe('Values in objects are compared with those of their own type:', () => {
     ['extra.a = :1', '\ud800', ''],
     ['extra.a != :1', '\ud800', '1,2,3,4,5,6,7,8,9'],
     ['extra.a in :1', [1, '1', true, [], 'x'].slice(0, 3), '1,2,4'],
-  ])('%s with %j', async (filter, value, expected) => {
+  ])('%s with %j finds %j', async (filter, value, expected) => {
     expect(await keys(filter, [value])).toBe(expected);
   });
 
@@ -129,7 +129,7 @@ describe('Values in objects are compared with those of their own type:', () => {
   });
 });
 
-describe('Arrays in objects:', () => {
+describe('A filter with arrays in objects', () => {
   it.each<readonly [filter: string, found: string]>([
     ['extra.list[] = 1', '4'],
     ["extra.list[] = 'two'", '4'],
@@ -177,12 +177,12 @@ describe('Arrays in objects:', () => {
     ['extra.a[] = 1', ''],
     ['extra[] = 1', ''],
     ['extra.deep[].b.c = x', '3'],
-  ])('%s', async (filter, expected) => {
+  ])('%s finds %j', async (filter, expected) => {
     expect(await keys(filter)).toBe(expected);
   });
 });
 
-describe('Objects over relations:', () => {
+describe('A filter with objects over relations', () => {
   it.each<readonly [filter: string, found: string]>([
     ['parent.extra.a = 1', '20'],
     ['parent.extra.a != 1 AND ID > 19', '21,22,23'],
@@ -199,12 +199,12 @@ describe('Objects over relations:', () => {
     ['children.extra.list[a].x = 5 AND children.extra.a = 2', ''],
     ['children.extra.list[a].x != 5', '1,2,3,4,5,6,7,8,9,21,22,23'],
     ['parent.children.extra.list.length = 1', '21,22,23'],
-  ])('%s', async (filter, expected) => {
+  ])('%s finds %j', async (filter, expected) => {
     expect(await found(app, 'Item', filter)).toBe(expected);
   });
 });
 
-describe('Names of any kind in objects:', () => {
+describe('A property of an object', () => {
   const names = [
     'a"b',
     "a'b",
@@ -237,7 +237,7 @@ describe('Names of any kind in objects:', () => {
     'true',
   ];
 
-  it.each(names)('%j', async (name) => {
+  it.each(names)('may have the name %j', async (name) => {
     const key = 1000 + names.indexOf(name);
     const extra = JSON.parse(`{${JSON.stringify(name)}:{"in":[{"x":"hit"}]}}`) as object;
     await create(app, 'Item', [{ ID: key, extra, note: 'odd' }]);
@@ -248,12 +248,12 @@ describe('Names of any kind in objects:', () => {
     expect(ordered).toBe(String(key));
   });
 
-  it('except for U+0000, which is refused', async () => {
+  it('must not have a name with U+0000', async () => {
     expect(await found(app, 'Item', ':1 = 1', ['extra.a\u0000b'])).toMatch(/^1162: .*U\+0000/);
   });
 });
 
-describe('A refused condition on an object:', () => {
+describe('A condition on an object', () => {
   it.each([
     ['extra = 1', '1112: Character 1 of $filter: the object attribute extra can be compared with'],
     ['extra < 1', '1112: '],
@@ -275,13 +275,16 @@ describe('A refused condition on an object:', () => {
     ['parentExtra{2}.a = 1', '1162: '],
     ['note.length = 1', '1500: '],
     ['parentExtra.x.y = 1 AND extra.x = 1 AND nothing.x = 1', '1500: '],
-  ])('%s', async (filter, message) => {
+  ])('is refused: %s', async (filter, message) => {
     expect(await found(app, 'Item', filter)).toContain(message);
   });
 
-  it.each(['=', '<', 'begin', '%'])('a list or an object after %s', async (comparator) => {
-    for (const value of [[], [1], {}, { a: 1 }]) {
-      expect(await found(app, 'Item', `extra.a ${comparator} :1`, [value])).toMatch(/^1280: /);
-    }
-  });
+  it.each(['=', '<', 'begin', '%'])(
+    'is refused with a list or an object after %s',
+    async (comparator) => {
+      for (const value of [[], [1], {}, { a: 1 }]) {
+        expect(await found(app, 'Item', `extra.a ${comparator} :1`, [value])).toMatch(/^1280: /);
+      }
+    },
+  );
 });

@@ -62,7 +62,7 @@ describe('Numbers in braces after relations', () => {
     ["roles.actor.clients.last = 'Ray' AND roles.actor.clients{2}.last = 'Kim'", '1,2'],
     ['roles{2}.pay != 5', '2'],
     ['NOT (roles.pay = 5 AND roles{2}.pay = 7)', '2,3'],
-  ])('%s', async (filter, expected) => {
+  ])('mean different entities: %s finds %j', async (filter, expected) => {
     expect(await found(app, 'Film', filter)).toBe(expected);
   });
 

@@ -111,17 +111,20 @@ const patterns: readonly Case[] = [
 ];
 
 describe.each([
-  ['a text', 'text'],
-  ['an indexed text', 'indexed'],
-  ['a property', 'object.text'],
+  ['A text', 'text'],
+  ['An indexed text', 'indexed'],
+  ['A property', 'object.text'],
 ])('%s', (_, path) => {
-  it.each([...contains, ...words, ...patterns])('%s %j', async (comparator, value, keys) => {
-    const filter = `${path} ${comparator} :1`;
-    expect(await found(app, 'Item', filter, [value])).toBe(keys);
-    const others = texts.map((__, at) => String(at + 1)).concat('9');
-    const rest = others.filter((key) => !keys.split(',').includes(key));
-    expect(await found(app, 'Item', `NOT (${filter})`, [value])).toBe(rest.join());
-  });
+  it.each([...contains, ...words, ...patterns])(
+    'matches %s %j',
+    async (comparator, value, keys) => {
+      const filter = `${path} ${comparator} :1`;
+      expect(await found(app, 'Item', filter, [value])).toBe(keys);
+      const others = texts.map((__, at) => String(at + 1)).concat('9');
+      const rest = others.filter((key) => !keys.split(',').includes(key));
+      expect(await found(app, 'Item', `NOT (${filter})`, [value])).toBe(rest.join());
+    },
+  );
 
   it.each<readonly [list: readonly (string | null | number)[], keys: string]>([
     [['ä@', 'aaa'], '1,7'],
@@ -129,7 +132,7 @@ describe.each([
     [['a*', 'a@', '@é@'], '2,3,7'],
     [['__proto__@', '1@', '@%@'], '4'],
     [['@"\\@', '@ ΟΔ@'], '8'],
-  ])('in a list with wildcards %j', async (list, keys) => {
+  ])('matches a list with wildcards %j', async (list, keys) => {
     expect(await found(app, 'Item', `${path} in :1`, [list])).toBe(keys);
   });
 });

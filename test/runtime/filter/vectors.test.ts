@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Random } from '../../property/model/random.js';
+import { Random } from '../../support/random-model/random.js';
 import { create, modelOf, serverOf } from '../../support/server.js';
 
 const model = modelOf(`

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { codesOf } from '../../hostile/served.js';
+import { codesOf } from '../../support/expect-served.js';
 import type { Client } from '../../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
 

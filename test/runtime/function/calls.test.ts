@@ -39,14 +39,14 @@ function keysOf(answer: Answer): unknown {
   return answer.json<Body>().__ENTITIES?.map((each) => each['__KEY']);
 }
 
-describe('A function of each class', () => {
+describe('A function', () => {
   it.each([
     ['of the datastore', '/rest/$catalog/größe', [], 4],
     ['of a dataclass', '/rest/Company/echo', [[1, { a: null }]], [1, { a: null }]],
     ['of all entities', '/rest/Company/totalRevenue', [], 1517.5],
     ['of an entity', '/rest/Company(2)/label', [], 'Bolt in Paris'],
     ['of a singleton', '/rest/$singleton/Clock/now', [], '1970-01-01T00:00:00.000Z'],
-  ])('%s', async (_name, url, body, result) => {
+  ])('%s is called', async (_name, url, body, result) => {
     const answer = await post(url, body);
     expect([answer.statusCode, answer.json()]).toEqual([200, { result }]);
     expect((await get(url)).statusCode).toBe(200);

@@ -66,7 +66,7 @@ describe('A result as JSON:', () => {
       Object.assign(Object.create(null) as object, { a: 1 }),
       '{"a":1}',
     ],
-  ])('%s', (_name, value, wanted) => {
+  ])('%s is written as %s', (_name, value, wanted) => {
     expect(json(value)).toBe(wanted);
   });
 

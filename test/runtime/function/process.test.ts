@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { compiledProgram } from '../../durability/support/program.js';
-import { Scratch } from '../../durability/support/scratch.js';
+import { compiledProgram } from '../../support/processes/program.js';
+import { Scratch } from '../../support/processes/scratch.js';
 import { writtenClasses } from '../../support/function-server.js';
 import { modelFile } from '../../support/model-file.js';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectServed } from '../../hostile/served.js';
+import { expectServed } from '../../support/expect-served.js';
 import { create, isOnPostgres, serverOf } from '../../support/server.js';
 import { anyCharacter } from '../../support/any-character.js';
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
-import { SpentBytes } from '../../../runtime/http/spent-bytes.js';
+import { AnswerMemory } from '../../../runtime/http/answer-memory.js';
 
 /** More than the system buffers for a connection. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');
@@ -30,7 +30,7 @@ async function listen(answer: (response: ServerResponse) => void): Promise<void>
     cut += 1;
   });
   server = createServer(
-    { ServerResponse: watchedResponse(held, new SpentBytes()) },
+    { ServerResponse: watchedResponse(held, new AnswerMemory()) },
     (_request, response) => {
       answer(response);
     },

@@ -9,8 +9,8 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { compiledProgram } from '../../durability/support/program.js';
-import { Scratch } from '../../durability/support/scratch.js';
+import { compiledProgram } from '../../support/processes/program.js';
+import { Scratch } from '../../support/processes/scratch.js';
 import { Client } from '../../support/cookies.js';
 import { describeDatabases } from '../../support/databases.js';
 import type { TestDatabase } from '../../support/postgres.js';

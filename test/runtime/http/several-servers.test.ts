@@ -2,12 +2,12 @@ import { renameSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { severalClasses, severalModel } from '../../durability/support/several.js';
+import { severalClasses, severalModel } from '../../support/processes/several.js';
 import { Client } from '../../support/cookies.js';
 import { describeDatabases } from '../../support/databases.js';
 import type { TestDatabase } from '../../support/postgres.js';
 import { modelOf, serverOf } from '../../support/server.js';
-import { png } from '../media/samples.js';
+import { png } from '../../support/media-samples.js';
 
 const change = (name: string, stamp = 1): readonly object[] => [
   { __KEY: '1', __STAMP: stamp, name },

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { convertImage, type MakeSharp } from '../../../runtime/media/convert.js';
-import { codesOf } from '../../hostile/served.js';
-import { html, png, svg } from './samples.js';
-import { idOf, mediaServer, save } from './served-media.js';
+import { codesOf } from '../../support/expect-served.js';
+import { html, png, svg } from '../../support/media-samples.js';
+import { idOf, mediaServer, save } from '../../support/served-media.js';
 
 interface Call {
   readonly bytes: Uint8Array;

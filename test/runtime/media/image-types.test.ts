@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readRange } from '../../../runtime/media/media-reader.js';
 import { imageType, readRawPict } from '../../../runtime/protocol/image-types.js';
-import { html, png, svg } from './samples.js';
+import { html, png, svg } from '../../support/media-samples.js';
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codesOf } from '../../hostile/served.js';
-import { gif, html, png } from './samples.js';
-import { mediaServer, type Response, save } from './served-media.js';
+import { codesOf } from '../../support/expect-served.js';
+import { gif, html, png } from '../../support/media-samples.js';
+import { mediaServer, type Response, save } from '../../support/served-media.js';
 
 let app: FastifyInstance;
 beforeAll(async () => {

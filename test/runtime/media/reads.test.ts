@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codesOf } from '../../hostile/served.js';
-import { gif, html, jpeg, png, svg } from './samples.js';
-import { idOf, mediaServer, type Response, save } from './served-media.js';
+import { codesOf } from '../../support/expect-served.js';
+import { gif, html, jpeg, png, svg } from '../../support/media-samples.js';
+import { idOf, mediaServer, type Response, save } from '../../support/served-media.js';
 
 let app: FastifyInstance;
 const logo = (key: number, more = ''): string =>

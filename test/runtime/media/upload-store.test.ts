@@ -14,8 +14,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { removeLeftovers, UploadFolder } from '../../../runtime/media/upload-folder.js';
 import { FileUploadStore } from '../../../runtime/media/upload-store.js';
 import { RequestError } from '../../../runtime/protocol/errors.js';
-import { FakeClock } from '../entity-set/fake-clock.js';
-import { png } from './samples.js';
+import { FakeClock } from '../../support/fake-clock.js';
+import { png } from '../../support/media-samples.js';
 
 const kilobyte = 1024;
 const limits = { uploadSize: 10 * kilobyte, uploadSpace: 40 * kilobyte, uploadTimeout: 120 };

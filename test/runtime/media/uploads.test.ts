@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codesOf, expectServed } from '../../hostile/served.js';
+import { codesOf, expectServed } from '../../support/expect-served.js';
 import { clientOf } from '../../support/cookies.js';
 import { isOnPostgres, modelOf, serverOf, writeServer } from '../../support/server.js';
-import { gif, html, png, svg } from './samples.js';
-import { filesOnDisk, idOf, mediaServer, save, upload } from './served-media.js';
+import { gif, html, png, svg } from '../../support/media-samples.js';
+import { filesOnDisk, idOf, mediaServer, save, upload } from '../../support/served-media.js';
 
 let app: FastifyInstance;
 beforeAll(async () => {

@@ -61,7 +61,7 @@ describe('comparisonValue', () => {
     ['image', 'x', undefined],
     ['blob', 'x', undefined],
     ['vector', [1], undefined],
-  ])('%s %j', (type, value, want) => {
+  ])('compares a value of the type %s with %j as %j', (type, value, want) => {
     expect(comparisonValue(type, false, { value }, fold)).toBe(want);
   });
 
@@ -70,7 +70,7 @@ describe('comparisonValue', () => {
     ['2020-01-02T23:00:00-05:00', '2020-01-02'],
     ['2!1!2020', '2020-01-02'],
     ['2020-02-30', undefined],
-  ])('day %s', (value, want) => {
+  ])('compares a day with %s as %s', (value, want) => {
     expect(comparisonValue('date', true, { value }, fold)).toBe(want);
   });
 
@@ -84,7 +84,7 @@ describe('comparisonValue', () => {
     ['uuid', '01234567890123456789012345678901', '01234567890123456789012345678901'],
     ['boolean', 'TRUE', 1],
     ['date', '2020-01-02T10:00:00Z', '2020-01-02T10:00:00.000Z'],
-  ])('%s literal %s', (type, text, want) => {
+  ])('compares a value of the type %s with the literal %s as %j', (type, text, want) => {
     const limits = { filterLength: 100, filterDepth: 1, conditions: 1, listSize: 1 };
     const node = parseFilter(`a=${text}`, limits).filter;
     if (node.kind !== 'comparison' || node.value.kind !== 'literal') throw new Error(text);

@@ -60,7 +60,7 @@ describe('instantFromText', () => {
     ['0000-01-01T00:30:00+01:00', undefined],
     ['9999-12-31T23:30:00-01:00', undefined],
     ['9!3!2026', undefined],
-  ])('%s', (text, want) => {
+  ])('reads %s as %s', (text, want) => {
     expect(instantFromText(text)).toBe(want);
   });
 
@@ -112,7 +112,7 @@ describe('dayFromText', () => {
     ['1!!2023', undefined],
     ['!1!2023!', undefined],
     ['-1!1!2023', undefined],
-  ])('%s', (text, want) => {
+  ])('reads %s as %s', (text, want) => {
     expect(dayFromText(text)).toBe(want);
   });
 });

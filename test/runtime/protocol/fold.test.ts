@@ -20,7 +20,7 @@ describe('fold', () => {
     ['İ', 'i\u0307'],
     ['\ud800', '\ud800'],
     ['', ''],
-  ])('%s', (given, want) => {
+  ])('of %s is %s', (given, want) => {
     expect(fold(given)).toBe(want);
   });
 

@@ -21,7 +21,7 @@ describe('readKeyClause', () => {
     [' 12)', ' 12', false],
     ['a"b")', 'a"b"', false],
     ['😀)', '😀', false],
-  ])('%s', (clause, text, quoted) => {
+  ])('reads %s as %s', (clause, text, quoted) => {
     expect(readKeyClause(clause)).toEqual({ text, quoted });
   });
 
@@ -35,7 +35,7 @@ describe('readKeyClause', () => {
     ['"AB)', 1809],
     ["'AB)", 1808],
     [`"AB')`, 1809],
-  ])('%j is refused with %i', (clause, code) => {
+  ])('refuses %j with %i', (clause, code) => {
     const refusal = refusalOf(() => readKeyClause(clause));
     expect(refusal).toMatchObject({ status: 400, code });
   });
@@ -87,7 +87,7 @@ describe('decodeKey', () => {
     ['uuid', '0123456789abcdefABCDEF0123456789\n', undefined],
     ['uuid', '', undefined],
     ['boolean', 'true', undefined],
-  ])('%s %j', (type, text, want) => {
+  ])('reads a key of the type %s from %j as %j', (type, text, want) => {
     expect(decodeKey(type, text)).toBe(want);
   });
 

@@ -19,7 +19,7 @@ describe('nameEnd', () => {
     ['a\ud800', 1],
     ['a\u2028', 1],
     ['a\u00a0b', 1],
-  ])('%j', (text, end) => {
+  ])('of %j is %i', (text, end) => {
     expect(nameEnd(text, 0)).toBe(end);
   });
 });
@@ -32,11 +32,11 @@ describe('found', () => {
     ['a\n', 1, 'found "\\n"'],
     ['a', 1, 'found the end'],
     ['x'.repeat(30), 0, `found "${'x'.repeat(24)}..."`],
-  ])('%j at %i', (text, offset, want) => {
+  ])('describes %j at %i as %s', (text, offset, want) => {
     expect(found(text, offset)).toBe(want);
   });
 
-  it('cuts between characters', () => {
+  it('quotes no part of a character', () => {
     expect(shortened('😀'.repeat(20))).toBe(`${'😀'.repeat(12)}...`);
     expect(shortened('a' + '😀'.repeat(20))).toBe(`a${'😀'.repeat(11)}...`);
   });

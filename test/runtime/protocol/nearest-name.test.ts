@@ -15,7 +15,7 @@ describe('nearestName', () => {
     ['$', undefined],
     ['', undefined],
     ['$filter'.repeat(1000), undefined],
-  ])('%s', (name, want) => {
+  ])('of %s is %s', (name, want) => {
     expect(nearestName(name, names)).toBe(want);
   });
 });

@@ -57,7 +57,7 @@ describe('storedValue', () => {
     ['object', { a: [1, null, 'x'], __proto__x: 1 }, '{"a":[1,null,"x"],"__proto__x":1}'],
     ['object', [], '[]'],
     ['vector', [1, -2.5, 0], '[1,-2.5,0]'],
-  ])('%s %j', (type, json, value) => {
+  ])('stores for the type %s the value %j as %j', (type, json, value) => {
     expect(store(type, json)).toEqual({ ok: true, value });
   });
 

@@ -18,7 +18,7 @@ describe('The norm', () => {
     [[5e-324], 5e-324],
     [[1.7e308, 1.7e308], Infinity],
     [[Infinity, 1], Infinity],
-  ])('of %j', (vector, norm) => {
+  ])('of %j is %d', (vector, norm) => {
     const found = normOf(vector);
     expect(found === norm || Math.abs(found / norm - 1) < 1e-15).toBe(true);
   });
@@ -40,7 +40,7 @@ describe('The direction', () => {
       [0, 5e-324],
       [0, 1],
     ],
-  ])('of %j', (vector, direction) => {
+  ])('of %j is %j', (vector, direction) => {
     const found = directionOf(vector);
     if (direction === null) expect(found).toBeNull();
     else expect(found).toEqual(direction.map((each) => expect.closeTo(each, 14) as unknown));
@@ -74,7 +74,7 @@ describe('A score', () => {
     ['euclidean', [1, 2], [4, 6], 5],
     ['euclidean', [0.1], [0.4], 0.3],
     ['euclidean', [0, 0], [0, 0], 0],
-  ])('%s of %j and %j', (metric, vector, stored, score) => {
+  ])('by %s of %j and %j is %d', (metric, vector, stored, score) => {
     const compare = (threshold: number) =>
       new Scorer({ metric, vector, threshold }).compare(stored);
     expect(compare(score)).toBe(0);

@@ -10,7 +10,7 @@ describe('Attribute lists', () => {
     ['a,a', ['a', 'a']],
     ['prénom,名前.𐐀', ['prénom', '名前.𐐀']],
     ['boss.boss.boss.*', ['boss.boss.boss.*']],
-  ])('%j', (text, want) => {
+  ])('are read: %j as %j', (text, want) => {
     const items = parseAttributeList(text, '$attributes');
     expect(items.map(({ path, all }) => [...path, ...(all ? ['*'] : [])].join('.'))).toEqual(want);
   });
@@ -26,7 +26,7 @@ describe('Attribute lists', () => {
     ['*a', 2, 'found "a"'],
     ['a-b', 2, 'found "-"'],
     ['"a"', 1, 'found "\\""'],
-  ])('%j is refused at character %i', (text, position, problem) => {
+  ])('are refused: %j at character %i', (text, position, problem) => {
     const refusals = (['path', '$attributes', '$expand'] as const).map((kind) =>
       refusalOf(() => parseAttributeList(text, kind)),
     );

@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('$compute of each type:', () => {
+describe('$compute=$all', () => {
   it.each([
     ['text', '{"count":4,"min":"\\"quoted\\"\u2028","max":"beta"}'],
     ['indexedText', '{"count":2,"min":"É","max":"É"}'],
@@ -75,12 +75,12 @@ describe('$compute of each type:', () => {
     ['data[]', '{"count":2,"sum":3,"average":1.5,"min":1,"max":2}'],
     ['data.odd name', '{"count":1,"sum":7,"average":7,"min":7,"max":7}'],
     ['data.missing.way', '{"count":0,"sum":0,"average":null,"min":null,"max":null}'],
-  ])('%s', async (path, expected) => {
+  ])('answers for %s: %s', async (path, expected) => {
     const address = `Thing/${encodeURIComponent(path)}?$compute=$all`;
     expect(await aggregate(app, address)).toBe(`{${JSON.stringify(path)}:${expected}}`);
   });
 
-  it('a keyword returns its value of $all', async () => {
+  it('has the same values as each keyword alone', async () => {
     const paths = ['text', 'number', 'day', 'yes', 'data.mixed', 'indexedText'];
     for (const path of paths) {
       const all = JSON.parse(await aggregate(app, `Thing/${path}?$compute=$all`)) as Readonly<
@@ -93,7 +93,7 @@ describe('$compute of each type:', () => {
     }
   });
 
-  it('a value that an entity shows as null is not counted', async () => {
+  it('does not count a value that an entity shows as null', async () => {
     expect(await aggregate(app, 'Thing/odd?$compute=count')).toBe('0');
     expect(await aggregate(app, 'Thing/truth?$compute=$all')).toBe(
       '{"truth":{"count":2,"min":false,"max":true}}',
@@ -102,7 +102,7 @@ describe('$compute of each type:', () => {
   });
 });
 
-describe('$compute of selections:', () => {
+describe('$compute', () => {
   it.each([
     ['Thing/number?$compute=sum&$filter=ID<3', '3.5'],
     ["Thing/text?$compute=min&$filter=text begin 'A'", '"Alpha"'],
@@ -118,7 +118,7 @@ describe('$compute of selections:', () => {
     ['Owner(A)/things.children.whole?$compute=sum', '7'],
     ['Owner(A)/things.whole?$compute=max&$filter=text=null', 'null'],
     ['Owner(B)/things.indexedText?$compute=min', 'null'],
-  ])('%s', async (address, expected) => {
+  ])('answers the request %s with %s', async (address, expected) => {
     expect(await aggregate(app, address)).toBe(expected);
   });
 

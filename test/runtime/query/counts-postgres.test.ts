@@ -193,6 +193,95 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
     await own.query('drop role "guest"');
   });
 
+  it('follows changes by a role whose search path hides functions and operators of PostgreSQL', async () => {
+    const own = await connected();
+    await own.query(`create role "sly" nologin;
+      create schema "sly" authorization "sly";
+      grant all on "Other" to "sly"; grant all on all sequences in schema public to "sly"; set role "sly"`);
+    const functions = [
+      'current_setting(text, boolean) returns text',
+      'current_setting(text) returns text',
+      'set_config(text, text, boolean) returns text',
+      'quote_ident(text) returns text',
+      'random() returns double precision',
+    ];
+    const body = `language plpgsql as $$begin raise exception 'hidden'; end$$`;
+    for (const each of functions) await own.query(`create function "sly".${each} ${body}`);
+    await own.query(`create function "sly"."same"(text, text) returns boolean ${body};
+      create operator "sly".= (leftarg = text, rightarg = text, function = "sly"."same");
+      set search_path = "sly", pg_catalog, public`);
+    expect(await count('Other')).toBe(0);
+    await own.query(`begin; ${other}`);
+    const { rows } = await own.query('show search_path');
+    expect(rows).toEqual([{ search_path: 'sly, pg_catalog, public' }]);
+    await own.query(`${other}; commit`);
+    expect(await count('Other')).toBe(2);
+    await own.query('reset all; reset role; drop owned by "sly"; drop role "sly"');
+  });
+
+  it('runs no code of a role that may write one table with the rights of the owner of the tables', async () => {
+    const own = await connected();
+    await own.query(`create role "sly" nologin; create schema "sly" authorization "sly"; grant all on "Other" to "sly";
+      grant create on schema public to "sly"; grant all on all sequences in schema public to "sly"; set role "sly"`);
+    // Each is a better match than that of PostgreSQL, unless arguments fit exactly or the name is qualified.
+    const spy = (name: string): string =>
+      `language plpgsql as $$begin raise exception '${name} ran as %', current_user; end$$`;
+    await own.query(`
+      create function pg_temp.spy(pg_catalog.text) returns boolean ${spy('text')};
+      create domain pg_temp.text as pg_catalog.text check (pg_temp.spy(value::pg_catalog.text));
+      create function public.add(integer, double precision) returns double precision ${spy('+')};
+      create operator public.+ (leftarg = integer, rightarg = double precision, function = public.add);
+      create function public.add(bigint, numeric) returns bigint ${spy('+')};
+      create operator public.+ (leftarg = bigint, rightarg = numeric, function = public.add);
+      create function public.times(double precision, integer) returns double precision ${spy('*')};
+      create operator public.* (leftarg = double precision, rightarg = integer, function = public.times);
+      create function public.concat(pg_catalog.text, oid) returns pg_catalog.text ${spy('concat')};
+      create function public.quote_ident(name) returns pg_catalog.text ${spy('quote_ident')};`);
+    expect(await count('Other')).toBe(0);
+    await own.query(other);
+    // The rows of many transactions are merged.
+    await foreign.query(
+      `insert into "__version" ("table", "value") select 'Other', 1 from generate_series(1, 300)`,
+    );
+    await own.query(other);
+    expect(await count('Other')).toBe(2);
+    await own.query('reset role; drop owned by "sly"; drop role "sly"');
+  });
+
+  it('follows saves of this server and of another one, and transactions that others have not ended', async () => {
+    const { url } = database;
+    const second = await serverOf(
+      { ...modelOf(model), databases: ['postgres'] },
+      { databaseUrl: url },
+      classes,
+    );
+    const save = async (server: FastifyInstance, body: object): Promise<void> => {
+      const payload = JSON.stringify(body);
+      const answer = await server.inject({
+        method: 'POST',
+        url: '/rest/Plot?$method=update',
+        payload,
+      });
+      expect([answer.statusCode, answer.body]).toEqual([200, answer.body]);
+    };
+    const open = await connected();
+    await open.query(`begin; ${plot('open')}`);
+    let expected = await count('Plot');
+    for (let turn = 0; turn < 4; turn += 1) {
+      for (const server of [app, second]) {
+        // The first ones of a connection are in a transaction of several statements.
+        for (const body of [{ name: `p ${expected}` }, [{ name: 'q' }, { name: 'r' }]]) {
+          await save(server, body);
+          expected += Array.isArray(body) ? body.length : 1;
+          expect(await count('Plot')).toBe(expected);
+        }
+      }
+    }
+    await open.query('commit');
+    expect(await count('Plot')).toBe(expected + 1);
+    await second.close();
+  });
+
   it('follows a transaction that began before the number was remembered', async () => {
     const [first, second] = [await connected(), await connected()];
     await first.query('begin');
@@ -267,7 +356,16 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
   });
 
   it('is that of the page beside writers that begin, commit and roll back at random', async () => {
-    let isOver = false;
+    let isOver = false as boolean;
+    const saving = (async (): Promise<void> => {
+      const random = seededRandom(0);
+      while (!isOver) {
+        const name = random.pick(['ivy', 'fern']);
+        const payload = JSON.stringify(random.below(2) === 0 ? { name } : [{ name }, { name }]);
+        const url = `/rest/${random.pick(['Plot', 'Other'])}?$method=update`;
+        await app.inject({ method: 'POST', url, payload: url.includes('Plot') ? payload : '{}' });
+      }
+    })();
     const writing = Array.from({ length: 4 }, async (_, seed) => {
       const client = await connected();
       const random = seededRandom(seed + 1);
@@ -289,7 +387,7 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
       }
     }
     isOver = true;
-    await Promise.all(writing);
+    await Promise.all([saving, ...writing]);
     expect(seen.size).toBeGreaterThan(10);
   });
 });

@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('$distinct of each type:', () => {
+describe('$distinct', () => {
   it.each([
     // Equal but for case or composition: the first by code point.
     ['text', ['alpha', 'BETA', 'e\u0301']],
@@ -66,7 +66,7 @@ describe('$distinct of each type:', () => {
     ['data.deep[].tag', ['p', 'q', 'r']],
     ['data.deep.tag', []],
     ['data.missing', []],
-  ])('%s', async (path, expected) => {
+  ])('answers for %s: %j', async (path, expected) => {
     const all = await aggregate(app, `Thing/${encodeURIComponent(path)}?$distinct=true`);
     expect(JSON.parse(all)).toEqual(expected);
     const paged = await aggregate(app, `Thing/${encodeURIComponent(path)}?$distinct=true&$top=5`);
@@ -76,7 +76,7 @@ describe('$distinct of each type:', () => {
   });
 });
 
-describe('$distinct of selections:', () => {
+describe('$distinct', () => {
   it.each([
     ['Thing/text?$distinct=true&$filter=ID<3', ['Beta']],
     ['Thing/indexedText?$distinct=true&$filter=ID<3', ['Beta']],
@@ -86,7 +86,7 @@ describe('$distinct of selections:', () => {
     ["Owner/things.text?$distinct=true&$filter=code='b'", ['alpha']],
     ['Owner(a)/things.number?$distinct=true&$skip=1', [2]],
     ['Thing/text?$distinct=true&$skip=9007199254740991', []],
-  ])('%s', async (address, expected) => {
+  ])('answers the request %s with %j', async (address, expected) => {
     expect(JSON.parse(await aggregate(app, address))).toEqual(expected);
   });
 

@@ -20,7 +20,7 @@ describe('$orderby', () => {
     ['a desc, b, a asc', 'a -, b +'],
     ['eval', 'eval +'],
     ['extra.deep.x.length desc', 'extra/deep/x/length -'],
-  ])('%j', (text, want) => {
+  ])('reads %j as %j', (text, want) => {
     expect(summary(text)).toBe(want);
   });
 
@@ -43,7 +43,7 @@ describe('$orderby', () => {
     ['a [1]', 3, 'expected a comma or the end, found "["'],
     [':1', 1, 'expected an attribute, found ":"'],
     ['a 😀', 3, 'found "😀"'],
-  ])('%j is 1810 at character %i', (text, position, problem) => {
+  ])('refuses %j with 1810 at character %i', (text, position, problem) => {
     const { status, code, message } = refusalOf(() => parseOrderBy(text));
     expect({ status, code }).toEqual({ status: 400, code: 1810 });
     expect(message).toContain(`Character ${position} of $orderby: `);
@@ -78,7 +78,7 @@ describe('$orderby', () => {
     expect(refusalOf(() => parseOrderBy('a, eval(This.a)')).code).toBe(1278);
   });
 
-  it('parses or is refused, whatever the text', () => {
+  it('reads or refuses any text', () => {
     const soup = fc.array(
       fc.constantFrom('a', '.', ',', ' ', 'desc', 'é', '\ud800', '(', '[', '{'),
       {

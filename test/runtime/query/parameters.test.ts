@@ -15,7 +15,7 @@ function read(query: Record<string, unknown>): Parameters {
   return readParameters(query, 'read');
 }
 
-describe('readParameters: values', () => {
+describe('readParameters', () => {
   it('returns one frozen object when there is nothing to read', () => {
     expect(Object.values(none).every((value) => value === undefined || value === false)).toBe(true);
     expect(read({})).toBe(none);
@@ -82,12 +82,12 @@ describe('readParameters: values', () => {
     [{ $atomic: 'false', $atOnce: 'true' }, { atomic: true }],
     [{ $refresh: 'true', $atomic: 'false' }, { refresh: true }],
     [{ other: 'x', filter: 'x', constructor: 'x' }, {}],
-  ])('%j', (query, want) => {
+  ])('reads %j as %j', (query, want) => {
     expect(read(query)).toEqual({ ...none, ...want });
   });
 });
 
-describe('readParameters: refusals', () => {
+describe('readParameters', () => {
   it.each<[Record<string, unknown>, number, number, string]>([
     [{ $filter: ['a', 'b'] }, 400, 1806, '$filter is given more than once'],
     [{ $top: '1', $TOP: '1' }, 400, 1806, '$top is given more than once'],
@@ -124,7 +124,7 @@ describe('readParameters: refusals', () => {
     [{ $lock: '1' }, 400, 1806, '$lock must be true or false'],
     [{ $binary: '1' }, 400, 1806, '$binary'],
     [{ $upload: 'true' }, 400, 1811, '$upload'],
-  ])('%j is %i, %i', (query, status, code, message) => {
+  ])('refuses %j with %i and %i', (query, status, code, message) => {
     const refusal = refusalOf(() => read(query));
     expect({ status: refusal.status, code: refusal.code }).toEqual({ status, code });
     expect(refusal.message).toContain(message);

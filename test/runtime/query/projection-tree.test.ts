@@ -38,7 +38,7 @@ describe('projectionTree', () => {
     [{ attributes: 'a,boss.b', expand: 'boss' }, '{a boss{* b}}'],
     [{ pathList: 'a', expand: 'boss' }, '{a boss{*}}'],
     [{ attributes: 'constructor.__proto__' }, '{constructor{__proto__}}'],
-  ])('%j', (texts, want) => {
+  ])('makes of %j the tree %s', (texts, want) => {
     expect(tree(texts)).toBe(want);
   });
 
@@ -67,7 +67,7 @@ describe('projectionTree', () => {
     expect(refusalOf(() => tree({ attributes: 'a', expand: ' ' })).code).toBe(1816);
   });
 
-  it('builds or refuses, whatever the text', () => {
+  it('accepts or refuses any text', () => {
     const soup = fc
       .array(fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\ud800'), { maxLength: 30 })
       .map((parts) => parts.join(''));

@@ -16,7 +16,7 @@ import { DatabaseLockTable } from '../../../runtime/state/database-lock-table.js
 import { QuotaTable } from '../../../runtime/state/database-rates.js';
 import { DatabaseSessionStore } from '../../../runtime/state/database-session-store.js';
 import { DatabaseEntitySetStore } from '../../../runtime/state/database-set-store.js';
-import { FakeClock } from '../entity-set/fake-clock.js';
+import { FakeClock } from '../../support/fake-clock.js';
 import { age, describeState, type SharedState } from './state-databases.js';
 
 const limits = { entitySetMemory: 12_000, maxLocksPerSession: 2 };

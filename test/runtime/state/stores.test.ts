@@ -13,7 +13,7 @@ import { DatabaseSessionStore } from '../../../runtime/state/database-session-st
 import { DatabaseEntitySetStore } from '../../../runtime/state/database-set-store.js';
 import type { StateDatabase } from '../../../runtime/dialect/state-database.js';
 import { newUuid } from '../../../runtime/protocol/uuid.js';
-import { png } from '../media/samples.js';
+import { png } from '../../support/media-samples.js';
 import { age, describeState, type SharedState } from './state-databases.js';
 
 /** What one server has open. */

@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type AddressInfo, createServer } from 'node:net';
 import { installedPostgres } from './binaries.js';
 import { PostgresServer } from './server.js';
 
 /** The answer to a test process that asks for the PostgreSQL of this run. */
 export type Kept = { readonly url: string } | { readonly error: string };
 
-/** The environment variable with the address to ask at, for test processes. */
+/** The environment variable with the port to ask at, for test processes. */
 export const keeperVariable = 'DRS_GEN_POSTGRES_KEEPER';
 
 /**
@@ -20,9 +17,6 @@ export async function setup(): Promise<() => Promise<void>> {
   const installed = installedPostgres();
   if (installed === undefined) return () => Promise.resolve();
   let server: Promise<PostgresServer> | undefined;
-  const folder = mkdtempSync(join(tmpdir(), 'drs-gen-keeper-'));
-  const path =
-    process.platform === 'win32' ? `\\\\.\\pipe\\drs-gen-${process.pid}` : join(folder, 'socket');
   const keeper = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     server ??= PostgresServer.create(installed);
@@ -33,13 +27,13 @@ export async function setup(): Promise<() => Promise<void>> {
       )
       .then((kept) => socket.end(JSON.stringify(kept)));
   });
-  keeper.listen(path);
+  // A port leaves nothing behind when the run is killed, unlike a socket in a folder.
+  keeper.listen(0, '127.0.0.1');
   await once(keeper, 'listening');
   keeper.unref();
-  process.env[keeperVariable] = path;
+  process.env[keeperVariable] = String((keeper.address() as AddressInfo).port);
   return async () => {
     keeper.close();
-    rmSync(folder, { recursive: true, force: true });
     await (await server?.catch(() => undefined))?.remove();
   };
 }

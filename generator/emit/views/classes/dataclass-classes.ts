@@ -1,5 +1,11 @@
-import { memberOf, targetOf } from '../../../model/lookup.js';
-import type { Attribute, Dataclass, Model } from '../../../model/model.js';
+import { leadsToMany, memberOf, targetOf } from '../../../model/lookup.js';
+import type {
+  Attribute,
+  Dataclass,
+  Model,
+  RelatedEntityAttribute,
+  RelationAliasAttribute,
+} from '../../../model/model.js';
 import { abstractMembers, writtenMembers } from '../../classes/abstract-members.js';
 import { type ClassLevel, classLevels, writtenClasses } from '../../classes/class-code.js';
 import { field } from '../../classes/members.js';
@@ -93,8 +99,12 @@ function declared(
     for (const each of type.uses) uses.add(each);
     return [field(head, memberOf(attribute), type.text, attribute.description)];
   };
-  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
+  if ('target' in attribute) {
     const target = classNames.of(targetOf(model, attribute));
+    if (level === 'entity' && attribute.kind === 'relationAlias' && !attribute.many) {
+      const text = `AliasedEntity<${target.types}>`;
+      return line('declare readonly', { text, uses: ['AliasedEntity', target.types] });
+    }
     if (level === 'entity' && attribute.kind === 'relatedEntity') {
       const by = attribute.references === undefined ? '' : `, ${referenceType(model, attribute)}`;
       const text = `RelatedEntity<${target.types}${by}>`;
@@ -167,7 +177,7 @@ function singleValue(
   dataclass: Dataclass,
   attribute: Attribute,
 ): TypeText | undefined {
-  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
+  if ('target' in attribute) return undefined;
   const type = attributeType(model, dataclass, attribute);
   if (type.text === 'Media') return undefined;
   return isAlwaysThere(attribute) ? type : orNull(type);
@@ -193,12 +203,19 @@ function objectInterface(
   dataclass: Dataclass,
 ): InterfaceView | undefined {
   const names = classNames.of(dataclass);
-  const relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+  const relations = dataclass.attributes.filter(
+    (each): each is RelatedEntityAttribute | RelationAliasAttribute =>
+      'target' in each && !leadsToMany(each),
+  );
   if (relations.length === 0) return undefined;
   return {
     doc: '/** What `toObject()` gives: the same, and the key of each related entity. */',
     name: `${names.object} extends ${names.attributes}`,
     members: relations.map((relation) => {
+      if (relation.kind === 'relationAlias') {
+        const key = keyType(model, targetOf(model, relation));
+        return field('readonly', relation.name, `${key} | null`);
+      }
       const key = referenceType(model, relation);
       return field('readonly', relation.name, relation.mandatory ? key : `${key} | null`);
     }),

@@ -1,40 +1,32 @@
-import type { Database, Statement as Prepared } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import type { Statement } from '../../statement.js';
 
-/** Milliseconds that a read may block the server. */
+/** Milliseconds that a read may block the server, beside those that sending its result would cost. */
 const slowMilliseconds = 10;
-
-/** After such a run the next one is offloaded; after a shorter one it runs here again. */
-const longMilliseconds = 100;
 
 /** The cost of sending a byte of a result between processes. */
 const millisecondsPerByte = 5e-6;
 
-/** How long a slow read stays offloaded at most, and how long the size of a table is cached. */
-const memoryMilliseconds = 60_000;
-
-/** After so many successive short runs, a read that was slow is no longer offloaded. */
-const shortRunsThatProve = 20;
+/** The number of last runs that count. */
+const countedRuns = 20;
 
 /** Scanning more rows takes longer than a read may. */
 const largeRows = 20_000;
 
-/** Reading a whole database of this size takes less time than calling another process. */
-const fewPages = 512;
+/** How long the size of a table is cached. */
+const sizeMilliseconds = 60_000;
 
 /** A read that takes longer does not get the last free process. */
 const veryLongMilliseconds = 1_000;
 
 /**
- * Decides which reads are offloaded to another process so that they do not block the server: those
- * that scan a table of more than 20,000 rows; those that loop over a part of such a table, until a
- * run took less than 10 ms; those of which the last run took longer than 100 ms; and, for a minute
- * or until 20 successive runs were short, those of which two successive runs took longer than
- * 10 ms. With a statement timeout, the second group stays offloaded. A page of all entities in the
- * order of an index ends at its last row, so it runs here however large the table is.
+ * Decides which reads are offloaded to another process so that they do not block the server: a read
+ * is offloaded if it scans a table of more than 20,000 rows, if it scans a part of such a table and
+ * its last run did not take less than 10 ms, or if two of its last 20 runs took longer. With a
+ * statement timeout, the part counts as the whole table. A page of all entities in the order of an
+ * index ends at its last row, so it scans nothing, however large the table is.
  */
 export class Placements {
-  readonly #pages: Prepared;
   /** By root page of the table or index. */
   #tables: ReadonlyMap<number, TableSize> = new Map();
 
@@ -42,22 +34,16 @@ export class Placements {
   constructor(
     private readonly database: Database,
     private readonly hasTimeout = false,
-  ) {
-    this.#pages = database.prepare('pragma page_count').pluck();
-  }
+  ) {}
 
   /** @returns `undefined` for a read that finds each row by a unique key and so never takes long */
   of(statement: Statement): Placement | undefined {
     const program = this.#programOf(statement);
-    if (program !== undefined && !program.hasLoops) return undefined;
-    return new Placement((now) => {
-      if (program === undefined || (this.#pages.get() as number) < fewPages) return 'nothing';
-      const isLarge = (root: number): boolean => this.#table(root)?.isLarge(now) === true;
-      const endsEarly = statement.isPage === true && !program.isSorted;
-      if (!endsEarly && program.scanned.some(isLarge)) return 'a large table';
-      if (endsEarly || !program.looped.some(isLarge)) return 'nothing';
-      return this.hasTimeout ? 'a large table' : 'a part of one';
-    });
+    if (program === undefined) return new Placement([], []);
+    if (!program.hasLoops) return undefined;
+    if (statement.isPage === true && !program.isSorted) return new Placement([], []);
+    const looped = this.#sizesOf(program.looped);
+    return new Placement(this.hasTimeout ? looped : this.#sizesOf(program.scanned), looped);
   }
 
   #programOf({ sql, bindings }: Statement): Program | undefined {
@@ -71,8 +57,8 @@ export class Placements {
     }
   }
 
-  #table(root: number): TableSize | undefined {
-    if (!this.#tables.has(root)) {
+  #sizesOf(roots: readonly number[]): readonly TableSize[] {
+    if (roots.some((root) => !this.#tables.has(root))) {
       const rows = this.database
         .prepare('select "rootpage" as "root", "tbl_name" as "table" from sqlite_schema')
         .all() as readonly { readonly root: number; readonly table: string }[];
@@ -80,77 +66,55 @@ export class Placements {
       for (const { table } of rows) sizes.set(table, new TableSize(this.database, table));
       this.#tables = new Map(rows.map((each) => [each.root, sizes.get(each.table) as TableSize]));
     }
-    return this.#tables.get(root);
+    return roots.flatMap((root) => this.#tables.get(root) ?? []);
   }
 }
 
-/** How much of a large table a read scans. */
-type Reach = 'nothing' | 'a part of one' | 'a large table';
-
-/** Where one statement runs. Times are those of `performance.now()`. */
+/** Where one statement runs. */
 export class Placement {
-  #reach: Reach = 'nothing';
-  #reachKnownAt = -Infinity;
+  #runs = 0;
+  /** The numbers of the last two slow runs. */
+  #slowRuns: readonly [number, number] = [-Infinity, -Infinity];
   #last: number | undefined;
-  /** The number of runs since the last slow one. */
-  #shortRuns = 1;
-  #slowAt = -Infinity;
+  /** So is one that has not run. */
+  #wasSlow = true;
 
-  constructor(private readonly reachAt: (now: number) => Reach) {}
+  /**
+   * @param scanned tables of which the statement reads everything, or an index
+   * @param looped those of which it reads more than one row by a unique key
+   */
+  constructor(
+    private readonly scanned: readonly TableSize[],
+    private readonly looped: readonly TableSize[],
+  ) {}
 
-  /** Whether it runs in another process. */
-  isElsewhere(now: number): boolean {
-    if (now - this.#reachKnownAt > memoryMilliseconds) {
-      this.#reachKnownAt = now;
-      this.#reach = this.reachAt(now);
-    }
-    if (this.#reach === 'a large table') return true;
-    if (this.#reach === 'a part of one' && this.#last === undefined) return true;
-    return (this.#last ?? 0) > longMilliseconds || now - this.#slowAt < memoryMilliseconds;
+  /** @param now time of `performance.now()` */
+  isOffloaded(now: number): boolean {
+    const isLarge = (table: TableSize): boolean => table.isLarge(now);
+    if (this.#runs - this.#slowRuns[0] < countedRuns || this.scanned.some(isLarge)) return true;
+    return this.#wasSlow && this.looped.some(isLarge);
   }
 
-  /** Whether the next run decides that it is slow: then its processor time is measured. */
-  get isInDoubt(): boolean {
-    return this.#shortRuns === 0;
-  }
-
-  /** Whether its last run, in any process, was short. */
+  /** Whether its last run, in any process, took less than a second. */
   get isShort(): boolean {
     return this.#last !== undefined && this.#last < veryLongMilliseconds;
   }
 
   /**
-   * One run does not decide, however long it was: the machine may have been busy with something
-   * else.
+   * Records a run. One slow run does not decide: the machine may have been busy with something else.
    * @param bytes of the result
    */
-  ran(milliseconds: number, bytes: number, now: number): void {
-    const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
-    if (isSlow && this.isInDoubt) this.#slowAt = now;
-    this.#shortRuns = isSlow ? 0 : this.#shortRuns + 1;
-    if (this.#shortRuns >= shortRunsThatProve) this.#slowAt = -Infinity;
+  record(milliseconds: number, bytes: number): void {
+    this.#runs += 1;
     this.#last = milliseconds;
+    this.#wasSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
+    if (this.#wasSlow) this.#slowRuns = [this.#slowRuns[1], this.#runs];
   }
 
-  /** Records that a run was stopped after this time. */
-  stopped(milliseconds: number, now: number): void {
-    if (this.#last !== undefined && milliseconds > this.#last) this.ran(milliseconds, 0, now);
+  /** Records a run that was stopped after this time: it would have taken longer. */
+  recordStop(milliseconds: number): void {
+    if (this.#last !== undefined && milliseconds > this.#last) this.record(milliseconds, 0);
   }
-}
-
-/** How many times as long other programs may keep a statement from the processor; what is beyond is time of the disk. */
-const mostBeside = 8;
-
-/** Milliseconds of processor time that this process has used. */
-export function processorMilliseconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-/** The duration without the time that other programs had the processor. */
-export function ownDuration(milliseconds: number, used: number): number {
-  const own = Math.max(processorMilliseconds() - used, milliseconds / mostBeside);
-  return Math.min(milliseconds, own);
 }
 
 /** A row of `explain`: an operation of the bytecode of a statement. */
@@ -218,7 +182,7 @@ class TableSize {
   ) {}
 
   isLarge(now: number): boolean {
-    if (now - this.#knownAt > memoryMilliseconds) {
+    if (now - this.#knownAt > sizeMilliseconds) {
       this.#knownAt = now;
       this.#isLarge = this.#hasManyRows();
     }

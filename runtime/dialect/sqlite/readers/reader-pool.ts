@@ -464,7 +464,7 @@ export class ReadJob implements AbandonableWork {
 
   resolve(answer: ReadAnswer, milliseconds: number): void {
     this.#isSettled = true;
-    this.placement.ran(milliseconds, sizeOf(answer), performance.now());
+    this.placement.record(milliseconds, sizeOf(answer));
     this.#resolve(answer);
   }
 
@@ -475,7 +475,7 @@ export class ReadJob implements AbandonableWork {
 
   /** The statement was stopped after this time. */
   wasStopped(milliseconds: number): void {
-    this.placement.stopped(milliseconds, performance.now());
+    this.placement.recordStop(milliseconds);
   }
 
   abandon(): void {

@@ -11,7 +11,6 @@ import {
   type ReadQuestion,
   readyMessage,
 } from './messages.js';
-import { ownDuration, processorMilliseconds } from './placement.js';
 import { Worker } from 'node:worker_threads';
 
 /** The server, which answers short requests, has precedence if there are too few cores. */
@@ -37,18 +36,32 @@ async function serveReads(): Promise<void> {
   process.on('message', (question: ReadQuestion) => {
     try {
       const start = performance.now();
-      // This process has a lower priority, so it waits for the processor more than it works.
       const used = processorMilliseconds();
       const answer = answerOf(statements, question);
-      tell({ answer, milliseconds: ownDuration(performance.now() - start, used) });
+      send({ answer, milliseconds: ownDuration(performance.now() - start, used) });
     } catch (error) {
-      tell({ failure: failureOf(error) });
+      send({ failure: failureOf(error) });
     }
   });
-  tell(readyMessage);
+  send(readyMessage);
 }
 
-function tell(reply: object | string): void {
+/** How many times as long other programs may keep a statement from the processor; what is beyond is time of the disk. */
+const mostBeside = 8;
+
+/** Milliseconds of processor time that this process has used. */
+function processorMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** The duration without the time that this process, which has a lower priority, waited for the processor. */
+function ownDuration(milliseconds: number, used: number): number {
+  const own = Math.max(processorMilliseconds() - used, milliseconds / mostBeside);
+  return Math.min(milliseconds, own);
+}
+
+function send(reply: object | string): void {
   process.send?.(reply, undefined, undefined, (error) => {
     // The server has ended, so nobody waits for the result.
     if (error !== null) process.exit();

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { postgresSchema } from '../../../../generator/emit/schema/postgres.js';
 import { openPostgres } from '../../../../runtime/dialect/postgres/open.js';
 import { fold } from '../../../../runtime/protocol/fold.js';
-import { isPortable } from '../../../property/model/portable.js';
-import { Random } from '../../../property/model/random.js';
-import { randomModel } from '../../../property/model/random-model.js';
+import { isPortable } from '../../../support/random-model/portable.js';
+import { Random } from '../../../support/random-model/random.js';
+import { randomModel } from '../../../support/random-model/random-model.js';
 import { describePostgres, postgresDatabase } from '../../../support/postgres.js';
 
 const models = Math.ceil(Number(process.env['PROPERTY_MODELS'] ?? 12) / 3);

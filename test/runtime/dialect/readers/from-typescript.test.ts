@@ -24,7 +24,7 @@ it('A server that runs from its TypeScript sources has reader processes', () => 
       const file: string = process.argv[2];
       new Database(file).close();
       const settings = { file, isFoldedWithoutAccents: false, hasVectors: false };
-      const placement = { isShort: true, ran: () => undefined };
+      const placement = { isShort: true, record: () => undefined };
       const log = { bytes: 0, empty: () => true };
       const limits = { processes: 1, longest: Infinity };
       const pool = new ReaderPool(settings, limits, { check: () => undefined }, log);

@@ -75,25 +75,41 @@ function compareNames(
 }
 
 /** What may not be read is answered like what does not exist, except for the name. */
-async function tryHidden(trial: Trial, way: Way, name: string): Promise<void> {
+export async function tryHidden(
+  trial: Trial,
+  way: Pick<Way, 'probe'>,
+  name: string,
+): Promise<void> {
   const unknown = unknownName(trial.parts.definitions, name);
   const probe = way.probe(name);
   const answer = await trial.ask(probe);
   const other = await trial.ask(way.probe(unknown));
-  const isSame =
-    answer.status === other.status &&
-    answer.body === other.body.replaceAll(segment(unknown), name).replaceAll(unknown, name);
+  const parts = name.match(words) ?? [];
+  const wordOf = new Map((unknown.match(words) ?? []).map((word, at) => [word, parts[at]]));
+  const shown = other.body.replaceAll(words, (word) => wordOf.get(word) ?? word);
+  const isSame = answer.status === other.status && answer.body === shown;
   trial.expect(isSame && answer.status >= 400, `what ${unknown} is answered`, probe, answer);
 }
 
-/** A name of the same length that does not exist. */
+const words = /[\p{L}\p{N}_]+/gu;
+
+const letters = 'qzwykjxvbfghmnp';
+
+/** A name of words of the same lengths that does not exist. */
 function unknownName(definitions: readonly DataclassDefinition[], name: string): string {
   const taken = new Set(
     definitions.flatMap(({ attributes }) => attributes.map((each) => each.name.toLowerCase())),
   );
-  const found = ['q', 'z', 'w', 'y', 'k'].find((each) => !taken.has(each.repeat(name.length)));
-  if (found === undefined) throw new Error(`There is no unknown name as long as ${name}.`);
-  return found.repeat(name.length);
+  for (let first = 0; first < letters.length; first += 1) {
+    let at = first;
+    const unknown = name.replaceAll(words, (word) => {
+      const letter = letters.charAt(at % letters.length);
+      at += 1;
+      return letter.repeat(word.length);
+    });
+    if (!taken.has(unknown)) return unknown;
+  }
+  throw new Error(`There is no unknown name of the form of ${name}.`);
 }
 
 /** Some relations through which the holder reaches a dataclass. */

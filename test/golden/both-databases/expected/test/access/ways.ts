@@ -29,21 +29,21 @@ export function waysOf({ definition, key, reportFormat, set }: Place): readonly 
     get((name) => `${all}?$expand=${segment(name)}`, isRelation),
     get((name) => `${one}?$expand=${segment(name)}`, isRelation),
     get((name) => `${one}/${segment(name)}?$expand=${segment(name)}`, isToMany),
-    get((name) => `${all}?$filter=${segment(`${name} = null`)}`, isComparable),
-    get((name) => `${all}?$filter=${segment(`not(${name} begin 'x')`)}`, isText),
+    get((name) => `${all}?$filter=${segment(`[${name}] = null`)}`, isComparable),
+    get((name) => `${all}?$filter=${segment(`not([${name}] begin 'x')`)}`, isText),
     get((name) => `${all}?$orderby=${segment(name)}`, isComparable),
     get((name) => `${all}/${segment(name)}?$distinct=true`, isComparable),
     get((name) => `${all}/${segment(name)}?$compute=count`, isComparable),
     get((name) => `${all}?$format=${reportFormat}&$attributes=${segment(name)}`, isComparable),
     get((name) => `${all}:${segment(name)}(1)`, never),
     get((name) => `${all}?$method=entityset&$orderby=${segment(name)}`, isComparable),
-    post((name) => `${all}?$method=delete&$filter=${segment(`${name} = null`)}`),
+    post((name) => `${all}?$method=delete&$filter=${segment(`[${name}] = null`)}`),
     ...(set === undefined
       ? []
       : [
           get((name) => `${all}/$entityset/${set}?$attributes=${segment(name)}`),
           get(
-            (name) => `${all}/$entityset/${set}?$filter=${segment(`${name} = null`)}`,
+            (name) => `${all}/$entityset/${set}?$filter=${segment(`[${name}] = null`)}`,
             isComparable,
           ),
           get((name) => `${all}/$entityset/${set}?$orderby=${segment(name)}`, isComparable),
@@ -60,7 +60,7 @@ export function waysOver(from: string, relation: AttributeDefinition): readonly 
     relation.kind === 'relatedEntity' && isComparable(attribute);
   return [
     get((name) => `${all}?$attributes=${path(name)}`),
-    get((name) => `${all}?$filter=${segment(`${relation.name}.${name} = null`)}`, isComparable),
+    get((name) => `${all}?$filter=${segment(`[${relation.name}].[${name}] = null`)}`, isComparable),
     get((name) => `${all}?$orderby=${path(name)}`, toOne),
     get((name) => `${all}/${path(name)}?$compute=count`, isComparable),
   ];
@@ -104,12 +104,12 @@ function never(): boolean {
   return false;
 }
 
-function isRelation({ kind }: AttributeDefinition): boolean {
-  return kind === 'relatedEntity' || kind === 'relatedEntities';
+function isRelation(attribute: AttributeDefinition): boolean {
+  return 'target' in attribute;
 }
 
-function isToMany({ kind }: AttributeDefinition): boolean {
-  return kind === 'relatedEntities';
+function isToMany(attribute: AttributeDefinition): boolean {
+  return attribute.kind === 'relatedEntities' || ('many' in attribute && attribute.many === true);
 }
 
 const comparable: readonly string[] = [

@@ -79,6 +79,9 @@ export interface x_Table {
   key: Generated<number>;
   session: string | null;
   stamp: string | null;
+  'Item 58': string | null;
+  /** What Item_58 is compared by; the server derives it when it stores an entity. */
+  '__folded_Item 58': string | null;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }

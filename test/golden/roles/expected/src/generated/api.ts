@@ -4,6 +4,7 @@
 export {
   type AfterDropEvent,
   type AfterSaveEvent,
+  type AliasedEntity,
   type ComputedOrder,
   type ComputedQuery,
   type DropEvent,

@@ -2,6 +2,7 @@
 import { DataclassObject, Entity, EntitySelection } from '#runtime/http';
 import type { BookSelection } from './Book.js';
 import type { DataStore } from './DataStore.js';
+import type { ReviewSelection } from './Review.js';
 
 /** The types of the classes of Author; none of it exists at run time. */
 export interface AuthorTypes {
@@ -41,12 +42,14 @@ export abstract class AuthorEntityBase extends Entity<AuthorTypes> {
   declare name: string;
   declare born: string | null;
   declare readonly books: BookSelection;
+  declare readonly reviews: ReviewSelection;
 }
 
 export class AuthorEntity extends AuthorEntityBase {}
 
 export abstract class AuthorSelectionBase extends EntitySelection<AuthorTypes> {
   declare readonly books: BookSelection;
+  declare readonly reviews: ReviewSelection;
 }
 
 export class AuthorSelection extends AuthorSelectionBase {}

@@ -42,6 +42,13 @@ export const AuthorDataclass: DataclassDefinition = {
       min: '1000-01-01',
     },
     { name: 'books', kind: 'relatedEntities', target: 'Book', inverse: 'author' },
+    {
+      name: 'reviews',
+      kind: 'relationAlias',
+      target: 'Review',
+      path: ['books', 'reviews'],
+      many: true,
+    },
   ],
   queries: authorQueries,
 };

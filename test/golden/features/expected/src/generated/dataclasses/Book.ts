@@ -135,6 +135,8 @@ export const BookDataclass: DataclassDefinition = {
       exposed: false,
     },
     { name: 'authorName', kind: 'alias', type: 'string', path: ['author', 'name'] },
+    /** Of the first part */
+    { name: 'sequelAuthor', kind: 'relationAlias', target: 'Author', path: ['sequelOf', 'author'] },
     { name: 'label', kind: 'expression', type: 'string', column: 'label' },
     {
       name: 'author_id',

@@ -17,6 +17,7 @@ export const attributes: Attributes<EntityRow> = {
   name: { value: (row) => row.column('name') },
   born: { value: (row) => row.column('born') },
   books: { value: (row) => row.column('code') },
+  reviews: { value: (row) => row.column('code') },
 };
 
 /** All entities; a request adds its filter. */

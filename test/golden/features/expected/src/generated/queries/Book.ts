@@ -17,6 +17,7 @@ type Entities = SelectQueryBuilder<Tables, 'library books', object>;
 /** A row of Book, and the rows that its aliases lead to. */
 interface EntityRow extends Row<BookTable> {
   related(...path: ['author']): Row<AuthorTable>;
+  related(...path: ['sequelOf', 'author']): Row<AuthorTable>;
 }
 
 /**
@@ -45,6 +46,7 @@ export const attributes: Attributes<EntityRow> = {
   sequels: { value: (row) => row.column('ID') },
   reviews: { value: (row) => row.column('ID') },
   authorName: { value: (row) => row.related('author').column('name') },
+  sequelAuthor: { value: (row) => row.related('sequelOf', 'author').column('code') },
   label: { value: (row) => row.column('label') },
 };
 

@@ -19,6 +19,7 @@ export interface x_Attributes {
   readonly key: number;
   readonly session: string | null;
   readonly stamp: Date | null;
+  readonly Item_58: string | null;
 }
 
 /** What can be written, as `new()` and `fromObject()` take it. */
@@ -26,6 +27,7 @@ export interface x_Values {
   key?: number;
   session?: string | null;
   stamp?: Date | null;
+  Item_58?: string | null;
 }
 
 export abstract class x_Base extends DataclassObject<x_Types> {}
@@ -36,6 +38,7 @@ export abstract class x_EntityBase extends Entity<x_Types> {
   declare key_: number;
   declare session_: string | null;
   declare stamp_: Date | null;
+  declare Item_58: string | null;
 }
 
 export class x_Entity extends x_EntityBase {}

@@ -22,6 +22,15 @@ export const x_Dataclass: DataclassDefinition = {
     },
     { name: 'session', kind: 'storage', type: 'string', column: 'session' },
     { name: 'stamp', kind: 'storage', type: 'date', column: 'stamp', indexed: true },
+    {
+      name: 'Item 58',
+      member: 'Item_58',
+      kind: 'storage',
+      type: 'string',
+      column: 'Item 58',
+      foldedColumn: '__folded_Item 58',
+      unique: true,
+    },
   ],
   queries: x_Queries,
 };

@@ -55,9 +55,12 @@ export const sqliteSchema: readonly string[] = [
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
   "session" TEXT,
-  "stamp" TEXT
+  "stamp" TEXT,
+  "Item 58" TEXT,
+  "__folded_Item 58" TEXT
 )`,
   `CREATE INDEX "__x_.stamp" ON "x_" ("stamp")`,
+  `CREATE UNIQUE INDEX "__x_.Item_58" ON "x_" ("__folded_Item 58")`,
   `CREATE TABLE "A" (
   "ID" INTEGER PRIMARY KEY NOT NULL,
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
