@@ -161,14 +161,13 @@ export class Restrictions implements StatementRestrictions {
       conditions.set(restricted.dataclasses[index] ?? '', write);
       first += values.length;
     }
-    const prepared = {
-      given,
-      statement: restricted.write(({ dataclass, alias }) => {
-        const write = conditions.get(dataclass);
-        if (write === undefined) throw new Error(`${dataclass} has no restriction.`);
-        return write(alias);
-      }),
-    };
+    const written = restricted.write(({ dataclass, alias }) => {
+      const write = conditions.get(dataclass);
+      if (write === undefined) throw new Error(`${dataclass} has no restriction.`);
+      return write(alias);
+    });
+    const { page } = statement;
+    const prepared = { given, statement: page === undefined ? written : { ...written, page } };
     this.#prepared.set(name, prepared);
     return prepared;
   }

@@ -33,8 +33,8 @@ export interface Statement {
   readonly computed?: readonly ComputedPlace[];
   /** Set for what a server remembers about its clients, such as sessions: see `StateDatabase`. */
   readonly isOfState?: true;
-  /** Set for a page of all entities in the order of an index, which reads no row beyond the page. */
-  readonly isPage?: true;
+  /** Set for a page of a dataclass, which may end before the table does: a page of all entities ends at its last row. */
+  readonly page?: 'all' | 'filtered';
 }
 
 /** The restricted dataclasses that a statement reads. */

@@ -330,7 +330,7 @@ export function selectionOf(source: PageSource): Selection | undefined {
   return source.kind === 'keys' ? undefined : source.selection;
 }
 
-/** The plan of a page; its statement is marked if it is one of all entities. */
+/** The plan of a page; its statement is marked if it is a page of a dataclass. */
 export function pagePlan(
   context: QueryContext,
   query: Sql,
@@ -338,10 +338,10 @@ export function pagePlan(
   mostRelated = 0,
 ): SelectionPlan {
   const plan = planOf(context, query, mostRelated);
-  if (source.kind !== 'selection' || plan.statement.restricted !== undefined) return plan;
-  const { base, filter } = source.selection;
-  const isPage = base.kind === 'all' && filter === undefined;
-  return isPage ? { ...plan, statement: { ...plan.statement, isPage } } : plan;
+  if (source.kind !== 'selection' || source.selection.base.kind !== 'all') return plan;
+  const isFiltered = source.selection.filter !== undefined;
+  const page = isFiltered || plan.statement.restricted !== undefined ? 'filtered' : 'all';
+  return { ...plan, statement: { ...plan.statement, page } };
 }
 
 /** A subquery that returns each entity of the page as the text column `json`, in order. */

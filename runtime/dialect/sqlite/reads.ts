@@ -6,6 +6,7 @@ import { bind, type SqlValue, type Statement } from '../statement.js';
 import { type ReadAnswer, type ReadKind, sizeOf } from './readers/messages.js';
 import type { Placement, Placements } from './readers/placement.js';
 import type { ReaderPool } from './readers/reader-pool.js';
+import { RunTime } from './readers/run-time.js';
 
 /** The limit for all prepared statements of a connection; few return rows. */
 const maxPreparedBytes = 64 * 1024 * 1024;
@@ -96,14 +97,14 @@ export class SqliteReads {
     if (offloading === undefined) return read(cached.prepared, statement, values);
     const placement = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
     if (placement === 'here') return read(cached.prepared, statement, values);
-    const start = performance.now();
-    if (placement.isOffloaded(start)) {
+    if (placement.isOffloaded(performance.now())) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
       // The process returns the form of the requested kind.
       return offloading.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
     }
+    const time = new RunTime();
     const answer = read(cached.prepared, statement, values);
-    placement.record(performance.now() - start, sizeOf(answer));
+    placement.record(time.milliseconds, sizeOf(answer));
     return answer;
   }
 }

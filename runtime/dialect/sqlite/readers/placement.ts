@@ -21,10 +21,10 @@ const veryLongMilliseconds = 1_000;
 
 /**
  * Decides which reads are offloaded to another process so that they do not block the server: a read
- * is offloaded if it scans a table of more than 20,000 rows, if it scans a part of such a table and
- * its last run did not take less than 10 ms, or if two of its last 20 runs took longer. With a
- * statement timeout, the part counts as the whole table. A page of all entities in the order of an
- * index ends at its last row, so it scans nothing, however large the table is.
+ * is offloaded if it scans a table of more than 20,000 rows; if it scans a part of such a table, and
+ * has never run or one of its last 20 runs took more than 10 ms; or if two of its last 20 runs did.
+ * With a statement timeout, the part counts as the whole table. A page in the order of an index ends
+ * at its last row: if it is filtered, it scans a part of the table, otherwise nothing.
  */
 export class Placements {
   /** By root page of the table or index. */
@@ -41,9 +41,11 @@ export class Placements {
     const program = this.#programOf(statement);
     if (program === undefined) return new Placement([], []);
     if (!program.hasLoops) return undefined;
-    if (statement.isPage === true && !program.isSorted) return new Placement([], []);
+    const endsEarly = statement.page !== undefined && !program.isSorted;
+    if (endsEarly && statement.page === 'all') return new Placement([], []);
     const looped = this.#sizesOf(program.looped);
-    return new Placement(this.hasTimeout ? looped : this.#sizesOf(program.scanned), looped);
+    const scanned = endsEarly ? [] : this.#sizesOf(program.scanned);
+    return new Placement(this.hasTimeout ? looped : scanned, looped);
   }
 
   #programOf({ sql, bindings }: Statement): Program | undefined {
@@ -76,8 +78,6 @@ export class Placement {
   /** The numbers of the last two slow runs. */
   #slowRuns: readonly [number, number] = [-Infinity, -Infinity];
   #last: number | undefined;
-  /** So is one that has not run. */
-  #wasSlow = true;
 
   /**
    * @param scanned tables of which the statement reads everything, or an index
@@ -91,8 +91,10 @@ export class Placement {
   /** @param now time of `performance.now()` */
   isOffloaded(now: number): boolean {
     const isLarge = (table: TableSize): boolean => table.isLarge(now);
-    if (this.#runs - this.#slowRuns[0] < countedRuns || this.scanned.some(isLarge)) return true;
-    return this.#wasSlow && this.looped.some(isLarge);
+    const [previousSlow, lastSlow] = this.#slowRuns;
+    if (this.#runs - previousSlow < countedRuns || this.scanned.some(isLarge)) return true;
+    const mayBeSlow = this.#runs === 0 || this.#runs - lastSlow < countedRuns;
+    return mayBeSlow && this.looped.some(isLarge);
   }
 
   /** Whether its last run, in any process, took less than a second. */
@@ -101,14 +103,14 @@ export class Placement {
   }
 
   /**
-   * Records a run. One slow run does not decide: the machine may have been busy with something else.
+   * Records a run.
    * @param bytes of the result
    */
   record(milliseconds: number, bytes: number): void {
     this.#runs += 1;
     this.#last = milliseconds;
-    this.#wasSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
-    if (this.#wasSlow) this.#slowRuns = [this.#slowRuns[1], this.#runs];
+    const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
+    if (isSlow) this.#slowRuns = [this.#slowRuns[1], this.#runs];
   }
 
   /** Records a run that was stopped after this time: it would have taken longer. */

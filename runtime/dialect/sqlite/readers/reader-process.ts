@@ -11,6 +11,7 @@ import {
   type ReadQuestion,
   readyMessage,
 } from './messages.js';
+import { RunTime } from './run-time.js';
 import { Worker } from 'node:worker_threads';
 
 /** The server, which answers short requests, has precedence if there are too few cores. */
@@ -35,30 +36,14 @@ async function serveReads(): Promise<void> {
   const statements = new StatementCache(database);
   process.on('message', (question: ReadQuestion) => {
     try {
-      const start = performance.now();
-      const used = processorMilliseconds();
+      const time = new RunTime();
       const answer = answerOf(statements, question);
-      send({ answer, milliseconds: ownDuration(performance.now() - start, used) });
+      send({ answer, milliseconds: time.milliseconds });
     } catch (error) {
       send({ failure: failureOf(error) });
     }
   });
   send(readyMessage);
-}
-
-/** How many times as long other programs may keep a statement from the processor; what is beyond is time of the disk. */
-const mostBeside = 8;
-
-/** Milliseconds of processor time that this process has used. */
-function processorMilliseconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-/** The duration without the time that this process, which has a lower priority, waited for the processor. */
-function ownDuration(milliseconds: number, used: number): number {
-  const own = Math.max(processorMilliseconds() - used, milliseconds / mostBeside);
-  return Math.min(milliseconds, own);
 }
 
 function send(reply: object | string): void {

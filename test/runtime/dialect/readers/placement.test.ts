@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Statement } from '../../../../runtime/dialect/statement.js';
 import {
   type Placement,
   Placements,
@@ -22,14 +23,14 @@ afterAll(() => {
 
 const placements = new Placements(database);
 
-function placementOf(sql: string, isPage = false): Placement | undefined {
+function placementOf(sql: string, page?: Statement['page']): Placement | undefined {
   const bindings = (sql.match(/\?/g) ?? []).map(() => null);
-  return placements.of({ sql, bindings, ...(isPage ? { isPage: true } : {}) });
+  return placements.of({ sql, bindings, ...(page === undefined ? {} : { page }) });
 }
 
 /** Of a read that loops over something. */
-function measured(sql: string, isPage = false): Placement {
-  const placement = placementOf(sql, isPage);
+function measured(sql: string, page?: Statement['page']): Placement {
+  const placement = placementOf(sql, page);
   if (placement === undefined) throw new Error(`${sql} is never offloaded.`);
   return placement;
 }
@@ -63,26 +64,40 @@ describe('A read that scans a whole large table', () => {
 
   it('is not offloaded if it is a page in the order of an index, which ends with its last row', () => {
     for (const order of ['"ID"', '"text"']) {
-      expect(measured(`select * from "Large" order by ${order} limit ?`, true).isOffloaded(0)).toBe(
-        false,
-      );
+      expect(
+        measured(`select * from "Large" order by ${order} limit ?`, 'all').isOffloaded(0),
+      ).toBe(false);
     }
-    expect(measured('select * from "Large" order by "number" limit ?', true).isOffloaded(0)).toBe(
+    expect(measured('select * from "Large" order by "number" limit ?', 'all').isOffloaded(0)).toBe(
       true,
     );
   });
 });
 
 describe('A read that loops over a part of a large table', () => {
-  it('is offloaded until a run was short, and again after one that was not', () => {
-    const placement = measured('select count(*) from "Large" where "text" = ?');
+  const expectOffloadedUntilShort = (placement: Placement): void => {
     expect(placement.isOffloaded(0)).toBe(true);
     placement.record(1, 10);
     expect(placement.isOffloaded(0)).toBe(false);
     placement.record(50, 10);
-    expect(placement.isOffloaded(0)).toBe(true);
-    placement.record(1, 10);
+    for (let run = 0; run < 20; run += 1) {
+      expect(placement.isOffloaded(0)).toBe(true);
+      placement.record(1, 10);
+    }
     expect(placement.isOffloaded(0)).toBe(false);
+  };
+
+  it('is offloaded until a run was short, and for 20 runs after one that was not', () => {
+    expectOffloadedUntilShort(measured('select count(*) from "Large" where "text" = ?'));
+  });
+
+  it('may be a filtered page in the order of an index, which ends when it is full', () => {
+    const page = (order: string): string =>
+      `select * from "Large" where "number" > ? order by ${order} limit ?`;
+    expectOffloadedUntilShort(measured(page('"text"'), 'filtered'));
+    const sorted = measured(page('"number"'), 'filtered');
+    sorted.record(1, 10);
+    expect(sorted.isOffloaded(0)).toBe(true);
   });
 });
 
