@@ -7,7 +7,7 @@ import type { World } from './world.js';
 export interface LoginOptions {
   readonly user?: string;
   readonly authentify?: boolean;
-  readonly args: string;
+  readonly args?: string;
   readonly cookie?: string;
 }
 
@@ -16,7 +16,7 @@ export function withLogin(command: Command): Command {
   return command
     .option('--user <name>', `log in to the server; ${passwordVariable} holds the password`)
     .option('--authentify', 'log in to the server with its function authentify')
-    .option('--args <list>', 'the arguments of authentify, a JSON list', '[]')
+    .option('--args <list>', 'the arguments of authentify, a JSON list')
     .option('--cookie <text>', 'a cookie of a session of the server');
 }
 
@@ -31,9 +31,12 @@ export function loginOf(
       `--user needs the password in the environment variable ${passwordVariable}.`,
     );
   }
+  if (args !== undefined && authentify !== true) {
+    throw new UsageError('--args are the arguments of authentify; give --authentify too.');
+  }
   let list: unknown;
   try {
-    list = JSON.parse(args);
+    list = JSON.parse(args ?? '[]');
   } catch {
     // Told below.
   }

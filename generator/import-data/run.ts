@@ -543,6 +543,7 @@ class Run {
     }
     const content = parsed(text) as Partial<Checkpoint> | undefined;
     if (content?.format !== 1) {
+      if (this.options.restart) return undefined;
       throw new LoadStopped(
         `${checkpointFile} is not what an import has written; restore it, or begin again with --restart`,
       );

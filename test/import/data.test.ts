@@ -922,6 +922,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual([
       ['t', 1, 1, 0, 0, 0],
     ]);
+    project.place.put('.drs-gen/import-data.json', '{}');
     expect((await copied(project, target.url, ['--restart'])).code).toBe(0);
     const checked = (await imported(project.place, project.source)).model.checked.value;
     if (checked === undefined) throw new Error('The model has errors.');

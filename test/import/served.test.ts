@@ -327,6 +327,7 @@ dataclasses:
     expect(refused.err).toContain('log in with --user, --authentify or --cookie');
     expect(await place.import(address, '--user', 'mia')).toMatchObject({ code: 2 });
     expect(await place.import(address, '--cookie', 'S')).toMatchObject({ code: 2 });
+    expect(await place.import(address, '--args', '["mia"]')).toMatchObject({ code: 2 });
     seen.length = 0;
     const env = { IMPORT_PASSWORD: 'pass' };
     const argv = (...options: readonly string[]): string[] => [

@@ -260,12 +260,11 @@ async function run(
       rejectedRows + incompleteRows + differences === 0,
   );
   const { broken, ...told } = result;
+  // Printed first: the model file may be read-only.
+  if (options.json !== true) tellResult(session, result, join(dirname(options.model), 'rejects'));
   const rules = await brokenRules(session, broken, options);
   if (options.json === true) printJson(session, { ok: isExact, ...told, rules });
-  else {
-    tellResult(session, result, join(dirname(options.model), 'rejects'));
-    tellRules(session, rules, options);
-  }
+  else tellRules(session, rules, options);
   return isExact ? exitCode.ok : exitCode.failed;
 }
 
@@ -313,7 +312,7 @@ function tellRules(
     const what = `${rule} of ${dataclass}.${attribute} refuses ${count}`;
     const done =
       line === undefined
-        ? '; it does not stand in the model file by itself, so change it yourself'
+        ? '; this rule is not in the model file by itself: change the model, or build the server again if you already have'
         : relax === true
           ? ', and is removed'
           : '';
