@@ -16,7 +16,7 @@ const apart = [
   'emitted/layout',
 ].map((name) => `test/${name}.test.ts`);
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     projects: [
@@ -49,5 +49,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },
+    // `npm run test:long` sets the mode; `support/long.ts` reads the variable.
+    env: mode === 'long' ? { LONG_TESTS: 'on' } : {},
   },
-});
+}));

@@ -19,6 +19,7 @@ import { durabilityModel } from './support/model.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { Scratch } from '../support/processes/scratch.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
+import { itLong } from '../support/long.js';
 
 let program: string;
 let scratch: Scratch;
@@ -128,7 +129,7 @@ describe('A database file that is removed while the server runs', () => {
     await stop(server);
   });
 
-  it('fails changes when it was deleted: none is acknowledged and lost', async () => {
+  itLong('fails changes when it was deleted: none is acknowledged and lost', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));

@@ -18,9 +18,10 @@ import { kill, launch, start } from '../support/processes/server-process.js';
 import { Sets } from './support/sets.js';
 import { Trees } from './support/trees.js';
 import { Drawn, type Worker } from './support/worker.js';
+import { sampled } from '../support/long.js';
 
 /** `DURABILITY_KILLS=500` looks further than the ordinary run. */
-const kills = Number(process.env['DURABILITY_KILLS'] ?? 6);
+const kills = Number(process.env['DURABILITY_KILLS'] ?? sampled(6));
 /** `DURABILITY_SEED=<number>` makes the same choices again; the moments of the kills differ all the same. */
 const seed = Number(process.env['DURABILITY_SEED'] ?? Date.now() % 1_000_000);
 

@@ -8,6 +8,7 @@ import { modelOf, serverOf } from '../support/server.js';
 import { History, step } from './support/history.js';
 import { hasPgBouncer, PgBouncer } from './support/pgbouncer.js';
 import { Client, severalClasses, severalModel } from '../support/processes/several.js';
+import { sampled } from '../support/long.js';
 
 const model = { ...modelOf(severalModel), databases: ['postgres'] } as const;
 const isSkipped = !hasPgBouncer || !hasPostgres;
@@ -88,7 +89,7 @@ describe.skipIf(isSkipped)('Servers behind PgBouncer in transaction mode', () =>
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), (steps) =>
         new History(origin).run(steps),
       ),
-      { numRuns: Number(process.env['DURABILITY_HISTORIES'] ?? 3) },
+      { numRuns: Number(process.env['DURABILITY_HISTORIES'] ?? sampled(3)) },
     );
   });
 

@@ -17,6 +17,7 @@ import {
   severalClasses,
   severalModel,
 } from '../support/processes/several.js';
+import { itLong } from '../support/long.js';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==',
@@ -245,7 +246,7 @@ describe('Two processes with limits', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
-  it('count the requests of all clients for the quota of the server', async () => {
+  itLong('count the requests of all clients for the quota of the server', async () => {
     // Some of them look for each process.
     await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
     const answered = { one: 0, other: 0 };
@@ -271,7 +272,7 @@ describe('Two processes with limits', () => {
     expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).fill(401));
   });
 
-  it('hold together as many sessions as the limit of the server', async () => {
+  itLong('hold together as many sessions as the limit of the server', async () => {
     await begin({ MAX_SESSIONS: '2' });
     await logIn(one, 'mia');
     await logIn(other, 'bob');
@@ -331,7 +332,7 @@ describe('A process that dies', () => {
     for (const client of [...again, ...others, stranger]) client.close();
   });
 
-  it('loses no shared state, even if all processes die', async () => {
+  itLong('loses no shared state, even if all processes die', async () => {
     await begin();
     await logIn(one);
     const { cookie } = one;
@@ -413,7 +414,7 @@ describe('The end of a server with several processes', () => {
     expect(await starting.ended).toEqual({ code: 0, signal: null, stderr: '' });
   });
 
-  it('is not delayed by a process that ends by itself', async () => {
+  itLong('is not delayed by a process that ends by itself', async () => {
     await begin();
     process.kill(await one.process(), 'SIGKILL');
     // A death that is not noticed yet would count as a process that could not stop.
@@ -422,7 +423,7 @@ describe('The end of a server with several processes', () => {
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
   });
 
-  it('comes for a reader process that is disconnected while it starts', async () => {
+  itLong('comes for a reader process that is disconnected while it starts', async () => {
     await begin();
     const settings = { file: join(folder, 'data.sqlite'), isFoldedWithoutAccents: false };
     const script = join(dirname(program), '../../runtime/reader-process.js');

@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiledProgram } from '../support/processes/program.js';
 import { Scratch } from '../support/processes/scratch.js';
 import { type Ended, kill, type Launched } from '../support/processes/server-process.js';
+import { itLong } from '../support/long.js';
 
 /** A table is rebuilt for the larger limit, with all kinds of failures during the rebuild. */
 const model = (more: string): string => `
@@ -126,21 +127,25 @@ describe('A start that rebuilds a table', () => {
     expect(content().definition).toContain('<= 200');
   }, 600_000);
 
-  it('leaves the old table when the disk is full', async () => {
-    const before = content();
-    // No file may grow beyond that, for any user.
-    const wrapper = ['prlimit', '--fsize=2000000:unlimited'];
-    const { code, stderr } = await refused(scratch.launch({ wrapper }));
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /Cannot open the database .*: (?:disk I\/O error|database or disk is full)/,
-    );
-    expect(content()).toEqual(before);
-    const server = await scratch.start();
-    await kill(server);
-    expect(content().rows).toBe(before.rows);
-    expect(content().definition).toContain('<= 200');
-  }, 300_000);
+  itLong(
+    'leaves the old table when the disk is full',
+    async () => {
+      const before = content();
+      // No file may grow beyond that, for any user.
+      const wrapper = ['prlimit', '--fsize=2000000:unlimited'];
+      const { code, stderr } = await refused(scratch.launch({ wrapper }));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /Cannot open the database .*: (?:disk I\/O error|database or disk is full)/,
+      );
+      expect(content()).toEqual(before);
+      const server = await scratch.start();
+      await kill(server);
+      expect(content().rows).toBe(before.rows);
+      expect(content().definition).toContain('<= 200');
+    },
+    300_000,
+  );
 
   it('is refused before it begins when the disk has too little room', async () => {
     const wrapper = [

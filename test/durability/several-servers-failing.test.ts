@@ -12,9 +12,10 @@ import { Cluster, ready } from './support/cluster.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { kill } from '../support/processes/server-process.js';
 import { type Answer, Client, severalClasses, severalModel } from '../support/processes/several.js';
+import { sampled } from '../support/long.js';
 
 /** How often a server is killed: `DURABILITY_KILLS=500` for many. */
-const kills = Number(process.env['DURABILITY_KILLS'] ?? 2);
+const kills = Number(process.env['DURABILITY_KILLS'] ?? sampled(2));
 
 const model = { ...modelOf(severalModel), databases: ['postgres'] } as const;
 

@@ -8,9 +8,10 @@ import { Cluster } from './support/cluster.js';
 import { History, step } from './support/history.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { severalClasses, severalModel } from '../support/processes/several.js';
+import { sampled } from '../support/long.js';
 
 /** How many random histories are tried: `DURABILITY_HISTORIES=500` for many. */
-const histories = Number(process.env['DURABILITY_HISTORIES'] ?? 6);
+const histories = Number(process.env['DURABILITY_HISTORIES'] ?? sampled(6));
 
 describePostgres('Three servers behind a proxy', () => {
   let program: string;

@@ -11,6 +11,7 @@ import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { create, modelOf, serverOf, writeServer } from '../support/server.js';
+import { itOnOne } from '../support/long.js';
 
 interface Ended {
   readonly code: number | null;
@@ -277,50 +278,53 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await migrate(newer, written, [])).toMatchObject({ code: 0, err: '' });
   });
 
-  it('copies an up-to-date database so that the copy needs no change, even while a server writes to it', async () => {
-    const text = (word: string): string =>
-      modelWith(`      note: { type: string${word} }
+  itOnOne(databases)(
+    'copies an up-to-date database so that the copy needs no change, even while a server writes to it',
+    async () => {
+      const text = (word: string): string =>
+        modelWith(`      note: { type: string${word} }
       third: { computed: number, expression: "round(length(note) / 3.0, 1)" }`);
-    // Without the index, the folded column and its trigger stay.
-    await serving(text(', indexed: true'), async (app) => {
-      await create(app, 'Company', [{ name: 'One' }]);
-      await create(app, 'Person', [{ note: 'Ä', company: 1 }, { note: null }]);
-    });
-    const later = text('');
-    await serving(later, async (app) => {
-      const { target, url } = copyOf('same');
-      const writing = Promise.all(
-        Array.from({ length: 20 }, (_, index) => create(app, 'Person', [{ note: `${index}` }])),
-      );
-      const tried = await migrate(later, {}, ['--try', target]);
-      await writing;
-      expect(tried).toMatchObject({ code: 0, err: '' });
-      expect(tried.out).not.toMatch(/In the database|ALTER|CREATE|index|changes of the schema/);
-      expect(tried.out).toMatch(/^In all: .*; no table is locked\.$/m);
-      await serving(
-        later,
-        async (copy) => {
-          const found = await copy.inject(`/rest/Person?$filter="note = 'ä'"`);
-          expect(found.json()).toMatchObject({ __COUNT: 1 });
-        },
-        {},
-        url,
-      );
-    });
-    const again = await migrate(later, {}, ['--try', copyOf('again').target], copyOf('same').url);
-    expect(again).toMatchObject({ code: 0, err: '' });
-    expect(await copies()).toEqual(expect.arrayContaining(['again', 'same']));
-    if (isSqlite) return;
-    await inPostgres(async (client) => {
-      const known = async (name: string): Promise<unknown> => {
-        await client.query(`set search_path = "${name}"`);
-        const { tables, functions } = await readCatalog(client, name);
-        return { tables: tables.map((table) => ({ ...table, oid: '' })), functions };
-      };
-      expect(await known('same')).toEqual(await known('public'));
-      expect(await known('again')).toEqual(await known('public'));
-    });
-  });
+      // Without the index, the folded column and its trigger stay.
+      await serving(text(', indexed: true'), async (app) => {
+        await create(app, 'Company', [{ name: 'One' }]);
+        await create(app, 'Person', [{ note: 'Ä', company: 1 }, { note: null }]);
+      });
+      const later = text('');
+      await serving(later, async (app) => {
+        const { target, url } = copyOf('same');
+        const writing = Promise.all(
+          Array.from({ length: 20 }, (_, index) => create(app, 'Person', [{ note: `${index}` }])),
+        );
+        const tried = await migrate(later, {}, ['--try', target]);
+        await writing;
+        expect(tried).toMatchObject({ code: 0, err: '' });
+        expect(tried.out).not.toMatch(/In the database|ALTER|CREATE|index|changes of the schema/);
+        expect(tried.out).toMatch(/^In all: .*; no table is locked\.$/m);
+        await serving(
+          later,
+          async (copy) => {
+            const found = await copy.inject(`/rest/Person?$filter="note = 'ä'"`);
+            expect(found.json()).toMatchObject({ __COUNT: 1 });
+          },
+          {},
+          url,
+        );
+      });
+      const again = await migrate(later, {}, ['--try', copyOf('again').target], copyOf('same').url);
+      expect(again).toMatchObject({ code: 0, err: '' });
+      expect(await copies()).toEqual(expect.arrayContaining(['again', 'same']));
+      if (isSqlite) return;
+      await inPostgres(async (client) => {
+        const known = async (name: string): Promise<unknown> => {
+          await client.query(`set search_path = "${name}"`);
+          const { tables, functions } = await readCatalog(client, name);
+          return { tables: tables.map((table) => ({ ...table, oid: '' })), functions };
+        };
+        expect(await known('same')).toEqual(await known('public'));
+        expect(await known('again')).toEqual(await known('public'));
+      });
+    },
+  );
 
   it('reports what it does not copy because no server created it', async () => {
     await serving(older, fill);
@@ -364,46 +368,49 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await copies()).toHaveLength(1);
   });
 
-  it('refuses a copy that exists already or cannot be created, and changes nothing', async () => {
-    await serving(older, fill);
-    const { target } = copyOf('taken');
-    if (isSqlite) writeFileSync(target, 'somebody else wrote this');
-    else await runSql(`create schema "taken"; create table "taken"."Person" ("ID" bigint)`);
-    const before = await all();
-    const refused = async (copy: string, message: RegExp): Promise<void> => {
-      const tried = await migrate(newer, written, ['--try', copy]);
-      expect(tried.err).toMatch(message);
-      expect([tried.code, tried.out]).toEqual([1, '']);
-    };
-    await refused(target, /taken"? exists already/);
-    if (isSqlite) {
-      expect(readFileSync(target, 'utf8')).toBe('somebody else wrote this');
-      writeFileSync(join(folder, 'left-wal'), 'x');
-      await refused(join(folder, 'left'), /left-wal exists already/);
-      writeFileSync(join(folder, 'kept-state'), 'x');
-      await refused(join(folder, 'kept'), /kept-state exists already/);
-      rmSync(join(folder, 'kept-state'));
-      await refused(join(folder, 'none', 'copy'), /cannot make the file .*ENOENT/);
-      await refused(database.url.slice('sqlite:'.length), /exists already/);
-      await refused(database.url, /takes the path of a new file/);
-      await refused('', /takes the path of a new file/);
-    } else {
-      for (const name of ['', 'Upper', 'x"; drop schema public; --']) {
-        await refused(name, /takes the name of a new schema/);
+  itOnOne(databases)(
+    'refuses a copy that exists already or cannot be created, and changes nothing',
+    async () => {
+      await serving(older, fill);
+      const { target } = copyOf('taken');
+      if (isSqlite) writeFileSync(target, 'somebody else wrote this');
+      else await runSql(`create schema "taken"; create table "taken"."Person" ("ID" bigint)`);
+      const before = await all();
+      const refused = async (copy: string, message: RegExp): Promise<void> => {
+        const tried = await migrate(newer, written, ['--try', copy]);
+        expect(tried.err).toMatch(message);
+        expect([tried.code, tried.out]).toEqual([1, '']);
+      };
+      await refused(target, /taken"? exists already/);
+      if (isSqlite) {
+        expect(readFileSync(target, 'utf8')).toBe('somebody else wrote this');
+        writeFileSync(join(folder, 'left-wal'), 'x');
+        await refused(join(folder, 'left'), /left-wal exists already/);
+        writeFileSync(join(folder, 'kept-state'), 'x');
+        await refused(join(folder, 'kept'), /kept-state exists already/);
+        rmSync(join(folder, 'kept-state'));
+        await refused(join(folder, 'none', 'copy'), /cannot make the file .*ENOENT/);
+        await refused(database.url.slice('sqlite:'.length), /exists already/);
+        await refused(database.url, /takes the path of a new file/);
+        await refused('', /takes the path of a new file/);
+      } else {
+        for (const name of ['', 'Upper', 'x"; drop schema public; --']) {
+          await refused(name, /takes the name of a new schema/);
+        }
+        await refused('public', /"public" exists already/);
+        await runSql('create schema "drs_state_left"');
+        await refused('left', /"drs_state_left" exists already/);
+        await runSql('drop schema "drs_state_left"');
+        await inPostgres(async (client) => {
+          expect((await client.query('select from "taken"."Person"')).rowCount).toBe(0);
+        });
       }
-      await refused('public', /"public" exists already/);
-      await runSql('create schema "drs_state_left"');
-      await refused('left', /"drs_state_left" exists already/);
-      await runSql('drop schema "drs_state_left"');
-      await inPostgres(async (client) => {
-        expect((await client.query('select from "taken"."Person"')).rowCount).toBe(0);
-      });
-    }
-    expect(await copies()).toEqual(isSqlite ? ['left-wal', 'taken'] : ['taken']);
-    expect(await all()).toEqual(before);
-  });
+      expect(await copies()).toEqual(isSqlite ? ['left-wal', 'taken'] : ['taken']);
+      expect(await all()).toEqual(before);
+    },
+  );
 
-  it('needs an existing database', async () => {
+  itOnOne(databases)('needs an existing database', async () => {
     const { target } = copyOf('nowhere');
     const url = isSqlite ? `sqlite:${join(folder, 'absent')}` : `${database.url}_absent`;
     const tried = await migrate(newer, written, ['--try', target], url);
@@ -417,18 +424,21 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(await copies()).toEqual([]);
   });
 
-  it('is explained by --help, and a wrong command line ends with 2 before anything is done', async () => {
-    const help = await migrate(newer, written, ['--help']);
-    expect(help).toMatchObject({ code: 0, err: '' });
-    expect(help.out).toMatch(/^Usage: node dist\/src\/migrate\.js \[--plan \| --try <copy>\]/);
-    expect(await migrate(newer, written, ['-h'])).toEqual(help);
-    const { target } = copyOf('wrong');
-    for (const args of [['--tyr'], ['--try'], ['extra'], ['--plan', '--try', target]]) {
-      const { err, ...rest } = await migrate(newer, written, args);
-      expect({ ...rest, err: '' }).toEqual({ ...nothing, code: 2 });
-      expect(err).toMatch(/tyr|argument missing|extra|exclude each other/);
-      expect(err).toContain(help.out);
-    }
-    expect(await copies()).toEqual([]);
-  });
+  itOnOne(databases)(
+    'is explained by --help, and a wrong command line ends with 2 before anything is done',
+    async () => {
+      const help = await migrate(newer, written, ['--help']);
+      expect(help).toMatchObject({ code: 0, err: '' });
+      expect(help.out).toMatch(/^Usage: node dist\/src\/migrate\.js \[--plan \| --try <copy>\]/);
+      expect(await migrate(newer, written, ['-h'])).toEqual(help);
+      const { target } = copyOf('wrong');
+      for (const args of [['--tyr'], ['--try'], ['extra'], ['--plan', '--try', target]]) {
+        const { err, ...rest } = await migrate(newer, written, args);
+        expect({ ...rest, err: '' }).toEqual({ ...nothing, code: 2 });
+        expect(err).toMatch(/tyr|argument missing|extra|exclude each other/);
+        expect(err).toContain(help.out);
+      }
+      expect(await copies()).toEqual([]);
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { create, modelOf, serverOf, writeServer } from '../support/server.js';
+import { itOnOne } from '../support/long.js';
 
 interface Ended {
   readonly code: number | null;
@@ -261,7 +262,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     );
   });
 
-  it('drops a part that a later step renamed while the drop waited', async () => {
+  itOnOne(databases)('drops a part that a later step renamed while the drop waited', async () => {
     const old =
       '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n      fax: string\n';
     await serving(modelWith('      name: string', old), async (app) => {
@@ -297,24 +298,27 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
   });
 
-  it('is not refused for a step that can wait while a server of another model runs', async () => {
-    const older = modelWith('      fax: string');
-    const newer = modelWith('      name: string');
-    const written = {
-      [first]: migration(
-        `{ kind: 'drop', table: 'Person', column: 'fax' }, { kind: 'fill', table: 'Person', set: { name: "'x'" } }`,
-      ),
-    };
-    await serving(older, async (app) => {
-      await create(app, 'Person', [{ fax: '1' }]);
-      const waiting = await migrate(newer, written);
-      expect(waiting).toMatchObject({ code: 0, err: '' });
-      expect(waiting.out).toMatch(/waits\. 1 value would be lost: write atMost: 1/);
-      expect(waiting.out).toMatch(/fill "Person": done, 1 row/);
-    });
-  });
+  itOnOne(databases)(
+    'is not refused for a step that can wait while a server of another model runs',
+    async () => {
+      const older = modelWith('      fax: string');
+      const newer = modelWith('      name: string');
+      const written = {
+        [first]: migration(
+          `{ kind: 'drop', table: 'Person', column: 'fax' }, { kind: 'fill', table: 'Person', set: { name: "'x'" } }`,
+        ),
+      };
+      await serving(older, async (app) => {
+        await create(app, 'Person', [{ fax: '1' }]);
+        const waiting = await migrate(newer, written);
+        expect(waiting).toMatchObject({ code: 0, err: '' });
+        expect(waiting.out).toMatch(/waits\. 1 value would be lost: write atMost: 1/);
+        expect(waiting.out).toMatch(/fill "Person": done, 1 row/);
+      });
+    },
+  );
 
-  it('skips a drop of what the model uses again, now and later', async () => {
+  itOnOne(databases)('skips a drop of what the model uses again, now and later', async () => {
     const personWith = (attributes: string, others = ''): string =>
       modelWith(`      name: string\n${attributes}`, others);
     const old = '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n';
@@ -356,22 +360,25 @@ Migration 0001-first: fill "Person": 1 row.
     });
   });
 
-  it('keeps no record of the former type of a column that was dropped or renamed', async () => {
-    await serving(modelWith('      born: date\n      fax: date'), createPeople({ born: null }));
-    const steps = `{ kind: 'drop', table: 'Person', column: 'born', atMost: 0 }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
-    const written = { [first]: migration(steps) };
-    expect(await migrate(modelWith('      telefax: date'), written)).toMatchObject({
-      code: 0,
-      err: '',
-    });
-    // These columns have the types of the former ones, and other values.
-    const again = modelWith('      telefax: date\n      born: string\n      fax: string');
-    await serving(again, createPeople({ born: 'x', fax: 'y' }), written);
-    const other = modelWith('      telefax: string\n      born: string\n      fax: string');
-    await expect(serving(other, undefined, written)).rejects.toThrow(
-      /column "telefax" are those of date, the model wants string/,
-    );
-  });
+  itOnOne(databases)(
+    'keeps no record of the former type of a column that was dropped or renamed',
+    async () => {
+      await serving(modelWith('      born: date\n      fax: date'), createPeople({ born: null }));
+      const steps = `{ kind: 'drop', table: 'Person', column: 'born', atMost: 0 }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+      const written = { [first]: migration(steps) };
+      expect(await migrate(modelWith('      telefax: date'), written)).toMatchObject({
+        code: 0,
+        err: '',
+      });
+      // These columns have the types of the former ones, and other values.
+      const again = modelWith('      telefax: date\n      born: string\n      fax: string');
+      await serving(again, createPeople({ born: 'x', fax: 'y' }), written);
+      const other = modelWith('      telefax: string\n      born: string\n      fax: string');
+      await expect(serving(other, undefined, written)).rejects.toThrow(
+        /column "telefax" are those of date, the model wants string/,
+      );
+    },
+  );
 
   it('renames an indexed text together with its column of folded text', async () => {
     const others = (table: string): string =>
@@ -428,7 +435,7 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('renames nothing to a name that is in use', async () => {
+  itOnOne(databases)('renames nothing to a name that is in use', async () => {
     await serving(
       modelWith('      fax: string\n      telefax: string'),
       createPeople({ fax: '1' }),
@@ -439,7 +446,7 @@ Migration 0001-first: fill "Person": 1 row.
     expect(refused.err).toMatch(/step 1 .*: there is a column "telefax" already\. Drop the one/);
   });
 
-  it('cannot change the type of a key', async () => {
+  itOnOne(databases)('cannot change the type of a key', async () => {
     const keyed = (type: string): string =>
       modelWith(
         '      badge: { to: Badge }',

@@ -7,6 +7,7 @@ import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { modelOf, writeServer } from '../support/server.js';
+import { itOnOne } from '../support/long.js';
 
 const model = `
 drs: 1
@@ -168,9 +169,11 @@ describeDatabases('npm run seed', (databases) => {
     expect(await databases.run(database.url, bytes)).toEqual([[3, 0]]);
   });
 
-  it('stores nothing if an entity is refused, and reports each with its file, line and reasons', async () => {
-    put({
-      'Company.json': `[
+  itOnOne(databases)(
+    'stores nothing if an entity is refused, and reports each with its file, line and reasons',
+    async () => {
+      put({
+        'Company.json': `[
   { "name": "Good", "nmae": "x", "label": 1 }, { "name": "A name that is too long" },
   { "name": "Evil" },
   { "name": "Mistake" }, 5,
@@ -178,7 +181,7 @@ describeDatabases('npm run seed', (databases) => {
   { "name": "twice", "founded": "soon", "staff": [] },
   { "name": "Fine" }
 ]`,
-      'Person.csv': `email,salary,employer.name,The mentor.email
+        'Person.csv': `email,salary,employer.name,The mentor.email
 x@x.org,-1,Fine,
 y@x.org,1,Evil,z@x.org
 "z@x.org
@@ -187,91 +190,95 @@ u@x.org,1,Fine
 v@x.org,,,v@x.org
 w@x.org,,Fine,
 `,
-      'l.bin': '',
-    });
-    const reasons = [
-      `Company.json:2: Company has no attribute "nmae". Did you mean name? Company has no attribute "label".`,
-      `Company.json:2: name must have at most 20 characters.`,
-      `Company.json:3: Evil is no good name.`,
-      `Company.json:4: Error: The code has a mistake. at `,
-      `Company.json:4: an entity is an object: {"name": "Bolt"}.`,
-      `Company.json:6: founded must be a date such as 2026-03-09 or 9!3!2026. staff leads to many entities: set Person.employer of each of them.`,
-      `Person.csv:2: salary must not be below 0.`,
-      `Person.csv:6: the first line has 4 cells, and this one has 3.`,
-      `Person.csv:7: employer must not be null.`,
-      `Person.csv:4: salary must be a number.`,
-      `Person.csv:3: employer: the Company with the name "Evil" was refused. The mentor: there is no Person with the email "z@x.org".`,
-    ];
-    const check = ({ err }: Ended): void => {
-      const lines = err.trimEnd().split('\n');
-      for (const reason of reasons) {
-        expect(
-          lines.filter((line) => line.startsWith(reason)),
-          `${reason}\n${err}`,
-        ).toHaveLength(1);
-      }
-      expect(lines).toHaveLength(reasons.length);
-    };
-    const all = await seed(database.url, 'Company.json', 'Person.csv');
-    check(all);
-    const counts = 'Company: 2 created, 6 refused\nPerson: 1 created, 5 refused\n';
-    expect([all.code, all.out]).toEqual([
-      1,
-      `${counts}Nothing was stored because entities were refused. --partial stores the others, and --upsert-by changes entities that exist.\n`,
-    ]);
-    expect(await databases.run(database.url, 'select count(*) from "Company"')).toEqual([[0]]);
+        'l.bin': '',
+      });
+      const reasons = [
+        `Company.json:2: Company has no attribute "nmae". Did you mean name? Company has no attribute "label".`,
+        `Company.json:2: name must have at most 20 characters.`,
+        `Company.json:3: Evil is no good name.`,
+        `Company.json:4: Error: The code has a mistake. at `,
+        `Company.json:4: an entity is an object: {"name": "Bolt"}.`,
+        `Company.json:6: founded must be a date such as 2026-03-09 or 9!3!2026. staff leads to many entities: set Person.employer of each of them.`,
+        `Person.csv:2: salary must not be below 0.`,
+        `Person.csv:6: the first line has 4 cells, and this one has 3.`,
+        `Person.csv:7: employer must not be null.`,
+        `Person.csv:4: salary must be a number.`,
+        `Person.csv:3: employer: the Company with the name "Evil" was refused. The mentor: there is no Person with the email "z@x.org".`,
+      ];
+      const check = ({ err }: Ended): void => {
+        const lines = err.trimEnd().split('\n');
+        for (const reason of reasons) {
+          expect(
+            lines.filter((line) => line.startsWith(reason)),
+            `${reason}\n${err}`,
+          ).toHaveLength(1);
+        }
+        expect(lines).toHaveLength(reasons.length);
+      };
+      const all = await seed(database.url, 'Company.json', 'Person.csv');
+      check(all);
+      const counts = 'Company: 2 created, 6 refused\nPerson: 1 created, 5 refused\n';
+      expect([all.code, all.out]).toEqual([
+        1,
+        `${counts}Nothing was stored because entities were refused. --partial stores the others, and --upsert-by changes entities that exist.\n`,
+      ]);
+      expect(await databases.run(database.url, 'select count(*) from "Company"')).toEqual([[0]]);
 
-    const dry = await seed(database.url, '--dry-run', '--partial', 'Company.json', 'Person.csv');
-    check(dry);
-    expect([dry.code, dry.out]).toEqual([1, `${counts}Nothing was stored (dry run).\n`]);
-    expect(await databases.run(database.url, 'select count(*) from "Company"')).toEqual([[0]]);
+      const dry = await seed(database.url, '--dry-run', '--partial', 'Company.json', 'Person.csv');
+      check(dry);
+      expect([dry.code, dry.out]).toEqual([1, `${counts}Nothing was stored (dry run).\n`]);
+      expect(await databases.run(database.url, 'select count(*) from "Company"')).toEqual([[0]]);
 
-    const partly = await seed(database.url, '--partial', 'Company.json', 'Person.csv');
-    check(partly);
-    expect([partly.code, partly.out]).toEqual([1, counts]);
-    const names = 'select "name" from "Company" order by "name"';
-    expect(await databases.run(database.url, names)).toEqual([['Fine'], ['Twice']]);
-    expect(await databases.run(database.url, people)).toEqual([
-      ['w@x.org', null, null, null, 'Fine', null],
-    ]);
-  });
+      const partly = await seed(database.url, '--partial', 'Company.json', 'Person.csv');
+      check(partly);
+      expect([partly.code, partly.out]).toEqual([1, counts]);
+      const names = 'select "name" from "Company" order by "name"';
+      expect(await databases.run(database.url, names)).toEqual([['Fine'], ['Twice']]);
+      expect(await databases.run(database.url, people)).toEqual([
+        ['w@x.org', null, null, null, 'Fine', null],
+      ]);
+    },
+  );
 
-  it('refuses entities that exist already, and changes them with --upsert-by', async () => {
-    const company = '{"name":"Bolt","founded":"2001-01-01"}';
-    put({
-      'data/Company.json': `[${company}]`,
-      'data/Person.csv': 'email,salary,employer.name\na@x.org,1,Bolt\n',
-    });
-    expect(await seed(database.url, 'data')).toMatchObject({ code: 0 });
-    const again = await seed(database.url, 'data');
-    expect(again.code).toBe(1);
-    expect(again.err.trimEnd().split('\n').sort()).toEqual([
-      'data/Company.json:1: name must be unique: another entity has this value.',
-      'data/Person.csv:2: email must be unique: another entity has this value.',
-    ]);
-    const upsert = ['--upsert-by', 'name', '--upsert-by=Person.email', 'data'];
-    expect(await seed(database.url, ...upsert)).toEqual({
-      code: 0,
-      err: '',
-      out: 'Company: 1 unchanged\nPerson: 1 unchanged\n',
-    });
-    put({
-      'data/Company.json': `[{"name":"BOLT","founded":null},{"name":"Nut"},{"founded":null}]`,
-      'data/Person.csv': 'email,salary,employer.name\na@x.org,,Nut\n',
-    });
-    expect(await seed(database.url, '--partial', ...upsert)).toEqual({
-      code: 1,
-      err: 'data/Company.json:1: name must have a value, because --upsert-by names it.\n',
-      out: 'Company: 1 created, 1 updated, 1 refused\nPerson: 1 updated\n',
-    });
-    expect(await databases.run(database.url, companies)).toEqual([
-      ['BOLT', 4, null, null, null],
-      ['Nut', 3, null, null, null],
-    ]);
-    expect(await databases.run(database.url, people)).toEqual([
-      ['a@x.org', null, null, null, 'Nut', null],
-    ]);
-  });
+  itOnOne(databases)(
+    'refuses entities that exist already, and changes them with --upsert-by',
+    async () => {
+      const company = '{"name":"Bolt","founded":"2001-01-01"}';
+      put({
+        'data/Company.json': `[${company}]`,
+        'data/Person.csv': 'email,salary,employer.name\na@x.org,1,Bolt\n',
+      });
+      expect(await seed(database.url, 'data')).toMatchObject({ code: 0 });
+      const again = await seed(database.url, 'data');
+      expect(again.code).toBe(1);
+      expect(again.err.trimEnd().split('\n').sort()).toEqual([
+        'data/Company.json:1: name must be unique: another entity has this value.',
+        'data/Person.csv:2: email must be unique: another entity has this value.',
+      ]);
+      const upsert = ['--upsert-by', 'name', '--upsert-by=Person.email', 'data'];
+      expect(await seed(database.url, ...upsert)).toEqual({
+        code: 0,
+        err: '',
+        out: 'Company: 1 unchanged\nPerson: 1 unchanged\n',
+      });
+      put({
+        'data/Company.json': `[{"name":"BOLT","founded":null},{"name":"Nut"},{"founded":null}]`,
+        'data/Person.csv': 'email,salary,employer.name\na@x.org,,Nut\n',
+      });
+      expect(await seed(database.url, '--partial', ...upsert)).toEqual({
+        code: 1,
+        err: 'data/Company.json:1: name must have a value, because --upsert-by names it.\n',
+        out: 'Company: 1 created, 1 updated, 1 refused\nPerson: 1 updated\n',
+      });
+      expect(await databases.run(database.url, companies)).toEqual([
+        ['BOLT', 4, null, null, null],
+        ['Nut', 3, null, null, null],
+      ]);
+      expect(await databases.run(database.url, people)).toEqual([
+        ['a@x.org', null, null, null, 'Nut', null],
+      ]);
+    },
+  );
 
   const bills = 'select "ID", "clientCode", "next_id", "cashierID" from "Bill" order by "ID"';
 
@@ -357,23 +364,26 @@ w@x.org,,Fine,
     expect(await databases.run(database.url, bills)).toEqual([[1, null, null, 1]]);
   });
 
-  it('lets a relation without integrity lead to nothing, if it is named by what it holds', async () => {
-    put({
-      'Bill.json':
-        '[{"ID":1,"cashier":70,"next":2},{"ID":2,"cashierID":71},{"ID":3,"cashier":{"code":"x"}}]',
-    });
-    expect(await seed(database.url, '--partial', 'Bill.json')).toEqual({
-      code: 1,
-      err: 'Bill.json:1: cashier: there is no Client with the code "x".\n',
-      out: 'Bill: 2 created, 1 refused\n',
-    });
-    expect(await databases.run(database.url, bills)).toEqual([
-      [1, null, 2, 70],
-      [2, null, null, 71],
-    ]);
-  });
+  itOnOne(databases)(
+    'lets a relation without integrity lead to nothing, if it is named by what it holds',
+    async () => {
+      put({
+        'Bill.json':
+          '[{"ID":1,"cashier":70,"next":2},{"ID":2,"cashierID":71},{"ID":3,"cashier":{"code":"x"}}]',
+      });
+      expect(await seed(database.url, '--partial', 'Bill.json')).toEqual({
+        code: 1,
+        err: 'Bill.json:1: cashier: there is no Client with the code "x".\n',
+        out: 'Bill: 2 created, 1 refused\n',
+      });
+      expect(await databases.run(database.url, bills)).toEqual([
+        [1, null, 2, 70],
+        [2, null, null, 71],
+      ]);
+    },
+  );
 
-  it('tells which entity of a circle is stored without its relation', async () => {
+  itOnOne(databases)('tells which entity of a circle is stored without its relation', async () => {
     put({
       'data/Company.json': '[{"ID":1,"name":"Nut"}]',
       'data/Person.json':
@@ -393,30 +403,40 @@ w@x.org,,Fine,
     ]);
   });
 
-  it('reads bytes of regular files below the folder of the data file only', async () => {
-    put({
-      '.env': 'SECRET=1',
-      'data/in/l.bin': Uint8Array.of(1),
-      'data/Company.json': JSON.stringify([
-        { name: 'in', logo: './in/../in/l.bin' },
-        { name: 'out', logo: '../.env' },
-        { name: 'absolute', logo: join(folder, '.env') },
-        { name: 'link', logo: 'link' },
-        { name: 'pipe', logo: 'pipe' },
-        { name: 'folder', logo: 'in' },
-        { name: 'missing', logo: 'in/m.bin' },
-      ]),
-    });
-    symlinkSync(join(folder, '.env'), join(folder, 'data/link'));
-    execFileSync('mkfifo', [join(folder, 'data/pipe')]);
-    const { code, err, out } = await seed(database.url, '--partial', 'data');
-    const outside = 'data/Company.json:1: logo must name a file below the folder of the data file.';
-    const none = 'data/Company.json:1: logo must name a file.';
-    const [first, second, third, fourth, fifth, last, ...others] = err.trimEnd().split('\n');
-    expect([code, out, others]).toEqual([1, 'Company: 1 created, 6 refused\n', []]);
-    expect([first, second, third, fourth, fifth]).toEqual([outside, outside, outside, none, none]);
-    expect(last).toContain('logo names a file that cannot be read: ENOENT');
-  });
+  itOnOne(databases)(
+    'reads bytes of regular files below the folder of the data file only',
+    async () => {
+      put({
+        '.env': 'SECRET=1',
+        'data/in/l.bin': Uint8Array.of(1),
+        'data/Company.json': JSON.stringify([
+          { name: 'in', logo: './in/../in/l.bin' },
+          { name: 'out', logo: '../.env' },
+          { name: 'absolute', logo: join(folder, '.env') },
+          { name: 'link', logo: 'link' },
+          { name: 'pipe', logo: 'pipe' },
+          { name: 'folder', logo: 'in' },
+          { name: 'missing', logo: 'in/m.bin' },
+        ]),
+      });
+      symlinkSync(join(folder, '.env'), join(folder, 'data/link'));
+      execFileSync('mkfifo', [join(folder, 'data/pipe')]);
+      const { code, err, out } = await seed(database.url, '--partial', 'data');
+      const outside =
+        'data/Company.json:1: logo must name a file below the folder of the data file.';
+      const none = 'data/Company.json:1: logo must name a file.';
+      const [first, second, third, fourth, fifth, last, ...others] = err.trimEnd().split('\n');
+      expect([code, out, others]).toEqual([1, 'Company: 1 created, 6 refused\n', []]);
+      expect([first, second, third, fourth, fifth]).toEqual([
+        outside,
+        outside,
+        outside,
+        none,
+        none,
+      ]);
+      expect(last).toContain('logo names a file that cannot be read: ENOENT');
+    },
+  );
 });
 
 describe('npm run seed', () => {

@@ -16,10 +16,10 @@ import type { Outcome } from '../../generator/import-data/run.js';
 import { Random } from '../support/random-model/random.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
-import { isLong } from '../support/long.js';
 import { hasPostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
 import { imported, runIn, workplace, type Run, type Workplace } from './importer.js';
+import { isLong, itLong, itOnOne } from '../support/long.js';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==',
@@ -54,7 +54,7 @@ async function projectOf(
 }
 
 /** How many messages of a program, or requests, are between two places where it is stopped. */
-const stride = isLong ? 1 : 5;
+const stride = isLong ? 1 : 11;
 
 function ofSqlite(sql: string, ...options: readonly string[]): Promise<Project> {
   const place = workplace();
@@ -251,7 +251,7 @@ async function copyApart(
 
 /**
  * Kills an import at each of its steps, each time with a new database, and runs it again; without
- * `LONG_TESTS` a few times with one database.
+ * `npm run test:long` a few times with one database.
  * @param fresh the project in a new folder
  * @param content what a database holds, and what was rejected
  */
@@ -283,11 +283,6 @@ async function killEverywhere(
     const { found } = await ended(kills);
     expect({ kills, found }).toEqual({ kills, found: expected });
   }
-}
-
-/** The ordinary run kills imports into one system only. */
-function isSkipped({ driver }: TestDatabases): boolean {
-  return !isLong && driver === 'postgres';
 }
 
 /** The files of rejected rows. */
@@ -589,117 +584,123 @@ describeDatabases('drs-gen import-data', (databases) => {
     }
   });
 
-  it('takes rows of rejects that are mended there, and goes on after each kill', async () => {
-    const project = await ofSqlite(
-      `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
+  itOnOne(databases)(
+    'takes rows of rejects that are mended there, and goes on after each kill',
+    async () => {
+      const project = await ofSqlite(
+        `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
       CREATE TABLE item (id INTEGER PRIMARY KEY, place TEXT REFERENCES place (code), n INT, p BLOB,
         parent INTEGER REFERENCES item (id));
       INSERT INTO place VALUES ('a', 'one'), ('b', 'much too long');
       INSERT INTO item VALUES (1, 'b', 1, png(), NULL), (2, 'gone', 2, x'01', 1),
         (3, 'a', 9007199254740993, png(), 1), (4, 'a', 4, NULL, 3);`,
-      '--image',
-      'item.p',
-    );
-    const { place } = project;
-    expect((await copied(project, target.url, ['--rejects'])).error).toContain(
-      'a complete import has refused',
-    );
-    const before = [
-      ['place', 2, 1, 1, 0, 0],
-      ['item', 4, 3, 1, 3, 0],
-    ];
-    expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual(before);
-    // As they are, they are refused again.
-    expect((await copied(project, target.url, ['--rejects'])).outcomes.map(numbers)).toEqual(
-      before,
-    );
-    const mend = (name: string, from: string, to: string): void => {
-      const text = place.text(`rejects/${name}.jsonl`);
-      expect(text).toContain(from);
-      place.put(`rejects/${name}.jsonl`, text.replace(from, to));
-    };
-    mend('place', '"much too long"', '"fits"');
-    mend('item', '"9007199254740993"', '5');
-    // This row is refused once more, for its place.
-    mend('item', '{"bytes":1}', JSON.stringify({ base64: png.toString('base64') }));
-    const dying = dyingServer(project);
-    for (const at of isLong ? [3, 4, 5, 6, 7, 8, 9, 10] : [4, 5]) {
-      const { code, err } = await copy(dying, target.url, ['--rejects'], { DIE_AT: String(at) });
-      expect([code, err]).toEqual([1, expect.stringContaining('server has ended')]);
-    }
-    const taken = await copied(project, target.url, ['--rejects']);
-    expect([taken.code, taken.differences]).toEqual([1, []]);
-    expect(taken.outcomes.map(numbers)).toEqual([
-      ['place', 2, 2, 0, 0, 0],
-      ['item', 4, 4, 0, 1, 0],
-    ]);
-    expect(place.has('rejects/place.jsonl')).toBe(false);
-    expect(rejectsOf(project, 'item')).toEqual([
-      expect.objectContaining({
-        number: 2,
-        isStored: true,
-        row: expect.objectContaining({ p: { base64: png.toString('base64') } }) as unknown,
-      }),
-    ]);
-    mend('item', '"gone"', '"a"');
-    expect((await copied(project, target.url, ['--rejects'])).code).toBe(0);
-    // The comparison knows what was mended.
-    const last = await copied(project, target.url);
-    expect([last.code, last.differences]).toEqual([0, []]);
-    expect(await read('select "code", "name" from "place" order by "code"')).toEqual([
-      ['a', 'one'],
-      ['b', 'fits'],
-    ]);
-    expect(
-      await read('select "id", "place", "n", "p", "parent" from "item" order by "id"'),
-    ).toEqual([
-      [1, 'b', 1, png, null],
-      [2, 'a', 2, png, 1],
-      [3, 'a', 5, png, 1],
-      [4, 'a', 4, null, 3],
-    ]);
-  });
+        '--image',
+        'item.p',
+      );
+      const { place } = project;
+      expect((await copied(project, target.url, ['--rejects'])).error).toContain(
+        'a complete import has refused',
+      );
+      const before = [
+        ['place', 2, 1, 1, 0, 0],
+        ['item', 4, 3, 1, 3, 0],
+      ];
+      expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual(before);
+      // As they are, they are refused again.
+      expect((await copied(project, target.url, ['--rejects'])).outcomes.map(numbers)).toEqual(
+        before,
+      );
+      const mend = (name: string, from: string, to: string): void => {
+        const text = place.text(`rejects/${name}.jsonl`);
+        expect(text).toContain(from);
+        place.put(`rejects/${name}.jsonl`, text.replace(from, to));
+      };
+      mend('place', '"much too long"', '"fits"');
+      mend('item', '"9007199254740993"', '5');
+      // This row is refused once more, for its place.
+      mend('item', '{"bytes":1}', JSON.stringify({ base64: png.toString('base64') }));
+      const dying = dyingServer(project);
+      for (const at of isLong ? [3, 4, 5, 6, 7, 8, 9, 10] : [4, 5]) {
+        const { code, err } = await copy(dying, target.url, ['--rejects'], { DIE_AT: String(at) });
+        expect([code, err]).toEqual([1, expect.stringContaining('server has ended')]);
+      }
+      const taken = await copied(project, target.url, ['--rejects']);
+      expect([taken.code, taken.differences]).toEqual([1, []]);
+      expect(taken.outcomes.map(numbers)).toEqual([
+        ['place', 2, 2, 0, 0, 0],
+        ['item', 4, 4, 0, 1, 0],
+      ]);
+      expect(place.has('rejects/place.jsonl')).toBe(false);
+      expect(rejectsOf(project, 'item')).toEqual([
+        expect.objectContaining({
+          number: 2,
+          isStored: true,
+          row: expect.objectContaining({ p: { base64: png.toString('base64') } }) as unknown,
+        }),
+      ]);
+      mend('item', '"gone"', '"a"');
+      expect((await copied(project, target.url, ['--rejects'])).code).toBe(0);
+      // The comparison knows what was mended.
+      const last = await copied(project, target.url);
+      expect([last.code, last.differences]).toEqual([0, []]);
+      expect(await read('select "code", "name" from "place" order by "code"')).toEqual([
+        ['a', 'one'],
+        ['b', 'fits'],
+      ]);
+      expect(
+        await read('select "id", "place", "n", "p", "parent" from "item" order by "id"'),
+      ).toEqual([
+        [1, 'b', 1, png, null],
+        [2, 'a', 2, png, 1],
+        [3, 'a', 5, png, 1],
+        [4, 'a', 4, null, 3],
+      ]);
+    },
+  );
 
-  it('says which line of rejects is none, and takes no rows into a database that others have changed', async () => {
-    const project = await ofSqlite(`
+  itOnOne(databases)(
+    'says which line of rejects is none, and takes no rows into a database that others have changed',
+    async () => {
+      const project = await ofSqlite(`
       CREATE TABLE t (id INTEGER PRIMARY KEY, s VARCHAR(2));
       INSERT INTO t VALUES (1, 'a'), (2, 'long');`);
-    const { place } = project;
-    expect((await copied(project, target.url)).code).toBe(1);
-    const line = place.text('rejects/t.jsonl');
-    for (const [text, reason] of [
-      [`${line}{"number":2`, 'rejects/t.jsonl:2: this is no line of an import'],
-      ['{"number":0,"row":{}}', 'rejects/t.jsonl:1: this is no line of an import'],
-      [line.replace('"s":', '"x":'), 'the table has no column "x"'],
-      [line.replace('"number":2', '"number":7'), 'names row 7, and the source has 2'],
-    ] as const) {
-      place.put('rejects/t.jsonl', text);
-      const { code, error } = await copied(project, target.url, ['--rejects']);
-      expect([code, error]).toEqual([1, expect.stringContaining(reason)]);
-    }
-    expect((await copy(project, target.url, ['--rejects', '--restart'])).code).toBe(2);
-    place.put('rejects/t.jsonl', line.replace('"long"', '"b"'));
-    const checked = modelOf(place.text('model.yaml'));
-    const model: Model = { ...checked, databases: ['sqlite', 'postgres'] };
-    const app = await serverOf(model, { databaseUrl: target.url });
-    await app.inject({ method: 'POST', url: '/rest/t?$method=update', payload: '{"s":"c"}' });
-    await app.close();
-    expect((await copied(project, target.url, ['--rejects'])).error).toContain(
-      'others have changed the database since the import',
-    );
-    expect(await read('select "s" from "t" order by "id"')).toEqual([['a'], ['c']]);
-    // A restart that is refused leaves what there is.
-    place.put('rejects/mended/t.jsonl', '{"number":1,"row":{}}\n');
-    const checkpoint = place.text('.drs-gen/import-data.json');
-    expect((await copied(project, target.url, ['--restart'])).error).toContain(
-      'so its tables are not emptied',
-    );
-    expect(place.text('rejects/t.jsonl')).toBe(line.replace('"long"', '"b"'));
-    expect(place.has('rejects/mended/t.jsonl')).toBe(true);
-    expect(place.text('.drs-gen/import-data.json')).toBe(checkpoint);
-  });
+      const { place } = project;
+      expect((await copied(project, target.url)).code).toBe(1);
+      const line = place.text('rejects/t.jsonl');
+      for (const [text, reason] of [
+        [`${line}{"number":2`, 'rejects/t.jsonl:2: this is no line of an import'],
+        ['{"number":0,"row":{}}', 'rejects/t.jsonl:1: this is no line of an import'],
+        [line.replace('"s":', '"x":'), 'the table has no column "x"'],
+        [line.replace('"number":2', '"number":7'), 'names row 7, and the source has 2'],
+      ] as const) {
+        place.put('rejects/t.jsonl', text);
+        const { code, error } = await copied(project, target.url, ['--rejects']);
+        expect([code, error]).toEqual([1, expect.stringContaining(reason)]);
+      }
+      expect((await copy(project, target.url, ['--rejects', '--restart'])).code).toBe(2);
+      place.put('rejects/t.jsonl', line.replace('"long"', '"b"'));
+      const checked = modelOf(place.text('model.yaml'));
+      const model: Model = { ...checked, databases: ['sqlite', 'postgres'] };
+      const app = await serverOf(model, { databaseUrl: target.url });
+      await app.inject({ method: 'POST', url: '/rest/t?$method=update', payload: '{"s":"c"}' });
+      await app.close();
+      expect((await copied(project, target.url, ['--rejects'])).error).toContain(
+        'others have changed the database since the import',
+      );
+      expect(await read('select "s" from "t" order by "id"')).toEqual([['a'], ['c']]);
+      // A restart that is refused leaves what there is.
+      place.put('rejects/mended/t.jsonl', '{"number":1,"row":{}}\n');
+      const checkpoint = place.text('.drs-gen/import-data.json');
+      expect((await copied(project, target.url, ['--restart'])).error).toContain(
+        'so its tables are not emptied',
+      );
+      expect(place.text('rejects/t.jsonl')).toBe(line.replace('"long"', '"b"'));
+      expect(place.has('rejects/mended/t.jsonl')).toBe(true);
+      expect(place.text('.drs-gen/import-data.json')).toBe(checkpoint);
+    },
+  );
 
-  it('names the rules that rows break, and removes them with --relax', async () => {
+  itOnOne(databases)('names the rules that rows break, and removes them with --relax', async () => {
     const place = workplace();
     const old = new Database(join(place.folder, 'old.sqlite'));
     old.exec(`
@@ -789,7 +790,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     }
   });
 
-  it.skipIf(isSkipped(databases))(
+  itOnOne(databases)(
     `ends equal from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, wherever kill -9 ends it`,
     async () => {
       const { place, ...project } = await (isFromPostgres ? postgresCircle() : sqliteCircle());
@@ -808,7 +809,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     },
   );
 
-  it('waits for the program of a killed import that is still storing', async () => {
+  itOnOne(databases)('waits for the program of a killed import that is still storing', async () => {
     const project = await sqliteCircle();
     const go = join(project.place.folder, 'go');
     const { code } = await copyApart(serverWith(project, lateCommit(go)), target.url, 0);
@@ -887,81 +888,91 @@ describeDatabases('drs-gen import-data', (databases) => {
     ]);
   });
 
-  it('leaves out a held relation that breaks a unique list, and goes on', async () => {
-    const project = await ofSqlite(`
+  itOnOne(databases)(
+    'leaves out a held relation that breaks a unique list, and goes on',
+    async () => {
+      const project = await ofSqlite(`
       CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT, parent INTEGER REFERENCES folder (id),
         other INTEGER REFERENCES folder (id), UNIQUE (name, parent));
       INSERT INTO folder VALUES (1, 'root', NULL, NULL), (2, 'Docs', 1, 1), (3, 'docs', 1, 2), (4, 'Docs', 2, 3);`);
-    const { code, outcomes, differences } = await copied(project, target.url);
-    expect([code, differences]).toEqual([1, []]);
-    expect(outcomes.map(numbers)).toEqual([['folder', 4, 4, 0, 1, 0]]);
-    expect(
-      await read('select "id", "name", "parent", "other" from "folder" order by "id"'),
-    ).toEqual([
-      [1, 'root', null, null],
-      [2, 'Docs', 1, 1],
-      [3, 'docs', null, 2],
-      [4, 'Docs', 2, 3],
-    ]);
-    const message = 'has the same values as another entity, together with name';
-    expect(rejectsOf(project, 'folder')).toEqual([
-      expect.objectContaining({
-        number: 3,
-        isStored: true,
-        reasons: [{ attribute: 'parent_id', message }],
-      }),
-    ]);
-  });
-
-  it('never writes into a database that holds other data, and empties what it filled only', async () => {
-    const project = await ofSqlite(
-      "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT); INSERT INTO t VALUES (1, 'a');",
-    );
-    expect((await copied(project, target.url)).code).toBe(0);
-    // A second run compares only.
-    expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual([
-      ['t', 1, 1, 0, 0, 0],
-    ]);
-    project.place.put('.drs-gen/import-data.json', '{}');
-    expect((await copied(project, target.url, ['--restart'])).code).toBe(0);
-    const checked = (await imported(project.place, project.source)).model.checked.value;
-    if (checked === undefined) throw new Error('The model has errors.');
-    const model: Model = { ...checked, databases: ['sqlite', 'postgres'] };
-    const app = await serverOf(model, { databaseUrl: target.url });
-    const made = await app.inject({
-      method: 'POST',
-      url: '/rest/t?$method=update',
-      payload: '{"s":"b"}',
-    });
-    expect(made.statusCode).toBe(200);
-    await app.close();
-    const again = await copied(project, target.url);
-    expect([again.code, again.differences]).toEqual([1, ['t: 2 entities of 1 accepted rows']]);
-    expect((await copied(project, target.url, ['--restart'])).error).toContain(
-      'others have changed the database since the import',
-    );
-    project.place.put('.drs-gen/import-data.json', '{}');
-    expect((await copied(project, target.url)).error).toContain(
-      'is not what an import has written',
-    );
-    expect(await read('select "s" from "t" order by "id"')).toEqual([['a'], ['b']]);
-    const used = await databases.create();
-    try {
-      const place = workplace();
-      place.put('old.sqlite', readFileSync(join(project.place.folder, 'old.sqlite')));
-      place.put('model.yaml', project.place.text('model.yaml'));
-      const own = await serverOf(model, { databaseUrl: used.url });
-      await own.inject({ method: 'POST', url: '/rest/t?$method=update', payload: '{"s":"mine"}' });
-      await own.close();
-      const refused = await copied({ ...project, place }, used.url);
-      expect([refused.code, refused.error]).toEqual([
-        1,
-        expect.stringContaining('the database holds 1 entity of t that no import has written'),
+      const { code, outcomes, differences } = await copied(project, target.url);
+      expect([code, differences]).toEqual([1, []]);
+      expect(outcomes.map(numbers)).toEqual([['folder', 4, 4, 0, 1, 0]]);
+      expect(
+        await read('select "id", "name", "parent", "other" from "folder" order by "id"'),
+      ).toEqual([
+        [1, 'root', null, null],
+        [2, 'Docs', 1, 1],
+        [3, 'docs', null, 2],
+        [4, 'Docs', 2, 3],
       ]);
-    } finally {
-      await used.drop();
-    }
-  });
+      const message = 'has the same values as another entity, together with name';
+      expect(rejectsOf(project, 'folder')).toEqual([
+        expect.objectContaining({
+          number: 3,
+          isStored: true,
+          reasons: [{ attribute: 'parent_id', message }],
+        }),
+      ]);
+    },
+  );
+
+  itOnOne(databases)(
+    'never writes into a database that holds other data, and empties what it filled only',
+    async () => {
+      const project = await ofSqlite(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT); INSERT INTO t VALUES (1, 'a');",
+      );
+      expect((await copied(project, target.url)).code).toBe(0);
+      // A second run compares only.
+      expect((await copied(project, target.url)).outcomes.map(numbers)).toEqual([
+        ['t', 1, 1, 0, 0, 0],
+      ]);
+      project.place.put('.drs-gen/import-data.json', '{}');
+      expect((await copied(project, target.url, ['--restart'])).code).toBe(0);
+      const checked = (await imported(project.place, project.source)).model.checked.value;
+      if (checked === undefined) throw new Error('The model has errors.');
+      const model: Model = { ...checked, databases: ['sqlite', 'postgres'] };
+      const app = await serverOf(model, { databaseUrl: target.url });
+      const made = await app.inject({
+        method: 'POST',
+        url: '/rest/t?$method=update',
+        payload: '{"s":"b"}',
+      });
+      expect(made.statusCode).toBe(200);
+      await app.close();
+      const again = await copied(project, target.url);
+      expect([again.code, again.differences]).toEqual([1, ['t: 2 entities of 1 accepted rows']]);
+      expect((await copied(project, target.url, ['--restart'])).error).toContain(
+        'others have changed the database since the import',
+      );
+      project.place.put('.drs-gen/import-data.json', '{}');
+      expect((await copied(project, target.url)).error).toContain(
+        'is not what an import has written',
+      );
+      expect(await read('select "s" from "t" order by "id"')).toEqual([['a'], ['b']]);
+      const used = await databases.create();
+      try {
+        const place = workplace();
+        place.put('old.sqlite', readFileSync(join(project.place.folder, 'old.sqlite')));
+        place.put('model.yaml', project.place.text('model.yaml'));
+        const own = await serverOf(model, { databaseUrl: used.url });
+        await own.inject({
+          method: 'POST',
+          url: '/rest/t?$method=update',
+          payload: '{"s":"mine"}',
+        });
+        await own.close();
+        const refused = await copied({ ...project, place }, used.url);
+        expect([refused.code, refused.error]).toEqual([
+          1,
+          expect.stringContaining('the database holds 1 entity of t that no import has written'),
+        ]);
+      } finally {
+        await used.drop();
+      }
+    },
+  );
 });
 
 const shopModel = `
@@ -1127,7 +1138,7 @@ describeDatabases('drs-gen import-data from a running server', (databases) => {
     await target.drop();
   });
 
-  it.skipIf(isSkipped(databases))('ends equal, wherever kill -9 ends it', async () => {
+  itLong('ends equal, wherever kill -9 ends it', async () => {
     const model: Model = { ...modelOf(shopModel), databases: ['sqlite', 'postgres'] };
     const server = compiledServer(writeServer(model));
     const { port } = proxy.address() as AddressInfo;
@@ -1148,7 +1159,7 @@ describeDatabases('drs-gen import-data from a running server', (databases) => {
     });
   });
 
-  it('ends equal, whichever request is refused on the way', async () => {
+  itOnOne(databases)('ends equal, whichever request is refused on the way', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
     const model = modelOf(shopModel);
@@ -1232,76 +1243,76 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     ]);
   });
 
-  it.skipIf(isSkipped(databases))(
-    'ends equal with the same rejected rows, wherever kill -9 ends it',
-    async () => {
-      const server = compiledServer(
-        writeServer({ ...modelOf(shopModel), databases: ['sqlite', 'postgres'] }),
-      );
-      const customers = Array.from({ length: 20 }, (_, at) => ({
-        ID: at + 1,
-        name: at % 5 === 4 ? null : `name ${String(at)}`,
-        worked: at,
-        boss_id: at % 3 === 0 ? 99 : ((at * 7) % 20) + 1,
-      }));
-      const orders = Array.from({ length: 12 }, (_, at) => `n${String(at)},${String(at + 1)}`);
-      const fresh = (): Project => {
-        const place = workplace();
-        place.put('model.yaml', shopModel);
-        place.put('old/Customer.json', JSON.stringify(customers));
-        place.put('old/Order.csv', `number,customer_id\n${orders.join('\n')}\n`);
-        return { place, server, source: 'old' };
-      };
-      const isStored = (id: number): boolean => id % 5 !== 0;
-      await killEverywhere(databases, fresh, 1, async (project, url) => {
-        const read = (sql: string): ReturnType<TestDatabases['run']> => databases.run(url, sql);
-        expect(
-          await read('select "ID", "name", "worked", "boss_id" from "Customer" order by "ID"'),
-        ).toEqual(
-          customers
-            .filter(({ ID }) => isStored(ID))
-            .map(({ ID, name, worked, boss_id: boss }) => [
-              ID,
-              name,
-              worked,
-              isStored(boss) && boss !== 99 ? boss : null,
-            ]),
-        );
-        expect(await read('select count(*) from "Order"')).toEqual([[10]]);
-        const rejects = rejectFiles(project);
-        expect(rejects.map(([path]) => path)).toEqual([
-          'rejects/Customer.jsonl',
-          'rejects/Order.jsonl',
-        ]);
-        return rejects;
-      });
-    },
-  );
-
-  it('refuses a text whose file is missing or not in UTF-8, and tells which', async () => {
-    const place = workplace();
-    place.put('model.yaml', shopModel);
+  itLong('ends equal with the same rejected rows, wherever kill -9 ends it', async () => {
     const server = compiledServer(
       writeServer({ ...modelOf(shopModel), databases: ['sqlite', 'postgres'] }),
     );
-    place.put('old/right.txt', 'ñ');
-    place.put('old/wrong.txt', Buffer.from('ñ', 'latin1'));
-    const rows = ['right', 'wrong', 'missing'].map(
-      (name, at) => `(${String(at + 1)}, INFILE '${name}.txt')`,
-    );
-    place.put('old/Customer.sql', `INSERT INTO [Customer] ([ID], [name]) VALUES ${rows.join()};`);
-    const project = { place, server, source: 'old' };
-    const { code, outcomes } = await copied(project, target.url);
-    expect([code, outcomes.map(numbers)]).toEqual([1, [['Customer', 3, 1, 2, 0, 0]]]);
-    expect(await databases.run(target.url, 'select "ID", "name" from "Customer"')).toEqual([
-      [1, 'ñ'],
-    ]);
-    expect(JSON.stringify(rejectsOf(project, 'Customer'))).toMatch(
-      /is no UTF-8: wrong\.txt.*that is not there: missing\.txt/,
-    );
+    const customers = Array.from({ length: 20 }, (_, at) => ({
+      ID: at + 1,
+      name: at % 5 === 4 ? null : `name ${String(at)}`,
+      worked: at,
+      boss_id: at % 3 === 0 ? 99 : ((at * 7) % 20) + 1,
+    }));
+    const orders = Array.from({ length: 12 }, (_, at) => `n${String(at)},${String(at + 1)}`);
+    const fresh = (): Project => {
+      const place = workplace();
+      place.put('model.yaml', shopModel);
+      place.put('old/Customer.json', JSON.stringify(customers));
+      place.put('old/Order.csv', `number,customer_id\n${orders.join('\n')}\n`);
+      return { place, server, source: 'old' };
+    };
+    const isStored = (id: number): boolean => id % 5 !== 0;
+    await killEverywhere(databases, fresh, 1, async (project, url) => {
+      const read = (sql: string): ReturnType<TestDatabases['run']> => databases.run(url, sql);
+      expect(
+        await read('select "ID", "name", "worked", "boss_id" from "Customer" order by "ID"'),
+      ).toEqual(
+        customers
+          .filter(({ ID }) => isStored(ID))
+          .map(({ ID, name, worked, boss_id: boss }) => [
+            ID,
+            name,
+            worked,
+            isStored(boss) && boss !== 99 ? boss : null,
+          ]),
+      );
+      expect(await read('select count(*) from "Order"')).toEqual([[10]]);
+      const rejects = rejectFiles(project);
+      expect(rejects.map(([path]) => path)).toEqual([
+        'rejects/Customer.jsonl',
+        'rejects/Order.jsonl',
+      ]);
+      return rejects;
+    });
   });
 
-  it('takes few rows at once if their files are large', async () => {
+  itOnOne(databases)(
+    'refuses a text whose file is missing or not in UTF-8, and tells which',
+    async () => {
+      const place = workplace();
+      place.put('model.yaml', shopModel);
+      const server = compiledServer(
+        writeServer({ ...modelOf(shopModel), databases: ['sqlite', 'postgres'] }),
+      );
+      place.put('old/right.txt', 'ñ');
+      place.put('old/wrong.txt', Buffer.from('ñ', 'latin1'));
+      const rows = ['right', 'wrong', 'missing'].map(
+        (name, at) => `(${String(at + 1)}, INFILE '${name}.txt')`,
+      );
+      place.put('old/Customer.sql', `INSERT INTO [Customer] ([ID], [name]) VALUES ${rows.join()};`);
+      const project = { place, server, source: 'old' };
+      const { code, outcomes } = await copied(project, target.url);
+      expect([code, outcomes.map(numbers)]).toEqual([1, [['Customer', 3, 1, 2, 0, 0]]]);
+      expect(await databases.run(target.url, 'select "ID", "name" from "Customer"')).toEqual([
+        [1, 'ñ'],
+      ]);
+      expect(JSON.stringify(rejectsOf(project, 'Customer'))).toMatch(
+        /is no UTF-8: wrong\.txt.*that is not there: missing\.txt/,
+      );
+    },
+  );
+
+  itOnOne(databases)('takes few rows at once if their files are large', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
     const server = compiledServer(
@@ -1320,7 +1331,7 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     expect([code, outcomes.map(numbers)]).toEqual([0, [['Customer', 5, 5, 0, 0, 0]]]);
   });
 
-  it('tells where a file is not what its name says', async () => {
+  itOnOne(databases)('tells where a file is not what its name says', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
     const server = compiledServer(writeServer(modelOf(shopModel)));

@@ -7,6 +7,7 @@ import { DeclaredPrivileges, opens } from '../../runtime/permissions/privileges.
 import { type DataAction, NaiveRoles, type RolesFile } from './access/naive-roles.js';
 import { randomGrant, randomRoles, type Resources } from './access/random-roles.js';
 import { Random } from '../support/random-model/random.js';
+import { sampled } from '../support/long.js';
 
 const model = `
 drs: 1
@@ -64,7 +65,7 @@ describe('Roles, resolved at once and read one by one,', () => {
           compare(resolved, file, randomGrant(random, file));
         }
       }),
-      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150) },
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? sampled(150)) },
     );
   });
 });

@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { askedAgain } from '../support/asked-again.js';
 import { create, modelOf, serverOf } from '../support/server.js';
 import { Random } from '../support/random-model/random.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_COMPUTED=100` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one again. */
-const runs = Number(process.env['PROPERTY_COMPUTED'] ?? 2);
+const runs = Number(process.env['PROPERTY_COMPUTED'] ?? sampled(2));
 const onlySeed = process.env['PROPERTY_SEED'];
 const requestsPerRun = 250;
 

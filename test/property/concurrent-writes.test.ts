@@ -5,9 +5,10 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { modelOf, serverOf } from '../support/server.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_WRITES=500` runs more than usual; `PROPERTY_SEED=<seed>` runs the same requests again. */
-const runs = Number(process.env['PROPERTY_WRITES'] ?? 20);
+const runs = Number(process.env['PROPERTY_WRITES'] ?? sampled(20));
 const seed = process.env['PROPERTY_SEED'];
 
 const text = `

@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import { describeDatabases } from '../support/databases.js';
 import { create, serverOf } from '../support/server.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_DECIMALS=500` looks further than the ordinary run. */
-const runs = Number(process.env['PROPERTY_DECIMALS'] ?? 6);
+const runs = Number(process.env['PROPERTY_DECIMALS'] ?? sampled(6));
 const requestsPerRun = 20;
 
 /** The attributes, each with its precision and its scale. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
+import { sampled } from '../support/long.js';
 
 interface Tree {
   readonly ID: number;
@@ -247,7 +248,7 @@ describe('Entity sets, compared with lists in memory,', () => {
           await app.close();
         }
       }),
-      { numRuns: Number(process.env['PROPERTY_MODELS'] ?? 20) },
+      { numRuns: Number(process.env['PROPERTY_MODELS'] ?? sampled(20)) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EventedClient, type Json } from '../support/evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from '../support/evented-server.js';
+import { sampled } from '../support/long.js';
 
 /**
  * The behaviour of an event: it logs its run, creates a person whose own events may fail, refuses,
@@ -225,6 +226,6 @@ it('Random events leave the data that a model in memory predicts', async () => {
         });
       }
     }),
-    { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 60) },
+    { numRuns: Number(process.env['PROPERTY_RUNS'] ?? sampled(60)) },
   );
 });

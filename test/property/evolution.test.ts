@@ -6,8 +6,9 @@ import type { Attribute, Dataclass, Model } from '../../generator/model/model.js
 import { parseModel, serializeModel } from '../../generator/model/serialize.js';
 import { Random } from '../support/random-model/random.js';
 import { randomModel } from '../support/random-model/random-model.js';
+import { sampled } from '../support/long.js';
 
-const runs = { numRuns: Number(process.env['PROPERTY_EVOLUTION'] ?? 100) };
+const runs = { numRuns: Number(process.env['PROPERTY_EVOLUTION'] ?? sampled(100)) };
 const seeds = fc.noShrink(fc.integer());
 
 function modelOf(seed: number): Model {

@@ -12,9 +12,10 @@ import { Random } from '../support/random-model/random.js';
 import { randomModel } from '../support/random-model/random-model.js';
 import { addressOf, type ReadRequest } from './requests/request.js';
 import { requests } from './requests/random-request.js';
+import { sampled } from '../support/long.js';
 
-const models = Number(process.env['PROPERTY_MODELS'] ?? 2);
-const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 50);
+const models = Number(process.env['PROPERTY_MODELS'] ?? sampled(2));
+const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? sampled(50));
 
 interface Collection {
   readonly __COUNT: number;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
 import { inputsOf } from '../support/random-model/values.js';
 import { anyCharacter } from '../support/any-character.js';
+import { sampled } from '../support/long.js';
 
 const yaml = `
 drs: 1
@@ -30,7 +31,7 @@ dataclasses:
       same: { alias: self.text }
 `;
 
-const runs = Number(process.env['PROPERTY_VALUES'] ?? 150);
+const runs = Number(process.env['PROPERTY_VALUES'] ?? sampled(150));
 
 let app: FastifyInstance;
 beforeAll(async () => {

@@ -11,6 +11,7 @@ import { Client } from '../support/cookies.js';
 import { NaiveRoles, type RolesFile } from './access/naive-roles.js';
 import { randomRoles, type Resources } from './access/random-roles.js';
 import { Random } from '../support/random-model/random.js';
+import { sampled } from '../support/long.js';
 
 // No name is a word of the protocol.
 const model = `
@@ -158,7 +159,7 @@ describe('The OpenAPI document of a role', () => {
           expect(seen.filter((name) => !words.has(name))).toEqual([]);
         }
       }),
-      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 25) },
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? sampled(25)) },
     );
   });
 
@@ -180,7 +181,7 @@ describe('The OpenAPI document of a role', () => {
           await app.close();
         }
       }),
-      { numRuns: Number(process.env['PROPERTY_ROLES'] ?? 4) },
+      { numRuns: Number(process.env['PROPERTY_ROLES'] ?? sampled(4)) },
     );
   });
 });

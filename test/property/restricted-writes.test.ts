@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { restrictedClient, restrictedServer } from '../support/restricted-server.js';
 import type { Client } from '../support/cookies.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_RUNS=200` looks further than the ordinary run. */
-const runs = Number(process.env['PROPERTY_RUNS'] ?? 5);
+const runs = Number(process.env['PROPERTY_RUNS'] ?? sampled(5));
 
 interface Person {
   readonly ID: number;

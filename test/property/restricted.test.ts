@@ -7,7 +7,6 @@ import { classNames } from '../../generator/emit/classes/class-names.js';
 import type { Model } from '../../generator/model/model.js';
 import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
-import { sampled } from '../support/long.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { canHold } from './memory/can-hold.js';
 import { load, opened } from './memory/load.js';
@@ -23,10 +22,11 @@ import { filters } from './requests/random-filter.js';
 import { requests } from './requests/random-request.js';
 import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
 import { type Restrictions, SeenStore } from './restricted/seen-store.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_MODELS=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
 const models = Number(process.env['PROPERTY_MODELS'] ?? sampled(3));
-const requestsPerSession = Number(process.env['PROPERTY_REQUESTS'] ?? 40);
+const requestsPerSession = Number(process.env['PROPERTY_REQUESTS'] ?? sampled(40));
 const sessionsPerModel = 5;
 const onlySeed = process.env['PROPERTY_SEED'];
 

@@ -9,9 +9,10 @@ import { create, serverOf } from '../support/server.js';
 import { Random } from '../support/random-model/random.js';
 import { randomBody } from './saves/bodies.js';
 import { type Body, groups, type Member, model, type Outcome, save } from './saves/memory.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_MODELS=1000` looks further than the ordinary run. */
-const sequences = Number(process.env['PROPERTY_MODELS'] ?? 15);
+const sequences = Number(process.env['PROPERTY_MODELS'] ?? sampled(15));
 const requestsPerSequence = 60;
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-01-01T00:00:00.000Z') });

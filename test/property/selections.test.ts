@@ -19,8 +19,9 @@ import {
 } from './selections/evaluate.js';
 import { staffs } from './selections/staff.js';
 import { type Tree, trees } from './selections/tree.js';
+import { sampled } from '../support/long.js';
 
-const datastores = Number(process.env['PROPERTY_MODELS'] ?? 6);
+const datastores = Number(process.env['PROPERTY_MODELS'] ?? sampled(6));
 const treesPerDatastore = 60;
 
 /** The selections of trees; a tree that occurs twice in another one is one selection there. */

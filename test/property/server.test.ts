@@ -6,7 +6,6 @@ import type { FastifyInstance } from 'fastify';
 import { it } from 'vitest';
 import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
-import { sampled } from '../support/long.js';
 import { serverOf, writeServer } from '../support/server.js';
 import type { Model } from '../../generator/model/model.js';
 import { load, opened } from './memory/load.js';
@@ -25,10 +24,11 @@ import { comparableAnswer } from './requests/comparable-answer.js';
 import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
 import { aggregates } from './requests/random-aggregate.js';
 import { requests } from './requests/random-request.js';
+import { sampled } from '../support/long.js';
 
 /** `PROPERTY_MODELS=1000` and `PROPERTY_REQUESTS=1000` look further than the ordinary run. */
 const models = Number(process.env['PROPERTY_MODELS'] ?? sampled(6));
-const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 200);
+const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? sampled(200));
 /** `PROPERTY_SEED=<counterexample>` runs one model again. */
 const onlySeed = process.env['PROPERTY_SEED'];
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
+import { sampled } from '../support/long.js';
 
 const yaml = `
 drs: 1
@@ -25,7 +26,7 @@ dataclasses:
       employerCity: { alias: employer.city }
 `;
 
-const runs = Number(process.env['PROPERTY_PAGES'] ?? 60);
+const runs = Number(process.env['PROPERTY_PAGES'] ?? sampled(60));
 const employees = 120;
 
 interface Page {

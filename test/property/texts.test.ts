@@ -5,8 +5,9 @@ import { create, serverOf } from '../support/server.js';
 import { folded, foldedWithoutAccents } from './memory/comparison.js';
 import { isPropertyAsWanted, type Positive } from './memory/held.js';
 import type { TextRules } from './memory/text-match.js';
+import { sampled } from '../support/long.js';
 
-const runs = Number(process.env['PROPERTY_TEXTS'] ?? 300);
+const runs = Number(process.env['PROPERTY_TEXTS'] ?? sampled(300));
 
 /** Letters, characters next to them, combining marks, and characters with a meaning in patterns. */
 const pieces = [

@@ -6,6 +6,7 @@ import { Store } from './memory/store.js';
 import { Random } from '../support/random-model/random.js';
 import { randomModel, type RandomModel } from '../support/random-model/random-model.js';
 import { yamlOf } from '../support/random-model/yaml.js';
+import { sampled } from '../support/long.js';
 
 describe('The file of a random model', () => {
   it('is checked and becomes the model again, with aliases of aliases resolved', () => {
@@ -14,7 +15,7 @@ describe('The file of a random model', () => {
         const random = randomModel(new Random(seed));
         expect(modelOf(yamlOf(random.model))).toEqual(withWholeAliases(random));
       }),
-      { numRuns: Number(process.env['PROPERTY_FILES'] ?? 100) },
+      { numRuns: Number(process.env['PROPERTY_FILES'] ?? sampled(100)) },
     );
   });
 });

@@ -1,7 +1,20 @@
-/** `LONG_TESTS=on` runs all of what the ordinary run samples because it takes minutes. */
+import { it } from 'vitest';
+
+/** `npm run test:long` runs all of what `npm test` samples, since the samples end within minutes. */
 export const isLong = process.env['LONG_TESTS'] === 'on';
 
-/** How many of so many random inputs this run tries: the ordinary run tries a third. */
+/** A test that only `npm run test:long` runs. It repeats at length what others try once. */
+export const itLong = it.runIf(isLong);
+
+/**
+ * A test that `npm test` runs on one database system, since what it tests is not the database;
+ * `npm run test:long` runs it on both.
+ */
+export function itOnOne({ driver }: { readonly driver: 'sqlite' | 'postgres' }): typeof itLong {
+  return it.runIf(isLong || driver === 'sqlite');
+}
+
+/** How many of so many random inputs this run tries: `npm test` tries a fifth. */
 export function sampled(all: number): number {
-  return isLong ? all : Math.ceil(all / 3);
+  return isLong ? all : Math.ceil(all / 5);
 }

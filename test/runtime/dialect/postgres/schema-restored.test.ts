@@ -8,8 +8,9 @@ import { isPortable } from '../../../support/random-model/portable.js';
 import { Random } from '../../../support/random-model/random.js';
 import { randomModel } from '../../../support/random-model/random-model.js';
 import { describePostgres, postgresDatabase } from '../../../support/postgres.js';
+import { sampled } from '../../../support/long.js';
 
-const models = Math.ceil(Number(process.env['PROPERTY_MODELS'] ?? 12) / 3);
+const models = Math.ceil(Number(process.env['PROPERTY_MODELS'] ?? sampled(12)) / 3);
 
 /** Everything but tables with their keys, mandatory columns and the sequences of keys. */
 const dropAll = `do $$ declare each record; begin
