@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { Socket } from 'node:net';
 import { http, whenClosed } from './node-http.js';
 import type { AnswerMemory } from './answer-memory.js';
+import { closedAfterBody, isBodyUnread } from './receive-body.js';
 import { isFollowed } from './waiting-requests.js';
 
 /** A connection whose client has not read its answers yet. */
@@ -107,7 +108,10 @@ export function watchedResponse(
     override writeHead(status: number, ...given: readonly unknown[]): this {
       // Requests behind it would be handled and never answered.
       if (isClosing() && !isFollowed(this)) this.shouldKeepAlive = false;
-      return super.writeHead(status, ...(given as [OutgoingHttpHeaders]));
+      const [headers] = given as [OutgoingHttpHeaders];
+      return isBodyUnread(this.req)
+        ? super.writeHead(status, closedAfterBody(this, headers))
+        : super.writeHead(status, ...(given as [OutgoingHttpHeaders]));
     }
 
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {

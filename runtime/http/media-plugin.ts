@@ -234,8 +234,6 @@ function unsatisfiable(reply: FastifyReply, length: number): RequestError {
 
 /** Bytes of a form in addition to its first file. */
 const formSpace = 1024 * 1024;
-/** How long a client may go on sending after it got its answer. */
-const graceMilliseconds = 2000;
 
 const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
 
@@ -276,8 +274,6 @@ async function receive(
   } catch (error) {
     const { destroyed, complete } = request.raw;
     if (!destroyed || complete) throw error;
-  } finally {
-    endBody(request.raw);
   }
   if (id !== undefined) return sendJson(reply, JSON.stringify({ ID: id }));
   // Nobody is there to get an answer.
@@ -339,14 +335,4 @@ async function* limited(
     if (length > most) throw tooLarge(size);
     yield chunk;
   }
-}
-
-/** Lets a client that still sends read its answer, but not send for ever. */
-function endBody(body: IncomingMessage): void {
-  if (body.complete || body.destroyed) return;
-  const timer = setTimeout(() => body.destroy(), graceMilliseconds).unref();
-  body.once('end', () => {
-    clearTimeout(timer);
-  });
-  body.resume();
 }

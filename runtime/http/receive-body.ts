@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { refuse, type RequestError, refuseBusy } from '../protocol/errors.js';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { whenClosed } from './node-http.js';
 
 type BodyDone = (error: Error | null, body?: Buffer) => void;
@@ -54,6 +54,62 @@ export function receiveBody(
   payload.on('end', onEnd);
   payload.on('error', onError);
   payload.resume();
+}
+
+/**
+ * The rest of a body whose request is answered already: how long its client may send nothing, and
+ * how much is read of it. `REQUEST_TIMEOUT` limits the time of all of it.
+ */
+const idleMilliseconds = 2_000;
+const mostRestBytes = 128 * 1024 * 1024;
+
+/** Whether a part of the body has not arrived yet. */
+export function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Most clients send all of a body before they read the answer. If the connection were closed
+ * meanwhile, the system would reset it, and they would get no answer: so the rest of the body is
+ * read and dropped first.
+ * @param headers those of Fastify close the connection at once
+ */
+export function closedAfterBody(
+  response: ServerResponse,
+  headers: OutgoingHttpHeaders = {},
+): OutgoingHttpHeaders {
+  const isLast = !response.shouldKeepAlive;
+  response.shouldKeepAlive = true;
+  // Node's own listener would read on without a limit.
+  response.prependOnceListener('finish', () => {
+    void discardRest(response.req).then((isComplete) => {
+      if (isLast || !isComplete) response.req.socket.destroySoon();
+    });
+  });
+  return { ...headers, connection: 'keep-alive' };
+}
+
+/** @returns whether the body has ended within the limits */
+function discardRest(request: IncomingMessage): Promise<boolean> {
+  if (request.complete) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const end = (): void => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', end).off('close', end);
+      resolve(request.complete);
+    };
+    const onData = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      timer.refresh();
+      if (bytes > mostRestBytes) end();
+    };
+    const timer = setTimeout(end, idleMilliseconds).unref();
+    request.on('data', onData).on('end', end).on('close', end);
+    request.resume();
+    request.read(0);
+  });
 }
 
 /** 413. */

@@ -18,7 +18,8 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuseForms } from '../query/answer-form.js';
 import type { Settings } from './settings.js';
-import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { shortened } from '../protocol/names.js';
 import { readJson } from './body.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import { receiveBody } from './receive-body.js';
@@ -205,6 +206,7 @@ function guardRequests(app: FastifyInstance): void {
 const guardPost: onRequestHookHandler = (request, _reply, done) => {
   if (request.method === 'POST') {
     refuseCrossSite(request);
+    refuseEncodedBody(request.headers);
     passOverContentType(request.headers);
   }
   done();
@@ -219,6 +221,15 @@ function acceptEveryBody(app: FastifyInstance): void {
   // An expression that matches every type: Fastify caches types that it finds by one, unlike '*'.
   app.addContentTypeParser(/^/, (request, payload, done) => {
     receiveBody(request, payload, bodyLimit, done);
+  });
+}
+
+/** @throws RequestError 415 for a compressed body, with the encoding that is accepted (RFC 9110) */
+function refuseEncodedBody({ 'content-encoding': encoding }: IncomingHttpHeaders): void {
+  if (encoding === undefined || /^\s*(?:identity\s*)?$/i.test(encoding)) return;
+  const message = `The body is sent as it is, without Content-Encoding: ${shortened(encoding)}.`;
+  throw new RequestError(415, [protocolError('badBody', message)], {
+    'accept-encoding': 'identity',
   });
 }
 

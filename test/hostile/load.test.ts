@@ -170,7 +170,7 @@ describe('Bodies', () => {
     const chunk = `2710\r\n${' '.repeat(10_000)}\r\n`;
     const third = await open();
     expectBusy(await third.ask(head + chunk.repeat(2)));
-    await third.closed;
+    third.socket.destroy();
     expect((await first.ask(' '))?.status).toBe(409);
     const fourth = await open();
     const end = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
@@ -195,6 +195,47 @@ describe('Bodies', () => {
     const over = await client.ask(postText(update, body.padEnd(40_001)));
     expect(over?.status).toBe(413);
     expect(JSON.parse(over?.body ?? '')).toMatchObject({ __ERROR: [{ errCode: 1834 }] });
+  });
+
+  // More than the system keeps of a connection, so that the server has to read on.
+  it.each(['keep-alive', 'close'])(
+    'that are too large are answered although the client sends all of them first: Connection: %s',
+    async (connection) => {
+      await listen(sizes);
+      const length = 32 * 1024 * 1024;
+      const about = `Host: x\r\nConnection: ${connection}\r\nContent-Length: ${length}`;
+      for (const [path, encoding, status] of [
+        [update, 'identity', 413],
+        ['/rest/$upload', 'identity', 413],
+        [update, 'gzip', 415],
+      ] as const) {
+        const client = await open();
+        client.socket.pause();
+        client.send(`POST ${path} HTTP/1.1\r\nContent-Encoding: ${encoding}\r\n${about}\r\n\r\n`);
+        await new Promise((resolve) => client.socket.write(Buffer.alloc(length), resolve));
+        client.socket.resume();
+        expect((await client.next())?.status).toBe(status);
+        if (connection === 'close') await client.closed;
+        else expect((await client.ask(getText('/health')))?.status).toBe(200);
+      }
+    },
+  );
+
+  it('that are compressed are refused before they are read', async () => {
+    await listen(sizes);
+    const client = await open();
+    for (const [encoding, status] of [
+      ['gzip', 415],
+      ['identity, br', 415],
+      ['Identity', 409],
+    ] as const) {
+      const text = postText(update, body).replace('\r\n', `\r\nContent-Encoding: ${encoding}\r\n`);
+      const answer = await client.ask(text);
+      expect([encoding, answer?.status]).toEqual([encoding, status]);
+      expect(answer?.body).toContain(
+        status === 415 ? `without Content-Encoding: ${encoding}.` : '"__STATUS"',
+      );
+    }
   });
 });
 
