@@ -25,7 +25,7 @@ export type Database = 'sqlite' | 'postgres';
 /** Sizes are bytes, times are seconds; `null` means no limit. */
 export interface Limits {
   readonly pageSize: number;
-  readonly maxPageSize: number | null;
+  readonly maxPageSize: number;
   readonly entitySetTimeout: number;
   readonly recreatedEntitySetTimeout: number;
   readonly maxEntitySetsPerSession: number | null;

@@ -19,7 +19,7 @@ export const limitRules = {
     largest,
     'Entities in an answer when the request has no $top; by default maxPageSize where that is smaller.',
   ),
-  maxPageSize: rule(null, 1, largest, 'Largest $top that is accepted. Not set: no limit.'),
+  maxPageSize: rule(10_000, 1, largest, 'Largest $top that is accepted.'),
   entitySetTimeout: seconds(
     7200,
     'Seconds an entity set is kept after its last use; by default maxEntitySetTimeout where that is smaller.',

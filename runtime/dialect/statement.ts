@@ -33,8 +33,18 @@ export interface Statement {
   readonly computed?: readonly ComputedPlace[];
   /** Set for what a server remembers about its clients, such as sessions: see `StateDatabase`. */
   readonly isOfState?: true;
-  /** Set for a page of a dataclass, which may end before the table does: a page of all entities ends at its last row. */
-  readonly page?: 'all' | 'filtered';
+  /** Set for a page of entities. */
+  readonly page?: EntitiesPage;
+}
+
+/** What is known of a page before it is read. */
+export interface EntitiesPage {
+  /** A page of a dataclass may end before the table does: a page of all entities ends at its last row. */
+  readonly of: 'all' | 'filtered' | 'others';
+  /** The most entities. */
+  readonly top: Slot;
+  /** The most related entities that each of them brings along. */
+  readonly related: number;
 }
 
 /** The restricted dataclasses that a statement reads. */

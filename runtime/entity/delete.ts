@@ -156,7 +156,7 @@ export function chosenToDelete(
         throw new Error('A deletion without a condition.');
       }
       const statement = chooseEntities(database.dialect, from, condition ?? always);
-      return { statement, filterSlots: context.slots, mostRelated: 0 };
+      return { statement, filterSlots: context.slots };
     },
   );
   return { statement: plan.statement, values };

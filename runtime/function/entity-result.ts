@@ -107,7 +107,7 @@ async function readTogether(
   const { dataclass } = form;
   const page = collectionForm(context, dataclass, parameters, undefined, 'set');
   // The limits of clients do not apply to what a function returns.
-  const limits = { ...context.limits, maxPageSize: null };
+  const limits = { ...context.limits, maxPageSize: Infinity };
   const paging = { skip: 0, top: entities.length };
   const reading = { ...context, limits };
   const read = preparePageOfKeys(reading, dataclass, keys, entities.length, paging, page);

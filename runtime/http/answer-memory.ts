@@ -75,6 +75,7 @@ function nowhere(): MessagePort {
 /** Hooks of the server itself, which keep nothing of what is sent. */
 const ownHooks: ReadonlySet<string> = new Set([
   'drsCountBytes',
+  'drsLimitAnswer',
   'drsMeasureAnswer',
   'drsSynchronizeSession',
 ]);

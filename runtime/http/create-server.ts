@@ -24,7 +24,13 @@ import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import { isOn, logRequests, requestIds } from './request-log.js';
-import { type LoadLog, RequestGate, loadSettings, gatedServers } from './request-gate.js';
+import {
+  type LoadLog,
+  RequestGate,
+  loadSettings,
+  gatedServers,
+  limitAnswers,
+} from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
 import { isSendHooked } from './answer-memory.js';
@@ -171,6 +177,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   if (isTraced) app.register(tracing);
   if (portOfMetrics !== undefined) app.register(metrics, { port: portOfMetrics });
   app.register(gate.underPressure(load.maxWait));
+  limitAnswers(app, load.transferMemory);
   for (const address of ['/health', '/health/live']) {
     app.get(address, (_request, reply) => sendJson(reply, '{"ok":true}'));
   }

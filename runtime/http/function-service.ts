@@ -331,7 +331,7 @@ export class FunctionService {
 function asWhole(output: Parameters, { limits }: ServiceContext): Parameters {
   const { top, attributes, expand, method } = output;
   const isPlain = [top, attributes, expand, method].every((each) => each === undefined);
-  return isPlain ? { ...output, top: limits.maxPageSize ?? Number.MAX_SAFE_INTEGER } : output;
+  return isPlain ? { ...output, top: limits.maxPageSize } : output;
 }
 
 /** @throws what {@link failureOf} makes of the error of the function's code */

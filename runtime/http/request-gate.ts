@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refuseBusy } from '../protocol/errors.js';
+import { refuse, refuseBusy } from '../protocol/errors.js';
 import { echoRequestId } from './request-log.js';
 import { BodyMemory, countedBody, noRoom } from './receive-body.js';
 import type { Origins } from './cross-site.js';
@@ -11,7 +11,7 @@ import { WaitingRequests } from './waiting-requests.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import type { Limits } from './settings.js';
 import { fastifyUnderPressure } from '@fastify/under-pressure';
-import type { FastifyPluginAsync, FastifyServerFactory } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyServerFactory } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { http } from './node-http.js';
 
@@ -26,6 +26,32 @@ interface GateOptions {
   readonly origins?: Pick<Origins, 'headersFor'>;
   /** Whether code of the user sees what is sent; called once the server is ready. */
   readonly isSendHooked?: () => boolean;
+}
+
+/** What an answer is sent as; `null` if it has no body. */
+type Payload = string | Uint8Array | object | null | undefined;
+
+/**
+ * Refuses answers that are larger than all answers together may be while clients read them: one
+ * would be cut in the middle. A stream is sent in pieces, and has no size.
+ * @param most bytes
+ */
+export function limitAnswers(app: FastifyInstance, most: number): void {
+  app.addHook('onSend', function drsLimitAnswer(_request, _reply, payload: Payload, done) {
+    const bytes = bytesOf(payload, most);
+    if (bytes <= most) done(null, payload);
+    else {
+      const message = `The answer has ${bytes} bytes; this server sends at most ${most} at once (TRANSFER_MEMORY). Request less of it, for example with a smaller $top.`;
+      done(refuse('tooLarge', message));
+    }
+  });
+}
+
+function bytesOf(payload: Payload, most: number): number {
+  if (payload instanceof Uint8Array) return payload.length;
+  // A character has at most three bytes.
+  if (typeof payload !== 'string' || payload.length * 3 <= most) return 0;
+  return Buffer.byteLength(payload);
 }
 
 /** Milliseconds between two log entries: refusals come in large numbers. */

@@ -32,7 +32,7 @@ export interface Limits {
   /** Entities in an answer if the client names no number. */
   readonly pageSize: number;
   /** The largest number that a client may name. */
-  readonly maxPageSize: number | null;
+  readonly maxPageSize: number;
   /** A request's body. */
   readonly bodySize: number;
   /** The text of a `$filter`. */
@@ -185,7 +185,7 @@ export function limitsFrom(limits: Limits, environment: Environment): Limits {
   }
   const result = { ...limits, ...overridden };
   const { pageSize, maxPageSize } = result;
-  if (maxPageSize === null || pageSize <= maxPageSize) return result;
+  if (pageSize <= maxPageSize) return result;
   if (overridden.pageSize === undefined) return { ...result, pageSize: maxPageSize };
   throw new Error(
     `PAGE_SIZE is ${pageSize}; it must not be greater than MAX_PAGE_SIZE, ${maxPageSize}.`,

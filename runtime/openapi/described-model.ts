@@ -11,7 +11,7 @@ export interface DescribedModel {
   /** The value of `$format` for reports. */
   readonly reportFormat: string;
   readonly dateOnlyFormat: 'iso' | 'bang';
-  readonly maxPageSize: number | null;
+  readonly maxPageSize: number;
   /** Entities in one body. */
   readonly batchSize: number;
   /** In the order of the model. */

@@ -206,7 +206,6 @@ function parametersOf({
   reportFormat,
   maxPageSize,
 }: DescribedModel): Readonly<Record<string, SchemaObject>> {
-  const most = maxPageSize === null ? {} : { maximum: maxPageSize };
   const described = Object.entries(parameterTexts).map(
     ([name, [description, schema]]) => [name, { description, schema }] as const,
   );
@@ -218,7 +217,7 @@ function parametersOf({
     },
     top: {
       description: 'Entities of the page; 0 only counts.',
-      schema: { type: 'integer', minimum: 0, ...most },
+      schema: { type: 'integer', minimum: 0, maximum: maxPageSize },
     },
   };
 }

@@ -4,7 +4,7 @@ import { column, From, keyColumn, selecting, type Source } from '../dataclass/so
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
-import type { Slot, SqlValue, Statement } from '../dialect/statement.js';
+import type { EntitiesPage, Slot, SqlValue, Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { whenResolved } from './computed-requests.js';
@@ -166,7 +166,7 @@ function planPage(
   const top = pageTop(context, given);
   const fixed = { skip, top, count };
   const { plan, values } = planFor(context.plans.selections, request, name, fixed, write);
-  refuseTooManyRelated(top * plan.mostRelated);
+  refuseTooManyRelated(top * (plan.statement.page?.related ?? 0));
   return { statement: plan.statement, values };
 }
 
@@ -330,18 +330,25 @@ export function selectionOf(source: PageSource): Selection | undefined {
   return source.kind === 'keys' ? undefined : source.selection;
 }
 
-/** The plan of a page; its statement is marked if it is a page of a dataclass. */
+/**
+ * The plan of a page.
+ * @param related how many related entities each entity of it brings along at most
+ */
 export function pagePlan(
   context: QueryContext,
   query: Sql,
   source: PageSource,
-  mostRelated = 0,
+  related = 0,
 ): SelectionPlan {
-  const plan = planOf(context, query, mostRelated);
-  if (source.kind !== 'selection' || source.selection.base.kind !== 'all') return plan;
-  const isFiltered = source.selection.filter !== undefined;
-  const page = isFiltered || plan.statement.restricted !== undefined ? 'filtered' : 'all';
+  const plan = planOf(context, query);
+  const page = { of: kindOf(source, plan.statement), top: topSlot, related };
   return { ...plan, statement: { ...plan.statement, page } };
+}
+
+function kindOf(source: PageSource, { restricted }: Statement): EntitiesPage['of'] {
+  if (source.kind !== 'selection' || source.selection.base.kind !== 'all') return 'others';
+  const isFiltered = source.selection.filter !== undefined || restricted !== undefined;
+  return isFiltered ? 'filtered' : 'all';
 }
 
 /** A subquery that returns each entity of the page as the text column `json`, in order. */

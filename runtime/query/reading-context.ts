@@ -13,7 +13,7 @@ export interface ReadingContext {
   readonly database: Database;
   readonly options: AnswerOptions;
   readonly filters: FilterParser;
-  readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
+  readonly limits: { readonly maxPageSize: number; readonly expandDepth: number };
   readonly plans: Plans;
   readonly counts: Counts;
   /** Present if class code computes attributes of the model. */
@@ -48,10 +48,10 @@ export function pageTop(
   requested: number | undefined,
 ): number {
   const top = requested ?? options.pageSize;
-  if (limits.maxPageSize !== null && top > limits.maxPageSize) {
+  if (top > limits.maxPageSize) {
     throw refuse(
       'malformedUrl',
-      `$top is ${top}; this server sends at most ${limits.maxPageSize} entities.`,
+      `$top is ${top}; this server sends at most ${limits.maxPageSize} entities at once (limit maxPageSize, MAX_PAGE_SIZE). Read the others with $skip, or page by page from an entity set ($method=entityset).`,
     );
   }
   return top;

@@ -69,8 +69,6 @@ export interface SelectionPlan {
   /** To be run with the same values if the statement fails because a number becomes too large. */
   readonly ifTooLarge?: Statement;
   readonly filterSlots: FilterSlots;
-  /** The most related entities that an entity of the page can bring along. */
-  readonly mostRelated: number;
 }
 
 export function queryContext(dialect: Dialect, options: AnswerOptions): QueryContext {
@@ -85,12 +83,8 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
 }
 
 /** The plan whose statement was written in `context`. */
-export function planOf(
-  context: QueryContext,
-  query: Sql | BuiltQuery,
-  mostRelated = 0,
-): SelectionPlan {
-  return { statement: compileAnswer(context, query), filterSlots: context.slots, mostRelated };
+export function planOf(context: QueryContext, query: Sql | BuiltQuery): SelectionPlan {
+  return { statement: compileAnswer(context, query), filterSlots: context.slots };
 }
 
 /** How a statement selects the entities. */

@@ -164,6 +164,16 @@ onLinux('A long read', () => {
     expect(order).toEqual([...new Array<string>(200).fill('one'), 'scan', 'change', 'gone']);
   });
 
+  it('may be a page that returns many entities, on its first run', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    // Counting scans all entities.
+    expect((await client.get('/rest/Part?$count=false&$top=2500')).status).toBe(200);
+    expect(readersOf(server)).toEqual([]);
+    expect((await client.get('/rest/Part?$count=false&$top=2501')).status).toBe(200);
+    expect(readersOf(server)).toHaveLength(1);
+  });
+
   it('sees what the same client changed before it', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);

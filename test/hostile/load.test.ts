@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -31,6 +32,8 @@ async function listen(
       while (performance.now() < end);
       return 'done';
     });
+    server.get('/large', (_request, reply) => reply.send(Buffer.alloc(40_001)));
+    server.get('/pieces', (_request, reply) => reply.send(Readable.from(['x'.repeat(40_001)])));
   };
   app = await serverOf(modelFile('staff'), { environment, logger, extend });
   await create(app, 'Company', [{ name: 'first' }]);
@@ -237,6 +240,23 @@ describe('Bodies', () => {
       );
     }
   });
+});
+
+it('An answer larger than TRANSFER_MEMORY is refused before its head, and a stream is sent in pieces', async () => {
+  await listen({ BODY_SIZE: '40000', UPLOAD_SIZE: '40000', TRANSFER_MEMORY: '40000' });
+  const extra = { text: 'é'.repeat(7_000) };
+  const companies = ['a', 'b', 'c'].map((name) => ({ name, extra }));
+  for (const company of companies) await create(app, 'Company', [company]);
+  const client = await open();
+  const page = '/rest/Company?$attributes=extra&$orderby=ID%20desc&$top=';
+  expect((await client.ask(getText(`${page}2`)))?.status).toBe(200);
+  const answer = await client.ask(getText(`${page}3`));
+  expect(answer?.status).toBe(413);
+  expect(answer?.body).toMatch(/"The answer has 4\d{4} bytes; .* at most 40000 .*TRANSFER_MEMORY/);
+  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ __ERROR: [{ errCode: 1834 }] });
+  expect((await client.ask(getText('/large')))?.status).toBe(413);
+  const pieces = await app.inject('/pieces');
+  expect([pieces.statusCode, pieces.body.length]).toEqual([200, 40_001]);
 });
 
 describe('Clients that do not end', () => {

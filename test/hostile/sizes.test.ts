@@ -176,13 +176,22 @@ describe('A large request:', () => {
     }
   });
 
-  it.each([
-    '$top=9007199254740991',
-    '$skip=9007199254740991',
-    '$top=9007199254740991&$skip=9007199254740991',
-  ])('%s is served', async (query) => {
-    expect((await ask(app, `/rest/Company?${query}`)).json()).toMatchObject({ __COUNT: 5 });
-  });
+  it.each(['$top=10000', '$skip=9007199254740991', '$top=10000&$skip=9007199254740991'])(
+    '%s is served',
+    async (query) => {
+      expect((await ask(app, `/rest/Company?${query}`)).json()).toMatchObject({ __COUNT: 5 });
+    },
+  );
+
+  it.each(['', '/name'])(
+    '$top above maxPageSize is refused, and the limit named: %s',
+    async (path) => {
+      const distinct = path === '' ? '' : '&$distinct=true';
+      const response = await ask(app, `/rest/Company${path}?$top=10001${distinct}`);
+      expect([response.statusCode, ...codesOf(response)]).toEqual([400, 1806]);
+      expect(response.body).toMatch(/\$top is 10001; .* at most 10000 .*MAX_PAGE_SIZE.*\$skip/);
+    },
+  );
 
   it.each(['$top=9007199254740993', '$skip=99999999999999999999', '$top=1e999', '$skip=Infinity'])(
     '%s is refused',

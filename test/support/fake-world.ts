@@ -29,7 +29,7 @@ export const model: Model = {
   reportFormat: 'looker',
   limits: {
     pageSize: 100,
-    maxPageSize: null,
+    maxPageSize: 10_000,
     entitySetTimeout: 7200,
     recreatedEntitySetTimeout: 600,
     maxEntitySetsPerSession: null,

@@ -97,7 +97,7 @@ export class SqliteReads {
     if (offloading === undefined) return read(cached.prepared, statement, values);
     const placement = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
     if (placement === 'here') return read(cached.prepared, statement, values);
-    if (placement.isOffloaded(performance.now())) {
+    if (placement.isOffloaded(performance.now(), mostEntities(statement, values))) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
       // The process returns the form of the requested kind.
       return offloading.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
@@ -107,6 +107,11 @@ export class SqliteReads {
     placement.record(time.milliseconds, sizeOf(answer));
     return answer;
   }
+}
+
+/** The most entities that a page returns; 0 for other reads. */
+function mostEntities({ page }: Statement, values: readonly SqlValue[]): number {
+  return page === undefined ? 0 : Number(values[page.top.index]) * (1 + page.related);
 }
 
 export function firstValue(

@@ -151,7 +151,7 @@ export const shapeCases: readonly ProblemCase[] = [
   {
     name: 'numbers out of range and of another kind',
     yaml: sound(
-      'roles: {}\nlimits: { pageSize: <<a>>0, filterDepth: <<b>>5000, bodySize: <<c>>1.5, queryTimeout: <<d>>many, maxPageSize: null, <<e>>uploadSize: }',
+      'roles: {}\nlimits: { pageSize: <<a>>0, filterDepth: <<b>>5000, bodySize: <<c>>1.5, queryTimeout: <<d>>many, maxEntitySetTimeout: null, <<e>>uploadSize: }',
     ),
     expected: [
       { code: 'shape/out-of-range', at: 'a', says: 'at least 1' },

@@ -66,7 +66,7 @@ function modelWith(random: Random, drafts: readonly Draft[]): Model {
     reportFormat: 'bi',
     limits: {
       pageSize: random.int(2, 9),
-      maxPageSize: null,
+      maxPageSize: 10_000,
       entitySetTimeout: 7200,
       recreatedEntitySetTimeout: 600,
       maxEntitySetsPerSession: null,

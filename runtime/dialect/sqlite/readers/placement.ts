@@ -12,6 +12,8 @@ const countedRuns = 20;
 
 /** Scanning more rows takes longer than a read may. */
 const largeRows = 20_000;
+/** Writing more entities as JSON takes longer than a read may. */
+const manyEntities = 2_500;
 
 /** How long the size of a table is cached. */
 const sizeMilliseconds = 60_000;
@@ -21,7 +23,8 @@ const veryLongMilliseconds = 1_000;
 
 /**
  * Decides which reads are offloaded to another process so that they do not block the server: a read
- * is offloaded if it scans a table of more than 20,000 rows; if it scans a part of such a table, and
+ * is offloaded if it may return more than 2,500 entities, and a table that it reads has as many rows;
+ * if it scans a table of more than 20,000 rows; if it scans a part of such a table, and
  * has never run or one of its last 20 runs took more than 10 ms; or if two of its last 20 runs did.
  * With a statement timeout, the part counts as the whole table. A page in the order of an index ends
  * at its last row: if it is filtered, it scans a part of the table, otherwise nothing.
@@ -41,11 +44,13 @@ export class Placements {
     const program = this.#programOf(statement);
     if (program === undefined) return new Placement([], []);
     if (!program.hasLoops) return undefined;
-    const endsEarly = statement.page !== undefined && !program.isSorted;
-    if (endsEarly && statement.page === 'all') return new Placement([], []);
+    const { of = 'others' } = statement.page ?? {};
+    const read = this.#sizesOf(program.read);
+    const endsEarly = of !== 'others' && !program.isSorted;
+    if (endsEarly && of === 'all') return new Placement([], [], read);
     const looped = this.#sizesOf(program.looped);
     const scanned = endsEarly ? [] : this.#sizesOf(program.scanned);
-    return new Placement(this.hasTimeout ? looped : scanned, looped);
+    return new Placement(this.hasTimeout ? looped : scanned, looped, read);
   }
 
   #programOf({ sql, bindings }: Statement): Program | undefined {
@@ -82,15 +87,22 @@ export class Placement {
   /**
    * @param scanned tables of which the statement reads everything, or an index
    * @param looped those of which it reads more than one row by a unique key
+   * @param read all of which it reads anything
    */
   constructor(
     private readonly scanned: readonly TableSize[],
     private readonly looped: readonly TableSize[],
+    private readonly read: readonly TableSize[] = [],
   ) {}
 
-  /** @param now time of `performance.now()` */
-  isOffloaded(now: number): boolean {
-    const isLarge = (table: TableSize): boolean => table.isLarge(now);
+  /**
+   * @param now time of `performance.now()`
+   * @param entities that it may return
+   */
+  isOffloaded(now: number, entities = 0): boolean {
+    const isLarge = (table: TableSize): boolean => table.rows(now) > largeRows;
+    const hasMany = (table: TableSize): boolean => table.rows(now) > manyEntities;
+    if (entities > manyEntities && this.read.some(hasMany)) return true;
     const [previousSlow, lastSlow] = this.#slowRuns;
     if (this.#runs - previousSlow < countedRuns || this.scanned.some(isLarge)) return true;
     const mayBeSlow = this.#runs === 0 || this.#runs - lastSlow < countedRuns;
@@ -129,6 +141,7 @@ interface Opcode {
 /** The loops of a program; tables and indexes by root page. */
 interface Program {
   readonly hasLoops: boolean;
+  readonly read: readonly number[];
   /** Scanned from the first row to the last. */
   readonly scanned: readonly number[];
   readonly looped: readonly number[];
@@ -170,12 +183,18 @@ function programOf(operations: readonly Opcode[]): Program {
         break;
     }
   }
-  return { hasLoops, scanned: [...scanned], looped: [...looped], isSorted };
+  return {
+    hasLoops,
+    read: [...roots.values()],
+    scanned: [...scanned],
+    looped: [...looped],
+    isSorted,
+  };
 }
 
-/** Whether a table has many rows; checked once a minute. */
+/** The number of rows of a table, up to what makes it large; counted once a minute. */
 class TableSize {
-  #isLarge = false;
+  #rows = 0;
   #knownAt = -Infinity;
 
   constructor(
@@ -183,17 +202,13 @@ class TableSize {
     private readonly table: string,
   ) {}
 
-  isLarge(now: number): boolean {
+  rows(now: number): number {
     if (now - this.#knownAt > sizeMilliseconds) {
       this.#knownAt = now;
-      this.#isLarge = this.#hasManyRows();
+      const name = `"${this.table.replaceAll('"', '""')}"`;
+      const sql = `select count(*) from (select 1 from ${name} limit ${largeRows + 1})`;
+      this.#rows = this.database.prepare<[], number>(sql).pluck().get() ?? 0;
     }
-    return this.#isLarge;
-  }
-
-  #hasManyRows(): boolean {
-    const name = `"${this.table.replaceAll('"', '""')}"`;
-    const sql = `select 1 from ${name} limit 1 offset ${largeRows}`;
-    return this.database.prepare(sql).get() !== undefined;
+    return this.#rows;
   }
 }

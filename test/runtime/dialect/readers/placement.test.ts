@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Statement } from '../../../../runtime/dialect/statement.js';
+import { type EntitiesPage, Slot } from '../../../../runtime/dialect/statement.js';
 import {
   type Placement,
   Placements,
@@ -23,13 +23,14 @@ afterAll(() => {
 
 const placements = new Placements(database);
 
-function placementOf(sql: string, page?: Statement['page']): Placement | undefined {
+function placementOf(sql: string, of?: EntitiesPage['of']): Placement | undefined {
   const bindings = (sql.match(/\?/g) ?? []).map(() => null);
-  return placements.of({ sql, bindings, ...(page === undefined ? {} : { page }) });
+  const page = of === undefined ? {} : { page: { of, top: new Slot(0), related: 0 } };
+  return placements.of({ sql, bindings, ...page });
 }
 
 /** Of a read that loops over something. */
-function measured(sql: string, page?: Statement['page']): Placement {
+function measured(sql: string, page?: EntitiesPage['of']): Placement {
   const placement = placementOf(sql, page);
   if (placement === undefined) throw new Error(`${sql} is never offloaded.`);
   return placement;
@@ -71,6 +72,27 @@ describe('A read that scans a whole large table', () => {
     expect(measured('select * from "Large" order by "number" limit ?', 'all').isOffloaded(0)).toBe(
       true,
     );
+  });
+});
+
+describe('A page', () => {
+  const keys =
+    'select "text" from json_each(?) as "k" join "Large" as "l" on "l"."ID" = "k"."value"';
+
+  it.each([
+    ['of all entities', 'select * from "Large" order by "ID" limit ?', 'all'],
+    ['of entities of a set', keys, 'others'],
+  ] as const)('%s is offloaded at once if it may return more than 2,500', (_, sql, of) => {
+    const placement = measured(sql, of);
+    expect(placement.isOffloaded(0, 2_500)).toBe(false);
+    expect(placement.isOffloaded(0, 2_501)).toBe(true);
+    placement.record(0.1, 10);
+    expect(placement.isOffloaded(0, 2_501)).toBe(true);
+  });
+
+  it('of a table that has fewer rows is not offloaded', () => {
+    const placement = measured('select * from "Small" order by "ID" limit ?', 'all');
+    expect(placement.isOffloaded(0, 10_000)).toBe(false);
   });
 });
 

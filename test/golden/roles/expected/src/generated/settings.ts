@@ -6,7 +6,7 @@ export const settings: Settings = {
   name: 'clinic',
   limits: {
     pageSize: 100,
-    maxPageSize: null,
+    maxPageSize: 10000,
     bodySize: 1048576,
     filterLength: 16384,
     filterDepth: 64,
