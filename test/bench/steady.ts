@@ -1,7 +1,8 @@
 /**
  * Measures how long one entity by key takes (R1) when nothing else runs, next to a client that runs
- * a filter without an index in a loop (R12), and next to one whose filter has 500 conditions
- * without an index.
+ * a filter without an index in a loop (R12), next to one whose filter has 500 conditions without an
+ * index, next to one that reads pages of 10,000 entities, and next to one that makes entity sets of
+ * all entities.
  *
  *   npm run bench:steady -- [--scale 1m] [--rounds 3] [--seconds 5]
  *
@@ -47,6 +48,8 @@ async function steady(): Promise<void> {
     { name: 'quiet', request: undefined },
     { name: 'beside R12', request: r12(rows) },
     { name: 'beside 500 conditions', request: conditions },
+    { name: 'beside long pages', request: () => ({ path: '/rest/Employee?$top=10000' }) },
+    { name: 'beside sets of all', request: () => ({ path: '/rest/Employee?$method=entityset' }) },
   ];
   const measured = new Map<string, Round[]>(besides.map(({ name }) => [name, []]));
   try {
