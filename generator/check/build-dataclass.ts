@@ -57,11 +57,17 @@ export function buildDataclass(
     attributes: [...attributesOf(context, links, dataclass, toOnes), ...made.map(madeAttribute)],
     functions: dataclassFunctions(context, links.world, dataclass),
     events: eventsOf(context, links.world, dataclass),
-    restrict: booleanOf(child(node, 'restrict')) === true,
+    ...restrictOf(child(node, 'restrict')),
     ...compositeIndexes(context, dataclass, named),
   };
   checkColumnCount(context, built, dataclass.key);
   return built;
+}
+
+function restrictOf(node: SourceNode | undefined): Pick<Dataclass, 'restrict' | 'restrictsWrites'> {
+  const writes = booleanOf(child(node, 'writes')) === true;
+  const restrict = node?.kind === 'mapping' || booleanOf(node) === true;
+  return writes ? { restrict, restrictsWrites: true } : { restrict };
 }
 
 function eventsOf(

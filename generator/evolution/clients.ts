@@ -146,6 +146,10 @@ function dataclassChanges(pair: DataclassPair): readonly Change[] {
     const message = `Class code limits which entities of ${newer.name} a session can reach.`;
     changes.push(change('look', 'restricted', `${path}.restrict`, { message }));
   }
+  if (older.restrictsWrites !== true && newer.restrictsWrites === true) {
+    const message = `${newer.name}: entities that a session would not see are refused when it stores them.`;
+    changes.push(change('look', 'restricts-writes', `${path}.restrict`, { message }));
+  }
   for (const list of uniqueChanges(pair).tighter) {
     const message = `${newer.name}: ${listed(list)} are unique together: values that another entity has are refused.`;
     changes.push(change('breaks', 'narrower', `${path}.indexes`, { message }));

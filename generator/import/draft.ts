@@ -441,7 +441,7 @@ class Drafter {
         collectionName: this.#collectionName(mapped),
         indexes: indexes.length === 0 ? undefined : indexes,
         events: table.events.length === 0 ? undefined : table.events,
-        restrict: table.restrict ? true : undefined,
+        restrict: table.restrict ? { writes: true } : undefined,
       }),
       attributes,
       functions: this.#withoutCaseTwins(table.place, {

@@ -73,6 +73,8 @@ export interface Dataclass {
   };
   readonly events: readonly EventName[];
   readonly restrict: boolean;
+  /** What that hides from a session, the session cannot store either. */
+  readonly restrictsWrites?: true;
   /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
   /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */

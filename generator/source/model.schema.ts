@@ -93,7 +93,7 @@ const dataclass = mapping(
       ...list('Events that the entity class handles.', { type: 'string', enum: eventNames }),
       uniqueItems: true,
     },
-    restrict: flag('Class code limits which entities a session can reach.', false),
+    restrict: ref('restrict'),
     indexes: {
       ...list('Indexes over several attributes.', ref('index')),
       examples: [[['lastName', 'firstName'], { unique: true, attributes: ['order', 'position'] }]],
@@ -118,6 +118,12 @@ const indexMapping = mapping(
   },
   ['attributes'],
 );
+
+const restrictFlag = flag('Class code limits which entities a session can reach.', false);
+
+const restrictMapping = mapping('Class code limits which entities a session can reach.', {
+  writes: flag('What it hides from a session, the session cannot store either.', false),
+});
 
 const protocol = mapping('Choices within the protocol.', {
   compatibility: {
@@ -172,6 +178,12 @@ export const definitions: Definitions = {
   },
   indexList,
   indexMapping,
+  restrict: {
+    description: 'true, or a mapping with writes.',
+    anyOf: [ref('restrictFlag'), ref('restrictMapping')],
+  },
+  restrictFlag,
+  restrictMapping,
   ...attributeSchemas,
   ...functionSchemas,
   ...roleSchemas,

@@ -1,6 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
-import { isDenialStatus, PermissionError } from '../protocol/errors.js';
+import { errorCodes, isDenialStatus, PermissionError } from '../protocol/errors.js';
 import { decodeBody, type Decoded } from '../entity/decode.js';
 import { EventFailure, type LiveEntity } from '../entity/lifecycle.js';
 import type { Refusal } from '../entity/refusals.js';
@@ -87,7 +87,11 @@ export class EventedSaver implements EventedSaving {
     const isSave = mode === 'store';
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
-    const result = await this.saver.storeLive(transaction, entity, options);
+    const result = await this.saver.storeLive(transaction, entity, {
+      ...options,
+      // Nothing of a refused entity is stored when afterSave runs.
+      isAlone: !this.events.has('afterSave'),
+    });
     const isRefused = 'problems' in result;
     if (!isSave || (!isRefused && result.outcome === 'unchanged')) {
       if (isRefused) throw this.#refused(result, sent, isNew);
@@ -115,7 +119,8 @@ export class EventedSaver implements EventedSaving {
    */
   #refused(refusal: Refusal, sent: AddressedBody | undefined, isNew: boolean): Error {
     const { problems, status } = refusal;
-    if (sent === undefined || !isDenialStatus(status)) return new RefusedSave(refusal);
+    const isOfRow = problems.some(({ errCode }) => errCode === errorCodes.rowDenied.code);
+    if (sent === undefined || isOfRow || !isDenialStatus(status)) return new RefusedSave(refusal);
     const action = isNew ? 'create' : 'update';
     const denial = new PermissionError(action, setByEvent(this.#dataclass, problems), status);
     return new EventFailure(`An event of ${this.#dataclass.name}`, denial);

@@ -11,6 +11,7 @@ import { AbandonablePromise } from '../dialect/abandonable.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
+import type { WriteRestrictions } from '../entity/surroundings.js';
 import {
   type RestrictedStatement,
   Slot,
@@ -59,7 +60,7 @@ type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Pe
  * (`access.md#restrict`). So only reads of a dataclass run its `restrict`, and nothing reads the
  * dataclass without its restriction.
  */
-export class Restrictions implements StatementRestrictions {
+export class Restrictions implements StatementRestrictions, WriteRestrictions {
   readonly #restrictions = new BoundedCache<FilterRestriction>(maxRestrictionBytes, () => 1000);
   readonly #prepared = new BoundedCache<PreparedStatement>(
     maxStatementBytes,
@@ -115,6 +116,13 @@ export class Restrictions implements StatementRestrictions {
       return Promise.allSettled(resolving.map(async (each) => each)).then(() => undefined);
     }
   }
+
+  readonly hidesSome: WriteRestrictions['hidesSome'] = (dataclass) =>
+    whenThere(this.#ofAll([dataclass]), (resolved) =>
+      resolved.some(({ condition }) => condition !== undefined),
+    );
+
+  readonly inPart: WriteRestrictions['inPart'] = (work) => this.host.write(work);
 
   #bound<T>(run: RunStatement<T>): RunStatement<T> {
     return (statement, values) => {

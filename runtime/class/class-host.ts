@@ -12,7 +12,7 @@ import { type SqlValue, Slot, type Statement } from '../dialect/statement.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import type { Lifecycle } from '../entity/surroundings.js';
+import type { Lifecycle, WriteRestrictions } from '../entity/surroundings.js';
 import { keysOf, type KeyType } from '../entity-set/key-list.js';
 import { memberName } from '../protocol/definition.js';
 import { decodeKey } from '../protocol/key.js';
@@ -59,6 +59,8 @@ export interface ClassData {
   readonly executor: ScopeExecutor;
   /** Runs events; none if no dataclass has any. */
   readonly lifecycle: Lifecycle | undefined;
+  /** None if no dataclass has `restrict`. */
+  readonly restrictions: WriteRestrictions | undefined;
   /** What a session may see; none if nothing is limited. */
   readonly visibleTo: ((session: Session) => VisibleModel) | undefined;
 }
@@ -107,6 +109,10 @@ export class ClassHost<Data extends ClassData = ClassData> {
 
   get lifecycle(): Lifecycle | undefined {
     return this.data.lifecycle;
+  }
+
+  get restrictions(): WriteRestrictions | undefined {
+    return this.data.restrictions;
   }
 
   /**

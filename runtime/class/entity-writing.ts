@@ -35,9 +35,9 @@ export class EntityWriting {
     private readonly model: VisibleModel,
   ) {
     const dataclass = dataclassIn(model, code.dataclass.name);
-    const { lifecycle, locks } = code.host;
+    const { lifecycle, locks, restrictions } = code.host;
     const { dialect } = model.database;
-    const surroundings = { lifecycle, locks };
+    const surroundings = { lifecycle, locks, restrictions };
     this.#dataclass = dataclass;
     this.#saver = new EntitySaver(dialect, dataclass, model.plans.entities, surroundings);
     this.#deleter = new EntityDeleter(dialect, model.dataclasses.values(), dataclass, surroundings);

@@ -65,7 +65,8 @@ function deniedInCode(
 ): DeniedInCodeError {
   const status = error instanceof SaveError ? error.httpStatus : error.status;
   const codes = problems.map(({ errCode }) => errCode);
-  const name = Object.values(denialNames).find((each) => codes.includes(errorCodes[each].code));
+  const names = [...Object.values(denialNames), 'rowDenied'] as const;
+  const name = names.find((each) => codes.includes(errorCodes[each].code));
   return new DeniedInCodeError(shown, name ?? 'readDenied', status, error);
 }
 

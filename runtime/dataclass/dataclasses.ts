@@ -6,6 +6,7 @@ import type {
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
+import type { DenialStatus } from '../protocol/errors.js';
 import { type LongNames, longNamesOf } from '../protocol/names.js';
 import { type DataclassQueries, queriesOf } from '../protocol/queries.js';
 import { hasRules } from '../protocol/rules.js';
@@ -202,6 +203,10 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
  */
 interface RowRestriction {
   /**
+   * HTTP status if a session stores an entity that would be hidden from it; none if it may do that.
+   */
+  readonly writes: DenialStatus | undefined;
+  /**
    * The condition that an entity is visible; it adds no table to the statement around it.
    * @param alias the table's name there
    */
@@ -212,7 +217,8 @@ interface RowRestriction {
  * The restriction of a dataclass for any scope that reads it; its condition is resolved when a
  * statement runs.
  * @param name of the dataclass
+ * @param writes see {@link RowRestriction.writes}
  */
-export function restrictionOf(name: string): RowRestriction {
-  return { condition: (alias) => sql`${new RestrictionSlot(name, alias)}` };
+export function restrictionOf(name: string, writes: DenialStatus | undefined): RowRestriction {
+  return { writes, condition: (alias) => sql`${new RestrictionSlot(name, alias)}` };
 }

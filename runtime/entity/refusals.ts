@@ -155,6 +155,17 @@ export class Refusals {
     return { problems, status, entityStatus: entityStatuses.denied, ...of(existing) };
   }
 
+  /** `restrict` would hide the entity from the session that stores it (`access.md#restrict`). */
+  hidden(status: DenialStatus, existing: string | number | undefined): Refusal {
+    const text = `The session's restriction of "${this.dataclass.name}" does not allow the entity as it would be stored.`;
+    return {
+      problems: [protocolError('rowDenied', text), ...this.#summary(false, existing)],
+      status,
+      entityStatus: entityStatuses.denied,
+      ...of(existing),
+    };
+  }
+
   /** A rule that the database checks. */
   brokenRule({ kind, column }: ConstraintError, existing?: string | number): Refusal {
     if (kind === 'unique') {

@@ -27,6 +27,7 @@ import {
 } from './decode.js';
 import type { LiveEntity } from './lifecycle.js';
 import { hasFaults, type Refusal, type Refusals } from './refusals.js';
+import { RowCheck } from './row-check.js';
 import type { EventedSaving, Surroundings, EntitySaveOptions, SaveResult } from './surroundings.js';
 import { type BoundStatement, EntityUpdater, type PlanDirect } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -58,6 +59,8 @@ export class EntitySaver {
   readonly #constraints: Constraints;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
+  /** None if sessions may store what they cannot see. */
+  readonly rowCheck: RowCheck | undefined;
   /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;
   readonly fold: Fold;
@@ -69,8 +72,9 @@ export class EntitySaver {
     dialect: Dialect,
     readonly dataclass: Dataclass,
     statements: BoundedCache<Statement>,
-    { lifecycle, locks }: Surroundings = {},
+    surroundings: Surroundings = {},
   ) {
+    const { lifecycle, locks } = surroundings;
     this.#constraints = new Constraints(dialect, dataclass, statements);
     this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
     const updating = [this.#constraints, statements, locks?.guard] as const;
@@ -78,6 +82,7 @@ export class EntitySaver {
     this.#lock = planLock(dialect, dataclass);
     this.fold = dialect.foldText;
     this.#locks = locks;
+    this.rowCheck = RowCheck.of(dataclass, this.updater, surroundings);
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
     this.#evented = lifecycle?.saving(this);
   }
@@ -198,7 +203,7 @@ export class EntitySaver {
     plan: PlanDirect,
   ): DirectSave | undefined {
     const [first] = entities;
-    if (first === undefined) return undefined;
+    if (first === undefined || this.rowCheck !== undefined) return undefined;
     return entities.length === 1 && !isCreation(first)
       ? this.#directChange(first, options, plan)
       : this.#directCreation(entities, options, plan);
@@ -265,8 +270,26 @@ export class EntitySaver {
     return this.store(transaction, address, decoded, options);
   }
 
-  /** Stores what a client sent, or reports everything that is wrong with it. */
+  /**
+   * Stores decoded values, or reports everything that is wrong with them. Whatever saves an entity
+   * comes here, so this is where `restrict` decides about what is stored.
+   */
   store(
+    transaction: Transaction,
+    address: Address,
+    decoded: Decoded,
+    options: EntitySaveOptions,
+  ): Pending<SaveResult> {
+    const store = (): Pending<SaveResult> => this.#store(transaction, address, decoded, options);
+    const { rowCheck } = this;
+    const isStored = options.mode === 'store' || options.mode === 'validate';
+    if (rowCheck === undefined || !isStored) return store();
+    return whenThere(rowCheck.isNeeded, (isNeeded) =>
+      isNeeded ? rowCheck.checked(transaction, options, store) : store(),
+    );
+  }
+
+  #store(
     transaction: Transaction,
     { key, stamp }: Address,
     decoded: Decoded,

@@ -1,6 +1,7 @@
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
+import type { Pending } from '../dialect/pending.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Address, Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
@@ -13,6 +14,15 @@ import type { EntitySaver } from './save.js';
 export interface Surroundings {
   readonly lifecycle?: Lifecycle | undefined;
   readonly locks?: LockTable | undefined;
+  readonly restrictions?: WriteRestrictions | undefined;
+}
+
+/** What `restrict` of the users' classes means for what is stored (`access.md#restrict`). */
+export interface WriteRestrictions {
+  /** Whether some entities of a dataclass are hidden from the current scope. */
+  hidesSome(dataclass: string): Pending<boolean>;
+  /** Runs work in a savepoint of the open transaction; if it throws, it is undone. */
+  inPart<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /**

@@ -87,6 +87,7 @@ function openServices(app: FastifyInstance): Services {
         context: models.whole.context,
         executor: hooks.executor,
         lifecycle: hooks.lifecycle,
+        restrictions: hooks.restrictions,
         visibleTo: permissions && ((session) => models.visible.of(session).context),
       };
     }),

@@ -9,7 +9,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import type { Lifecycle } from '../entity/surroundings.js';
+import type { Lifecycle, WriteRestrictions } from '../entity/surroundings.js';
 import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
 import type { ComputedRequests } from '../query/computed-requests.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -136,7 +136,7 @@ export interface CodeHooks {
 }
 
 /** What `restrict` of the users' dataclass classes returns to the scopes of requests. */
-export interface ServedRestrictions {
+export interface ServedRestrictions extends WriteRestrictions {
   /** What restricts a statement in the current scope, by which its answer can be cached. */
   keyOf(statement: Statement): Pending<readonly SqlValue[]>;
   /**

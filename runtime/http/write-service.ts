@@ -18,7 +18,13 @@ import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import type { PlacedRefusal, Refusal } from '../entity/refusals.js';
 import { EntitySaver, isCreation, type SentEntity } from '../entity/save.js';
-import type { Lifecycle, EntitySaveOptions, SaveMode, SaveResult } from '../entity/surroundings.js';
+import type {
+  Lifecycle,
+  EntitySaveOptions,
+  SaveMode,
+  SaveResult,
+  WriteRestrictions,
+} from '../entity/surroundings.js';
 import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
 import type {
@@ -54,6 +60,8 @@ export interface WriteContext extends ReadingContext {
   readonly locks: LockTable;
   /** Runs events, if there are some. */
   readonly lifecycle: Lifecycle | undefined;
+  /** None if no dataclass has `restrict`. */
+  readonly restrictions: WriteRestrictions | undefined;
 }
 
 /**
@@ -253,11 +261,11 @@ export class WriteService {
   }
 
   #saverOf(dataclass: Dataclass): EntitySaver {
-    const { database, plans, lifecycle, locks } = this.context;
+    const { database, plans } = this.context;
     return getOrInsertComputed(
       this.#savers,
       dataclass,
-      () => new EntitySaver(database.dialect, dataclass, plans.entities, { lifecycle, locks }),
+      () => new EntitySaver(database.dialect, dataclass, plans.entities, this.context),
     );
   }
 
@@ -291,7 +299,7 @@ export class WriteService {
         entities.push(applied === body ? decoded : entity);
         let result = await this.#saver.save(reads, decoded, checking);
         checked.add(decoded, result);
-        if (this.#isTried(result)) {
+        if (await this.#isTried(result)) {
           // Others can change something between the check and this.
           const [tried] = await this.#inSteps({ ...sent, entities: [decoded] }, 'validate', caller);
           result = tried?.result ?? result;
@@ -306,9 +314,13 @@ export class WriteService {
       : this.#savedInSteps({ ...sent, entities }, 'validate', caller);
   }
 
-  /** Whether only the database knows if it can store, or compute with, the values of an entity. */
-  #isTried(result: SaveResult): boolean {
+  /**
+   * Whether only the database knows if it can store, or compute with, the values of an entity, or if
+   * `restrict` allows what is stored.
+   */
+  async #isTried(result: SaveResult): Promise<boolean> {
     if ('problems' in result) return false;
+    if ((await this.#saver.rowCheck?.isNeeded) === true) return true;
     const { attributes } = this.dataclass;
     if (attributes.some(({ kind }) => kind === 'expression')) return true;
     const values = [...(result.values?.values() ?? [])];

@@ -48,7 +48,12 @@ export class View {
     this.dataclasses = linkDataclasses(
       definitions.map((each) => this.#readableDefinition(each)),
       permissions,
-      new Map(restricted.map(({ name }) => [name, restrictionOf(name)])),
+      new Map(
+        restricted.map(({ name, restrictsWrites }) => [
+          name,
+          restrictionOf(name, restrictsWrites && status),
+        ]),
+      ),
     );
   }
 

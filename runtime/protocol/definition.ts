@@ -30,6 +30,8 @@ export interface DataclassDefinition {
   readonly events?: readonly EventName[];
   /** Class code limits which entities a session may see. */
   readonly restrict?: true;
+  /** What that hides from a session, the session cannot store either. */
+  readonly restrictsWrites?: true;
   /**
    * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
    */

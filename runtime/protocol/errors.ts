@@ -67,6 +67,7 @@ export const errorCodes = {
   entityLocked: { code: 1846, status: 423 },
   queryTimeout: { code: 1847, status: 504 },
   conflict: { code: 1848, status: 409 },
+  rowDenied: { code: 1849, status: 403 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

@@ -40,6 +40,7 @@ dataclasses:
         sum: { exposed: true, params: { of: Employee.selection }, returns: number }
         rename: { exposed: true, params: { key: integer, name: string }, returns: string }
         make: { exposed: true, params: { name: string, salary: number }, returns: any }
+        makeWider: { exposed: true, params: { name: string, salary: number }, returns: any }
         wider: { exposed: true, returns: any }
         leak: { exposed: true, params: { name: string }, returns: Employee }
         leaks: { exposed: true, returns: "Employee[]" }
@@ -84,6 +85,7 @@ export class Employee extends EmployeeBase {
     if (session.userName === 'values') return { filter: 'salary = :1', values: [] };
     if (session.userName === 'poor') return { filter: 'salary < :1', values: [await this.limit()] };
     if (session.userName === 'poorer') return { filter: 'salary < :1', values: [50] };
+    if (session.userName === 'led') return 'boss.ID != null';
     if (session.userName === 'hostile') return { filter: 'name = :1', values: ["' or 1=1 --"] };
     if (session.hasPrivilege('all')) return null;
     return { filter: 'employer.area = :a', values: [{ a: session.hasPrivilege('north') ? 'north' : "so'uth\\"" }] };
@@ -106,6 +108,9 @@ export class Employee extends EmployeeBase {
     const made = this.new({ name, salary });
     await made.save();
     return [made.name, (await this.get(made.ID)) === null];
+  }
+  makeWider(name: string, salary: number): Promise<unknown> {
+    return this.session.promote('all', () => this.make(name, salary));
   }
   leak(name: string): Promise<EmployeeEntity> {
     return this.session.promote('all', async () => {
@@ -151,10 +156,14 @@ const eventNames = ['validateSave', 'saving', 'afterSave', 'validateDrop', 'drop
 export const eventsOf: string[] = [];
 Object.assign(globalThis, { eventsOfRestricted: eventsOf });
 
+/** What `saving` does to some employees. */
+const raised = " if (this.name === 'raised') this.salary = 999;";
+
 function evented(name: string, base: string): string {
-  const methods = eventNames.map(
-    (each) => `  ${each}(): undefined { eventsOfRestricted.push('${each} ' + this.name); }`,
-  );
+  const methods = eventNames.map((each) => {
+    const raise = each === 'saving' && name === 'Employee' ? raised : '';
+    return `  ${each}(): undefined { eventsOfRestricted.push('${each} ' + this.name);${raise} }`;
+  });
   return `${base.trimEnd().replace(/\}$/, '')}${methods.join('\n')}\n}\n`.replace(
     /^/,
     `/* ${name} */ declare const eventsOfRestricted: string[];\n`,
@@ -167,15 +176,21 @@ export class CompanyEntity extends CompanyEntityBase {
 }
 `;
 
-/** A server whose dataclasses have restrict, and whose entities may have events that do nothing. */
+/**
+ * A server whose dataclasses have restrict, and whose entities may have events.
+ * @param ofWrites whether restrict decides about what is stored, too
+ */
 export function restrictedServer(
   options: AppOptions = {},
   hasEvents = false,
+  ofWrites = false,
 ): Promise<FastifyInstance> {
-  if (!hasEvents) return rolesServerOf(restrictedModel, options, classes);
-  const model = restrictedModel.replaceAll(
-    '    restrict: true',
-    `    restrict: true\n    events: [${eventNames.join(', ')}]`,
+  const restrict = ofWrites ? 'restrict: { writes: true }' : 'restrict: true';
+  const restricted = restrictedModel.replaceAll('restrict: true', restrict);
+  if (!hasEvents) return rolesServerOf(restricted, options, classes);
+  const model = restricted.replaceAll(
+    restrict,
+    `${restrict}\n    events: [${eventNames.join(', ')}]`,
   );
   return rolesServerOf(model, options, {
     ...classes,

@@ -40,6 +40,11 @@ export function checkModelShape(context: Context, root: SourceNode): void {
     for (const item of itemsOf(child(value, 'indexes'))) {
       check(context, { node: item }, item.kind === 'mapping' ? 'indexMapping' : 'indexList');
     }
+    const restrict = entry(value, 'restrict');
+    if (restrict !== undefined) {
+      const isMapping = restrict.value.kind === 'mapping';
+      check(context, partOf(restrict), isMapping ? 'restrictMapping' : 'restrictFlag');
+    }
     for (const group of entriesOf(child(value, 'functions'))) checkParameters(context, group.value);
   }
   checkParameters(context, child(child(root, 'datastore'), 'functions'));
@@ -214,6 +219,7 @@ function checkParameters(context: Context, functions: SourceNode | undefined): v
 const chosenInCode = [
   'attribute',
   'index',
+  'restrict',
   'parameter',
   'rolesOrPath',
   'database',

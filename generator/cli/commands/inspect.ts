@@ -221,6 +221,7 @@ function describeDataclass(dataclass: Dataclass, colors: Colors): string {
     dataclass.table === dataclass.name ? [] : [`table ${printable(dataclass.table)}`],
     dataclass.exposed ? [] : ['not exposed'],
     dataclass.restrict ? ['restricted'] : [],
+    dataclass.restrictsWrites === true ? ['writes too'] : [],
   ].flat();
   return [
     [colors.bold(dataclass.name), facts.join(', ')].join('  ').trimEnd(),

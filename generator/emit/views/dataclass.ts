@@ -47,6 +47,7 @@ function definition(model: Model, dataclass: Dataclass): Properties {
     functions: dataclassFunctions(dataclass),
     events: dataclass.events.length === 0 ? undefined : dataclass.events,
     restrict: onlyTrue(dataclass.restrict),
+    restrictsWrites: dataclass.restrictsWrites,
     access: accessLiteral(dataclass.access),
   };
 }
