@@ -25,7 +25,7 @@ const [modelText = ''] = blocksOf('yaml', cookbook).map(({ text }) => text);
 /** The files of the recipes, by the path in the first line of each. */
 const written = Object.fromEntries(
   blocksOf('ts', cookbook).map(({ text, line }) => {
-    const path = /^\/\/ ((?:src|web)\/[\w/-]+\.ts)\n/.exec(text)?.[1];
+    const path = /^\/\/ ((?:src|web|test)\/[\w/.-]+\.ts)\n/.exec(text)?.[1];
     if (path === undefined) throw new Error(`${cookbook}:${String(line)} names no file.`);
     // Code for browsers is compiled with the rest.
     return [path.replace(/^web\//, 'src/web/'), text];
@@ -222,6 +222,11 @@ describe('The cookbook', () => {
     expect((await withToken('/rest/Customer', ada)).status).toBe(403);
     expect((await withToken('/rest/Order', { ...ada, email_verified: false })).status).toBe(401);
     expect((await clerk.get('/rest/Order')).body.__COUNT).toBe(3);
+  });
+
+  it('keeps tenants apart', async () => {
+    const test = join(program, 'dist/test/tenants.test.js');
+    await run(process.execPath, ['--test', test], { cwd: program });
   });
 
   it('sends a mail when an order is shipped, and none when it was shipped before', async () => {

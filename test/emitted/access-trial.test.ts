@@ -169,7 +169,7 @@ describe('The access test of a server', () => {
 });
 
 /** Customers that are hidden from some users, and tracks whose events read restricted data. */
-const shop = modelOf(`
+const shopText = `
 drs: 1
 name: shop
 dataclasses:
@@ -203,7 +203,9 @@ roles:
       - { applyTo: Customer.note, type: attribute, update: [manage] }
       - { applyTo: Track, type: dataclass, drop: [view] }
       - { applyTo: Line, type: dataclass, read: [manage] }
-`);
+`;
+const shop = modelOf(shopText);
+const ofWrites = modelOf(shopText.replace('restrict: true', 'restrict: { writes: true }'));
 
 /** @param filter filter of the customers that are visible without the privilege to manage */
 function restricted(filter: string): Readonly<Record<string, string>> {
@@ -234,27 +236,40 @@ const events = {
 };
 
 describe('The access test of a server with class code', () => {
-  it.each(['agent.lastName = :1', 'ID = 2', 'ID = 1'])(
-    'accepts that restrict hides all but customers of %s',
-    async (filter) => {
-      expect(await found(shop, { ...restricted(filter), ...events })).toEqual([]);
-    },
-  );
+  it.each([
+    ['agent.lastName = :1', shop],
+    ['ID = 2', shop],
+    ['ID = 1', shop],
+    ['agent.ID = 1', ofWrites],
+  ])('accepts that restrict hides all but customers of %s', async (filter, model) => {
+    expect(await found(model, { ...restricted(filter), ...events })).toEqual([]);
+  });
 
   it.each([
-    ['values are changed by everybody', "denied('update')", "denied('create')"],
+    [
+      'values are changed by everybody',
+      'permissions/views.ts',
+      "denied('update')",
+      "denied('create')",
+    ],
     [
       'a deletion is refused which is allowed',
+      'permissions/views.ts',
       'drop: read && this.#opens(access?.drop)',
       'drop: access === null',
     ],
-  ])('finds that %s', async (_what, text, instead) => {
-    const file = 'permissions/views.ts';
+    [
+      'a session stores what it does not see',
+      'entity/row-check.ts',
+      'return this.restrictions.hidesSome(this.dataclass.name);',
+      'return false;',
+    ],
+  ])('finds that %s', async (_what, file, text, instead) => {
     const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
     expect(source).toContain(text);
     const runtime = await runtimeOf({ [file]: source.replace(text, instead) });
-    const written = { ...restricted('ID = 1'), ...events };
-    const deviations = await found(shop, written, runtime);
+    const written = { ...restricted('agent.ID = 1'), ...events };
+    const deviations = await found(ofWrites, written, runtime);
     expect(deviations.join()).toMatch(/method=(update|delete)/);
   });
 });
