@@ -20,7 +20,7 @@ class HiddenEntity extends Error {
 
 /**
  * Refuses the entities that `restrict` would hide from the session that stores them
- * (`access.md#writes`). It reads what the same transaction has stored: defaults, numbers and what
+ * (`access.md#restrict-for-writes`). It reads what the same transaction has stored: defaults, numbers and what
  * events set are there, and nobody else can change the entity before the transaction ends.
  */
 export class RowCheck {

@@ -458,6 +458,11 @@ const rows: readonly Row[] = [
     ],
   ],
   [
+    'what sessions may store',
+    [['    indexes:', '    restrict: { writes: true }\n    indexes:']],
+    ['clients look restricted', 'clients look restricts-writes', 'classCode look code-missing'],
+  ],
+  [
     'what roles close and open',
     [['read: [view], update: [edit]', 'read: [edit], create: [edit]']],
     ['clients breaks closed', 'clients breaks closed', 'clients look opened'],

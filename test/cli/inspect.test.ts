@@ -71,6 +71,7 @@ const staff: Model = {
       },
       events: ['saving'],
       restrict: true,
+      restrictsWrites: true,
       indexes: [],
     },
   ],
@@ -82,7 +83,7 @@ describe('drs-gen inspect', () => {
     expect(describeModel(staff, plain)).toMatchInlineSnapshot(`
       "staff  sqlite, postgres
 
-      Company  table companies, restricted
+      Company  table companies, restricted, writes too
         ID     integer         key, sequence
         名前   string          unique, sequence, not exposed
         staff  Employee, many  through employer

@@ -6,7 +6,7 @@ import { ask } from '../support/ask.js';
 import { changeableServer, filledServer, moment } from '../support/staff-fixture.js';
 import type { Row } from '../support/row.js';
 import { accessRows, accessServer, headersOf } from './rows/access.js';
-import { restrictRows, restrictServer } from './rows/restrict.js';
+import { restrictedWriteRows, restrictRows, restrictServer } from './rows/restrict.js';
 import { aggregateRows } from './rows/aggregates.js';
 import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';
@@ -73,6 +73,7 @@ it('Each row has an ID of its own', () => {
     ...computedRows,
     ...accessRows,
     ...restrictRows,
+    ...restrictedWriteRows,
   ].map((row) => row.id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
@@ -189,8 +190,11 @@ describe('A request to a server with roles', () => {
 });
 
 describe('A request to a server whose dataclasses have restrict', () => {
-  it.each(restrictRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    const { app, headers } = await restrictServer();
+  it.each([
+    ...restrictRows.map((row) => ({ ...row, ofWrites: false })),
+    ...restrictedWriteRows.map((row) => ({ ...row, ofWrites: true })),
+  ])('$id: $says', async ({ request, expect: expected, then = [], ofWrites }) => {
+    const { app, headers } = await restrictServer(ofWrites);
     try {
       await ask(app, { ...request, headers }, expected);
       for (const [next, answer] of then) await ask(app, { ...next, headers }, answer);

@@ -361,7 +361,10 @@ describe('classes of a project', () => {
         },
       },
     });
-    expect(person).toMatchObject({ events: ['saving', 'dropping'], restrict: true });
+    expect(person).toMatchObject({
+      events: ['saving', 'dropping'],
+      restrict: { writes: true },
+    });
     expect(attributesOf(result, 'Person')).toMatchObject({
       fullName: { computed: 'string', accessors: ['get', 'set', 'query'] },
       companyName: { alias: 'company.name' },

@@ -122,7 +122,7 @@ describe('drs-gen import of a Wakanda solution', () => {
         selection: { total: { exposed: true } },
       },
       events: ['init', 'saving', 'validateDrop', 'clientRefresh'],
-      restrict: true,
+      restrict: { writes: true },
     });
     expect(attributesOf(result, 'Person')).toEqual({
       ID: { type: 'uuid', key: true, generated: 'uuid' },

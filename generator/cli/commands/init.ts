@@ -65,6 +65,8 @@ dataclasses:
       lastName: { type: string, mandatory: true, indexed: true }
       hiredOn: { type: date, dateOnly: true }
       employer: { to: Company, inverse: staff }
+    # Class code says which employees a session can see and store (runtime/docs/access.md#tenants):
+    # restrict: { writes: true }
 `;
 }
 

@@ -53,6 +53,24 @@ singletons:
     ],
   },
   {
+    name: 'restrict',
+    yaml: model(`  A:
+    attributes: { ID: { type: integer, key: true } }
+    restrict: { <<a>>write: true }
+  B:
+    attributes: { ID: { type: integer, key: true } }
+    restrict: { writes: <<b>>all }
+  C:
+    attributes: { ID: { type: integer, key: true } }
+    restrict: <<c>>all
+`),
+    expected: [
+      { code: 'shape/unknown-key', at: 'a', says: 'did you mean writes?' },
+      { code: 'shape/wrong-type', at: 'b' },
+      { code: 'shape/wrong-type', at: 'c' },
+    ],
+  },
+  {
     name: 'types',
     yaml: sound(`roles: {}
 datastore:

@@ -77,12 +77,77 @@ export const restrictRows: readonly Row[] = [
   },
 ];
 
-/** The server, and the headers of its user. */
-export async function restrictServer(): Promise<{
+const refusedRow = { ...refused(403, 1849, 1046, 1534), has: { __STATUS: { status: 1 } } };
+
+/** The same where restrict decides about what is stored, too: `restrict: { writes: true }`. */
+export const restrictedWriteRows: readonly Row[] = [
+  {
+    id: 'restrict writes create',
+    says: 'an entity that restrict would hide is not created',
+    request: post(update, { name: 'x', salary: 999 }),
+    expect: refusedRow,
+    then: [
+      [get('/rest/Employee'), { has: { __COUNT: 2 } }],
+      [post(update, { name: 'x', salary: 9 }), { has: { salary: 9, __STAMP: 1 } }],
+    ],
+  },
+  {
+    id: 'restrict writes change',
+    says: 'an entity is not changed so that restrict would hide it',
+    request: post(update, { __KEY: 1, __STAMP: 1, salary: 999 }),
+    expect: refused(403, 1849, 1046, 1517),
+    then: [[get('/rest/Employee(1)'), { has: { salary: 1, __STAMP: 1 } }]],
+  },
+  {
+    id: 'restrict writes list',
+    says: 'the other entities of a list are stored, and none with $atomic',
+    request: post(`${update}&$atomic=true`, [
+      { name: 'low', salary: 1 },
+      { name: 'high', salary: 999 },
+    ]),
+    expect: { status: 403 },
+    then: [
+      [get('/rest/Employee'), { has: { __COUNT: 2 } }],
+      [
+        post(update, [
+          { name: 'low', salary: 1 },
+          { name: 'high', salary: 999 },
+        ]),
+        { status: 200 },
+      ],
+      [get('/rest/Employee'), { has: { __COUNT: 3 } }],
+    ],
+  },
+  {
+    id: 'restrict writes nested',
+    says: 'an entity is refused with one in its list that restrict would hide',
+    request: post('/rest/Company?$method=update', {
+      name: 'New',
+      staff: [
+        { name: 'low', salary: 1 },
+        { name: 'high', salary: 999 },
+      ],
+    }),
+    expect: refused(403, 1849, 1046, 1534, 1046, 1534),
+    then: [[get('/rest/Company?$filter=name=New'), { keys: [] }]],
+  },
+  {
+    id: 'restrict writes validate',
+    says: '$method=validate reports an entity that restrict would hide',
+    request: post('/rest/Employee?$method=validate', { name: 'x', salary: 999 }),
+    expect: { has: { __ENTITIES: [{ name: 'x', __ERROR: [{ errCode: 1849 }, {}, {}] }] } },
+  },
+];
+
+/**
+ * The server, and the headers of its user.
+ * @param ofWrites whether restrict decides about what is stored, too
+ */
+export async function restrictServer(ofWrites: boolean): Promise<{
   readonly app: FastifyInstance;
   readonly headers: Readonly<Record<string, string>>;
 }> {
-  const app = await restrictedServer();
+  const app = await restrictedServer({}, false, ofWrites);
   const all = await restrictedClient(app, 'all', ['all']);
   await all.post('/rest/Company?$method=update', { name: 'Bolt' });
   const staff = [

@@ -47,8 +47,7 @@ async function tryCreate(trial: Trial, definition: DataclassDefinition): Promise
     await expectRefused(trial, definition, probe, (answer) => trial.isDenied(answer));
     return;
   }
-  await trial.expectAllowed(probe, false);
-  await restore(trial, definition);
+  await expectStored(trial, definition, probe);
   for (const { name: attribute, storage, hasSetter } of all) {
     const isOpen = holder.mayUse('c', name, attribute);
     if ((isOpen && !hasSetter) || !trial.parts.isTried()) continue;
@@ -127,8 +126,7 @@ async function tryValue(
   }: { readonly probe: Probe; readonly attribute: string; readonly isOpen: boolean },
 ): Promise<void> {
   if (isOpen) {
-    await trial.expectAllowed(probe, false);
-    await restore(trial, definition);
+    await expectStored(trial, definition, probe);
   } else {
     await expectRefused(
       trial,
@@ -176,6 +174,28 @@ async function tryDelete(trial: Trial, definition: DataclassDefinition): Promise
     for (const each of [probe, { method: 'POST', url: filtered }] as const) {
       await expectRefused(trial, definition, each, (answer) => trial.isDenied(answer));
     }
+  }
+  await restore(trial, definition);
+}
+
+/** A permitted change. What restrict would hide from its session, it must not have stored, if the model says so. */
+async function expectStored(
+  trial: Trial,
+  definition: DataclassDefinition,
+  probe: Probe,
+): Promise<void> {
+  const { name, restrictsWrites } = definition;
+  const answer = await trial.expectAllowed(probe, false);
+  if (restrictsWrites === true && answer.status === 200 && trial.parts.holder.may('r', name)) {
+    const { __KEY, __STAMP } = JSON.parse(answer.body) as {
+      readonly __KEY: string;
+      readonly __STAMP: number;
+    };
+    const url = `/rest/${segment(name)}(${segment(__KEY)})`;
+    const isHidden = trial.isMissing(await trial.ask({ method: 'GET', url }));
+    // An event may have deleted it.
+    const isRight = !isHidden || __STAMP === 0;
+    trial.expect(isRight, 'that nothing is stored that restrict hides', probe, answer);
   }
   await restore(trial, definition);
 }
