@@ -28,6 +28,8 @@ export interface Refusal {
   readonly isOfOthers?: true;
   /** For an entity that was only checked: the valid values that it would store. */
   readonly values?: ReadonlyMap<string, StoredValue>;
+  /** Set if the entity is stored all the same, until the caller rolls back. */
+  readonly isStored?: true;
   /** Who has locked the entity. */
   readonly lock?: Lock;
   /** What an event threw, instead of problems. */

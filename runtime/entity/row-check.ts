@@ -63,11 +63,13 @@ export class RowCheck {
       // A hidden entity has no stamp.
       if ((await this.updater.stampOf(transaction, result.key)) !== undefined) return result;
       const existing = result.outcome === 'created' ? undefined : result.key;
-      throw new HiddenEntity(this.#refusals.hidden(this.status, existing));
+      const refusal = this.#refusals.hidden(this.status, existing);
+      if (isAlone) return { ...refusal, isStored: true };
+      throw new HiddenEntity(refusal);
     };
+    if (isAlone) return storeShown();
     try {
-      // The caller undoes what stands alone.
-      return await (isAlone ? storeShown() : this.restrictions.inPart(storeShown));
+      return await this.restrictions.inPart(storeShown);
     } catch (error) {
       if (error instanceof HiddenEntity) return error.refusal;
       throw error;

@@ -121,6 +121,8 @@ interface SentBody {
   readonly isNested: boolean;
   /** Whether the body is a list, be it of one entity. */
   readonly isList: boolean;
+  /** Whether each entity has a part of the transaction of its own, with a savepoint, if it needs one. */
+  readonly inParts: boolean;
   readonly answers: WriteAnswers;
 }
 
@@ -137,6 +139,9 @@ class RefusedPart extends Error {
     super('refused');
   }
 }
+
+/** Ends a transaction in which a refused entity is stored beside others, which have no parts of their own. */
+class RefusedIsStored extends Error {}
 
 /** Ends a transaction whose entities have to be created one after the other. */
 class NotTogether extends Error {}
@@ -257,7 +262,8 @@ export class WriteService {
       return { body, address, saver, place, related };
     };
     const entities = bodies.map((body) => treeOf(body, this.dataclass, '', 0));
-    return { entities, isNested: count > bodies.length, isList, answers };
+    const inParts = this.#runsCode({ entities });
+    return { entities, isNested: count > bodies.length, isList, inParts, answers };
   }
 
   #saverOf(dataclass: Dataclass): EntitySaver {
@@ -459,7 +465,9 @@ export class WriteService {
       () => (this.#runsCode(sent) ? write() : againAfterConflict(write)),
       (error) => {
         if (error instanceof Undone) return error.entries;
-        throw error;
+        // Nothing is stored. Most lists need no savepoints.
+        if (!(error instanceof RefusedIsStored)) throw error;
+        return this.#inSteps({ ...sent, inParts: true }, mode, caller);
       },
     );
   }
@@ -610,7 +618,7 @@ class BodySaving {
     this.#options = {
       timestamp: nowText(),
       mode: saveModes[mode],
-      isAlone: isAlone && !sent.isNested,
+      isAlone: !sent.inParts || (isAlone && !sent.isNested),
       session: caller.session,
     };
   }
@@ -727,6 +735,10 @@ class BodySaving {
   /** @param taken uploads before this entity */
   #saveApplied(entity: SentTree, applied: SentEntity, taken: number): Pending<SaveResult> {
     return whenThere(entity.saver.save(this.transaction, applied, this.#options), (saved) => {
+      const { entities, isNested, inParts } = this.sent;
+      if ('problems' in saved && saved.isStored === true && !inParts) {
+        if (entities.length > 1 || isNested) throw new RefusedIsStored();
+      }
       const result = this.#errors.shortened(this.#visibleFailure(entity, saved));
       if (isChange(result)) this.#changes += 1;
       else this.uploads?.giveBack(taken);
