@@ -81,6 +81,15 @@ const hiddenBossRepeated: [number, Act][] = [
   [1, { kind: 'update', who: 4, isStale: false, salary: undefined, employer: undefined, boss: 2 }],
 ];
 
+const stranger = { salary: 150, employer: null, boss: null } as const;
+
+/** What the writers would not see. */
+const storedForOthers: [number, Act][] = [
+  [1, { kind: 'create', entity: stranger }],
+  [0, { kind: 'createList', entities: [{ ...stranger, salary: 1 }, stranger], isAtomic: false }],
+  [2, { kind: 'update', who: 2, isStale: false, salary: 1, employer: null, boss: undefined }],
+];
+
 describe.each([
   [false, false],
   [true, false],
@@ -100,7 +109,8 @@ describe.each([
           await app.close();
         }
       });
-      await fc.assert(property, { numRuns: runs + 1, examples: [[hiddenBossRepeated]] });
+      const examples: [[number, Act][]][] = [[hiddenBossRepeated], [storedForOthers]];
+      await fc.assert(property, { numRuns: runs + examples.length, examples });
     },
   );
 });

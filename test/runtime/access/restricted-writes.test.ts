@@ -28,6 +28,10 @@ describe.each([
   let ann: Client;
   let poor: Client;
   const statements: string[] = [];
+  const onStatement = (sql: string): void => {
+    // The server also runs statements of its own.
+    if (/^(?:savepoint|release) |"(?:Company|Employee)"/.test(sql)) statements.push(sql);
+  };
 
   /** What is stored, as somebody reads it who sees all. */
   async function stored(): Promise<string> {
@@ -55,7 +59,7 @@ describe.each([
   }
 
   beforeAll(async () => {
-    app = await restrictedServer({ onStatement: (sql) => statements.push(sql) }, hasEvents, true);
+    app = await restrictedServer({ onStatement }, hasEvents, true);
     all = await restrictedClient(app, 'all', ['all']);
     ann = await restrictedClient(app, 'ann', ['north']);
     poor = await restrictedClient(app, 'poor', []);
