@@ -232,14 +232,17 @@ class Decoding implements Received {
       this.#giveComputed(attribute, json);
     } else if (attribute.kind === 'relatedEntities') {
       this.#checkList(name, json);
+    } else if (attribute.kind === 'relationAlias' && !isAsRead(json)) {
+      this.#refuse('valueRule', name, `${name} is an alias, which is read-only.`, name);
     }
   }
 
   /** Entities in the list of a to-many relation are decoded on their own (protocol P7.31). */
   #checkList(name: string, json: unknown): void {
-    if (!isListOrAsRead(json)) {
+    if (isAsRead(json)) return;
+    if (!Array.isArray(json)) {
       this.#refuse('valueRule', name, `${name} must be a list of entities.`, name);
-    } else if (Array.isArray(json) && json.length > 0) {
+    } else if (json.length > 0) {
       const exists = this.existing !== undefined;
       if (isKeptBack(this.dataclass.permissions, name, json, exists)) this.#deny({ name }, name);
     }
@@ -542,14 +545,15 @@ export function relatedKey(json: unknown): unknown {
   return key ?? (deferred as { __KEY?: unknown }).__KEY ?? json;
 }
 
-/** Whether the value of a to-many relation is a list, or what a read shows: that is ignored. */
-function isListOrAsRead(json: unknown): boolean {
-  if (typeof json !== 'object') return false;
-  return json === null || Array.isArray(json) || Object.keys(json).some(isOwnMember);
-}
-
-function isOwnMember(name: string): boolean {
-  return name.startsWith('__');
+/**
+ * Whether the value of a relation that a body cannot set is what a read shows: null, or an object
+ * with more members of the protocol than a key.
+ */
+function isAsRead(json: unknown): boolean {
+  if (typeof json !== 'object' || Array.isArray(json)) return false;
+  return (
+    json === null || Object.keys(json).some((name) => name.startsWith('__') && name !== '__KEY')
+  );
 }
 
 /**

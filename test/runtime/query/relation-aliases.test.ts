@@ -443,14 +443,41 @@ describeDatabases('An alias that ends in a relation', (databases) => {
   });
 
   it('is passed over by a save, as it was read', async () => {
-    const read1 = await read('Customer(1)');
-    const response = await all.post('/rest/Customer?$method=update', { ...read1, name: 'Ada' });
-    expect(response.statusCode, response.body).toBe(200);
-    const other = { ...response.json<object>(), continent: 2, products: [{ name: 'no' }] };
-    const again = await all.post('/rest/Customer?$method=update', other);
-    expect(again.statusCode, again.body).toBe(200);
-    expect(again.json()).toMatchObject({ continent: { __deferred: { __KEY: '1' } } });
-    expect(await names('Product')).toEqual(['apple', 'pear', 'plum', 'fig']);
+    for (const expand of ['', '?$expand=products,continent', '?$expand=continent&$count=false']) {
+      const found = await read(`Customer(1)${expand}`);
+      const response = await all.post('/rest/Customer?$method=update', { ...found, name: 'Ada' });
+      expect(response.statusCode, response.body).toBe(200);
+      expect(response.json()).toMatchObject({ continent: { __deferred: { __KEY: '1' } } });
+    }
+  });
+
+  it.each([
+    ['a list in a to-many alias', { products: [1, { __KEY: '2' }] }, 'products'],
+    ['an empty list in a to-many alias', { products: [] }, 'products'],
+    ['a key in a to-one alias', { continent: 2 }, 'continent'],
+    ['a key of an entity in a to-one alias', { continent: { __KEY: '2' } }, 'continent'],
+    ['an entity in a to-one alias', { continent: { name: 'Asia' } }, 'continent'],
+  ])('refuses %s, in changes, in creations and beside lists', async (_what, values, attribute) => {
+    const { __STAMP } = (await all.get('/rest/Customer(4)')).json<{ __STAMP: number }>();
+    const changed = { __KEY: '4', __STAMP, name: 'Eve', ...values };
+    const nested = { ID: 5, invoices: [{ ID: 'Z' }], ...values };
+    for (const body of [changed, { ID: 6, ...values }, nested]) {
+      const response = await all.post('/rest/Customer?$method=update', body);
+      expect(response.statusCode).toBe(422);
+      expect(response.json()).toMatchObject({
+        __ERROR: [
+          {
+            errCode: 1569,
+            attribute,
+            message: `${attribute} is an alias, which is read-only.`,
+          },
+          {},
+          {},
+        ],
+      });
+    }
+    expect((await all.get('/rest/Customer(4)/name')).json()).toMatchObject({ name: 'Di' });
+    expect((await all.get('/rest/Customer?$top=0')).json()).toMatchObject({ __COUNT: 4 });
   });
 
   it('makes an entity set, which is made again by its definition', async () => {
