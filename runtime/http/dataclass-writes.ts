@@ -162,9 +162,8 @@ export class DataclassWrites {
     address?: AddressKey,
   ): Sent {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
-    // The stamp decides which of both an entity needs; without either privilege, the body is not
-    // even read.
-    if (this.dataclass.permissions?.create === false) requirePermission(this.dataclass, 'update');
+    const { body, headers } = request;
+    this.#requireEither(body);
     refuseForms(parameters, this.context.options, 'a change');
     // A client that means the entities of a filter must not create one.
     if (parameters.filter !== undefined) {
@@ -175,12 +174,22 @@ export class DataclassWrites {
     }
     const { attributes, expand } = parameters;
     const written = { mode: writeMode(method, parameters), attributes, expand };
-    const { body, headers } = request;
     const type = headers['content-type'];
     const answer = this.#asCaller(request, scope, (caller) =>
       this.#writing.write(written, body, type, caller, address),
     );
     return sendWhenThere(reply, answer);
+  }
+
+  /**
+   * Without the privilege to create and that to update, the body is not even read. The stamp says
+   * which of both an entity needs.
+   */
+  #requireEither(body: unknown): void {
+    const { permissions } = this.dataclass;
+    if (permissions === undefined || permissions.create || permissions.update) return;
+    const isChange = Buffer.isBuffer(body) && body.includes('"__STAMP"');
+    requirePermission(this.dataclass, isChange ? 'update' : 'create');
   }
 
   #writeMedia(
@@ -228,6 +237,7 @@ export class DataclassWrites {
     const { restrictions, reportError } = this.context;
     const caller: WriteCaller = {
       session: scope.session.id,
+      endOfSession: request.server.sessions.endOf(request),
       reportError: (error) => reportError(error, request),
     };
     // Restrictions that most changes need are resolved before the change blocks the database;

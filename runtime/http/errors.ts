@@ -16,6 +16,7 @@ import {
   PermissionError,
   refuseBusy,
   methodNotAllowed,
+  isDenialToGuest,
 } from '../protocol/errors.js';
 import { sendError } from './reply.js';
 import { shortened } from '../protocol/names.js';
@@ -55,7 +56,7 @@ export function errorReporter(log?: ErrorLog): ErrorReporter {
     if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
     // The client cannot change the order in which class code locks entities, but its developer can.
     if (error instanceof ConflictError) (log ?? request.log).warn({ err: error, reqId });
-    return asRequestError(error, reqId, (err) => {
+    const answered = asRequestError(error, reqId, (err) => {
       const written = log ?? request.log;
       try {
         written.error({ err, reqId });
@@ -64,7 +65,17 @@ export function errorReporter(log?: ErrorLog): ErrorReporter {
         written.error({ msg: 'an error that cannot be written', reqId });
       }
     });
+    return isDenialToGuest(answered.status, answered.errors)
+      ? withEndOfSession(answered, request)
+      : answered;
   };
+}
+
+function withEndOfSession(error: RequestError, request: FastifyRequest): RequestError {
+  const { server } = request;
+  const end = server.hasDecorator('sessions') ? server.sessions.endOf(request) : undefined;
+  const { status, errors, headers } = error;
+  return end === undefined ? error : new RequestError(status, [...errors, end], headers);
 }
 
 /** Answers every error of a request with an `__ERROR` body. */

@@ -5,6 +5,7 @@ import type { Origin } from '../access/session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
+import { type ProtocolError, protocolError } from '../protocol/errors.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** The part of a `User-Agent` that is shown to those who meet a lock. */
@@ -19,6 +20,8 @@ const own = Symbol('session');
 interface Known {
   [own]?: RequestSession;
 }
+
+const sessionEnded = protocolError('loginRequired', 'The session has ended: log in again.');
 
 /** Finds the session of a request; for one without a cookie that costs a look at one header. */
 export class RequestSessions {
@@ -67,6 +70,17 @@ export class RequestSessions {
   /** The session of a request, if it was found before. */
   known(request: FastifyRequest): RequestSession | undefined {
     return (request as Known)[own];
+  }
+
+  /**
+   * The error that a guest gets beside a denial if the request has the cookie of a session that has
+   * ended, or that never was.
+   */
+  endOf(request: FastifyRequest): ProtocolError | undefined {
+    const { cookie } = request.headers;
+    const known = this.known(request);
+    if (cookie === undefined || known === undefined || known.id !== undefined) return undefined;
+    return readCookie(cookie, this.cookie) === undefined ? undefined : sessionEnded;
   }
 
   /** A token is verified once; its session is found again until one of the two ends. */

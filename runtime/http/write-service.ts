@@ -33,7 +33,14 @@ import type {
   StorageDefinition,
 } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import { isDenialStatus, refuse, type RequestError, RestError } from '../protocol/errors.js';
+import {
+  isDenialStatus,
+  isDenialToGuest,
+  type ProtocolError,
+  refuse,
+  type RequestError,
+  RestError,
+} from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -81,6 +88,8 @@ const saveModes: Readonly<Record<WriteMode, SaveMode>> = {
 export interface WriteCaller {
   /** ID of the session; `undefined` for a guest without state. */
   readonly session: string | undefined;
+  /** What a guest whose session has ended is told of it, beside a denial. */
+  readonly endOfSession?: ProtocolError | undefined;
   /** Logs an error that does not end the request, and returns what the client would get. */
   readonly reportError: (error: Error) => RequestError;
 }
@@ -310,7 +319,8 @@ export class WriteService {
           const [tried] = await this.#inSteps({ ...sent, entities: [decoded] }, 'validate', caller);
           result = tried?.result ?? result;
         }
-        entries.push({ body, result: errors.shortened(result), json: undefined });
+        result = errors.shortened(explained(result, caller));
+        entries.push({ body, result, json: undefined });
       }
     } finally {
       uploads?.giveBack(0);
@@ -656,7 +666,8 @@ class BodySaving {
 
   #save(entity: SentTree): Pending<void> {
     const saved = entity.related.length === 0 ? this.#saveOne(entity) : this.#saveTree(entity);
-    return whenThere(saved, (result) => {
+    return whenThere(saved, (found) => {
+      const result = explained(found, this.caller);
       this.#isUndone ||= 'problems' in result && this.#isWhole;
       const isAnswered = !this.#isUndone || this.mode === 'refresh';
       const { body } = entity;
@@ -772,6 +783,14 @@ class BodySaving {
     const { errors, status } = this.caller.reportError(error);
     return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
   }
+}
+
+/** A denial, with the reason why the client is a guest. */
+function explained(result: SaveResult, { endOfSession }: WriteCaller): SaveResult {
+  if (endOfSession === undefined || !('problems' in result)) return result;
+  const { status, problems } = result;
+  if (!isDenialToGuest(status, problems)) return result;
+  return { ...result, problems: [...problems, endOfSession] };
 }
 
 /** Whether the entity was created or changed. */

@@ -200,6 +200,15 @@ export function isDenialStatus(status: number): status is DenialStatus {
   return status === 401 || status === 403;
 }
 
+const denialCodes: ReadonlySet<number> = new Set(
+  [...Object.values(denialNames), 'loginRequired' as const].map((name) => errorCodes[name].code),
+);
+
+/** Whether something is refused because nobody has logged in. */
+export function isDenialToGuest(status: number, problems: readonly ProtocolError[]): boolean {
+  return status === 401 && problems.some(({ errCode }) => denialCodes.has(errCode));
+}
+
 /**
  * The refusal of a request that the server cannot take now, and could a moment later: a queue is
  * full, or a system behind the server does not answer. Nothing of the request was done.

@@ -21,7 +21,8 @@ export const accessRows: readonly AccessRow[] = [
     expect: refused(401, 1556),
     then: [
       [get('/rest/Employee(1)'), refused(401, 1556)],
-      [post(update, { name: 'x' }), refused(401, 1558)],
+      [post(update, { name: 'x' }), refused(401, 1557)],
+      [post(update, { __KEY: '1', __STAMP: 1, name: 'x' }), refused(401, 1558)],
       [post('/rest/Employee(1)?$method=delete'), refused(401, 1559)],
     ],
   },
@@ -45,7 +46,7 @@ export const accessRows: readonly AccessRow[] = [
     says: 'nobody has none, everybody has guest, and neither turns a guest into a user',
     as: { privileges: ['none', 'guest', 'unknown'] },
     request: post(update, { name: 'x', salary: 2 }),
-    expect: refused(403, 1558),
+    expect: refused(403, 1557),
   },
   {
     id: 'includes',

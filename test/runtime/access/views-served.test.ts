@@ -32,6 +32,15 @@ dataclasses:
   Vault:
     attributes:
       ID: { type: integer, key: true }
+  Poll:
+    attributes:
+      ID: { type: integer, key: true }
+      text: string
+      lines: { to: Line, many: true, inverse: poll }
+  Line:
+    attributes:
+      ID: { type: integer, key: true }
+      poll: { to: Poll, inverse: lines }
 roles:
   privileges:
     - { privilege: viewStaff }
@@ -47,6 +56,8 @@ roles:
       - { applyTo: Employee.note, type: attribute, update: [manageStaff], drop: [manageStaff] }
       - { applyTo: Company.secretCode, type: attribute, read: [manageStaff] }
       - { applyTo: Letter, type: dataclass, read: [none], create: [writeLetters] }
+      - { applyTo: Poll, type: dataclass, update: [viewStaff] }
+      - { applyTo: Line, type: dataclass, create: [viewStaff], update: [viewStaff] }
       - { applyTo: Vault, type: dataclass, read: [none], create: [none] }
 `;
 
@@ -106,8 +117,8 @@ describe('A dataclass that the session may not read', () => {
       ).json();
       return dataClasses.map((each) => each.name);
     };
-    expect(await names(guest)).toEqual(['Company']);
-    expect(await names(viewer)).toEqual(['Company', 'Employee']);
+    expect(await names(guest)).toEqual(['Company', 'Line', 'Poll']);
+    expect(await names(viewer)).toEqual(['Company', 'Employee', 'Line', 'Poll']);
     expect((await guest.get('/rest/$catalog/Employee')).statusCode).toBe(404);
     expect((await guest.get('/rest/$catalog/Company')).body).not.toContain('staff');
     expect((await guest.get('/rest/Company(1)')).body).not.toContain('staff');
@@ -160,11 +171,78 @@ describe('An attribute that the session may not read', () => {
   });
 });
 
+describe('A denial to a client whose session has ended', () => {
+  const end = expect.objectContaining({
+    errCode: 1845,
+    message: 'The session has ended: log in again.',
+  }) as unknown;
+  let stale: Client;
+
+  beforeAll(async () => {
+    const client = await loggedIn(app, { privileges: ['viewStaff'] });
+    stale = new Client(app);
+    stale.cookie = client.cookie;
+    expect((await stale.get('/rest/Employee')).statusCode).toBe(200);
+    await client.get('/rest/$directory/logout');
+    await admin.post('/rest/Poll?$method=update', { ID: 1, text: 'old' });
+  });
+
+  it('says so, beside the reason', async () => {
+    const requests = [
+      stale.get('/rest/Employee'),
+      stale.get('/rest/Employee(1)?$lock=true'),
+      stale.post('/rest/Employee?$method=update', { name: 'x' }),
+      stale.post('/rest/Employee(1)?$method=delete'),
+    ];
+    for (const { statusCode, json } of await Promise.all(requests)) {
+      expect(statusCode).toBe(401);
+      const { __ERROR: errors } = json<{ __ERROR: { errCode: number }[] }>();
+      expect(errors).toEqual([expect.not.objectContaining({ errCode: 1845 }), end]);
+    }
+  });
+
+  it('says so once for each refused entity of a body', async () => {
+    const change = { __KEY: '1', __STAMP: 1, text: 'x' };
+    const withLines = { ID: 2, lines: [{ ID: 1 }, { ID: 2 }] };
+    for (const [body, codes] of [
+      [change, [1558, 1845]],
+      [withLines, [1557, 1557, 1046, 1534, 1845]],
+    ] as const) {
+      const response = await stale.post('/rest/Poll?$method=update', body);
+      expect([response.statusCode, codesOf(response)]).toEqual([401, codes]);
+      const listed = await stale.post('/rest/Poll?$method=update', [body, { ID: 9, lines: [] }]);
+      const [refused] = listed.json<{ __ENTITIES: { __ERROR: object[] }[] }>().__ENTITIES;
+      expect(refused?.__ERROR.at(-1)).toEqual(end);
+      const checked = await stale.post('/rest/Poll?$method=validate', body);
+      expect(checked.body).toContain('log in again');
+    }
+    expect((await stale.post('/rest/Poll?$method=update', { ID: 5 })).statusCode).toBe(200);
+  });
+
+  it('does not say so to other guests, to users, and about other errors', async () => {
+    const unknown = new Client(app);
+    unknown.cookie = 'DRSID_other=00000000000000000000000000000000; DRSID_staff=x';
+    for (const client of [guest, unknown]) {
+      expect(codesOf(await client.get('/rest/Employee'))).toEqual([1556]);
+    }
+    expect(codesOf(await writer.get('/rest/Employee'))).toEqual([1556]);
+    expect(codesOf(await stale.get('/rest/Poll?$filter="no=1"'))).not.toContain(1845);
+  });
+});
+
 describe('A write', () => {
   it('needs a privilege for the dataclass, before the body is read', async () => {
-    const asGuest = await guest.post('/rest/Employee?$method=update', { nonsense: 1 });
-    expect(asGuest.statusCode).toBe(401);
-    expect(codesOf(asGuest)).toEqual([1558]);
+    for (const method of ['update', 'validate']) {
+      const url = `/rest/Employee?$method=${method}`;
+      const created = await guest.post(url, [{ nonsense: 1, name: '"__STAMP"' }]);
+      expect(created.statusCode).toBe(401);
+      expect(codesOf(created)).toEqual([1557]);
+      expect(created.body).toContain('No permission to create entities of the \\"Employee\\"');
+      const changed = await guest.post(url, { __KEY: '1', __STAMP: 1, nonsense: 1 });
+      expect(changed.statusCode).toBe(401);
+      expect(codesOf(changed)).toEqual([1558]);
+      expect(changed.body).toContain('No permission to update entities of the \\"Employee\\"');
+    }
     const created = await viewer.post('/rest/Employee?$method=update', { name: 'New' });
     expect(created.statusCode).toBe(403);
     expect(codesOf(created)).toEqual([1557]);
