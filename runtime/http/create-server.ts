@@ -23,7 +23,7 @@ import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
-import { isOn, logRequests, requestIds } from './request-log.js';
+import { isOn, logRequests, requestId } from './request-log.js';
 import {
   type LoadLog,
   RequestGate,
@@ -127,7 +127,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     return503OnClosing: false,
     // A large database may take long to open.
     pluginTimeout: 0,
-    genReqId: requestIds(hasLog),
+    genReqId: requestId,
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply: FastifyReply) => {

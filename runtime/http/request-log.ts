@@ -172,18 +172,9 @@ function rowsIn(json: string | Uint8Array): number | undefined {
   return (JSON.parse(json) as { readonly __ENTITIES: readonly unknown[] }).__ENTITIES.length;
 }
 
-/**
- * Makes the ID of a request that brings no valid one.
- * @param isLogged whether it must differ between processes and servers
- */
-export function requestIds(isLogged: boolean): (request: IncomingMessage) => string {
-  let last = 0;
-  const next = (): string => {
-    last += 1;
-    return `req-${last.toString(36)}`;
-  };
-  const make = isLogged ? newUuid : next;
-  return (request) => givenRequestId(request) ?? make();
+/** The valid ID that a request brings, or one that no other request of any server has. */
+export function requestId(request: IncomingMessage): string {
+  return givenRequestId(request) ?? newUuid();
 }
 
 /** The request on whose behalf code runs, for what is written about statements. */

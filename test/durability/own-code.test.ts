@@ -113,7 +113,7 @@ describe('The log of a server', () => {
     ).toEqual([]);
     const failed = lines.find(({ msg }) => msg === 'as the test wants');
     expect(failed?.err?.stack).toContain('TypeError: as the test wants');
-    expect(lines.find(({ msg }) => msg === 'from the route')?.reqId).toMatch(/^req-/);
+    expect(lines.find(({ msg }) => msg === 'from the route')?.reqId).toMatch(/^[0-9A-F]{32}$/);
   });
 });
 

@@ -175,6 +175,19 @@ describe('X-Request-Id', () => {
     await expect.poll(() => lines.find(({ reqId }) => reqId === 'proxy-7')).toBeDefined();
   });
 
+  it('is random for a request that brings none, and differs between servers', async () => {
+    const other = await serverOf(model, { logger });
+    other.get('/fails', () => {
+      throw new Error('broken');
+    });
+    lines.length = 0;
+    for (const server of [app, other, app]) await server.inject('/fails');
+    await other.close();
+    const ids = lines.map(({ reqId }) => reqId);
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(/^[0-9A-F]{32}$/);
+  });
+
   it.each(['', 'a b', '"', 'a'.repeat(129), 'ä', '{"a":1}'])(
     'is ignored if it is no short plain text: %j',
     async (id) => {
