@@ -168,7 +168,10 @@ export class EntitySets {
     });
   }
 
-  /** Makes a set by its definition, which may name what the model no longer has. */
+  /**
+   * Makes a set by its definition, which may name what the model no longer has. Each session of a
+   * user has one of its own, and so do guests together.
+   */
   #revive(
     dataclass: Dataclass,
     requester: SetRequester,
@@ -185,7 +188,7 @@ export class EntitySets {
       if (error instanceof RequestError) return undefined;
       throw error;
     }
-    return this.#recreated(dataclass, requester, id, request, keys);
+    return this.#recreated(dataclass, requester, ownId(id, requester.owner), request, keys);
   }
 
   #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
@@ -266,8 +269,9 @@ function isSetId(id: string): boolean {
 }
 
 /**
- * The ID under which a set is stored that a session has made again by expressions, under an ID that
- * the client named: requests of other sessions for that ID do not find it.
+ * The ID under which a set is stored that a session has made again, by expressions or by its
+ * definition, under an ID that the client named: requests of other sessions for that ID do not find
+ * it.
  * @param owner `undefined` for guests
  */
 function ownId(id: string, owner: string | undefined): string {

@@ -224,7 +224,7 @@ describe('A server with roles', () => {
     expect(outcome(await again.get(set))).toEqual([404, 1802]);
   });
 
-  it('recreates a stored set only for the same user, also in another session after a restart', async () => {
+  it('opens a set with a saved definition in every session of its user only, before a restart and after it', async () => {
     await app.close();
     const folder = mkdtempSync(join(tmpdir(), 'kept-sets-'));
     const options = { databaseUrl: `sqlite:${join(folder, 'data.sqlite')}` };
@@ -246,17 +246,30 @@ describe('A server with roles', () => {
       const { __ENTITYSET: ofNameless } = (await nameless.get(make)).json<Answer>();
       await nameless.get(`${ofNameless}?$method=release`);
       expect(outcome(await nameless.get(ofNameless))).toEqual([200]);
-      // The upload exists, and belongs to the first session.
-      expect(outcome(await (await asUser('ada')).get(set))).toEqual([404, 1802]);
+      const foreign = async (): Promise<void> => {
+        for (const other of ['bob', 'Ada', 'user:ada', '']) {
+          expect(outcome(await (await asUser(other)).get(set))).toEqual([404, 1802]);
+        }
+        expect(outcome(await new Client(app).get(set))).toEqual([401, 1845]);
+      };
+      await foreign();
+      // The set exists, and belongs to the first session: each other one gets one of its own.
+      const second = await asUser('ada');
+      expect(outcome(await second.get(set))).toEqual([200]);
+      expect(outcome(await second.get(`${set}?$method=release`))).toEqual([200]);
+      expect((await client.get('/rest/$info')).body).toContain(set.slice(-32));
+      expect((await second.get('/rest/$info')).body).not.toContain(set.slice(-32));
+      expect(outcome(await client.get(set))).toEqual([200]);
+      await foreign();
       await app.close();
       app = await rolesServerOf(withRoles, options);
-      for (const other of ['bob', 'Ada', 'user:ada', '']) {
-        expect(outcome(await (await asUser(other)).get(set))).toEqual([404, 1802]);
-      }
+      await foreign();
       expect(outcome(await (await asUser('')).get(ofNameless))).toEqual([404, 1802]);
       const again = await asUser('ada');
-      expect(outcome(await again.get(set))).toEqual([200]);
-      expect(outcome(await (await asUser('bob')).get(set))).toEqual([404, 1802]);
+      for (const client of [again, await asUser('ada'), again]) {
+        expect(outcome(await client.get(set))).toEqual([200]);
+      }
+      await foreign();
       await again.get('/rest/$directory/logout');
       expect(outcome(await (await asUser('ada')).get(set))).toEqual([200]);
     } finally {
