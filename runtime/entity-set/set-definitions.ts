@@ -10,6 +10,7 @@ import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { writtenName } from '../protocol/names.js';
+import { RoundedNumber } from '../protocol/numbers.js';
 import { parseOrderBy } from '../query/order-by.js';
 import { stepText } from '../filter/path.js';
 
@@ -134,11 +135,17 @@ export function definitionJson(definition: SetDefinition): string {
 /** JavaScript parses deeper nesting than it stringifies. */
 function written(definition: SetDefinition): string {
   try {
-    return JSON.stringify(definition);
+    return JSON.stringify(definition, digits);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw refuse('invalidQuery', 'The parameters of a saved definition nest too deeply.');
   }
+}
+
+/** Texts are compared as numbers are, and keep all digits. */
+function digits(this: Readonly<Record<string, unknown>>, name: string, written: unknown): unknown {
+  const value = this[name];
+  return value instanceof RoundedNumber ? value.text : written;
 }
 
 type Dataclasses = ReadonlyMap<string, Dataclass>;

@@ -1,6 +1,7 @@
 import type { Comparator, ComparisonNode, FilterValue, ListValue, SingleValue } from './ast.js';
 import { filterError } from './lexer.js';
 import { type FilterParams, isList, paramOf, wrongParam, placeholderName } from './params.js';
+import { RoundedNumber } from '../protocol/numbers.js';
 import type { FilterInput } from './slots.js';
 
 /** The values of a filter in one request. */
@@ -101,7 +102,12 @@ function readInput({ value, comparator }: InputSource, given: GivenValues): Filt
 function single(value: SingleValue, { params, arePlain }: GivenValues): FilterInput {
   if (value.kind === 'literal') return value;
   if (value.kind === 'null') return { value: null };
-  return { value: paramOf(params, value), placeholder: value, isPlain: arePlain };
+  return { ...givenValue(paramOf(params, value)), placeholder: value, isPlain: arePlain };
+}
+
+/** A value of `$params`; a number with too many digits for a double is compared as a literal is. */
+export function givenValue(value: unknown): Pick<FilterInput, 'value' | 'text'> {
+  return value instanceof RoundedNumber ? { value: value.value, text: value.text } : { value };
 }
 
 function writtenList({ items }: ListValue, given: GivenValues): FilterInput {
@@ -134,7 +140,7 @@ function tooManyListed({ value }: InputSource): Error {
 }
 
 function isComposite(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !(value instanceof RoundedNumber);
 }
 
 /** Whether a text, or a member of a list, contains a wildcard. */

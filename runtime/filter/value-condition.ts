@@ -13,7 +13,7 @@ import { numberJson } from '../protocol/numbers.js';
 import { isList, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
 import { filterError } from './lexer.js';
-import { hasPattern } from './inputs.js';
+import { givenValue, hasPattern } from './inputs.js';
 
 /** The value of a comparison. */
 export interface Operand {
@@ -219,7 +219,7 @@ function itemsOf({ value, placeholder, items }: FilterInput): readonly FilterInp
   if (items !== undefined) return items;
   if (isList(value)) {
     return value.map((member) =>
-      placeholder === undefined ? { value: member } : { value: member, placeholder },
+      placeholder === undefined ? { value: member } : { ...givenValue(member), placeholder },
     );
   }
   if (placeholder !== undefined) throw wrongParam(placeholder, 'a list', value);

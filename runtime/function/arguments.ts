@@ -7,7 +7,7 @@ import type {
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { dayFromText, instantFromText } from '../protocol/dates.js';
 import { plainDecimal } from '../protocol/decimal.js';
-import { jsonProblem } from '../protocol/json-problem.js';
+import { jsonProblem, withDoubles } from '../protocol/json-problem.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { isWellFormed } from '../protocol/own-text.js';
 
@@ -136,15 +136,19 @@ function tooMany(name: string, params: readonly ParameterDefinition[], sent: num
 /** Types whose arguments are JSON values, which need no context. */
 type ScalarType = Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any';
 
+/** Class code gets their numbers as doubles. */
+const holdsDoubles: ReadonlySet<ScalarType> = new Set(['number', 'vector', 'object', 'any']);
+
 const notDecimal =
   'must be a decimal number of at most 18 digits, as a text such as "12.50", or as a number of at most 15 digits';
 
 /**
  * An argument as class code gets it (protocol P11.7, P11.8). A date becomes a `Date`, a day a text
  * `YYYY-MM-DD`, a decimal a text. Types are JSON's own: unlike in an entity, a text with digits is not a number.
- * @param json not null
+ * @param sent not null
  */
-function scalar(place: Place, type: ScalarType, json: unknown): unknown {
+function scalar(place: Place, type: ScalarType, sent: unknown): unknown {
+  const json = holdsDoubles.has(type) ? withDoubles(sent) : sent;
   const only = (isRight: boolean, message: string): unknown => {
     if (isRight) return json;
     throw place.refusal(message);

@@ -1,11 +1,12 @@
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import { isTooDeep, maxRequestDepth, firstRoundedInteger } from '../protocol/json-problem.js';
+import { isTooDeep, maxRequestDepth, withRounded } from '../protocol/json-problem.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * A request's body as JSON, whatever its content type says (protocol P1.9).
+ * A request's body as JSON, whatever its content type says (protocol P1.9); see {@link withRounded}.
+ * @param numbers `all` if lists hold numbers whose digits count
  * @param secretMessage replaces the parser's message, which repeats a part of the body
  * @returns `undefined` for an empty body
  * @throws RequestError 400 if it is not JSON in UTF-8, nests too deeply, or holds an integer that
@@ -14,6 +15,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export function readJson(
   body: unknown,
   contentType: string | undefined,
+  numbers: 'members' | 'all' = 'members',
   secretMessage?: string,
 ): unknown {
   if (!(body instanceof Uint8Array) || body.length === 0) return undefined;
@@ -37,11 +39,11 @@ export function readJson(
   if (isTooDeep(text)) {
     throw refuse('badBody', `The body must not nest more than ${maxRequestDepth} levels.`);
   }
-  const rounded = firstRoundedInteger(text);
-  if (rounded === undefined) return value;
-  const shown = secretMessage === undefined ? ` ${shortened(rounded)}` : '';
-  throw refuse(
-    'badBody',
-    `The number${shown} cannot be kept exactly: whole numbers beyond 2^53 are sent as texts.`,
-  );
+  return withRounded(text, value, numbers, (integer) => {
+    const shown = secretMessage === undefined ? ` ${shortened(integer)}` : '';
+    throw refuse(
+      'badBody',
+      `The number${shown} cannot be kept exactly: whole numbers beyond 2^53 are sent as texts.`,
+    );
+  });
 }

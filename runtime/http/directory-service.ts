@@ -90,7 +90,7 @@ function readCredentials(body: unknown, headers: IncomingHttpHeaders): Credentia
   const user = headers['username-4d'];
   if (user !== undefined) return ofHeaders(String(user), headers);
   // A text that cannot be read as JSON may be a password.
-  const json = readJson(body, headers['content-type'], 'The body is not JSON.');
+  const json = readJson(body, headers['content-type'], 'members', 'The body is not JSON.');
   if (json === undefined) return { user: '', password: '', idleTimeout: undefined };
   if (Array.isArray(json)) {
     const [name, password, seconds, ...others] = json as readonly unknown[];

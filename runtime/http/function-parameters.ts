@@ -45,7 +45,8 @@ export function readFunctionRequest(
       `${given} applies to functions of entity selections, and ${name} is none.`,
     );
   }
-  const body: unknown = isGet ? params : readJson(request.body, request.headers['content-type']);
+  const { body: sent, headers } = request;
+  const body: unknown = isGet ? params : readJson(sent, headers['content-type'], 'all');
   return {
     args: argumentList(body),
     input: { filter, params: isGet ? undefined : params, orderby },

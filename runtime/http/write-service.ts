@@ -42,6 +42,7 @@ import {
   RestError,
 } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
+import { RoundedNumber } from '../protocol/numbers.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { readJson } from './body.js';
@@ -532,7 +533,8 @@ export class WriteService {
 }
 
 function isEntity(json: unknown): json is Body {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
+  if (typeof json !== 'object' || json === null) return false;
+  return !Array.isArray(json) && !(json instanceof RoundedNumber);
 }
 
 const noLists: readonly never[] = Object.freeze([]);

@@ -2,7 +2,7 @@ import { dayFromText, instantFromText } from './dates.js';
 import { comparedDecimal } from './decimal.js';
 import type { StorageType } from './definition.js';
 import type { Fold } from './fold.js';
-import { numberFromText } from './numbers.js';
+import { isTiny, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
 import { isWellFormed } from './own-text.js';
 
@@ -21,7 +21,7 @@ export interface ComparisonInput {
  * null.
  *
  * Integers are compared with any number: `ID > 1.5` is well defined, and what a double cannot hold
- * is beyond every stored integer. A decimal keeps all its digits, whatever the scale of the attribute;
+ * is beyond every stored integer, or between 0 and every other number. A decimal keeps all its digits, whatever the scale of the attribute;
  * what compares it rounds it. An object, image, BLOB or vector is comparable with nothing.
  */
 export function comparisonValue(
@@ -44,7 +44,7 @@ export function comparisonValue(
     case 'number':
     case 'integer':
     case 'duration':
-      return numberOf(value);
+      return numberOf(input);
     case 'decimal':
       return comparedDecimal(input.text ?? value);
     case 'boolean':
@@ -66,9 +66,12 @@ function textOf({ text, value }: ComparisonInput): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-function numberOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return value + 0;
-  return typeof value === 'string' ? numberFromText(value) : undefined;
+function numberOf({ text, value }: ComparisonInput): number | undefined {
+  const written = text ?? value;
+  const number = typeof value === 'string' ? numberFromText(value) : value;
+  if (typeof number !== 'number') return undefined;
+  if (number !== 0 || typeof written !== 'string' || !isTiny(written)) return number + 0;
+  return written.startsWith('-') ? -Number.MIN_VALUE : Number.MIN_VALUE;
 }
 
 function booleanOf(value: unknown): number | undefined {

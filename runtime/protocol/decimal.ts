@@ -1,4 +1,4 @@
-import { isNumber } from './numbers.js';
+import { isNumber, RoundedNumber } from './numbers.js';
 
 /** An exact number: `units` × 10^-`scale`. */
 interface Decimal {
@@ -88,21 +88,22 @@ export function compareDecimals(a: string, b: string): number {
 export type DecimalResult = { readonly value: string } | { readonly problem: string };
 
 const notDecimal = { problem: 'must be a decimal number, as a text such as "12.50"' };
+const losesDigits = {
+  problem: 'must be sent as a text, because a JSON number loses digits of such a number',
+};
 
 /**
  * The stored form of a value in a JSON body: all digits, with as many decimals as the scale. A JSON
  * number is accepted as long as a double holds all its digits.
  */
-export function decimalValue(
-  json: unknown,
-  { precision = mostDigits, scale = 0 }: DecimalType,
-): DecimalResult {
-  if (typeof json !== 'string' && typeof json !== 'number') return notDecimal;
-  if (typeof json === 'number' && !isExactNumber(json)) {
-    return {
-      problem: 'must be sent as a text, because a JSON number loses digits of such a number',
-    };
+export function decimalValue(json: unknown, type: DecimalType): DecimalResult {
+  if (json instanceof RoundedNumber) {
+    const result = decimalValue(json.text, type);
+    return 'problem' in result ? result : losesDigits;
   }
+  if (typeof json !== 'string' && typeof json !== 'number') return notDecimal;
+  if (typeof json === 'number' && !isExactNumber(json)) return losesDigits;
+  const { precision = mostDigits, scale = 0 } = type;
   const decimal = decimalFromText(String(json));
   if (decimal === undefined) return notDecimal;
   const units = unitsAt(decimal, scale, 'exact');

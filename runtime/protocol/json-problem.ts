@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { compareDecimals } from './decimal.js';
+import { RoundedNumber } from './numbers.js';
 import { isWellFormed } from './own-text.js';
 
 /** Levels of arrays and objects in one stored JSON value. */
@@ -27,12 +30,17 @@ const tooLargeNumber: JsonProblem = {
   message: 'holds a number too large to be kept',
   malformed: true,
 };
+const tinyNumber: JsonProblem = {
+  message: 'holds a number too near to 0 to be kept',
+  malformed: true,
+};
 
-/** Looks for texts that are not Unicode, for numbers beyond a double, and for nesting beyond {@link maxJsonDepth}. */
+/** Looks for texts that are not Unicode, for numbers that a double does not hold, and for nesting beyond {@link maxJsonDepth}. */
 export function jsonProblem(value: unknown, depth = 0): JsonProblem | undefined {
   if (typeof value === 'string') return isWellFormed(value) ? undefined : loneSurrogate;
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : tooLargeNumber;
   if (typeof value !== 'object' || value === null) return undefined;
+  if (value instanceof RoundedNumber) return value.isTiny ? tinyNumber : undefined;
   if (depth === maxJsonDepth) return tooDeep;
   if (Array.isArray(value)) {
     for (const item of value) {
@@ -86,48 +94,77 @@ function stringEnd(text: string, start: number): number {
   return at;
 }
 
-/** Integers with fewer digits are always exact in a double. */
-const manyDigits = 16;
-
 /** The strings and the numbers of a JSON text. */
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-const integer = /^-?\d{16,}$/;
+const integer = /^-?\d+$/;
+
+/** Numbers of fewer digits, and of fewer digits in the exponent, are exact in a double. */
+const longNumbers = {
+  /** Of numbers with a fraction, only those that are members of objects: vectors are full of them. */
+  members: /(?:^|[[,:\s])-?\d{16}|:\s*-?\d[\d.]{16}|\de-\d{3}/i,
+  all: /(?:^|[[,:\s])-?\d(?:\d{15}|[\d.]{16})|\de-\d{3}/i,
+} as const;
+
+/** Stands for a rounded number while a text is parsed; no client knows it. */
+const mark = randomUUID();
 
 /**
- * The first integer of a JSON text that reading it as a double would change (protocol P4.6).
- * @param text that `JSON.parse` accepts
+ * A parsed JSON text with a {@link RoundedNumber} in place of each number that `JSON.parse` has
+ * rounded to another one.
+ * @param value what `JSON.parse` returns for the text, which must not be too deep
+ * @param places which numbers to look at; lists of numbers with fractions cost time
+ * @param refuseInteger throws an error about an integer that would be rounded; without it, the integer
+ * is such a number
  */
-export function firstRoundedInteger(text: string): string | undefined {
-  if (!hasManyDigits(text)) return undefined;
-  for (const [token] of text.matchAll(tokens)) {
-    if (!integer.test(token)) continue;
-    const value = Number(token);
-    // A client may write a double with other digits than JavaScript does, and the double is the
-    // same.
-    if (String(value) === token) continue;
-    if (!Number.isFinite(value) || BigInt(value) !== BigInt(token)) return token;
-  }
-  return undefined;
+export function withRounded(
+  text: string,
+  value: unknown,
+  places: keyof typeof longNumbers,
+  refuseInteger?: (token: string) => never,
+): unknown {
+  if (typeof value !== 'object' || !longNumbers[places].test(text)) return value;
+  const marked = text.replace(tokens, (token) => {
+    if (token.startsWith('"') || !isRounded(token)) return token;
+    if (integer.test(token)) refuseInteger?.(token);
+    return `{"${mark}":"${token}"}`;
+  });
+  if (marked === text) return value;
+  return JSON.parse(marked, (_name, each: unknown) => {
+    const sent = isMarked(each) ? each[mark] : undefined;
+    return sent === undefined ? each : new RoundedNumber(sent);
+  });
+}
+
+function isMarked(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, mark);
 }
 
 /**
- * That many digits in a row cover one of the positions checked here, so most of the text is
- * skipped.
+ * Beyond 10^60 and 10^-60 numbers count as the same unless one is 0: only doubles are there.
+ * @param token a number of a JSON text
  */
-function hasManyDigits(text: string): boolean {
-  for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
-    if (!isDigit(text, at)) continue;
-    let start = at;
-    while (isDigit(text, start - 1)) start -= 1;
-    let end = at + 1;
-    while (end - start < manyDigits && isDigit(text, end)) end += 1;
-    if (end - start >= manyDigits) return true;
-  }
-  return false;
+function isRounded(token: string): boolean {
+  const value = Number(token);
+  const written = String(value);
+  if (written === token || !Number.isFinite(value)) return false;
+  // A client may write a double with other digits than JavaScript does, and the double is the same.
+  return integer.test(token)
+    ? BigInt(value) !== BigInt(token)
+    : compareDecimals(token, written) !== 0;
 }
 
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0x30 && code <= 0x39;
+/**
+ * JSON for class code: with its double in place of each rounded number, unless the double is 0.
+ * @param json may be changed
+ */
+export function withDoubles(json: unknown): unknown {
+  if (json instanceof RoundedNumber) return json.isTiny ? json : json.value;
+  if (typeof json !== 'object' || json === null) return json;
+  const members = json as Record<string, unknown>;
+  for (const [name, member] of Object.entries(members)) {
+    const replaced = withDoubles(member);
+    if (replaced !== member) members[name] = replaced;
+  }
+  return json;
 }

@@ -29,6 +29,33 @@ export function numberJson(value: number): string {
   return Math.abs(value) > Number.MAX_SAFE_INTEGER && /^-?\d+$/.test(json) ? `${json}.0` : json;
 }
 
+/** Whether a number that {@link numberFromText} reads as 0 is another one, too near to 0 for a double. */
+export function isTiny(text: string): boolean {
+  return Number(text) === 0 && /^[^e]*[1-9]/i.test(text);
+}
+
+/**
+ * A number of a JSON text whose digits a double does not hold. Only what is a double anyway takes its
+ * value; anything else refuses it, as it refuses an object (protocol P4.6, P4.16).
+ */
+export class RoundedNumber {
+  readonly value: number;
+
+  /** @param text as it was sent */
+  constructor(readonly text: string) {
+    this.value = Number(text);
+  }
+
+  /** Whether a double is 0 instead of it. */
+  get isTiny(): boolean {
+    return this.value === 0;
+  }
+
+  toJSON(): number {
+    return this.value;
+  }
+}
+
 /** Whether the text is a number as {@link numberFromText} reads it. */
 export function isNumber(text: string): boolean {
   const first = text.charCodeAt(0);

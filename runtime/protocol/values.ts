@@ -2,7 +2,7 @@ import { dayFromText, instantFromText } from './dates.js';
 import { decimalValue } from './decimal.js';
 import type { ComputedDefinition, StorageDefinition } from './definition.js';
 import { type JsonProblem, jsonProblem, loneSurrogate } from './json-problem.js';
-import { integerFromText, numberFromText } from './numbers.js';
+import { integerFromText, isTiny, numberFromText, RoundedNumber } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
 import type { ErrorName } from './errors.js';
 import { isWellFormed } from './own-text.js';
@@ -96,6 +96,7 @@ const notText = refused('must be a text');
 const notUuid = refused('must be a UUID: 32 hexadecimal digits, with or without dashes');
 const notNumber = refused('must be a number');
 const hugeNumber = refused('must be a number that is not too large to be kept: at most 1.8e308');
+const tinyNumber = refused('must be 0, or a number that is not too near to 0 to be kept: 5e-324');
 const notInteger = refused('must be a whole number between -(2^53 - 1) and 2^53 - 1');
 const notDuration = refused('must be a whole number of milliseconds');
 const notBoolean = refused('must be true or false');
@@ -125,8 +126,10 @@ function fromText(
 }
 
 function numberValue(json: unknown): ValueResult {
-  const value = typeof json === 'string' ? numberFromText(json) : json;
+  const text = json instanceof RoundedNumber ? json.text : json;
+  const value = typeof text === 'string' ? numberFromText(text) : text;
   if (typeof value !== 'number') return notNumber;
+  if (value === 0 && typeof text === 'string' && isTiny(text)) return tinyNumber;
   // Adding 0 turns -0, which a database does not store, into 0.
   if (Number.isFinite(value)) return accepted(value + 0);
   return isInfinite(value) ? hugeNumber : notNumber;
@@ -149,7 +152,7 @@ function booleanValue(json: unknown): ValueResult {
 }
 
 function objectValue(json: unknown): ValueResult {
-  if (typeof json !== 'object') return notObject;
+  if (typeof json !== 'object' || json instanceof RoundedNumber) return notObject;
   const problem = jsonProblem(json);
   return problem === undefined ? accepted(JSON.stringify(json)) : refusedFor(problem);
 }
@@ -160,7 +163,8 @@ function vectorValue(json: unknown, dimensions: number | undefined): ValueResult
     return refused(`must be an array of ${dimensions} numbers`);
   }
   for (const item of json) {
-    if (!Number.isFinite(item)) return isInfinite(item) ? hugeInVector : notVector;
+    if (Number.isFinite(item) || (item instanceof RoundedNumber && !item.isTiny)) continue;
+    return isInfinite(item) ? hugeInVector : notVector;
   }
   return accepted(JSON.stringify(json));
 }

@@ -192,11 +192,11 @@ class ComputePass {
       case 'count':
         return dialect.concat([this.take('count', sql`count(${values})`)]);
       case 'sum':
-        return dialect.jsonReal(this.take('sum', dialect.total(numbers)));
+        return dialect.concat([dialect.jsonReal(this.take('sum', dialect.total(numbers)))]);
       case 'average': {
         const sum = this.take('sum', dialect.total(numbers));
         const count = this.take('numbers', sql`count(${numbers})`);
-        return dialect.jsonReal(dialect.quotient(sum, count));
+        return dialect.concat([dialect.jsonReal(dialect.quotient(sum, count))]);
       }
       case 'min':
       case 'max':
@@ -267,7 +267,7 @@ function propertyAggregate(
     const boolean = pass.extreme(which, 'boolean', booleans);
     const cases = [
       sql`when ${boolean} is not null then ${dialect.jsonBoolean(boolean)}`,
-      sql`when ${number} is not null then ${dialect.concat([dialect.jsonIfNumber(number)])}`,
+      sql`when ${number} is not null then ${dialect.concat([dialect.jsonReal(number)])}`,
       sql`when ${text} is not null then ${dialect.jsonText(storedText(dialect, rows(), text))}`,
     ];
     if (which === 'max') cases.reverse();

@@ -1,7 +1,7 @@
 import type { FilterParams } from '../filter/params.js';
 import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 import { shortened, nearestName } from '../protocol/names.js';
-import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
+import { isTooDeep, maxRequestDepth, withRounded } from '../protocol/json-problem.js';
 import { digitsEnd } from '../protocol/numbers.js';
 
 /** The parsed query string; what a client did not send is `undefined`. */
@@ -174,7 +174,7 @@ function filterParams(text: string): FilterParams {
   if (typeof value !== 'object' || value === null) {
     throw refuse('placeholderType', '$params must be a JSON list or object of values.');
   }
-  return value as FilterParams;
+  return withRounded(text, value, 'all') as FilterParams;
 }
 
 function unknownParameter(name: string): RequestError {

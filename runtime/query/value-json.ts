@@ -30,6 +30,7 @@ export function valueJson(
       ? ['"', value, '"']
       : [scalarJson(context, attribute, value)];
   }
+  if (type === 'number') return [dialect.jsonReal(value)];
   if (attribute.key === true) return [keyNumber(attribute, value)];
   return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
 }
@@ -132,6 +133,7 @@ export function scalarJson(
     case 'boolean':
       return dialect.jsonBoolean(value);
     case 'number':
+      return dialect.jsonReal(value);
     case 'integer':
     case 'duration':
       return dialect.jsonIfNumber(value);

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageType } from '../protocol/definition.js';
+import { withRounded } from '../protocol/json-problem.js';
 import { nearestName } from '../protocol/names.js';
 import { CsvError, csvRecords } from './csv.js';
 
@@ -154,7 +155,7 @@ async function wholeText(file: string): Promise<string> {
 
 function parsed(file: string, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return withRounded(text, JSON.parse(text), 'members');
   } catch (error) {
     // The message quotes the text around the place, and tells the place itself of some errors only.
     const message = error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error);
@@ -332,7 +333,7 @@ function cellValue(text: string, type: StorageType): unknown {
     case 'object':
     case 'vector':
       try {
-        return JSON.parse(trimmed);
+        return withRounded(trimmed, JSON.parse(trimmed), 'members');
       } catch {
         return text;
       }

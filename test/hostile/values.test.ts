@@ -123,3 +123,64 @@ it('A computed number beyond the range of JSON is answered', async () => {
   expect(found['real']).toBe(1.7e308);
   expect([null, 3.4e308]).toContain(found['double']);
 });
+
+it.each([
+  ['real', '1e-400', 'must be 0, or a number that is not too near to 0'],
+  ['real', '-0.1e-330', 'must be 0, or a number that is not too near to 0'],
+  ['real', '"1e-400"', 'must be 0, or a number that is not too near to 0'],
+  ['whole', '5.00000000000000000001', 'must be a whole number'],
+  ['whole', '4.99999999999999999999', 'must be a whole number'],
+  ['span', '1e-400', 'must be a whole number of milliseconds'],
+  ['text', '0.10000000000000001', 'must be a text'],
+  ['thing', '0.10000000000000001', 'must be a JSON object or array'],
+  ['thing', '{"a":[1e-400]}', 'holds a number too near to 0 to be kept'],
+  ['vector', '[1e-400,1]', 'must be an array of numbers'],
+  ['next', '1.00000000000000000001', 'must be a key'],
+  ['ID', '9.00000000000000000001', 'must be a whole number'],
+  ['__KEY', '9.00000000000000000001', 'must be a whole number'],
+])('%s that is sent as %s is refused: %s', async (name, json, reason) => {
+  const firm = '"firmReal":1,"firmText":"","firmThing":[]';
+  for (const payload of [`{${firm},"${name}":${json}}`, `[{${firm}, "${name}" :\n ${json}}]`]) {
+    const response = await app.inject({
+      method: 'POST',
+      url: '/rest/Thing?$method=update',
+      payload,
+    });
+    expect(response.body).toContain(reason);
+    expect(response.body).not.toContain('"success":true');
+  }
+});
+
+it('A number of more digits than a double holds is kept as the nearest double, where one is kept', async () => {
+  const sent = '0.1000000000000000055511151231257827';
+  const payload = `{"firmReal":${sent},"firmText":"","firmThing":{"a":[${sent}]},"vector":[${sent},5e-324]}`;
+  const response = await app.inject({ method: 'POST', url: '/rest/Thing?$method=update', payload });
+  expect(response.json()).toMatchObject({
+    firmReal: 0.1,
+    firmThing: { a: [0.1] },
+    vector: [0.1, 5e-324],
+  });
+  const listed = await app.inject({
+    method: 'POST',
+    url: '/rest/Thing?$method=update',
+    payload: '[1e-400]',
+  });
+  expect(listed.json()).toMatchObject({ __ERROR: [{ errCode: 1833 }] });
+});
+
+it('A number nearer to 0 than a double is compared as another number than 0', async () => {
+  await create(app, 'Thing', [{ real: 0, text: 'zero', firmReal: 0, firmText: '', firmThing: [] }]);
+  const count = async (condition: string, params: string): Promise<unknown> => {
+    const url = `/rest/Thing?$filter="text=zero and real ${condition}"&$params=${params}&$top=0`;
+    return read(url);
+  };
+  for (const number of ['1e-400', '-1e-400']) {
+    const isBelow = number.startsWith('-');
+    for (const given of [number, ':1', `"${number}"`.replaceAll('"', "'")]) {
+      expect(await count(`= ${given}`, `[${number}]`)).toMatchObject({ __COUNT: 0 });
+      expect(await count(`>= ${given}`, `[${number}]`)).toMatchObject({ __COUNT: Number(isBelow) });
+      expect(await count(`< ${given}`, `[${number}]`)).toMatchObject({ __COUNT: Number(!isBelow) });
+    }
+    expect(await count('IN :1', `[[${number}]]`)).toMatchObject({ __COUNT: 0 });
+  }
+});

@@ -135,8 +135,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
   jsonIfNumber,
   jsonReal: (value) =>
-    // PostgreSQL writes an exponent from 1e15 on.
-    sql`case when abs(${value}) <= ${sql.lit(Number.MAX_SAFE_INTEGER)} and ${value} = trunc(${value}) then cast(cast(${value} as bigint) as text) else ${jsonIfNumber(value)} end`,
+    sql`case when abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then cast(${value} as text) else drs_number(${value}) end`,
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
   jsonBoolean,
   jsonBangDate: (value) =>

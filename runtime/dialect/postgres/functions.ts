@@ -108,6 +108,12 @@ begin
     return case when given ~* 'e-' then '0' when left(given, 1) = '-' then '-Infinity' else 'Infinity' end;
   end;
 end $body$`,
+    // As JavaScript writes a number. PostgreSQL writes the same digits, with other exponents.
+    `create or replace function drs_number(given double precision) returns text
+language sql immutable parallel safe
+return case when given is null or given in ('NaN', 'Infinity', '-Infinity') then 'null' when given = 0 then '0'
+  when abs(given) >= 1e-6 and abs(given) < 1e21 then given::text::numeric::text
+  else regexp_replace(given::text, 'e([+-])0', 'e\\1') end`,
     // The integer that a value equals; null if there is none.
     `create or replace function drs_integer(given double precision) returns bigint
 language sql immutable parallel safe

@@ -18,6 +18,7 @@ export function registerFunctions(database: Database, fold: Fold): void {
   database.function('drs_uri', options, (text: unknown) =>
     typeof text === 'string' ? uriKey(text) : null,
   );
+  database.function('drs_number', options, String);
   database.function('drs_decimal_total', options, (high: unknown, low: unknown, scale: unknown) =>
     decimalTotal(summed(high), summed(low), Number(scale)),
   );

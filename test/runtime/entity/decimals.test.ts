@@ -120,6 +120,8 @@ describeDatabases('A decimal', (databases) => {
     ['"-.05"', undefined],
     ['-0.05', '-0.05'],
     ['1000', '1000.00'],
+    ['12.500000000000000000000', '12.50'],
+    ['0e-400', '0.00'],
   ])('that is sent as %s is %s', async (sent, stored) => {
     const { status, json } = await save(`{"price":${sent}}`);
     expect([status, json['price']]).toEqual([stored === undefined ? 422 : 200, stored]);
@@ -141,7 +143,11 @@ describeDatabases('A decimal', (databases) => {
     ['"-10000.00"', 'must have at most 4 digits before the point'],
     ['"1e9999999"', 'must have at most 4 digits before the point'],
     ['1e400', 'must be sent as a text'],
-    ['12.3456789012345678', 'must be sent as a text'],
+    ['12.3456789012345678', 'must have at most 2 decimals'],
+    ['12.5000000000000000001', 'must have at most 2 decimals'],
+    ['1e-400', 'must have at most 2 decimals'],
+    ['-0.0049999999999999999999', 'must have at most 2 decimals'],
+    ['123456789012345678.00', 'must have at most 4 digits before the point'],
     ['1234567890123456.5', 'must be sent as a text'],
     ['"1000.01"', 'must not be above 1000.00'],
     ['"-5.01"', 'must not be below -5.00'],
@@ -152,6 +158,36 @@ describeDatabases('A decimal', (databases) => {
     expect(status).toBe(422);
     expect(errors[0]?.message).toContain(`price ${reason}`);
     expect(errors[0]?.attribute).toBe('price');
+  });
+
+  it('is compared by all digits of a JSON number in $params, as of a literal, also by a set made again', async () => {
+    await removeAll();
+    await save('[{"price":0},{"price":12.5}]');
+    const count = async (filter: string, params: string): Promise<unknown> => {
+      const where = `$filter="${filter}"&$params=${encodeURIComponent(params)}`;
+      const url = `/rest/Item?${where}&$method=entityset&$savedfilter=true`;
+      const { __COUNT, __ENTITYSET: set } = (await get(url)) as Readonly<Record<string, unknown>>;
+      await get(`${String(set)}?$method=release`);
+      expect(await get(`${String(set)}?$top=0`)).toMatchObject({ __COUNT });
+      return __COUNT;
+    };
+    for (const [number, equal, less] of [
+      ['12.5000000000000000001', 0, 2],
+      ['12.4999999999999999999', 0, 1],
+      ['12.50000000000000000000', 1, 1],
+      ['1e-400', 0, 1],
+      ['-1e-400', 0, 0],
+    ] as const) {
+      for (const params of [`[${number}]`, `{"a": ${number}}`]) {
+        const placeholder = params.startsWith('[') ? ':1' : ':a';
+        expect(await count(`price = ${placeholder}`, params), params).toBe(equal);
+        expect(await count(`price < ${placeholder}`, params), params).toBe(less);
+      }
+      expect(await count('price IN :1', `[[${number}, "7"]]`)).toBe(equal);
+      expect(await count(`price = ${number}`, '[]')).toBe(equal);
+      expect(await count(`price < ${number}`, '[]')).toBe(less);
+    }
+    await removeAll();
   });
 
   it('with 18 digits is kept as it is, and one with 19 is refused', async () => {
@@ -237,7 +273,8 @@ describeDatabases('A decimal', (databases) => {
     const call = (argument: string): Promise<Answer> => post('/rest/Item/echo', `[${argument}]`);
     expect(await call('"012.340"')).toMatchObject({ json: { result: '12.340' } });
     expect(await call('0.1')).toMatchObject({ json: { result: '0.1' } });
-    for (const wrong of ['"x"', '12345678901234567', '"1234567890123456789"', 'true']) {
+    const lost = ['12345678901234567', '1e-400', '12.5000000000000000001'];
+    for (const wrong of ['"x"', ...lost, '"1234567890123456789"', 'true']) {
       expect(await call(wrong)).toMatchObject({ status: 400 });
     }
     expect(await post('/rest/Item/loose', '[]')).toMatchObject({ status: 500 });
