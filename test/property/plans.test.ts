@@ -69,7 +69,7 @@ beforeAll(async () => {
   await create(app, 'Visit', visits);
   database = new Database(file);
   // Plans need the names of these functions, but not their code.
-  for (const name of ['drs_fold', 'drs_uri']) {
+  for (const name of ['drs_fold', 'drs_uri', 'drs_number']) {
     database.function(name, { deterministic: true }, (text: unknown) => String(text));
   }
   database.exec('ANALYZE');

@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
   north = await restrictedClient(app, 'ann', ['north']);
   plans = new Sqlite(path);
-  for (const [name, count] of Object.entries({ drs_fold: 1, drs_uri: 1 })) {
+  for (const [name, count] of Object.entries({ drs_fold: 1, drs_uri: 1, drs_number: 1 })) {
     plans.function(name, { varargs: count > 1, deterministic: true }, (value: unknown) => value);
   }
   plans.exec(`

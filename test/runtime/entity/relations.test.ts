@@ -139,7 +139,7 @@ async function plansOf(
   const selects = reads.filter((each) => /^(?:select|with)/i.test(each));
   if (driver === 'sqlite') {
     const file = new Sqlite(database.url.slice('sqlite:'.length));
-    for (const name of ['drs_fold', 'drs_uri']) {
+    for (const name of ['drs_fold', 'drs_uri', 'drs_number']) {
       file.function(name, { varargs: true, deterministic: true }, (value: unknown) => value);
     }
     const plans = selects.flatMap((each) => {

@@ -34,6 +34,8 @@ const values = fc.oneof(
 function isRounded(token: string): boolean {
   const value = Number(token);
   if (!/^-?\d/.test(token) || !Number.isFinite(value)) return false;
+  // As JavaScript writes the double.
+  if (String(value) === token) return false;
   if (/^-?\d+$/.test(token)) return BigInt(value) !== BigInt(token);
   return exact(token) !== exact(String(value));
 }
