@@ -223,14 +223,14 @@ function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
 }
 
 /**
- * SQLite writes `5.0`, `1.0e+16` and up to 17 digits where 16 are enough. It writes a number with at
- * most four decimals as JavaScript does, which costs a tenth of a call into JavaScript.
+ * SQLite writes `5.0`, `1.0e+16` and `1.0e-05`. Numbers that it writes without an exponent need no
+ * call into JavaScript, even if it writes 17 digits where 16 are enough: they are the same double.
  */
 function jsonReal(value: Sql): Sql {
   const whole = sql`cast(${value} as integer)`;
-  const isWhole = sql`${value} between -999999999999999 and 999999999999999 and ${value} = ${whole}`;
-  const isShort = sql`round(${value} * 10000) / 10000 = ${value} and ${value} between -1e11 and 1e11`;
-  return sql`case when ${isWhole} then ${whole} when ${isShort} then ${value} when ${isFinite(value)} then drs_number(${value}) else 'null' end`;
+  const isWhole = sql`${value} between -9007199254740991 and 9007199254740991 and ${value} = ${whole}`;
+  const isPlain = sql`abs(${value}) >= 1e-4 and abs(${value}) < 1e15`;
+  return sql`case when ${isWhole} then ${whole} when ${isPlain} then ${value} when ${isFinite(value)} then drs_number(${value}) else 'null' end`;
 }
 
 /** SQLite before 3.48 accepts at most 127 arguments to a function. */

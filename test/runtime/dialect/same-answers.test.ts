@@ -171,18 +171,22 @@ describePostgres('The SQL of both dialects', () => {
     });
   });
 
-  it('writes a double as JavaScript does', async () => {
+  it('writes a double as JavaScript does, but for the last digits of the same double', async () => {
     const doubles = fc.oneof(
       numbers.filter(Number.isFinite),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.tuple(fc.integer(), fc.nat(6)).map(([units, scale]) => units / 10 ** scale),
       fc.constantFrom(...someDoubles),
     );
+    const form = (json: Value): unknown =>
+      /e/i.test(String(json)) ? json : (JSON.parse(String(json)) as unknown);
     await always(fc.option(doubles), async (value) => {
       const json = await answer(
         (dialect) => sql`${dialect.concat([dialect.jsonReal(number(value))])}`,
+        both,
+        form,
       );
-      expect(json).toBe(JSON.stringify(value === null ? null : value + 0));
+      expect(form(json)).toBe(form(JSON.stringify(value === null ? null : value + 0)));
     });
   });
 
