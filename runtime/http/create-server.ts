@@ -9,7 +9,7 @@ import fastify, {
 import { pino } from 'pino';
 import { type ReadQuotas, readServerQuotas } from '../access/quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
-import { type Origins, originsFrom } from './cross-site.js';
+import { allowOrigins, type Origins, originsFrom } from './cross-site.js';
 import {
   type ErrorHandler,
   errorHandler,
@@ -131,6 +131,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply: FastifyReply) => {
+      // No hook runs before it.
+      void reply.headers(origins.headersFor(request.headers));
       if (isBelowRest(request.raw.url ?? '')) answerError(error, request, reply);
       else void reply.status(error.statusCode ?? 500).send(plainError(error));
     },
@@ -176,6 +178,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   if (hasLog) logRequests(app, log);
   if (isTraced) app.register(tracing);
   if (portOfMetrics !== undefined) app.register(metrics, { port: portOfMetrics });
+  allowOrigins(app, origins);
   app.register(gate.underPressure(load.maxWait));
   limitAnswers(app, load.transferMemory);
   for (const address of ['/health', '/health/live']) {

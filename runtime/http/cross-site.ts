@@ -37,7 +37,7 @@ export class Origins {
     return origin !== undefined && this.#listed.has(origin);
   }
 
-  /** The headers that let a listed page read an answer that is sent without Fastify. */
+  /** The headers that let a listed page read an answer. */
   headersFor({ origin }: IncomingHttpHeaders): Readonly<Record<string, string>> {
     if (this.isEmpty) return {};
     if (origin === undefined || !this.has(origin)) return { vary: 'Origin' };
@@ -73,21 +73,31 @@ function isOrigin(text: string): boolean {
 }
 
 /**
- * Answers preflights of listed origins, and lets their pages read the answers, including errors.
+ * Answers preflights of listed origins, and lets their pages read all answers: those of the user's
+ * own routes, of `/health`, and errors. It is a hook without a route, so that a plugin of the user's
+ * may have the route `OPTIONS *`, as `@fastify/cors` does. Call it before anything that may refuse a
+ * request, so that a page can read the reason.
  */
-export async function allowOrigins(app: FastifyInstance, origins: Origins): Promise<void> {
+export function allowOrigins(app: FastifyInstance, origins: Origins): void {
   if (origins.isEmpty) return;
-  // A server without front ends elsewhere does not load it.
-  const { fastifyCors } = await import('@fastify/cors');
-  await app.register(fastifyCors, {
-    origin: (origin, done) => {
-      done(null, origins.has(origin));
-    },
-    credentials: true,
-    methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders,
-    maxAge: preflightAge,
-    strictPreflight: false,
+  app.addHook('onRequest', (request, reply, done) => {
+    const { method, headers } = request;
+    void reply.headers(origins.headersFor(headers));
+    const requested = headers['access-control-request-method'];
+    if (method !== 'OPTIONS' || requested === undefined || !origins.has(headers.origin)) {
+      done();
+      return;
+    }
+    // Whether the address has such a method, and takes such headers, its route decides.
+    void reply
+      .code(204)
+      .headers({
+        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+        'access-control-allow-methods': requested,
+        'access-control-allow-headers': headers['access-control-request-headers'] ?? '',
+        'access-control-max-age': String(preflightAge),
+      })
+      .send();
   });
 }
 

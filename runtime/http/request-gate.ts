@@ -134,8 +134,7 @@ export class RequestGate {
           // Where nobody listens, requests are injected, and code that injects them in a row leaves the event loop no turn.
           if (isOfHealth.test(request.url) || !app.server.listening) return;
           this.#count();
-          const headers = { ...crowded.headers, ...this.#origins?.headersFor(request.headers) };
-          void reply.code(crowded.status).headers(headers).send(crowded.json);
+          void reply.code(crowded.status).headers(crowded.headers).send(crowded.json);
         },
       });
     });

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, FastifyInstance, onRequestHookHandler } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { registerCatalog } from './catalog.js';
-import { allowOrigins, refuseCrossSite } from './cross-site.js';
+import { refuseCrossSite } from './cross-site.js';
 import { dataclassRoutes } from './dataclass-routes.js';
 import { answerNotFound } from './errors.js';
 import { guardSessions } from './open-sessions.js';
@@ -30,9 +30,9 @@ import { receiveBody } from './receive-body.js';
  * dataclasses find their handlers as `app.dataclass`.
  */
 export const protocol = fastifyPlugin(
-  async (app) => {
+  (app, _options, done) => {
     const { setup, definitions, sessions, stores, services } = app;
-    const { settings, limits, origins, quotas, answerError, environment } = setup;
+    const { settings, limits, quotas, answerError, environment } = setup;
     const served = new Set<string>();
     const nothing = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
       answerNotFound(request, reply, served);
@@ -45,8 +45,6 @@ export const protocol = fastifyPlugin(
       return dataclassRoutes(app, name, nothing, mediaBodyLimit);
     });
     app.setChildLoggerFactory((logger) => logger);
-    // Before everything that may refuse a request, so that a page can read the reason.
-    await allowOrigins(app, origins);
     guardRequests(app);
     app.setErrorHandler(answerError);
     guardSessions(app, sessions, {
@@ -80,6 +78,7 @@ export const protocol = fastifyPlugin(
       },
       { prefix: '/rest' },
     );
+    done();
   },
   { name: 'drs-protocol', dependencies: ['drs-datastore'] },
 );

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
+import { fastifyCors } from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import { SignJWT } from 'jose';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -32,6 +33,18 @@ const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
 };
+
+/** Routes as a user writes them in `main.ts`; pages of `partner` may use one of them. */
+function addOwnRoutes(app: FastifyInstance): void {
+  app.put('/own', (request) => ({ user: request.session.userName, sent: request.body }));
+  app.get('/own/broken', () => {
+    throw new Error('broken');
+  });
+  app.register(async (scope) => {
+    await scope.register(fastifyCors, { origin: /^http:\/\/partner\.localhost:\d+$/ });
+    scope.get('/shared', (request) => ({ user: request.session.userName }));
+  });
+}
 
 declare global {
   /** The module, in a page. */
@@ -87,7 +100,8 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
   /** Starts a server that lists the origin, and opens a page there. */
   async function open(host: string, path: string): Promise<Page> {
     const origin = `http://${host}:${port}`;
-    ({ app, url } = await staffServer({ environment: { ORIGINS: origin, TOKEN_KEY: secret } }));
+    const environment = { ORIGINS: origin, TOKEN_KEY: secret };
+    ({ app, url } = await staffServer({ environment, extend: addOwnRoutes }));
     const ds = client.connect(url);
     await ds.session.login('mia', 'example');
     const acme = ds.Company.new({ name: 'Acme', city: 'Paris' });
@@ -155,6 +169,44 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
     ]);
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('button', { name: 'Log in' }).waitFor();
+    await page.close();
+  });
+
+  it('is a page that uses own routes as ORIGINS and a plugin of the user allow it', async () => {
+    const page = await open('localhost', '/?server=URL');
+    await page.getByLabel('Password').fill('example');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByText('12 employees').waitFor();
+    /** What a page gets: the status and body of an answer, or nothing. */
+    const ask = (from: Page, path: string, method = 'GET'): Promise<unknown> =>
+      from.evaluate(
+        async ([address, verb]) => {
+          const headers = { 'content-type': 'application/json' };
+          const sent = verb === 'PUT' ? { headers, body: '{"a":1}' } : {};
+          const request = { method: verb, credentials: 'include', ...sent } as const;
+          const answer = await fetch(address, request).catch(() => undefined);
+          if (answer === undefined) return 'refused';
+          const body = (await answer.json()) as Record<string, unknown>;
+          return [answer.status, body['user'] ?? body['ok'] ?? body['message']];
+        },
+        [`${url}${path}`, method] as const,
+      );
+    expect(await ask(page, '/own', 'PUT')).toEqual([200, 'mia']);
+    expect(await ask(page, '/own/broken')).toEqual([500, 'broken']);
+    expect(await ask(page, '/own/nothing')).toEqual([404, 'Route GET:/own/nothing not found']);
+    expect(await ask(page, '/health')).toEqual([200, true]);
+    expect(await ask(page, '/shared')).toEqual([200, 'mia']);
+    await page.goto(`http://partner.localhost:${port}/`);
+    expect(await ask(page, '/own', 'PUT')).toBe('refused');
+    expect(await ask(page, '/own/broken')).toBe('refused');
+    expect(await ask(page, '/health')).toBe('refused');
+    // The plugin allows no credentials.
+    expect(await ask(page, '/shared')).toBe('refused');
+    const shared: unknown = await page.evaluate(
+      async (address) => (await fetch(address)).json(),
+      `${url}/shared`,
+    );
+    expect(shared).toEqual({ user: '' });
     await page.close();
   });
 

@@ -13,8 +13,6 @@ export function packageView({ model }: EmitContext): object {
     packageName: model.name.toLowerCase(),
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
-      // Loaded if ORIGINS or the model names an origin.
-      '"@fastify/cors": "^11.4.0"',
       '"@fastify/under-pressure": "^9.2.0"',
       '"fastify": "^5.12.8"',
       '"fastify-plugin": "^6.0.0"',

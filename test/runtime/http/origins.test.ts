@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { fastifyCors } from '@fastify/cors';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { SignJWT } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -60,7 +61,7 @@ async function openClosed(environment: Record<string, string> = {}): Promise<voi
 
 /** A request as a browser sends it for a page of another site. */
 function send(
-  method: 'GET' | 'POST' | 'OPTIONS',
+  method: 'GET' | 'POST' | 'PUT' | 'OPTIONS',
   url: string,
   origin: string | undefined,
   more: { readonly body?: unknown; readonly headers?: Record<string, string> } = {},
@@ -79,10 +80,10 @@ function send(
   return app.inject(request);
 }
 
-function preflight(url: string, origin: string): ReturnType<typeof send> {
+function preflight(url: string, origin: string, method = 'POST'): ReturnType<typeof send> {
   return send('OPTIONS', url, origin, {
     headers: {
-      'access-control-request-method': 'POST',
+      'access-control-request-method': method,
       'access-control-request-headers': 'authorization,content-type',
     },
   });
@@ -99,7 +100,20 @@ const addresses = [
   '/rest/$upload',
   '/rest/Nothing',
   '/health',
+  '/own',
+  '/nothing',
 ];
+
+/** Routes as a user writes them in `main.ts`. */
+function addOwnRoutes(to: FastifyInstance): void {
+  const schema = { querystring: { type: 'object', properties: { size: { type: 'integer' } } } };
+  to.get('/own', { schema }, () => ({ own: true }));
+  to.put('/own', (request) => ({ user: request.session.userName }));
+  to.get('/broken', () => {
+    throw new Error('broken');
+  });
+}
+
 const bearer = (): Promise<string> =>
   new SignJWT({ sub: 'mia' })
     .setProtectedHeader({ alg: 'HS256' })
@@ -115,7 +129,7 @@ describe('A page of an origin that ORIGINS lists', () => {
       expect(headers).toMatchObject({
         'access-control-allow-origin': front,
         'access-control-allow-credentials': 'true',
-        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-allow-methods': 'POST',
         'access-control-allow-headers': 'authorization,content-type',
         'access-control-max-age': '600',
       });
@@ -217,6 +231,35 @@ describe('A page of an origin that ORIGINS lists', () => {
     expect(last?.headers['access-control-allow-origin']).toBe(front);
   });
 
+  it('can read all answers of own routes, of /health and outside of /rest', async () => {
+    await open({ ORIGINS: front });
+    addOwnRoutes(app);
+    const asked = await preflight('/own', front, 'PUT');
+    expect(asked.statusCode).toBe(204);
+    expect(asked.headers['access-control-allow-methods']).toBe('PUT');
+    const answers = [
+      [200, await send('GET', '/own', front)],
+      [200, await send('PUT', '/own', front)],
+      [400, await send('GET', '/own?size=x', front)],
+      [404, await send('GET', '/nothing', front)],
+      [404, await send('POST', '/own', front)],
+      [400, await send('GET', '/%zz', front)],
+      [500, await send('GET', '/broken', front)],
+      [200, await send('GET', '/health', front)],
+      [200, await send('GET', '/health/ready', front)],
+      // Only a preflight is answered for the route.
+      [404, await send('OPTIONS', '/own', front)],
+    ] as const;
+    for (const [status, { statusCode, headers, body }] of answers) {
+      expect(statusCode, body).toBe(status);
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': front,
+        'access-control-allow-credentials': 'true',
+        vary: 'Origin',
+      });
+    }
+  });
+
   it('can read that the server is too busy', async () => {
     await open({
       ORIGINS: front,
@@ -245,6 +288,7 @@ describe('A page of an origin that ORIGINS lists', () => {
 describe('A page of another origin', () => {
   it.each([{}, { ORIGINS: front }])('gets no permission, with %j', async (environment) => {
     await open(environment);
+    addOwnRoutes(app);
     for (const url of addresses) {
       const { statusCode, headers } = await preflight(url, other);
       expect(statusCode, url).toBeGreaterThanOrEqual(400);
@@ -262,8 +306,44 @@ describe('A page of another origin', () => {
     }
     const read = await send('GET', '/rest/Company', other);
     expect(read.json()).toMatchObject({ __COUNT: 0 });
-    expect(read.headers['access-control-allow-origin']).toBeUndefined();
+    const own = await send('PUT', '/own', other);
+    expect(own.statusCode, own.body).toBe(403);
+    for (const url of ['/rest/Company', '/own', '/own?size=x', '/nothing', '/%zz', '/health']) {
+      const { headers } = await send('GET', url, other);
+      expect(headers['access-control-allow-origin'], url).toBeUndefined();
+    }
   });
+
+  it.each(['in a scope of its own', 'for the whole server'])(
+    'reads what a plugin @fastify/cors of the user allows, %s',
+    async (where) => {
+      await open({ ORIGINS: front });
+      const allowed = { origin: [other], methods: ['GET', 'PUT'] };
+      if (where === 'for the whole server') {
+        await app.register(fastifyCors, allowed);
+        addOwnRoutes(app);
+      } else {
+        await app.register(async (scope) => {
+          await scope.register(fastifyCors, allowed);
+          addOwnRoutes(scope);
+        });
+      }
+      const asked = await preflight('/own', other, 'PUT');
+      expect([asked.statusCode, asked.headers['access-control-allow-methods']]).toEqual([
+        204,
+        'GET, PUT',
+      ]);
+      const read = await send('GET', '/own', other);
+      expect(read.headers['access-control-allow-origin']).toBe(other);
+      expect(read.headers.vary).toContain('Origin');
+      // It opens no sessions: ORIGINS does not list the origin.
+      const changed = await send('PUT', '/own', other, { headers: { cookie: 'DRSID_staff=0A' } });
+      expect(changed.statusCode, changed.body).toBe(403);
+      expect((await preflight('/rest/Company', front)).statusCode).toBe(204);
+      const data = await send('GET', '/rest/Company', front);
+      expect(data.headers['access-control-allow-origin']).toBe(front);
+    },
+  );
 
   it('cannot make a change with a cookie, not even together with a token', async () => {
     await openClosed({ ORIGINS: front });
