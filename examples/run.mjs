@@ -46,9 +46,15 @@ run('build the server', server, 'npm', ['run', '--silent', 'build']);
 /** Who can log in: `{"mia": ["--role", "HR"]}`. All of them have the same password, which is no secret here. */
 const users = readJson('users.json') ?? {};
 const password = 'example';
+const usersCommand = join('dist', 'src', 'generated', 'users.js');
+const { stdout } = spawnSync(process.execPath, [usersCommand, 'list'], { cwd: server });
+const existing = String(stdout)
+  .split('\n')
+  .map((line) => line.split('\t')[0]);
 for (const [user, granted] of Object.entries(users)) {
-  const args = ['dist/src/create-user.js', user, ...granted];
-  run(`make the user ${user}`, server, process.execPath, args, `${password}\n`);
+  if (existing.includes(user)) continue;
+  const args = [usersCommand, 'add', user, ...granted];
+  run(`add the user ${user}`, server, process.execPath, args, `${password}\n`);
 }
 start();
 

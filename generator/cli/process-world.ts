@@ -65,14 +65,14 @@ const longestStop = 25_000;
  * instance, does not pass on every signal. Its output comes through pipes, which are closed when the
  * last of them has ended.
  */
-function start({ command, args, folder }: Program): RunningProgram {
+function start({ command, args, folder, environment }: Program): RunningProgram {
   const child = spawn(command === 'node' ? process.execPath : command, args, {
     cwd: folder,
     detached: !isWindows,
     // On Windows, npm is a script.
     shell: isWindows && command !== 'node',
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...(process.stderr.isTTY ? { FORCE_COLOR: '1' } : {}) },
+    env: { ...process.env, ...environment, ...(process.stderr.isTTY ? { FORCE_COLOR: '1' } : {}) },
   });
   child.stdout.pipe(process.stdout, { end: false });
   child.stderr.pipe(process.stderr, { end: false });

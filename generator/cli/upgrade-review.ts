@@ -76,6 +76,14 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 };
 
+/** Files of the user that a newer server does not have. */
+const formerFiles = [
+  'src/create-user.ts',
+  'src/users.ts',
+  'src/users-in-postgres.ts',
+  'src/users-in-sqlite.ts',
+];
+
 /** Finds what an earlier drs-gen wrote into files that now belong to the user. */
 export async function upgradeReview(
   files: readonly EmittedFile[],
@@ -85,7 +93,7 @@ export async function upgradeReview(
   const lines: OldLine[] = [];
   const edits: UserEdit[] = [];
   const written = files.filter(({ owner }) => owner === 'user').map(({ path }) => path);
-  for (const path of new Set([...written, ...classFiles.values()])) {
+  for (const path of new Set([...written, ...formerFiles, ...classFiles.values()])) {
     const rule = rules[path] ?? (path.endsWith('.ts') ? code : undefined);
     const found = rule === undefined ? undefined : await read(path);
     if (rule === undefined || found?.kind !== 'file') continue;

@@ -34,6 +34,8 @@ export interface Program {
   readonly args: readonly string[];
   /** The folder that it runs in. */
   readonly folder: string;
+  /** Variables in addition to those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface RunningProgram {

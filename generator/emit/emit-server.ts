@@ -74,6 +74,7 @@ const needed: Readonly<Record<string, (model: Model, migrations: readonly string
   'reader-process': ({ databases }) => databases.includes('sqlite'),
   sqlite: ({ databases }) => databases.includes('sqlite'),
   testing: ({ roles }) => roles !== undefined,
+  users: ({ roles }) => roles !== undefined,
   vectors: hasVectors,
 };
 

@@ -20,13 +20,7 @@ import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.j
 import { migrateView, migrationsView } from './views/migration.js';
 import { queriesView } from './views/queries.js';
 import { routesView } from './views/routes.js';
-import {
-  databaseUrlView,
-  dockerView,
-  environmentView,
-  packageView,
-  readmeView,
-} from './views/project.js';
+import { dockerView, environmentView, packageView, readmeView } from './views/project.js';
 
 /** A file that is printed once for the whole model. */
 interface ModelUnit {
@@ -94,26 +88,6 @@ const accessTestParts = [
   'writing-trial',
 ] as const;
 
-/**
- * Where users are stored: in the database that the server supports, or a file for each database and
- * one that selects it.
- */
-const usersFiles: readonly ModelUnit[] = [
-  {
-    ...users('src/users.ts', databaseUrlView, 'src/users-in-sqlite.ts'),
-    when: ({ databases }) => !databases.includes('postgres'),
-  },
-  {
-    ...users('src/users.ts', databaseUrlView, 'src/users-in-postgres.ts'),
-    when: ({ databases }) => !databases.includes('sqlite'),
-  },
-  ...[
-    users('src/users.ts', databaseUrlView, 'src/users-by-database.ts'),
-    users('src/users-in-postgres.ts', databaseUrlView),
-    users('src/users-in-sqlite.ts', databaseUrlView),
-  ].map((unit) => ({ ...unit, when: ({ databases }: Model) => databases.length > 1 })),
-];
-
 export const modelUnits: readonly ModelUnit[] = [
   ours('src/generated/app.ts', appView),
   ours('src/generated/definitions.ts', definitionsView),
@@ -144,8 +118,8 @@ export const modelUnits: readonly ModelUnit[] = [
   users('src/main.ts', mainView),
   ...forRoles(
     users('src/login.ts', emptyView),
-    ...usersFiles,
-    users('src/create-user.ts', emptyView),
+    ours('src/generated/user-table.ts', headerView),
+    ours('src/generated/users.ts', headerView),
     users('test/smoke.test.ts', emptyView, 'test/smoke-with-login.test.ts'),
     ours('test/access.test.ts', headerView),
     ours('test/access/table.ts', accessTableView),

@@ -653,7 +653,7 @@ async function rolesOf(
       list.length === 0
         ? []
         : [
-            `## Users\n\nTheir passwords cannot be taken over; \`create-user\` of the server makes users.\n\n${list.join('\n')}`,
+            `## Users\n\nTheir passwords cannot be taken over; \`npm run users -- add\` in the server adds users.\n\n${list.join('\n')}`,
           ],
   };
 }

@@ -1,5 +1,8 @@
 import type { Grant } from './session.js';
 
+/** The longest user name and password, which bounds the time to hash them. */
+export const longestCredential = 1024;
+
 export interface Login extends Grant {
   readonly userName: string;
 }
@@ -44,6 +47,11 @@ export interface TokenGrant {
 export interface LoginModule {
   /** Called once, when the server starts: an error stops the start. */
   readonly openUsers?: () => Promise<void> | void;
+  /**
+   * Called before each use of a session that is in the memory of the server, and before each login.
+   * @returns names of users whose sessions have ended since the last call
+   */
+  readonly endedUsers?: () => Promise<readonly string[]> | readonly string[];
   /** @returns what the user may do; `null` if the name or the password is wrong */
   readonly login: (user: string, password: string) => Promise<Login | null> | Login | null;
   /** Maps the claims of a bearer token; without it, bearer tokens are not accepted. */

@@ -1,6 +1,9 @@
+import { DatabaseUnavailableError } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
+import type { LoginModule } from './login-module.js';
 import { hasRates, RateWindows, network } from './quotas.js';
 import {
   addressFull,
@@ -11,7 +14,7 @@ import {
   sessionsFull,
   type SessionStore,
 } from './session-store.js';
-import { MemoryStorage } from './session.js';
+import { foldName, MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** A session in the store. */
@@ -36,9 +39,30 @@ export class MemorySessionStore implements SessionStore {
   #cancelTick: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(private readonly clock: Clock) {}
+  /** @param endedUsers of {@link LoginModule} */
+  constructor(
+    private readonly clock: Clock,
+    private readonly endedUsers: NonNullable<LoginModule['endedUsers']> = () => [],
+  ) {}
 
-  find(token: string): SessionRecord | undefined {
+  find(token: string): Pending<SessionRecord | undefined> {
+    return whenThere(this.endSessionsOfUsers(), () => this.#find(token));
+  }
+
+  endSessionsOfUsers(): Pending<void> {
+    const ended = caught(this.endedUsers, (error) => {
+      throw new DatabaseUnavailableError('the users cannot be read', error);
+    });
+    return whenThere(ended, (names) => {
+      if (names.length === 0) return;
+      const users = new Set(names.map(foldName));
+      for (const held of this.#byToken.values()) {
+        if (users.has(foldName(held.userName))) this.#end(held);
+      }
+    });
+  }
+
+  #find(token: string): SessionRecord | undefined {
     const held = this.#byToken.get(token);
     if (held === undefined) return undefined;
     if (held.expires <= this.clock.now()) {

@@ -80,6 +80,12 @@ export interface SessionStore {
    */
   find(token: string): Pending<SessionRecord | undefined>;
   /**
+   * Ends the sessions of users who may not continue (`access.md#users`). Call it before a login:
+   * later it would end the session that begins.
+   * @throws DatabaseUnavailableError if the users cannot be read
+   */
+  endSessionsOfUsers(): Pending<void>;
+  /**
    * @param room limits of the number of sessions; leave it out to create the session in any case
    * @throws RequestError 402 with 1823 if there is no room, 429 if a guest's address has too many;
    * a store in the database throws it when it stores the session

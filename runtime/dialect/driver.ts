@@ -2,6 +2,7 @@ import type { Environment } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Database } from './database.js';
 import type { DataOptions } from './schema/migrate-data.js';
+import type { StateDatabase, StateSchema } from './state-database.js';
 import type { VectorAccess } from './vector-access.js';
 
 /** Opens databases of one kind. */
@@ -35,7 +36,14 @@ export interface DatabaseDriver {
    * @throws Error with the reason; a partial copy is removed
    */
   copy(url: string, target: string, options: CopyOptions): Promise<DatabaseCopy>;
+  /**
+   * Uses what servers remember about their clients in a database, if there is something. The schema
+   * of the model does not matter.
+   */
+  withState(url: string, schema: StateSchema, use: UseState): Promise<void>;
 }
+
+export type UseState = (state: Pick<StateDatabase, 'run'>) => Promise<void>;
 
 export interface CopyOptions {
   readonly fold: Fold;

@@ -7,12 +7,13 @@ import {
   wrappedExecutor,
   wrappedState,
 } from '../dialect/database.js';
-import type { ServedDatabase } from '../dialect/driver.js';
+import type { ServedDatabase, UseState } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/schema/presence.js';
 import type { Migrations } from '../dialect/schema/migration.js';
 import { Trial } from '../dialect/schema/trial.js';
+import type { StateSchema } from '../dialect/state-database.js';
 import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
@@ -195,6 +196,17 @@ export function openForCommand(
     environment: migrateEnvironment(process.env),
     log,
   });
+}
+
+/** What servers remember about their clients, for a command: see `DatabaseDriver.withState`. */
+export function withServerState(
+  databases: readonly ServedDatabase[],
+  schema: StateSchema,
+  use: UseState,
+): Promise<void> {
+  const url = setting(migrateEnvironment(process.env), 'DATABASE_URL', '');
+  const chosen = chooseDatabase(databases, url === '' ? undefined : url);
+  return chosen.driver.withState(chosen.url, schema, use);
 }
 
 const migrateUsage = `Usage: node dist/src/migrate.js [--plan | --try <copy>]

@@ -45,7 +45,7 @@ export const sessions = fastifyPlugin(
     const kind = stateKind(environment, database, processes);
     const stores =
       kind === 'memory'
-        ? memoryStores(limits, database.dialect.foldText)
+        ? memoryStores(limits, database.dialect.foldText, permissions ?? {})
         : await databaseStores(limits, database, processes);
     setup.closeAtEnd(() => stores.close());
     setup.log.info(stateWords[kind]);

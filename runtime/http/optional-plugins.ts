@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
+import type { BearerTokens, LoginAttempts, LoginModule } from '../access/login-module.js';
 import type { RequestScope, RequestScopes } from '../access/request-scope.js';
 import type { ScopeExecutor } from '../access/scope-executor.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
@@ -33,7 +33,7 @@ declare module 'fastify' {
  * What `#runtime/permissions` adds to a server whose sessions have different rights: logins, bearer
  * tokens, privileges and views of the model.
  */
-export interface ServedPermissions {
+export interface ServedPermissions extends Pick<LoginModule, 'endedUsers'> {
   /** The declarations of the model; none for a model without roles. */
   readonly privileges: PrivilegeTable | undefined;
   /** None if bearer tokens are not accepted. */
@@ -53,7 +53,7 @@ export interface ServedPermissions {
   ): { of(session: Session): T };
 }
 
-export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
+export type LoginStores = Pick<ServerStores, 'clock' | 'sessions' | 'state'>;
 
 /** What some sessions see of the model, and may call. */
 export interface ModelView {

@@ -26,11 +26,13 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
     const tokens = await Tokens.open(tokenSettings(environment), login);
     // The environment says where users are stored. Code that names a database, as tests do, may
     // have no users there.
-    if (given.databaseUrl === undefined && given.login === undefined) await login?.openUsers?.();
+    const users = given.databaseUrl === undefined && given.login === undefined ? login : undefined;
+    await users?.openUsers?.();
     const { roles } = settings;
     const served: ServedPermissions = {
       privileges: roles === undefined ? undefined : new DeclaredPrivileges(roles),
       tokens,
+      ...(users?.endedUsers === undefined ? {} : { endedUsers: users.endedUsers }),
       loginsOf: (stores, scopes) =>
         login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
@@ -44,11 +46,13 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
 /** The user's `login` runs as the server itself, whatever session logs in. */
 export function openLogins(
   { login }: LoginModule,
-  { clock, state }: LoginStores,
+  { clock, sessions, state }: LoginStores,
   scopes: RequestScopes,
 ): Logins {
-  const asServer: LoginModule['login'] = (user, password) =>
-    scopes.asServerWithin(() => login(user, password));
+  const asServer: LoginModule['login'] = async (user, password) => {
+    await sessions.endSessionsOfUsers();
+    return scopes.asServerWithin(() => login(user, password));
+  };
   return new Logins({ login: asServer }, openFailures(clock, state));
 }
 

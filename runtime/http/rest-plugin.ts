@@ -30,7 +30,7 @@ import { receiveBody } from './receive-body.js';
  * dataclasses find their handlers as `app.dataclass`.
  */
 export const protocol = fastifyPlugin(
-  (app, _options, done) => {
+  async (app) => {
     const { setup, definitions, sessions, stores, services } = app;
     const { settings, limits, quotas, answerError, environment } = setup;
     const served = new Set<string>();
@@ -71,14 +71,13 @@ export const protocol = fastifyPlugin(
     }
     if (services.media !== undefined) app.register(services.media.routes);
     // Only an instance with a prefix has its own not-found handler.
-    app.register(
+    await app.register(
       (below, _options, done) => {
         below.setNotFoundHandler(nothing);
         done();
       },
       { prefix: '/rest' },
     );
-    done();
   },
   { name: 'drs-protocol', dependencies: ['drs-datastore'] },
 );

@@ -1,3 +1,4 @@
+import type { LoginModule } from '../access/login-module.js';
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
 import { network, type Rates, RateWindows } from '../access/quotas.js';
@@ -44,6 +45,10 @@ export interface SharedState {
   readonly stored: (session: string) => Pending<void>;
   /** Does work every few seconds; one that fails is done again the next time. */
   readonly everyTick: (work: () => Promise<void>) => void;
+}
+
+interface MemoryOptions extends Pick<LoginModule, 'endedUsers'> {
+  readonly clock?: Clock;
 }
 
 type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
@@ -94,9 +99,9 @@ export function stateKind(
 export function memoryStores(
   limits: StoreLimits,
   foldText: Fold,
-  clock = systemClock(),
+  { clock = systemClock(), endedUsers }: MemoryOptions = {},
 ): ServerStores {
-  const sessions = new MemorySessionStore(clock);
+  const sessions = new MemorySessionStore(clock, endedUsers);
   const sets = new MemoryEntitySetStore(limits.entitySetMemory, clock);
   const locks = new MemoryLockTable(limits.maxLocksPerSession, foldText);
   // What belongs to a session ends with it, or moves with it.

@@ -1,14 +1,17 @@
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { Login, LoginAttempts, LoginModule } from '../access/login-module.js';
+import {
+  type Login,
+  type LoginAttempts,
+  type LoginModule,
+  longestCredential,
+} from '../access/login-module.js';
 import { network } from '../access/quotas.js';
 import { foldName, type Grant } from '../access/session.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** The longest user name and password, which bounds the time to hash them. */
-const longestText = 1024;
 /** Logins that run at once: each hashes a password, which takes a processor and some megabytes. */
 const mostAtOnce = 32;
 
@@ -26,7 +29,7 @@ export class Logins implements LoginAttempts {
   async grantOf(user: string, password: string, address: string): Promise<Grant | undefined> {
     // Some directories accept an empty password as an anonymous login.
     if (user === '' || password === '') return undefined;
-    if (user.length > longestText || password.length > longestText) return undefined;
+    if (user.length > longestCredential || password.length > longestCredential) return undefined;
     const attempt = { user: foldName(user), address: network(address) };
     if (this.#running >= mostAtOnce) throw tooMany(1);
     this.#running += 1;

@@ -80,6 +80,11 @@ export class DatabaseSessionStore implements SessionStore {
     });
   }
 
+  /** The command that changes a user deletes the sessions in the database. */
+  endSessionsOfUsers(): void {
+    return;
+  }
+
   #read(token: string, hash: string): Pending<SessionRecord | undefined> {
     return whenThere(this.state.run([this.#sql.find, hash]), (rows) => {
       const [row] = rows as readonly SessionRow[];

@@ -89,7 +89,7 @@ function prepare(): string {
   run(process.execPath, [compiler, join(example, 'model.yaml'), '-o', project], { cwd: root });
   cpSync(join(example, 'server/src/classes'), join(project, 'src/classes'), { recursive: true });
   run(process.execPath, [typescript, '-p', project], { cwd: root });
-  const user = [join(project, 'dist/src/create-user.js'), 'mia', '--role', 'HR'];
+  const user = [join(project, 'dist/src/generated/users.js'), 'add', 'mia', '--role', 'HR'];
   const made = spawnSync(process.execPath, user, { cwd: project, input: `${password}\n` });
   if (made.status !== 0) throw new Error(made.stderr.toString());
   return join(project, 'dist/src/main.js');

@@ -21,6 +21,11 @@ roles: roles.json
 const rolesWith = (privilege: string): string =>
   JSON.stringify({ privileges: [{ privilege }], roles: [], permissions: { allowed: [] } });
 
+const login = `export function login(userName: string) {
+  return { userName };
+}
+`;
+
 let folder: string;
 
 beforeEach(() => {
@@ -80,9 +85,33 @@ class Command {
     }
   }
 
+  get #address(): string | undefined {
+    return [...this.out.matchAll(/listening on (\S+)/g)].at(-1)?.[1];
+  }
+
+  /** @returns the cookie of a session; empty if no server lets the user log in */
+  async logIn(): Promise<string> {
+    const address = this.#address ?? '';
+    try {
+      const body = '["mia","x"]';
+      const request = { method: 'POST', body, headers: { connection: 'close' } };
+      const answer = await fetch(`${address}/$directory/login`, request);
+      return answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  async userOf(cookie: string): Promise<string | undefined> {
+    const headers = { cookie, connection: 'close' };
+    const answer = await fetch(`${this.#address ?? ''}/$directory/currentUser`, { headers });
+    const { result } = (await answer.json()) as { readonly result: { userName: string } | null };
+    return result?.userName;
+  }
+
   /** The status that the last server answers with; `undefined` while there is none. */
   async status(path: string): Promise<number | undefined> {
-    const address = [...this.out.matchAll(/listening on (\S+)/g)].at(-1)?.[1];
+    const address = this.#address;
     if (address === undefined) return undefined;
     try {
       return (await fetch(`${address}/${path}`, { headers: { connection: 'close' } })).status;
@@ -111,6 +140,10 @@ describe('drs-gen dev', () => {
     const command = new Command('dev', 'model.yaml', '-o', 'server');
     await command.until(async () => (await command.status('First')) === 200);
 
+    put('server/src/login.ts', login);
+    let cookie = '';
+    await command.until(async () => (cookie = await command.logIn()) !== '');
+
     // An error of the model: the server stays.
     put('model.yaml', modelWith('First').replace('type: string', 'type: sting'));
     await command.until(() => command.err.includes('Waiting for a change'));
@@ -119,6 +152,8 @@ describe('drs-gen dev', () => {
 
     put('model.yaml', modelWith('Second'));
     await command.until(async () => (await command.status('Second')) === 200);
+    // Logins outlive restarts.
+    expect(await command.userOf(cookie)).toBe('mia');
 
     // A file that the model includes.
     put('roles.json', rolesWith('other'));

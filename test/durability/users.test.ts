@@ -2,10 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { SignJWT } from 'jose';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describePostgres, postgresDatabase } from '../support/postgres.js';
 import { Client } from '../support/processes/client.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { Scratch } from '../support/processes/scratch.js';
+import { usersCommand } from '../support/processes/users-command.js';
 
 const model = `drs: 1
 name: users
@@ -18,11 +21,33 @@ roles:
   privileges: [{ privilege: view }]
 `;
 
+/** Maps the claims of a token to a user, as the guide shows. */
+const login = `
+import { isPassword, type Login, type TokenClaims } from '#runtime/access';
+import { findUser } from './generated/user-table.js';
+
+export { endedUsers, openUsers } from './generated/user-table.js';
+
+export async function login(user: string, password: string): Promise<Login | null> {
+  const found = await findUser(user);
+  const isRight = await isPassword(password, found?.password);
+  return found === undefined || !isRight
+    ? null
+    : { userName: found.name, privileges: found.privileges, roles: found.roles };
+}
+
+export async function loginWithToken({ sub }: TokenClaims): Promise<Login | null> {
+  const found = typeof sub === 'string' ? await findUser(sub) : undefined;
+  return found === undefined ? null : { userName: found.name, privileges: found.privileges };
+}
+`;
+const secret = 'a secret of more than thirty-two characters';
+
 let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
-  program = compiledProgram(model);
+  program = compiledProgram(model, { 'src/login.ts': login });
 });
 beforeEach(() => {
   scratch = new Scratch(program);
@@ -70,4 +95,86 @@ it('The first login on a full disk is answered like every other one', async (con
   execFileSync('prlimit', ['--pid', String(server.child.pid), '--fsize=0:unlimited']);
   const answer = await new Client(server.origin).post('/rest/$directory/login', ['mia', 'x']);
   expect(answer).toMatchObject({ status: 401, body: { result: false } });
+});
+
+/** Everything that ends a user's sessions does so before the next request, on each server. */
+async function endsSessions(
+  environment: Readonly<Record<string, string>>,
+  servers = 1,
+): Promise<void> {
+  const settings = { TOKEN_KEY: secret, ...environment };
+  const users = usersCommand(program, scratch.folder, environment);
+  const done = async (args: readonly string[], input?: string): Promise<void> => {
+    const { code, err } = await users(args, input);
+    expect(code, err).toBe(0);
+  };
+  const origins: string[] = [];
+  for (let server = 0; server < servers; server += 1) {
+    origins.push((await scratch.start({ environment: settings })).origin);
+  }
+  const logIn = async (client: Client, user: string, password: string): Promise<number> =>
+    (await client.post('/rest/$directory/login', [user, password])).status;
+  const nameOf = async (origin: string, headers: Record<string, string>): Promise<unknown> => {
+    const answer = await fetch(`${origin}/rest/$directory/currentUser`, { headers });
+    const { result } = (await answer.json()) as {
+      readonly result?: { readonly userName: string } | null;
+    };
+    return answer.status === 200 ? (result?.userName ?? null) : answer.status;
+  };
+  await done(['add', 'Mia', '--privilege', 'view'], 'first');
+  await done(['add', 'bob', '--privilege', 'view'], 'other');
+  const bob = new Client(origins.at(-1) ?? '');
+  expect(await logIn(bob, 'bob', 'other')).toBe(200);
+  const token = await new SignJWT({ sub: 'mia' })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(secret));
+  const authorization = `Bearer ${token}`;
+  let password = 'first';
+  for (const [args, input] of [
+    [['logout', 'mia']],
+    [['roles', 'mia', '--none']],
+    [['password', 'MIA'], 'second'],
+    [['disable', 'mia']],
+    [['enable', 'mia']],
+    [['remove', 'mia']],
+  ] as const) {
+    const mia = new Client(origins[0] ?? '');
+    const isOut = args[0] === 'enable';
+    expect(await logIn(mia, 'mia', password), args[0]).toBe(isOut ? 401 : 200);
+    const cookie = mia.cookie ?? '';
+    for (const origin of origins) {
+      expect(await nameOf(origin, { cookie })).toBe(isOut ? null : 'Mia');
+      expect(await nameOf(origin, { authorization })).toBe(isOut ? 401 : 'Mia');
+    }
+    await done(args, input);
+    if (input !== undefined) password = input;
+    for (const origin of origins) expect(await nameOf(origin, { cookie }), args[0]).toBe(null);
+  }
+  expect(await users(['list'])).toMatchObject({
+    out: 'bob\tenabled\troles: none\tprivileges: view\n',
+  });
+  expect(await logIn(new Client(origins[0] ?? ''), 'mia', password)).toBe(401);
+  // Another login may begin at once, and others are not concerned.
+  for (const origin of origins) {
+    expect(await nameOf(origin, { authorization })).toBe(401);
+    expect(await nameOf(origin, { cookie: bob.cookie ?? '' })).toBe('bob');
+  }
+}
+
+describe('A session ends at once if its user is changed, disabled or removed', () => {
+  it('in the memory of a server, with users beside a database file', () => endsSessions({}));
+
+  it('in a file, for several servers', () => endsSessions({ STATE: 'database' }, 2));
+
+  describePostgres('with PostgreSQL', () => {
+    it.each([
+      ['database', 2],
+      ['memory', 1],
+    ] as const)('and STATE=%s', async (STATE, servers) => {
+      const database = await postgresDatabase();
+      await endsSessions({ DATABASE_URL: database.url, STATE }, servers);
+      await database.drop();
+    });
+  });
 });

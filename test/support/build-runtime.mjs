@@ -43,6 +43,7 @@ const ownModules = {
   http: ['http/', 'openapi/', 'seed/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
+  users: ['users/'],
 };
 
 /**

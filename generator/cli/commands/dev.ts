@@ -82,7 +82,9 @@ class DevelopedServer {
   start(): void {
     const { world, folder } = this;
     if (this.isRunning || this.isOver || !world.isFile(resolve(folder, 'package.json'))) return;
-    const server = world.start({ command: 'npm', args: ['run', '--silent', 'dev'], folder });
+    const environment = environmentOf(world);
+    const program = { command: 'npm', args: ['run', '--silent', 'dev'], folder, environment };
+    const server = world.start(program);
     void server.ended.then(() => {
       this.#hasEnded = true;
     });
@@ -101,6 +103,12 @@ class DevelopedServer {
     if (!this.isInterrupted) for (const each of this.#programs) each.stop();
     await Promise.all(this.#programs.map(({ ended }) => ended));
   }
+}
+
+/** Logins last while the server restarts, unless the user has chosen another place for the state. */
+function environmentOf({ env }: World): Readonly<Record<string, string>> {
+  const { STATE = '', DATABASE_URL } = env;
+  return STATE !== '' || DATABASE_URL === 'sqlite::memory:' ? {} : { STATE: 'database' };
 }
 
 async function generated(session: Session, file: string, output: string): Promise<number> {

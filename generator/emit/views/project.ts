@@ -2,7 +2,6 @@ import type { Model } from '../../model/model.js';
 import { hasMedia } from '../classes/class-code.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
-import { declaration } from '../layout.js';
 import { type DatabaseTexts, databaseTexts } from './database-texts.js';
 import { servedLimits } from './limits.js';
 
@@ -11,6 +10,7 @@ export function packageView({ model }: EmitContext): object {
   const texts = textsOf(model);
   return {
     packageName: model.name.toLowerCase(),
+    hasUsers: model.roles !== undefined,
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
       '"@fastify/under-pressure": "^9.2.0"',
@@ -58,7 +58,7 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
 
 /** Settings of a server with users, and what they mean. */
 const loginSettings = {
-  USERS_DATABASE: 'database of the users of `src/users.ts`; by default next to the data',
+  USERS_DATABASE: 'database of the users that `npm run users` manages; by default next to the data',
   TOKEN_KEY: 'secret, or public key (PEM), that verifies bearer tokens',
   TOKEN_KEYS_URL: 'address of a JSON Web Key Set, instead of `TOKEN_KEY`',
   TOKEN_ISSUER: '`iss` that bearer tokens must have',
@@ -76,10 +76,11 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
       ? texts.map(({ users }) => users)
       : texts.map(({ name, users }) => `with ${name} in ${users}`);
   return [
-    `Users are stored ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. This command adds one, and asks for the password:`,
+    `Users are stored ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. The first command adds one, and asks for the password;`,
+    '`npm run users` without arguments lists the others: `list`, `remove`, `disable`, `enable`, `roles`, `password` and `logout`.',
     '',
     '```sh',
-    'node dist/src/create-user.js mia --role <role> --privilege <privilege>',
+    'npm run users -- add mia --role <role> --privilege <privilege>',
     'curl -c cookies \'http://127.0.0.1:8080/rest/$directory/login\' -d \'["mia", "<password>"]\'',
     "curl -b cookies 'http://127.0.0.1:8080/rest/$directory/currentUser'",
     '```',
@@ -107,10 +108,6 @@ export function environmentView({ model }: EmitContext): object {
     login: model.roles === undefined ? [] : Object.keys(loginSettings).map((name) => `${name}=`),
     limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`),
   };
-}
-
-export function databaseUrlView({ model }: EmitContext): object {
-  return { declaration: declaration('const defaultUrl', defaultUrl(model)) };
 }
 
 /** How the image of {@link dockerView} is run. */

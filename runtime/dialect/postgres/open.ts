@@ -20,7 +20,7 @@ import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schem
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
 import type { StateAccess } from '../state-database.js';
-import { PostgresState, prepareState, stateSchemaOf } from './state.js';
+import { PostgresState, prepareState, stateOn, stateSchemaOf } from './state.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
@@ -291,6 +291,11 @@ export const postgresDriver: DatabaseDriver = {
     return withClient(url, (client, name) => planData(migrated(client, name, wanted), data, fold));
   },
   copy: copyPostgres,
+  withState: (url, schema, use) =>
+    withClient(url, async (client, name) => {
+      const state = await stateOn(client, name, schema);
+      if (state !== undefined) await use(state);
+    }),
 };
 
 /**

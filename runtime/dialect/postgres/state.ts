@@ -13,7 +13,7 @@ import {
   type StateSchema,
   type StateStatement,
 } from '../state-database.js';
-import { Slot, type Statement } from '../statement.js';
+import { Slot, type SqlValue, type Statement } from '../statement.js';
 import type { Step } from './connection.js';
 
 /** Runs steps on a connection of the pool. */
@@ -192,6 +192,28 @@ export async function prepareState(
       { cause: error },
     );
   }
+}
+
+/** The state of the servers that use a schema, for a command; none if they keep none. */
+export async function stateOn(
+  client: Client,
+  schema: string,
+  wanted: StateSchema,
+): Promise<Pick<StateDatabase, 'run'> | undefined> {
+  const name = stateSchemaOf(schema);
+  const found = await versionOf(client, name);
+  if (found === undefined) return undefined;
+  requireVersion(found, wanted, `The schema ${name}`);
+  return {
+    run: async (...statements) => {
+      let last: Rows = [];
+      for (const [sql, ...values] of statements) {
+        const text = sql.replaceAll('drs_state.', `${quoted(name)}.`);
+        last = (await client.query<SqlValue[]>({ text, values, rowMode: 'array' })).rows;
+      }
+      return last;
+    },
+  };
 }
 
 async function versionOf(client: Client, name: string): Promise<number | undefined> {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
@@ -116,10 +116,14 @@ export async function openDatabase(
   }
 }
 
+function stateFile(path: string): string {
+  return `${resolve(path)}-state`;
+}
+
 /** The state is in a file beside the database: sessions change far more often than their users notice. */
 function stateBeside(path: string | undefined): Database['state'] {
   if (path === undefined) return undefined;
-  const file = `${resolve(path)}-state`;
+  const file = stateFile(path);
   return {
     isForMachines: false,
     // Synchronous work whose errors reject the promise.
@@ -234,6 +238,16 @@ export const sqliteDriver: DatabaseDriver = {
     return (await planned) ?? [];
   },
   copy: copyDatabase,
+  withState: async (url, schema, use) => {
+    const file = stateFile(databaseFile(url));
+    if (!existsSync(file)) return;
+    const state = SqliteState.open(file, schema);
+    try {
+      await use(state);
+    } finally {
+      state.close();
+    }
+  },
 };
 
 /** @throws Error that names `SQLITE_SYNCHRONOUS` if it is neither `normal` nor `full` */

@@ -104,7 +104,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     },
     stores,
     privileges: new DeclaredPrivileges(declared),
-    logins: openLogins({ login }, { clock, state: undefined }, scopes),
+    logins: openLogins({ login }, { ...stores, state: undefined }, scopes),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {

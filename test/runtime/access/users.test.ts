@@ -1,100 +1,117 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import ts from 'typescript';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { filesOfServer } from './users-server.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../support/server.js';
+import { compiledProgram } from '../../support/processes/program.js';
+import { usersCommand } from '../../support/processes/users-command.js';
 
-interface LoginFile {
-  readonly login: (user: string, password: string) => Promise<object | null>;
-}
+const model = `drs: 1
+name: users
+database: [sqlite, postgres]
+dataclasses:
+  Note:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+roles:
+  privileges: [{ privilege: view }, { privilege: manage }]
+  roles: [{ role: HR, privileges: [] }, { role: The Boss, privileges: [manage] }]
+`;
 
 let folder: string;
-let environment: NodeJS.ProcessEnv;
+let program: string;
 
-/** The files of a server by which users log in, as `tsc` would write them. */
 beforeAll(() => {
+  program = compiledProgram(model);
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
   folder = mkdtempSync(join(packageRoot, '.tmp', 'users-'));
-  for (const { path, text } of filesOfServer()) {
-    const target = join(folder, path.replace(/\.ts$/, '.js'));
-    mkdirSync(join(target, '..'), { recursive: true });
-    writeFileSync(target, path.endsWith('.ts') ? compiled(text) : text);
-  }
-  environment = { ...process.env, DATABASE_URL: `sqlite:${join(folder, 'data.sqlite')}` };
-  delete environment['USERS_DATABASE'];
 });
 afterAll(() => {
-  delete process.env['USERS_DATABASE'];
   rmSync(folder, { recursive: true });
 });
 
-function compiled(text: string): string {
-  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  return ts.transpileModule(text, { compilerOptions: options }).outputText;
-}
-
-async function createUser(
-  password: string,
-  ...parts: string[]
-): Promise<readonly [code: number | null, told: string]> {
-  const file = join(folder, 'src/create-user.js');
-  const child = spawn(process.execPath, [file, ...parts], { env: environment });
-  let told = '';
-  child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
-  // It may end before it has read its input.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(password);
-  return [await new Promise((resolve) => child.once('close', resolve)), told];
-}
-
-it('A user who was created can log in, with roles and privileges', async () => {
-  const roles = ['--role', 'HR', '--role', 'The Boss', '--privilege', 'view'];
-  expect(await createUser('sécret\n', 'Mia', ...roles)).toEqual([0, 'Mia can log in now.\n']);
-  expect(await createUser('other', "O'Neill")).toEqual([0, "O'Neill can log in now.\n"]);
-  process.env['USERS_DATABASE'] = join(folder, 'users.sqlite');
-  const url = pathToFileURL(join(folder, 'src/login.js')).href;
-  const { login } = (await import(/* @vite-ignore */ url)) as LoginFile;
-  const mia = { userName: 'Mia', roles: ['HR', 'The Boss'], privileges: ['view'] };
-  expect(await login('mIA', 'sécret')).toEqual(mia);
-  expect(await login("o'neill", 'other')).toMatchObject({ userName: "O'Neill", roles: [] });
-  for (const [user, password] of [
-    ['mia', 'Sécret'],
-    ['mia', ''],
-    ['mia', 'other'],
-    ['bob', 'sécret'],
-    ['', ''],
-    ["' or 1=1 --", 'x'],
-  ] as const) {
-    expect(await login(user, password)).toBeNull();
+// Sessions, and users in PostgreSQL, are tested with servers, in `durability/`.
+it('Users beside a database file are added, listed, changed and removed by the command line', async () => {
+  const users = usersCommand(program, folder);
+  const done = async (args: readonly string[], input?: string): Promise<string> => {
+    const { code, err } = await users(args, input);
+    expect(code, err).toBe(0);
+    return err;
+  };
+  const listed = async (): Promise<string> => (await users(['list'])).out;
+  expect(await listed()).toBe('');
+  const grants = ['--role', 'hr', '--role', 'The Boss', '--privilege', 'webadmin'];
+  expect(await done(['add', 'Mia', ...grants], 'sécret\n')).toBe('Mia can log in now.\n');
+  await done(['add', "O'Neill"], 'other');
+  expect(await listed()).toBe(
+    'Mia\tenabled\troles: hr, The Boss\tprivileges: webadmin\n' +
+      "O'Neill\tenabled\troles: none\tprivileges: none\n",
+  );
+  expect(await done(['roles', 'mIA', '--privilege', 'view'])).toBe(
+    'Mia has other roles and privileges, and all sessions of this user have ended.\n',
+  );
+  await done(['disable', 'mia']);
+  await done(['password', 'mia'], 'new\n');
+  expect(await listed()).toContain('Mia\tdisabled\troles: none\tprivileges: view\n');
+  expect(await done(['enable', 'mia'])).toBe('Mia can log in again.\n');
+  await done(['roles', 'mia', '--none']);
+  expect(await listed()).toContain('Mia\tenabled\troles: none\tprivileges: none\n');
+  expect(await done(['remove', "o'neill"])).toBe(
+    "O'Neill is removed, and all sessions of this user have ended.\n",
+  );
+  expect(await users(['add', 'MIA'], 'x')).toEqual({
+    code: 1,
+    out: '',
+    err: 'MIA exists already. The commands roles and password change what a user may do, and the password.\n',
+  });
+  for (const verb of ['disable', 'password']) {
+    const told = 'There is no user mai. Did you mean Mia?\n';
+    expect(await users([verb, 'mai'], 'x')).toEqual({ code: 1, out: '', err: told });
   }
-  const replaced = 'MIA exists already: password, roles and privileges are replaced.\n';
-  expect(await createUser('new\n', 'MIA')).toEqual([0, `${replaced}MIA can log in now.\n`]);
-  expect(await login('mia', 'sécret')).toBeNull();
-  expect(await login('mia', 'new')).toEqual({ userName: 'MIA', roles: [], privileges: [] });
+  expect((await users(['roles', "' or 1=1 --", '--none'])).err).toBe(
+    "There is no user ' or 1=1 --.\n",
+  );
+  expect(await listed()).toBe('Mia\tenabled\troles: none\tprivileges: none\n');
 });
 
-it.each([[['x']], [['']], [[]], [['a', 'b']], [['a', '--nothing', 'x']]])(
-  'An invalid user is refused with a message: %j',
-  async (parts) => {
-    const [code, told] = await createUser(parts[0] === 'x' ? '' : 'password', ...parts);
-    expect(code).toBe(1);
-    expect(told).not.toBe('');
-    expect(told).not.toMatch(/\n +at /);
-  },
-);
+describe('The command users', () => {
+  it('prints its usage, and ends with 2 if the command line is wrong', async () => {
+    const users = usersCommand(program, folder);
+    const help = await users(['--help']);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    for (const [args, told] of [
+      [[], 'Name a command.'],
+      [['lst'], 'There is no command lst. Did you mean list?'],
+      [['list', 'mia'], 'list takes no name.'],
+      [['disable'], 'disable takes one name.'],
+      [['remove', 'mia', '--role', 'HR'], '--role and --privilege belong to add and roles.'],
+      [['roles', 'mia'], 'Name each --role and --privilege that the user has, or --none.'],
+      [['add', 'mia', '--password', 'x'], "Unknown option '--password'"],
+    ] as const) {
+      const { code, out, err } = await users(args, 'password');
+      expect([code, out], args.join(' ')).toEqual([2, '']);
+      expect(err).toContain(told);
+      expect(err).toContain(help.out);
+    }
+  });
 
-it('A user with roles or privileges that the model does not declare is refused with a message', async () => {
-  const unknown = ['--role', 'hr', '--role', 'The Bos', '--privilege', 'mange'];
-  expect(await createUser('password', 'eva', ...unknown)).toEqual([
-    1,
-    'The model has no role The Bos. Did you mean The Boss? It has HR, The Boss.\n' +
-      'The model has no privilege mange. Did you mean manage? It has view, manage, WebAdmin.\n',
-  ]);
-  const told = 'The model has no privilege HR. It has view, manage, WebAdmin.\n';
-  expect(await createUser('password', 'eva', '--privilege', 'HR')).toEqual([1, told]);
-  const known = ['--role', 'hr', '--privilege', 'webadmin'];
-  expect(await createUser('password', 'eva', ...known)).toEqual([0, 'eva can log in now.\n']);
+  it('refuses names, passwords, roles and privileges that nobody could use', async () => {
+    const users = usersCommand(program, folder);
+    const unknown = ['--role', 'hr', '--role', 'The Bos', '--privilege', 'mange'];
+    expect(await users(['add', 'eva', ...unknown], 'password')).toEqual({
+      code: 1,
+      out: '',
+      err:
+        'The model has no role The Bos. Did you mean The Boss? It has HR, The Boss.\n' +
+        'The model has no privilege mange. Did you mean manage? It has view, manage, WebAdmin.\n',
+    });
+    for (const name of [' ', 'a\u001b[2Jb']) {
+      const { code, err } = await users(['add', name], 'password');
+      expect([code, err.startsWith('A user needs a name')]).toEqual([1, true]);
+    }
+    for (const password of ['\n', 'x'.repeat(1025)]) {
+      const { code, err } = await users(['add', 'eva'], password);
+      expect([code, err.startsWith('A user needs a password')]).toEqual([1, true]);
+    }
+    expect((await users(['list'])).out).not.toContain('eva');
+  });
 });

@@ -30,7 +30,7 @@ interface Stores extends Pick<ServerStores, 'sessions' | 'locks' | 'sets' | 'rat
 
 function inMemory(): Promise<Stores> {
   const clock = new FakeClock();
-  const stores = memoryStores(limits, fold, clock);
+  const stores = memoryStores(limits, fold, { clock });
   const pass = (milliseconds: number): Promise<void> => {
     clock.advance(milliseconds);
     return Promise.resolve();

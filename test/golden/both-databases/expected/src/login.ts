@@ -1,14 +1,17 @@
 import { isPassword, type Login } from '#runtime/access';
-import { findUser } from './users.js';
+import { findUser } from './generated/user-table.js';
 
-/** The server calls it when it starts; an error stops the start. */
-export { openUsers } from './users.js';
+/**
+ * The server calls `openUsers` when it starts, and an error stops the start. If sessions are in its memory, it calls
+ * `endedUsers` before it uses one, and ends those of users who were disabled, removed or changed.
+ */
+export { endedUsers, openUsers } from './generated/user-table.js';
 
 /**
  * Decides who may log in and what they may do: called for `POST /rest/$directory/login`, and by `session.login()` in class
  * code. This file is yours: it can also use a directory, a table of the model or another service. The server itself
  * delays failed attempts, by user and by address.
- * @returns `null` if the name or the password is wrong
+ * @returns `null` if the name or the password is wrong, or the user is disabled
  */
 export async function login(user: string, password: string): Promise<Login | null> {
   const found = await findUser(user);
