@@ -44,8 +44,6 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
     ['"dist/server/main.js"', '"dist/src/main.js"'],
   ],
   'src/main.ts': [["'./runtime/http/serve.js'", "'#runtime/http'"]],
-  'src/users.ts': [["'./runtime/access/password.js'", "'#runtime/access'"]],
-  'src/create-user.ts': [["'./runtime/protocol/nearest-name.js'", "'#runtime/access'"]],
 };
 
 /**
