@@ -4,6 +4,7 @@ import { ImportStop } from '../import/messages.js';
 import type { Draft, DraftDataclass, DraftPart } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
 import type { LastNames } from './plan.js';
+import { countOf, keyAt, type Page, pageOf, passedAt } from './rest-page.js';
 import type { Place, ReadColumn, RowSource, SourceRow } from './rows.js';
 
 interface RestSource {
@@ -124,7 +125,10 @@ class RestRows implements RowSource {
   readonly #dataclasses: ReadonlyMap<Identity, CatalogDataclass>;
   /** Addresses of entity sets, for keys that are no numbers. */
   readonly #sets = new Map<Identity, string>();
+  /** How many entities the server counts, by the reader that has begun last. */
+  readonly #totals = new Map<Identity, number>();
   #pageSize = 500;
+  #largestPage = 2_000;
 
   constructor(
     private readonly connection: Connection,
@@ -139,8 +143,9 @@ class RestRows implements RowSource {
   }
 
   async count(table: Identity): Promise<number> {
-    const answer = await this.connection.json(this.tableName(table), { $top: '0' });
-    return Number(at(answer, '__COUNT'));
+    const { name } = this.#dataclass(table);
+    const answer = await this.connection.json(name, { $top: '0' });
+    return countOf(answer, this.#shown(name));
   }
 
   async read(
@@ -149,31 +154,25 @@ class RestRows implements RowSource {
     after: Place | undefined,
     limit: number,
   ): Promise<readonly SourceRow[]> {
-    const dataclass = this.#dataclasses.get(table);
-    if (dataclass === undefined) throw new Error(`The source has no ${table}.`);
+    const { key } = this.#dataclass(table);
     const hasMedia = columns.some(isMedia);
     const most = hasMedia ? Math.min(limit, rowsWithMedia) : limit;
     const names = columns.map(({ column }) => column.replace(/\.__KEY$/, ''));
-    const attributes = [...new Set([dataclass.key, ...names])].join(',');
-    for (let from = Number(after?.[0] ?? 0); ;) {
-      const { entities, size } = dataclass.hasNumberKey
-        ? await this.#behind(dataclass, attributes, after, most)
-        : await this.#ofSet(table, dataclass, attributes, from, most);
-      const rows: SourceRow[] = [];
-      for (const [index, entity] of entities.entries()) {
-        const key = textAt(entity, '__KEY');
-        // A set shows what was deleted by its stamp alone.
-        if (key === undefined) continue;
-        const place = dataclass.hasNumberKey ? Number(key) : from + index + 1;
-        rows.push({
-          place: [place],
-          identity: [key],
-          values: columns.map((column) => valueOf(entity, column)),
-        });
-      }
+    const attributes = [...new Set([key, ...names])].join(',');
+    for (let place = after; ;) {
+      const { entities, passed } = await this.#page(table, attributes, place, most);
+      const isEnd = passed === passedAt(place);
+      if (isEnd) await this.#requireEnd(table, passed);
+      place = [passed, ...(place ?? []).slice(1)];
+      // A part of a set may hold deleted entities only.
+      if (entities.length === 0 && !isEnd) continue;
+      const rows = entities.map(({ entity, ...row }): SourceRow => ({
+        place: row.place,
+        identity: [row.key],
+        values: columns.map((column) => valueOf(entity, column)),
+      }));
       if (hasMedia) await this.#fetchMedia(rows, columns);
-      if (rows.length > 0 || entities.length === 0 || dataclass.hasNumberKey) return rows;
-      from += size;
+      return rows;
     }
   }
 
@@ -181,47 +180,73 @@ class RestRows implements RowSource {
     return Promise.resolve();
   }
 
+  #dataclass(table: Identity): CatalogDataclass {
+    const found = this.#dataclasses.get(table);
+    if (found === undefined) throw new Error(`The source has no ${table}.`);
+    return found;
+  }
+
+  /** The address of a dataclass. */
+  #shown(name: string): string {
+    return `${this.shown}${name}`;
+  }
+
+  async #page(
+    table: Identity,
+    attributes: string,
+    after: Place | undefined,
+    most: number,
+  ): Promise<Page> {
+    const dataclass = this.#dataclass(table);
+    const { name, hasNumberKey } = dataclass;
+    const known = after === undefined ? undefined : this.#totals.get(table);
+    const total = known ?? (await this.count(table));
+    this.#totals.set(table, total);
+    const { answer, size } = hasNumberKey
+      ? await this.#behind(dataclass, attributes, after, most)
+      : await this.#ofSet(table, attributes, after, most);
+    const kind = hasNumberKey ? 'behind' : 'set';
+    return pageOf(answer, { shown: this.#shown(name), dataclass: name, kind, after, size }, total);
+  }
+
+  /** @throws ImportStop if the server counts more entities than it has shown */
+  async #requireEnd(table: Identity, passed: number): Promise<void> {
+    const total = await this.count(table);
+    if (passed >= total) return;
+    throw new ImportStop(
+      'import/unreadable',
+      this.#shown(this.tableName(table)),
+      `the pages end after ${String(passed)} of the ${String(total)} entities that the server counts; if somebody has added some meanwhile, begin again with --restart`,
+    );
+  }
+
   #behind(
     { name, key }: CatalogDataclass,
     attributes: string,
     after: Place | undefined,
     most: number,
-  ): Promise<Page> {
+  ): Promise<Answer> {
     // A placeholder may stand for a name that no filter can hold as it is.
     const isPlain = /^[\p{L}\p{N}_]+$/u.test(key);
     const $filter = isPlain ? `"${key} > :1"` : '":2 > :1"';
-    const filter: Record<string, string> =
-      after === undefined ? {} : { $filter, $params: JSON.stringify([after[0], key]) };
-    return this.#page(name, { ...filter, $orderby: `${key} asc`, $attributes: attributes }, most);
+    // As it is, because JSON.stringify rounds keys beyond 2^53.
+    const $params = `[${keyAt(after) ?? ''},${JSON.stringify(key)}]`;
+    const filter: Record<string, string> = after === undefined ? {} : { $filter, $params };
+    return this.#ask(name, { ...filter, $orderby: `${key} asc`, $attributes: attributes }, most);
   }
 
   /** Texts compare without case, so a page cannot begin behind one: a set keeps the order. */
   async #ofSet(
     table: Identity,
-    { name, key }: CatalogDataclass,
     attributes: string,
-    from: number,
+    after: Place | undefined,
     most: number,
-  ): Promise<Page> {
+  ): Promise<Answer> {
+    const parameters = { $attributes: attributes, $skip: String(passedAt(after)) };
     for (let attempt = 0; ; attempt += 1) {
-      let set = this.#sets.get(table);
-      if (set === undefined) {
-        const made = await this.connection.json(name, {
-          $method: 'entityset',
-          $timeout: '3600',
-          $orderby: `${key} asc`,
-          $attributes: key,
-          $top: '1',
-        });
-        set = textAt(made, '__ENTITYSET');
-        if (set === undefined) {
-          throw new ImportStop('import/unreadable', this.shown, `${name} gave no entity set`);
-        }
-        this.#sets.set(table, set);
-      }
+      const set = this.#sets.get(table) ?? (await this.#madeSet(table));
       try {
-        const parameters = { $attributes: attributes, $skip: String(from) };
-        return await this.#page(plainPath(set), parameters, most);
+        return await this.#ask(plainPath(set), parameters, most);
       } catch (error) {
         if (!(error instanceof Refused) || error.status !== 404 || attempt > 2) throw error;
         this.#sets.delete(table);
@@ -229,12 +254,29 @@ class RestRows implements RowSource {
     }
   }
 
+  async #madeSet(table: Identity): Promise<string> {
+    const { name, key } = this.#dataclass(table);
+    const made = await this.connection.json(name, {
+      $method: 'entityset',
+      $timeout: '3600',
+      $orderby: `${key} asc`,
+      $attributes: key,
+      $top: '1',
+    });
+    const set = textAt(made, '__ENTITYSET');
+    if (set === undefined) {
+      throw new ImportStop('import/unreadable', this.#shown(name), 'it gave no entity set');
+    }
+    this.#sets.set(table, set);
+    return set;
+  }
+
   /** Asks for fewer entities where a page is too large or takes long, and for more where it is quick. */
-  async #page(
+  async #ask(
     path: string,
     parameters: Readonly<Record<string, string>>,
     most: number,
-  ): Promise<Page> {
+  ): Promise<Answer> {
     for (let attempt = 1; ; attempt += 1) {
       const size = Math.max(1, Math.min(this.#pageSize, most));
       const begin = performance.now();
@@ -242,13 +284,19 @@ class RestRows implements RowSource {
         const answer = await this.connection.json(path, { ...parameters, $top: String(size) });
         const time = performance.now() - begin;
         if (time > slowPage) this.#pageSize = Math.max(1, Math.floor(size / 2));
-        else if (time < quickPage) this.#pageSize = Math.min(2 * this.#pageSize, largestPage);
-        return { entities: listAt(answer, '__ENTITIES'), size };
+        else if (time < quickPage) this.#pageSize = Math.min(2 * this.#pageSize, this.#largestPage);
+        return { answer, size };
       } catch (error) {
-        const isTooLarge =
-          error instanceof Refused && (error.status === 413 || error.status >= 500);
+        if (!(error instanceof Refused)) throw error;
+        const fewer = Math.max(1, Math.floor(size / 2));
+        if (error.status === 400 && size > 1) {
+          // The server may have a limit for $top.
+          this.#pageSize = this.#largestPage = fewer;
+          continue;
+        }
+        const isTooLarge = error.status === 413 || error.status >= 500;
         if (!isTooLarge || attempt >= attempts) throw error;
-        this.#pageSize = Math.max(1, Math.floor(size / 2));
+        this.#pageSize = fewer;
         await setTimeout(pauseMilliseconds * attempt);
       }
     }
@@ -271,15 +319,14 @@ class RestRows implements RowSource {
   }
 }
 
-interface Page {
-  readonly entities: readonly unknown[];
-  /** How many were asked for. */
+interface Answer {
+  readonly answer: unknown;
+  /** How many entities were asked for. */
   readonly size: number;
 }
 
 const slowPage = 5_000;
 const quickPage = 1_000;
-const largestPage = 2_000;
 const rowsWithMedia = 32;
 const attempts = 5;
 const pauseMilliseconds = 500;

@@ -128,7 +128,9 @@ export class Connection {
     const url = new URL(uri, this.#base);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#ask(url, {});
+        const { body, type } = await this.#ask(url, {});
+        if (!/^(?:text\/html|application\/json)\b/i.test(type)) return body;
+        throw new Refused(this.shown, 200, `the answer to ${uri} is ${type} instead of bytes`);
       } catch (error) {
         const isPassing = error instanceof Refused && (error.status === 0 || error.status >= 500);
         if (!isPassing || attempt >= attempts) throw error;
@@ -139,7 +141,8 @@ export class Connection {
 
   async #json(path: string, init: RequestInit): Promise<unknown> {
     const url = new URL(path.split('/').map(pathPart).join('/'), this.#base);
-    const text = Buffer.from(await this.#ask(url, init)).toString();
+    const { body } = await this.#ask(url, init);
+    const text = Buffer.from(body).toString();
     try {
       return JSON.parse(text.replace(/^\ufeff/, '')) as unknown;
     } catch {
@@ -147,7 +150,10 @@ export class Connection {
     }
   }
 
-  async #ask(url: URL, init: RequestInit): Promise<Uint8Array> {
+  async #ask(
+    url: URL,
+    init: RequestInit,
+  ): Promise<{ readonly body: Uint8Array; readonly type: string }> {
     if (url.origin !== this.#base.origin) {
       throw new Refused(this.shown, 0, 'an answer leads to another server');
     }
@@ -173,7 +179,7 @@ export class Connection {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new Refused(this.shown, 503, cause instanceof Error ? cause.message : String(cause));
     }
-    if (response.ok) return body;
+    if (response.ok) return { body, type: response.headers.get('content-type') ?? '' };
     throw new Refused(this.shown, response.status, reasonOf(response, body));
   }
 
