@@ -1,3 +1,4 @@
+import { stringify } from 'yaml';
 import { editDistance } from '../check/near-name.js';
 import { paired, type Paired } from './renames.js';
 import type { Attribute, Dataclass, Model, RelatedEntityAttribute } from '../model/model.js';
@@ -128,8 +129,9 @@ export function renamedFromLine({
   readonly name: string;
   readonly renamedFrom?: readonly string[];
 }): string {
-  const names = [...renamedFrom, name];
-  return `renamedFrom: ${names.length === 1 ? name : `[${names.join(', ')}]`}`;
+  // A name may mean something in YAML: `null`.
+  const names = [...renamedFrom, name].map((each) => stringify(each).trimEnd());
+  return `renamedFrom: ${names.length === 1 ? names.join('') : `[${names.join(', ')}]`}`;
 }
 
 function shapeOf(attribute: Attribute): string {

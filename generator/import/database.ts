@@ -95,7 +95,13 @@ export function tablesOf(
   options: DatabaseOptions,
   notes: Notes,
 ): { readonly tables: readonly SourceTable[]; readonly relations: readonly SourceRelation[] } {
-  const tables = given.map((each) => withKeyTypes(each, given, notes));
+  const referenced = new Map<Identity, string[]>();
+  for (const { table, toColumns } of given.flatMap((each) => each.foreignKeys)) {
+    const columns = referenced.get(table) ?? [];
+    referenced.set(table, columns);
+    columns.push(...toColumns);
+  }
+  const tables = given.map((each) => withKeyTypes(each, referenced.get(each.id) ?? [], notes));
   const byId = new Map(tables.map((each) => [each.id, each]));
   return {
     tables: tables.map((each) => sourceTable(each, options, notes)),
@@ -103,15 +109,16 @@ export function tablesOf(
   };
 }
 
-/** No decimal can be a key, nor what a relation leads over. */
-function withKeyTypes(table: Table, tables: readonly Table[], notes: Notes): Table {
-  const { id, name, key, foreignKeys } = table;
+/**
+ * No decimal can be a key, nor what a relation leads over.
+ * @param referenced columns to which foreign keys lead
+ */
+function withKeyTypes(table: Table, referenced: readonly string[], notes: Notes): Table {
+  const { name, key, foreignKeys } = table;
   const used = new Set([
     ...(key.length === 1 ? key : []),
     ...foreignKeys.flatMap((each) => each.columns),
-    ...tables.flatMap((other) =>
-      other.foreignKeys.flatMap((each) => (each.table === id ? each.toColumns : [])),
-    ),
+    ...referenced,
   ]);
   const columns = table.columns.map((column): Column => {
     if (column.type !== 'decimal' || !used.has(column.name)) return column;

@@ -64,6 +64,9 @@ interface Mapped {
   /** Names for clients that are not those of the attributes. */
   readonly restNames: Map<Identity, string>;
   readonly scope: Scope;
+  /** Those that lead from the table, and those that lead to it. */
+  readonly linksFrom: Link[];
+  readonly linksTo: Link[];
 }
 
 /** The name of an attribute in the source. */
@@ -102,7 +105,8 @@ interface Drafted {
 class Drafter {
   readonly #mapped = new Map<Identity, Mapped>();
   readonly #byName = new Map<string, Mapped>();
-  readonly #links: Link[] = [];
+  /** By the folded names of dataclasses. */
+  readonly #byDataclass = new Map<string, Mapped>();
   readonly #linkOf = new Map<Identity, Link>();
   readonly #tables = new Scope();
   readonly #used = new Set<string>();
@@ -177,11 +181,13 @@ class Drafter {
         ...[...table.fields, ...table.computed, ...table.aliases].map(
           ({ id, name }): [string, string] => [id, name],
         ),
-        ...this.#links.flatMap(({ from, to, relation }): [string, string][] => [
-          ...(from === mapped ? [[`${relation.id}:one`, relation.name] as [string, string]] : []),
-          ...(to === mapped
-            ? [[`${relation.id}:many`, relation.inverse ?? ''] as [string, string]]
-            : []),
+        ...mapped.linksFrom.map(({ relation }): [string, string] => [
+          `${relation.id}:one`,
+          relation.name,
+        ]),
+        ...mapped.linksTo.map(({ relation }): [string, string] => [
+          `${relation.id}:many`,
+          relation.inverse ?? '',
         ]),
       ]);
       // The engine finds the relation where a field has the same name.
@@ -222,8 +228,12 @@ class Drafter {
       names: new Map(),
       restNames: new Map(),
       scope: new Scope(),
+      linksFrom: [],
+      linksTo: [],
     };
     this.#mapped.set(table.id, mapped);
+    this.#byDataclass.set(fold(name), mapped);
+    this.#selections.add(fold(`${name}Selection`));
     if (!this.#byName.has(table.name)) this.#byName.set(table.name, mapped);
   }
 
@@ -299,17 +309,16 @@ class Drafter {
       referenced: isByValue ? undefined : referenced,
       isExposed,
     };
-    this.#links.push(link);
+    from.linksFrom.push(link);
+    to.linksTo.push(link);
     if (!isByValue && field !== undefined) this.#linkOf.set(field.id, link);
   }
 
   /** Names stand in this order: key, other fields, N→1, 1→N, computed attributes, aliases. */
   #nameAttributes(mapped: Mapped): void {
     const { table, names, scope } = mapped;
-    const toOne = this.#links.filter(({ from }) => from === mapped);
-    const toMany = this.#links.filter(
-      ({ to, relation }) => to === mapped && relation.inverse !== undefined,
-    );
+    const toOne = mapped.linksFrom;
+    const toMany = mapped.linksTo.filter(({ relation }) => relation.inverse !== undefined);
     const events = new Set<string>(table.events);
     const isReserved = (name: string): boolean =>
       entityMembers.has(name) || protocolNames.has(name) || events.has(name);
@@ -485,14 +494,14 @@ class Drafter {
   }
 
   readonly #collections = new Scope();
+  /** The folded names that collections have by themselves. */
+  readonly #selections = new Set<string>();
 
   #collectionName({ table, name }: Mapped): string | undefined {
     const { collectionName } = table;
     if (collectionName === undefined) return undefined;
     const wanted = nameFrom(collectionName);
-    const isOther = [...this.#mapped.values()].some(
-      (each) => fold(`${each.name}Selection`) === fold(wanted),
-    );
+    const isOther = this.#selections.has(fold(wanted));
     if (wanted !== collectionName || isOther || this.#collections.has(wanted)) return undefined;
     this.#collections.take(wanted);
     return wanted === `${name}Selection` ? undefined : wanted;
@@ -501,9 +510,8 @@ class Drafter {
   /** The SQL table of a dataclass that is not called like it. */
   #tableOf({ table, name }: Mapped): string | undefined {
     const wanted = table.table ?? table.name;
-    const isOther = [...this.#mapped.values()].some(
-      (each) => fold(each.name) === fold(wanted) && each.name !== name,
-    );
+    const other = this.#byDataclass.get(fold(wanted));
+    const isOther = other !== undefined && other.name !== name;
     if (wanted !== name && isTableName(wanted) && !this.#tables.has(wanted) && !isOther) {
       this.#tables.take(wanted);
       return wanted;
@@ -579,10 +587,10 @@ class Drafter {
         ),
       };
     });
-    const references = this.#links.flatMap((link): DraftPart[] => {
+    const references = mapped.linksFrom.flatMap((link): DraftPart[] => {
       const id = `${link.relation.id}:ref`;
       const name = names.get(id);
-      if (link.from !== mapped || link.field !== undefined || name === undefined) return [];
+      if (link.field !== undefined || name === undefined) return [];
       // The generator makes this one.
       if (name === `${names.get(`${link.relation.id}:one`) ?? ''}_id`) return [];
       return [{ id, name, value: { type: this.#keyType(link.to), exposed: false } }];
@@ -626,43 +634,41 @@ class Drafter {
   }
 
   #toOne(mapped: Mapped): readonly DraftPart[] {
-    return this.#links
-      .filter(({ from }) => from === mapped)
-      .map(({ relation, from, to, field, referenced, isExposed }) => {
-        const id = `${relation.id}:one`;
-        const name = from.names.get(id) ?? '';
-        const reference = field?.id ?? `${relation.id}:ref`;
-        if (field === undefined && relation.from.fields.length > 0) {
-          const [target] = relation.to.fields;
-          this.notes.add('import/by-value', relation.place, {
-            relation: `${from.table.name}.${relation.name}`,
-            target: `${to.table.name}.${to.fields.get(target ?? '')?.name ?? ''}`,
-            foreignKey: from.names.get(reference) ?? '',
-          });
-        }
-        const isMandatory = field !== undefined && (field.mandatory === true || field === from.key);
-        return {
-          id,
-          name,
-          value: defined({
-            to: refTo(to.table.id),
-            foreignKey:
-              from.names.get(reference) === `${name}_id` && field === undefined
-                ? undefined
-                : refTo(reference),
-            references: referenced === undefined ? undefined : refTo(referenced.id),
-            inverse: relation.inverse === undefined ? undefined : refTo(`${relation.id}:many`),
-            onDelete: deleteRule(relation, isMandatory),
-            exposed: isExposed ? undefined : false,
-            description: descriptionOf(relation.description),
-          }),
-        };
-      });
+    return mapped.linksFrom.map(({ relation, from, to, field, referenced, isExposed }) => {
+      const id = `${relation.id}:one`;
+      const name = from.names.get(id) ?? '';
+      const reference = field?.id ?? `${relation.id}:ref`;
+      if (field === undefined && relation.from.fields.length > 0) {
+        const [target] = relation.to.fields;
+        this.notes.add('import/by-value', relation.place, {
+          relation: `${from.table.name}.${relation.name}`,
+          target: `${to.table.name}.${to.fields.get(target ?? '')?.name ?? ''}`,
+          foreignKey: from.names.get(reference) ?? '',
+        });
+      }
+      const isMandatory = field !== undefined && (field.mandatory === true || field === from.key);
+      return {
+        id,
+        name,
+        value: defined({
+          to: refTo(to.table.id),
+          foreignKey:
+            from.names.get(reference) === `${name}_id` && field === undefined
+              ? undefined
+              : refTo(reference),
+          references: referenced === undefined ? undefined : refTo(referenced.id),
+          inverse: relation.inverse === undefined ? undefined : refTo(`${relation.id}:many`),
+          onDelete: deleteRule(relation, isMandatory),
+          exposed: isExposed ? undefined : false,
+          description: descriptionOf(relation.description),
+        }),
+      };
+    });
   }
 
   #toMany(mapped: Mapped): readonly DraftPart[] {
-    return this.#links
-      .filter(({ to, relation }) => to === mapped && relation.inverse !== undefined)
+    return mapped.linksTo
+      .filter(({ relation }) => relation.inverse !== undefined)
       .map(({ relation, from, isExposed }) => {
         const id = `${relation.id}:many`;
         const value: DraftMapping = defined({
@@ -731,14 +737,9 @@ class Drafter {
     let toMany: string | undefined;
     for (const [index, step] of path.entries()) {
       const dataclass = at;
-      const one = this.#links.find(
-        (each) => each.from === dataclass && fold(each.relation.name) === fold(step),
-      );
-      const many = this.#links.find(
-        (each) =>
-          each.to === dataclass &&
-          each.relation.inverse !== undefined &&
-          fold(each.relation.inverse) === fold(step),
+      const one = dataclass.linksFrom.find((each) => fold(each.relation.name) === fold(step));
+      const many = dataclass.linksTo.find(
+        (each) => each.relation.inverse !== undefined && fold(each.relation.inverse) === fold(step),
       );
       if (one !== undefined) {
         steps.push(`${one.relation.id}:one`);

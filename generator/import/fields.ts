@@ -60,7 +60,9 @@ export function descriptionOf(text: string | undefined): string | undefined {
     .replaceAll(/(?!\n)[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ')
     .replaceAll(/[ \t]+$/gm, '')
     .trim()
-    .slice(0, longestDescription);
+    .slice(0, longestDescription)
+    // The half of a character.
+    .replace(/\p{Cs}$/u, '');
   return clean === '' ? undefined : clean;
 }
 

@@ -16,6 +16,7 @@ import {
   type PlainValue,
 } from './render.js';
 import type { Identity } from './source-model.js';
+import { keyText, Pairs } from './yaml-pairs.js';
 
 /** What the last import has made. */
 export interface Base {
@@ -41,13 +42,22 @@ export function mergeModel(
   next: Draft,
   notes: Notes,
 ): Merged | undefined {
-  const document = parseDocument(text, { schema: 'core', logLevel: 'error' });
+  // The check of the result finds equal keys, in linear time.
+  const document = parseDocument(text, { schema: 'core', logLevel: 'error', uniqueKeys: false });
   if (document.errors.length > 0 || !isMap(document.contents)) return undefined;
   return new Merger(document, document.contents, { base, next, notes }).merge(text);
 }
 
 type Names = Map<Identity, string>;
 type Mapping = Readonly<Record<string, PlainValue>>;
+
+/** Keys of a mapping by what their values tell of the names in the source. */
+interface Traces {
+  /** By `renamedFrom`. */
+  readonly earlier: Map<unknown, string>;
+  /** By `table` or `column`. */
+  readonly sql: Map<unknown, string>;
+}
 
 interface Sides {
   readonly base: Base;
@@ -63,6 +73,10 @@ class Merger {
   /** Parts that the user has taken out. */
   readonly #removed = new Set<Identity>();
   readonly #known: ReadonlyMap<Identity, string>;
+  readonly #pairs = new Pairs();
+  readonly #traces = new WeakMap<YAMLMap, Traces>();
+  /** Names that the user has given. */
+  readonly #given: ReadonlySet<string>;
   #hasChanged = false;
 
   constructor(
@@ -72,6 +86,7 @@ class Merger {
   ) {
     this.#known = namesOf(sides.base.draft);
     this.#names = namesOf(sides.next);
+    this.#given = new Set(Object.values(sides.base.names));
   }
 
   merge(text: string): Merged {
@@ -156,18 +171,28 @@ class Merger {
 
   #keyOf(map: YAMLMap, { id, name, value }: DraftPart, sqlKey: string): string | undefined {
     const wanted = this.sides.base.names[id] ?? name;
-    if (map.has(wanted)) return wanted;
-    const known = new Set(Object.values(this.sides.base.names));
-    for (const { key, value: node } of map.items) {
-      const content = isMap(node) ? (node.toJS(this.document) as Mapping) : {};
+    if (this.#pairs.of(map).has(wanted)) return wanted;
+    const { earlier, sql } = this.#tracesOf(map, sqlKey);
+    const hasColumn = sqlKey !== '' && !('to' in value);
+    const bySql = hasColumn ? sql.get(value[sqlKey] ?? name) : undefined;
+    return earlier.get(wanted) ?? bySql;
+  }
+
+  #tracesOf(map: YAMLMap, sqlKey: string): Traces {
+    let traces = this.#traces.get(map);
+    if (traces !== undefined) return traces;
+    traces = { earlier: new Map(), sql: new Map() };
+    this.#traces.set(map, traces);
+    for (const { key, value } of map.items.toReversed()) {
       const called = keyText(key);
-      if (known.has(called)) continue;
-      const earlier = content['renamedFrom'];
-      if (earlier === wanted || (Array.isArray(earlier) && earlier.includes(wanted))) return called;
-      if (sqlKey === '' || 'to' in value) continue;
-      if (content[sqlKey] === (value[sqlKey] ?? name)) return called;
+      if (this.#given.has(called) || !isMap(value)) continue;
+      const earlier = this.#valueOf(value.get('renamedFrom', true));
+      for (const each of Array.isArray(earlier) ? earlier : [earlier]) {
+        traces.earlier.set(each, called);
+      }
+      if (sqlKey !== '') traces.sql.set(this.#valueOf(value.get(sqlKey, true)), called);
     }
-    return undefined;
+    return traces;
   }
 
   /** The user's names stay; a part that the source renamed, and the user did not, follows it. */
@@ -257,26 +282,29 @@ class Merger {
     },
   ): void {
     if (map === undefined) return;
+    const present = new Set(after.map(({ id }) => id));
     for (const part of before) {
-      if (this.#removed.has(part.id) || after.some(({ id }) => id === part.id)) continue;
+      if (this.#removed.has(part.id) || present.has(part.id)) continue;
       this.#remove(map, part, act.before(part), act.label);
     }
+    const olds = new Map(before.map((each) => [each.id, each]));
+    const pairs = new Map(this.#pairs.of(map));
     let previous: string | undefined;
     for (const part of after) {
-      const old = before.find(({ id }) => id === part.id);
+      const old = olds.get(part.id);
       const name = this.#names.get(part.id) ?? part.name;
       if (old === undefined) {
         if (!this.#isDangling(part)) this.#add(map, name, act.added(part), previous);
       } else if (!this.#removed.has(part.id)) {
-        const pair = map.items.find(({ key }) => keyText(key) === this.#theirs.get(part.id));
+        const pair = pairs.get(this.#theirs.get(part.id) ?? '');
         if (pair === undefined) continue;
         if (keyText(pair.key) !== name) {
-          pair.key = this.document.createNode(name);
+          this.#pairs.rename(map, pair, this.document.createNode(name));
           this.#hasChanged = true;
         }
         act.merged(this.#mapOf(pair), old, part);
       }
-      if (map.has(name)) previous = name;
+      if (this.#pairs.of(map).has(name)) previous = name;
     }
   }
 
@@ -294,7 +322,7 @@ class Merger {
   readonly #shortForms = new Map<YAMLMap, Pair>();
 
   #add(map: YAMLMap, name: string, value: PlainValue, previous: string | undefined): void {
-    if (map.has(name)) return;
+    if (this.#pairs.of(map).has(name)) return;
     const pair = this.document.createPair(name, value);
     const isDataclass = isMap(pair.value) && pair.value.has('attributes');
     if (isCollection(pair.value) && !isDataclass) pair.value.flow = true;
@@ -303,18 +331,16 @@ class Merger {
       for (const { value: each } of attributes.items) if (isCollection(each)) each.flow = true;
       if (isScalar(pair.key)) pair.key.spaceBefore = true;
     }
-    const at = map.items.findIndex(({ key }) => keyText(key) === previous);
-    map.items.splice(at === -1 ? map.items.length : at + 1, 0, pair);
+    this.#pairs.add(map, pair, previous);
     if (!isDataclass && map.items.length === 1) map.flow = false;
     this.#hasChanged = true;
   }
 
   #remove(map: YAMLMap, part: DraftPart, before: PlainValue, label: string): void {
     const name = this.#theirs.get(part.id) ?? part.name;
-    const node = map.items.find(({ key }) => keyText(key) === name);
-    const value: unknown = this.#valueOf(node?.value);
+    const value: unknown = this.#valueOf(this.#pairs.of(map).get(name)?.value);
     if (isDeepStrictEqual(value, before)) {
-      map.delete(name);
+      this.#pairs.delete(map, name);
       this.#hasChanged = true;
     } else this.sides.notes.add('import/kept', name, { part: `${label}${name}`, what: '' });
   }
@@ -332,7 +358,7 @@ class Merger {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       const [old, now] = [before[key], after[key]];
       if (isDeepStrictEqual(old, now)) continue;
-      const theirs = this.#valueOf(map.get(key, true));
+      const theirs = this.#valueOf(this.#pairs.of(map).get(key)?.value);
       if (isDeepStrictEqual(theirs, now)) continue;
       if (!isDeepStrictEqual(theirs, old)) {
         const isSame = isDeepStrictEqual(sides.base[key], sides.next[key]);
@@ -340,16 +366,22 @@ class Merger {
         if (!isSame) this.sides.notes.add('import/kept', sides.label, { part: sides.label, what });
         continue;
       }
-      if (now === undefined) map.delete(key);
+      if (now === undefined) this.#pairs.delete(map, key);
       else {
         const node = this.document.createNode(now);
         if (isCollection(node)) node.flow = true;
-        map.set(key, node);
+        this.#set(map, key, node);
       }
       const short = this.#shortForms.get(map);
       if (short !== undefined) short.value = map;
       this.#hasChanged = true;
     }
+  }
+
+  #set(map: YAMLMap, key: string, node: unknown): void {
+    const pair = this.#pairs.of(map).get(key);
+    if (pair === undefined) this.#pairs.add(map, this.document.createPair(key, node), undefined);
+    else pair.value = node;
   }
 
   #valueOf(node: unknown): unknown {
@@ -374,7 +406,7 @@ class Merger {
   #mapAt(from: YAMLMap, path: readonly string[], isMade: boolean): YAMLMap | undefined {
     let map = from;
     for (const key of path) {
-      let next: unknown = map.get(key, true);
+      let next: unknown = this.#pairs.of(map).get(key)?.value;
       if (!isMap(next)) {
         if (
           !isMade ||
@@ -382,9 +414,8 @@ class Merger {
         ) {
           return undefined;
         }
-        const made = new YAMLMap();
-        map.set(key, made);
-        next = made;
+        next = new YAMLMap();
+        this.#set(map, key, next);
       }
       map = next as YAMLMap;
     }
@@ -393,10 +424,6 @@ class Merger {
 }
 
 const levels = ['dataclass', 'selection', 'entity'] as const;
-
-function keyText(key: unknown): string {
-  return isScalar(key) ? String(key.value) : '';
-}
 
 /** Names of the file that are not those of the draft, for the next import. */
 export function otherNames(

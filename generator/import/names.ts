@@ -25,6 +25,8 @@ interface ScopeRules {
 /** The names of one scope, which differ in more than case. */
 export class Scope {
   readonly #taken = new Set<string>();
+  /** Attempts that have failed, by the wanted name: names are never given back. */
+  readonly #failed = new Map<string, number>();
 
   constructor(private readonly rules: ScopeRules = {}) {}
 
@@ -40,10 +42,11 @@ export class Scope {
   /** Takes the first free name that is like the wanted text. */
   nameFor(text: string): string {
     const wanted = this.#cut(nameFrom(text), longest);
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    for (let attempt = this.#failed.get(wanted) ?? 0; attempt < mostAttempts; attempt += 1) {
       const name = attempt === 0 ? wanted : this.#suffixed(wanted, attempt);
       if (this.has(name) || this.rules.isReserved?.(name) === true) continue;
       this.take(name);
+      this.#failed.set(wanted, attempt + 1);
       return name;
     }
     throw new Error(`No name is like ${JSON.stringify(wanted)}.`);

@@ -138,14 +138,29 @@ interface IndexRow {
   readonly method: string;
 }
 
+/** Rows by the oid of their relation, each list in the order of its query. */
+type OfRelations<Row> = ReadonlyMap<string, readonly Row[]>;
+
 interface Structure {
   readonly database: string;
-  readonly relations: readonly RelationRow[];
-  readonly columns: readonly ColumnRow[];
+  readonly relations: ReadonlyMap<string, RelationRow>;
+  readonly columns: OfRelations<ColumnRow>;
   readonly types: ReadonlyMap<string, TypeRow>;
-  readonly constraints: readonly ConstraintRow[];
-  readonly indexes: readonly IndexRow[];
-  readonly triggers: readonly { readonly relation: string; readonly name: string }[];
+  readonly constraints: OfRelations<ConstraintRow>;
+  readonly indexes: OfRelations<IndexRow>;
+  readonly triggers: OfRelations<{ readonly relation: string; readonly name: string }>;
+}
+
+function byRelation<Row extends { readonly relation: string }>(
+  rows: readonly Row[],
+): OfRelations<Row> {
+  const lists = new Map<string, Row[]>();
+  for (const row of rows) {
+    const list = lists.get(row.relation);
+    if (list === undefined) lists.set(row.relation, [row]);
+    else list.push(row);
+  }
+  return lists;
 }
 
 /** One query for each kind of thing. */
@@ -202,12 +217,12 @@ async function readStructure(client: Client): Promise<Structure> {
     WHERE NOT t.tgisinternal AND ${own} ORDER BY t.tgrelid, t.tgname::text COLLATE "C"`);
   return {
     database: database?.name ?? '',
-    relations,
-    columns,
+    relations: new Map(relations.map((each) => [each.oid, each])),
+    columns: byRelation(columns),
     types: new Map(types.map((each) => [each.oid, each])),
-    constraints,
-    indexes,
-    triggers,
+    constraints: byRelation(constraints),
+    indexes: byRelation(indexes),
+    triggers: byRelation(triggers),
   };
 }
 
@@ -220,7 +235,7 @@ class Reader {
 
   tables(): readonly Table[] {
     const { schemas } = this.options;
-    const { relations } = this.structure;
+    const relations = [...this.structure.relations.values()];
     const missing = schemas.find((each) => !relations.some(({ schema }) => schema === each));
     if (missing !== undefined) {
       throw new ImportStop('usage', missing, `the database has no tables in a schema ${missing}`);
@@ -248,12 +263,12 @@ class Reader {
   #table(relation: RelationRow, place: string, calledAfter: string): Table {
     const { oid, comment, inherits, security } = relation;
     const { columns, constraints, triggers } = this.structure;
-    const rows = columns.filter((each) => each.relation === oid);
+    const rows = columns.get(oid) ?? [];
     const named = (numbers: readonly number[] | null): readonly string[] =>
       (numbers ?? []).map((number) => rows.find((each) => each.number === number)?.name ?? '');
-    const own = constraints.filter((each) => each.relation === oid);
+    const own = constraints.get(oid) ?? [];
     if (inherits) this.notes.add('import/inheritance', place, { name: calledAfter });
-    const hooks = triggers.filter((each) => each.relation === oid).map(({ name }) => name);
+    const hooks = (triggers.get(oid) ?? []).map(({ name }) => name);
     if (hooks.length > 0) {
       const became = 'they are left out; class code has events instead';
       this.notes.add('import/trigger', place, { what: `Triggers: ${hooks.join(', ')}`, became });
@@ -283,8 +298,8 @@ class Reader {
     { name, columns, target, targets, deletes }: ConstraintRow,
     named: (numbers: readonly number[] | null) => readonly string[],
   ): ForeignKey {
-    const relation = this.structure.relations.find(({ oid }) => oid === target);
-    const theirs = this.structure.columns.filter((each) => each.relation === target);
+    const relation = this.structure.relations.get(target);
+    const theirs = this.structure.columns.get(target) ?? [];
     return {
       name,
       columns: named(columns),
@@ -304,7 +319,7 @@ class Reader {
   ): { readonly uniques: readonly Index[]; readonly indexes: readonly Index[] } {
     const uniques: Index[] = [];
     const indexes: Index[] = [];
-    for (const each of this.structure.indexes.filter(({ relation }) => relation === oid)) {
+    for (const each of this.structure.indexes.get(oid) ?? []) {
       if (each.primary) continue;
       const { name } = each;
       const numbers = each.columns.split(' ').map(Number).slice(0, each.size);

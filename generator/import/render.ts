@@ -186,5 +186,15 @@ export function isCollection(node: unknown): node is { flow?: boolean } {
 }
 
 export function documentText(document: Document): string {
+  visit(document, {
+    Scalar(_key, scalar, path) {
+      // Without quotes, the library writes some of these so that it cannot read them: "x:\ny".
+      const isOfLines = typeof scalar.value === 'string' && scalar.value.includes('\n');
+      if (!isOfLines || scalar.type === 'QUOTE_SINGLE') return;
+      if (path.some((each) => isCollection(each) && each.flow === true)) {
+        scalar.type = 'QUOTE_DOUBLE';
+      }
+    },
+  });
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }

@@ -43,7 +43,11 @@ export function reportText({ source, draft, notes, remarks }: ReportInput): stri
 /** Notes by code: errors, then warnings, then infos; in each the most frequent first. */
 export function codesOf(notes: readonly Note[]): readonly (readonly [string, readonly Note[]])[] {
   const groups = new Map<string, Note[]>();
-  for (const note of notes) groups.set(note.code, [...(groups.get(note.code) ?? []), note]);
+  for (const note of notes) {
+    const group = groups.get(note.code);
+    if (group === undefined) groups.set(note.code, [note]);
+    else group.push(note);
+  }
   const rank = (found: readonly Note[]): number => severities.indexOf(found[0]?.severity ?? 'info');
   return [...groups].toSorted(
     ([a, ofA], [b, ofB]) => rank(ofA) - rank(ofB) || ofB.length - ofA.length || (a < b ? -1 : 1),

@@ -108,10 +108,12 @@ class Reader {
 
   tables(): readonly Table[] {
     // In the order in which they were made.
-    const order = [...this.#sql.keys()];
+    const order = new Map([...this.#sql.keys()].map((name, index) => [name, index]));
+    const placeOf = ({ name }: ListedTable): number => order.get(name) ?? -1;
     const listed = this.#all<ListedTable>(
       "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'",
-    ).toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
+    ).toSorted((a, b) => placeOf(a) - placeOf(b));
+    const names = new Map(listed.map(({ name }) => [name.toLowerCase(), name]));
     const tables: Table[] = [];
     for (const each of listed) {
       if (/^sqlite_/i.test(each.name) || each.type === 'shadow') continue;
@@ -119,7 +121,7 @@ class Reader {
         const what = each.type === 'view' ? 'view' : 'virtual table';
         this.notes.add('import/view', each.name, { name: each.name, what });
       } else if (isWanted(each.name, each.name, this.options, this.notes)) {
-        tables.push(this.#table(each, listed));
+        tables.push(this.#table(each, names));
       }
     }
     const triggers = this.#all<{ name: string }>(
@@ -137,7 +139,7 @@ class Reader {
     return this.database.prepare(sql).all(...values) as Row[];
   }
 
-  #table({ name, wr }: ListedTable, listed: readonly ListedTable[]): Table {
+  #table({ name, wr }: ListedTable, tables: ReadonlyMap<string, string>): Table {
     const found = this.#all<ListedColumn>('SELECT * FROM pragma_table_xinfo(?)', name);
     const text = readCreateTable(this.#sql.get(name) ?? '');
     const visible = found.filter(({ hidden }) => hidden !== 1);
@@ -160,7 +162,7 @@ class Reader {
       key: key.map((each) => each.name),
       uniques,
       indexes,
-      foreignKeys: this.#foreignKeys(name, names, listed),
+      foreignKeys: this.#foreignKeys(name, names, tables),
     };
   }
 
@@ -242,7 +244,7 @@ class Reader {
   #foreignKeys(
     table: string,
     columns: ReadonlyMap<string, string>,
-    listed: readonly ListedTable[],
+    tables: ReadonlyMap<string, string>,
   ): readonly ForeignKey[] {
     const rows = this.#all<{
       id: number;
@@ -258,17 +260,17 @@ class Reader {
       .map((id): ForeignKey => {
         const ordered = rows.filter((each) => each.id === id).toSorted((a, b) => a.seq - b.seq);
         const target = ordered[0]?.table ?? '';
-        const known = listed.find((each) => each.name.toLowerCase() === target.toLowerCase());
+        const known = tables.get(target.toLowerCase());
         const names =
           known === undefined
             ? undefined
-            : this.#all<ListedColumn>('SELECT * FROM pragma_table_xinfo(?)', known.name);
+            : this.#all<ListedColumn>('SELECT * FROM pragma_table_xinfo(?)', known);
         const actual = (name: string): string =>
           names?.find((each) => each.name.toLowerCase() === name.toLowerCase())?.name ?? name;
         return {
           name: `of ${ordered.map(({ from }) => from).join(', ')} to ${target}`,
           columns: ordered.map(({ from }) => columns.get(from.toLowerCase()) ?? from),
-          table: `table:${known?.name ?? target}`,
+          table: `table:${known ?? target}`,
           toColumns: ordered.flatMap(({ to }) => (to === null ? [] : [actual(to)])),
           onDelete: deleteRules[ordered[0]?.on_delete ?? ''],
         };

@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { imported, workplace } from './importer.js';
+import { parse } from 'yaml';
+import { readBase } from '../../generator/import/merge.js';
+import { namesOf, renderedDataclass } from '../../generator/import/render.js';
+import { imported, workplace, type Workplace } from './importer.js';
 import { sampled } from '../support/long.js';
 
 /** Names that something gives a meaning to, and names that differ little. */
@@ -83,6 +86,84 @@ const name = fc.constantFrom(
   ],
 );
 
+/** Texts in which YAML finds a meaning, over several lines too. */
+const text = fc
+  .array(
+    fc.oneof(
+      name,
+      fc.constantFrom(
+        ...[
+          '\n',
+          '\n\n',
+          '\n ',
+          ' \n',
+          '\t',
+          ' ',
+          ':',
+          ': ',
+          ':\n',
+          ' #',
+          '- ',
+          '? ',
+          ', ',
+          '\\',
+          '%',
+        ],
+        ...[
+          '[',
+          ']',
+          '{',
+          '}',
+          '&a ',
+          '*a',
+          '!',
+          '|',
+          '>',
+          '---',
+          '...',
+          '<<',
+          '~',
+          'yes',
+          'no',
+          'off',
+        ],
+        ...[
+          '1e3',
+          '0x1',
+          '1_0',
+          '012',
+          '.inf',
+          '2024-01-01',
+          '\u2028',
+          '\u2029',
+          '\u0085',
+          '\ufeff',
+        ],
+        'Options for the form:\n\nleft: 1\nright: 2',
+        'word '.repeat(400),
+      ),
+    ),
+    { minLength: 1, maxLength: 6 },
+  )
+  .map((parts) => parts.join(''));
+
+/** The model file says what the import has made of the source, whatever texts that holds. */
+function expectAsDrafted(place: Workplace): void {
+  const lock = readBase(place.text('.drs-gen/import.lock.json'));
+  if (lock === undefined) throw new Error('The lock is none.');
+  const names = new Map([...namesOf(lock.draft), ...Object.entries(lock.names)]);
+  const { dataclasses } = parse(place.text('model.yaml')) as { dataclasses: unknown };
+  expect(dataclasses).toEqual(
+    Object.fromEntries(
+      lock.draft.dataclasses.map((each) => [
+        names.get(each.id),
+        // Without what is undefined.
+        JSON.parse(JSON.stringify(renderedDataclass(each, names))),
+      ]),
+    ),
+  );
+}
+
 const index = fc.nat({ max: 7 });
 const pick = <Value>(values: readonly Value[], at: number): Value | undefined =>
   values.length === 0 ? undefined : values[at % values.length];
@@ -92,6 +173,7 @@ const xml = (text: string): string =>
 
 const catalogField = fc.record({
   name,
+  comment: text,
   type: fc.constantFrom(1, 3, 4, 5, 6, 8, 9, 10, 10, 10, 12, 15, 16, 18, 21, 99),
   flags: fc.subarray([
     'unique',
@@ -108,6 +190,7 @@ const catalogs = fc.record({
   tables: fc.array(
     fc.record({
       name,
+      comment: text,
       fields: fc.array(catalogField, { maxLength: 7 }),
       key: index,
       isHidden: fc.boolean(),
@@ -135,23 +218,24 @@ const catalogs = fc.record({
   ),
 });
 
-function catalogText({
-  tables,
-  relations,
-  indexes,
-}: typeof catalogs extends fc.Arbitrary<infer Value> ? Value : never): string {
+type Catalog = typeof catalogs extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** @param after what comments end with */
+function catalogText({ tables, relations, indexes }: Catalog, after: string): string {
+  const extra = (kind: string, comment: string): string =>
+    `<${kind}_extra><comment>${xml(comment + after)}</comment></${kind}_extra>`;
   const uuid = (table: number, field: number): string =>
     `${String(table % tables.length)}-${String(field % Math.max(1, tables[table % tables.length]?.fields.length ?? 1))}`;
   const ref = (table: number, field: number): string => `<field_ref uuid="${uuid(table, field)}"/>`;
   return `<base name="">${tables
     .map(
-      ({ name: called, fields, key, isHidden, isTwice }, at) =>
+      ({ name: called, comment, fields, key, isHidden, isTwice }, at) =>
         `<table name="${xml(called)}" uuid="${isTwice ? 'same' : String(at)}" ${isHidden ? 'hide_in_REST="true"' : ''}>${fields
           .map(
             (each, column) =>
-              `<field name="${xml(each.name)}" uuid="${uuid(at, column)}" type="${String(each.type)}" limiting_length="5" ${each.flags.map((flag) => `${flag}="true"`).join(' ')}/>`,
+              `<field name="${xml(each.name)}" uuid="${uuid(at, column)}" type="${String(each.type)}" limiting_length="5" ${each.flags.map((flag) => `${flag}="true"`).join(' ')}>${extra('field', each.comment)}</field>`,
           )
-          .join('')}<primary_key field_uuid="${uuid(at, key)}"/></table>`,
+          .join('')}<primary_key field_uuid="${uuid(at, key)}"/>${extra('table', comment)}</table>`,
     )
     .join('')}${relations
     .map(
@@ -166,20 +250,24 @@ function catalogText({
     .join('')}</base>`;
 }
 
-it('A catalog of any names, keys and relations becomes a model without errors', async () => {
+it('A catalog of any names, texts, keys and relations becomes a model that says the same', async () => {
   await fc.assert(
-    fc.asyncProperty(catalogs, fc.boolean(), async (catalog, adds) => {
+    fc.asyncProperty(catalogs, fc.boolean(), text, async (catalog, adds, after) => {
       const place = workplace();
-      place.put('catalog.4DCatalog', catalogText(catalog));
+      place.put('catalog.4DCatalog', catalogText(catalog, ''));
       const options = [...(adds ? ['--keyless', 'add'] : []), '--blank-defaults'];
       const { code, out } = await place.import('.', '--dry-run', '--json', ...options);
       if (code === 1) expect(out).toContain('import/empty');
       else {
         const { model } = await imported(place, '.', ...options);
         expect(model.checked.value).toBeDefined();
+        expectAsDrafted(place);
         const before = place.text('model.yaml');
         await imported(place, '.', ...options);
         expect(place.text('model.yaml')).toBe(before);
+        place.put('catalog.4DCatalog', catalogText(catalog, after));
+        await imported(place, '.', ...options);
+        expectAsDrafted(place);
       }
     }),
     { numRuns: sampled(60) },
@@ -187,6 +275,8 @@ it('A catalog of any names, keys and relations becomes a model without errors', 
 });
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+const literal = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
 const sqliteColumn = fc.record({
   name: name.filter((each) => each !== ' '),
@@ -204,6 +294,7 @@ const sqliteColumn = fc.record({
     'TIME',
     'GUID',
   ),
+  values: fc.option(fc.array(text, { minLength: 1, maxLength: 3 })),
   rest: fc.constantFrom(
     '',
     'NOT NULL',
@@ -230,20 +321,26 @@ const databases = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-it('A SQLite file of any names, types and rules becomes a model without errors', async () => {
+it('A SQLite file of any names, types, values and rules becomes a model that says the same', async () => {
   await fc.assert(
     fc.asyncProperty(databases, fc.constantFrom('keep', 'camel'), async (tables, names) => {
       const place = workplace();
       const database = new Database(join(place.folder, 'x.db'));
       for (const { name: called, columns, key } of tables) {
-        const list = columns.map(({ name: column, type, rest, target }) => {
+        const list = columns.map(({ name: column, type, rest, values, target }) => {
           const other = target === null ? undefined : pick(tables, target[0]);
           const to = target === null ? undefined : pick(other?.columns ?? [], target[1]);
           const references =
             other === undefined
               ? ''
               : `REFERENCES ${quoted(other.name)}${to === undefined ? '' : ` (${quoted(to.name)})`}`;
-          return `${quoted(column)} ${type} ${rest} ${references}`;
+          const rule =
+            values === null ? '' : `CHECK (${quoted(column)} IN (${values.map(literal).join()}))`;
+          const fallback =
+            values === null || rest.includes('DEFAULT')
+              ? ''
+              : `DEFAULT ${literal(values[0] ?? '')}`;
+          return `${quoted(column)} ${type} ${rest} ${fallback} ${rule} ${references}`;
         });
         const keys = [...new Set(key.map((at) => pick(columns, at)?.name ?? ''))].map(quoted);
         if (keys.length > 0) list.push(`PRIMARY KEY (${keys.join(', ')})`);
@@ -253,7 +350,9 @@ it('A SQLite file of any names, types and rules becomes a model without errors',
       const { code } = await place.import('x.db', '--dry-run', '--names', names);
       expect([0, 2]).toContain(code);
       // 2: by chance the tables look like those of a server.
-      if (code === 0) await imported(place, 'x.db', '--names', names);
+      if (code !== 0) return;
+      await imported(place, 'x.db', '--names', names);
+      expectAsDrafted(place);
     }),
     { numRuns: sampled(60) },
   );

@@ -1,4 +1,5 @@
 import { basename, join, resolve } from 'node:path';
+import { stringify } from 'yaml';
 import { makeFolders } from '../../output/folders.js';
 import { Refusal } from '../../output/refusal.js';
 import { exitCode } from '../exit-code.js';
@@ -47,7 +48,7 @@ export function firstModel(folderName: string): string {
 # The line above lets an editor complete and check this file. After an update of drs-gen:
 #   drs-gen schema > ${schemaFileName}
 drs: 1
-name: ${datastoreName(folderName)}
+name: ${stringify(datastoreName(folderName)).trimEnd()}
 description: Companies and the people who work there
 
 dataclasses:
