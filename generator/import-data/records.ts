@@ -1,3 +1,6 @@
+import { pipeline } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+
 // Records of files that may be larger than memory, one after the other.
 
 export type Records = AsyncGenerator<ReadonlyMap<string, unknown>, void>;
@@ -70,12 +73,11 @@ function recordOf(text: string, fail: Fail): ReadonlyMap<string, unknown> {
 /** Lines of RFC 4180, the first one with names. An empty field is null, and `""` an empty text. */
 export async function* csvRecords(chunks: AsyncIterable<string>, fail: Fail): Records {
   let names: readonly string[] | undefined;
-  let line = 0;
+  let record = 0;
   for await (const fields of csvLines(chunks, fail)) {
-    line += 1;
-    if (fields.length === 1 && fields[0] === null) continue;
+    record += 1;
     if (names === undefined) {
-      names = fields.map((each) => (each ?? '').replace(/^\ufeff/, ''));
+      names = fields.map((each) => each ?? '');
       if (new Set(names).size < names.length || names.includes('')) {
         fail('its first line must name each column, and none twice');
       }
@@ -83,7 +85,7 @@ export async function* csvRecords(chunks: AsyncIterable<string>, fail: Fail): Re
     }
     if (fields.length !== names.length) {
       fail(
-        `record ${String(line)} has ${String(fields.length)} fields, and the first line ${String(names.length)}`,
+        `record ${String(record)} has ${String(fields.length)} fields, and the first line ${String(names.length)}`,
       );
     }
     yield new Map(names.map((name, at) => [name, fields[at]]));
@@ -93,55 +95,40 @@ export async function* csvRecords(chunks: AsyncIterable<string>, fail: Fail): Re
 type CsvLine = readonly (string | null)[];
 
 async function* csvLines(chunks: AsyncIterable<string>, fail: Fail): AsyncGenerator<CsvLine, void> {
-  let fields: (string | null)[] = [];
-  let field = '';
-  let state: 'start' | 'plain' | 'quoted' | 'behind' = 'start';
-  let separator: string | undefined;
-  let isAfterReturn = false;
-  const end = (): void => {
-    fields.push(state === 'start' ? null : field);
-    field = '';
-    state = 'start';
-  };
-  for await (const chunk of chunks) {
-    for (const character of chunk) {
-      if (isAfterReturn && character === '\n') {
-        isAfterReturn = false;
-        continue;
-      }
-      isAfterReturn = false;
-      if (state === 'quoted') {
-        if (character === '"') state = 'behind';
-        else field += character;
-        continue;
-      }
-      if (state === 'behind' && character === '"') {
-        field += character;
-        state = 'quoted';
-        continue;
-      }
-      // Some programs separate by semicolons or tabs.
-      if (separator === undefined && /^[,;\t]$/.test(character)) separator = character;
-      if (character === separator) end();
-      else if (character === '\n' || character === '\r') {
-        isAfterReturn = character === '\r';
-        end();
-        yield fields;
-        fields = [];
-      } else if (state === 'start' && character === '"') state = 'quoted';
-      else if (state === 'behind') fail('a quote stands within a field that begins with one');
-      else {
-        state = 'plain';
-        field += character;
-      }
-    }
-  }
-  if (state === 'quoted') fail('it ends within quotes');
-  if (fields.length > 0 || state !== 'start') {
-    end();
-    yield fields;
+  const text = chunks[Symbol.asyncIterator]();
+  const first = await text.next();
+  const head = first.done === true ? '' : first.value;
+  const parser = parse({
+    // Some programs separate by semicolons or tabs.
+    delimiter: /[,;\t]/.exec(head.replaceAll(/"(?:[^"]|"")*"/g, ''))?.[0] ?? ',',
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: longestRecord,
+    cast: (field, { quoting }) => (field === '' && !quoting ? null : field),
+  });
+  const rest = { [Symbol.asyncIterator]: () => text };
+  // The iteration below gets the errors of both.
+  pipeline(whole(head, rest), parser, () => undefined);
+  try {
+    yield* parser as AsyncIterable<CsvLine>;
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const place = `line ${String(parser.info.lines)}`;
+    fail(csvReasons[error.code] ?? `${place}: ${error.message}`);
   }
 }
+
+async function* whole(head: string, rest: AsyncIterable<string>): AsyncGenerator<string, void> {
+  yield head;
+  yield* rest;
+}
+
+const csvReasons: Readonly<Partial<Record<string, string>>> = {
+  CSV_QUOTE_NOT_CLOSED: 'it ends within quotes',
+  CSV_INVALID_CLOSING_QUOTE: 'a quote stands within a field that begins with one',
+  CSV_MAX_RECORD_SIZE: 'a record has more than 512 MiB',
+};
 
 /** Bytes that an SQL export writes as `X'…'`. */
 export class SqlBytes {

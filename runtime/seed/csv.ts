@@ -1,4 +1,7 @@
-/** A text that is not CSV. */
+import { pipeline } from 'node:stream';
+import { CsvError as ParserError, parse } from 'csv-parse';
+
+/** A text that is not CSV, or larger than a row may be. */
 export class CsvError extends Error {
   constructor(
     readonly line: number,
@@ -15,53 +18,49 @@ interface CsvRecord {
   readonly cells: readonly string[];
 }
 
+const mebibytes = 16;
+
 /**
- * The records of a text in CSV (RFC 4180). Lines end with LF or CRLF; empty lines are ignored.
- * @param chunks the parts of the text, cut anywhere
+ * The records of a text in CSV (RFC 4180). Lines end with LF, CRLF or CR; empty lines are ignored.
+ * @param text the parts of the text, cut anywhere
  * @throws CsvError
  */
-export async function* csvRecords(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
-  let cells: string[] = [];
-  let cell = '';
-  // `closed`: behind a quote in a quoted cell, which ends the cell or is the first of two.
-  let state: 'begin' | 'plain' | 'quoted' | 'closed' = 'begin';
-  let isReturn = false;
+export async function* csvRecords(text: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
+  // The parser counts a CRLF in quotes as two lines.
   let line = 1;
-  let first = 1;
-  const isBlank = (): boolean => cells.length === 0 && state === 'begin';
-  const record = (): CsvRecord => {
-    const ended = { line: first, cells: [...cells, cell] };
-    [cells, cell, state] = [[], '', 'begin'];
-    return ended;
-  };
-  for await (const chunk of chunks) {
-    for (const character of chunk) {
-      if (isReturn && character !== '\n') throw new CsvError(line, 'a CR without LF is in quotes.');
-      if (state === 'quoted') {
-        if (character === '"') state = 'closed';
-        else cell += character;
-        if (character === '\n') line += 1;
-      } else if (character === '\n') {
-        if (!isBlank()) yield record();
-        isReturn = false;
-        line += 1;
-        first = line;
-      } else if (character === '\r') {
-        isReturn = true;
-      } else if (character === ',') {
-        cells.push(cell);
-        [cell, state] = ['', 'begin'];
-      } else if (character === '"' && state !== 'plain') {
-        if (state === 'closed') cell += '"';
-        state = 'quoted';
-      } else if (character === '"' || state === 'closed') {
-        throw new CsvError(line, 'a cell that has a quote is in quotes, and the quote is doubled.');
-      } else {
-        cell += character;
-        state = 'plain';
-      }
+  const lines: number[] = [];
+  const parser = parse({
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: mebibytes * 1024 * 1024,
+    on_record: (cells: string[], { empty_lines: emptyLines }) => {
+      lines.push(line + emptyLines);
+      line += cells.reduce((sum, cell) => sum + lineEnds(cell), 1);
+      return cells;
+    },
+  });
+  // The iteration below gets the errors of both.
+  pipeline(text, parser, () => undefined);
+  try {
+    for await (const cells of parser as AsyncIterable<string[]>) {
+      yield { line: lines.shift() ?? line, cells };
     }
+  } catch (error) {
+    if (!(error instanceof ParserError)) throw error;
+    throw new CsvError(line + parser.info.empty_lines, reasonOf(error));
   }
-  if (state === 'quoted') throw new CsvError(first, 'a quote of this record is not closed.');
-  if (!isBlank()) yield record();
+}
+
+function lineEnds(cell: string): number {
+  return /[\r\n]/.test(cell) ? cell.split(/\r\n|\n|\r/).length - 1 : 0;
+}
+
+function reasonOf({ code, column, message }: ParserError): string {
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote of this record is not closed.';
+  if (code === 'CSV_INVALID_CLOSING_QUOTE' || code === 'INVALID_OPENING_QUOTE') {
+    return 'a cell that has a quote is in quotes, and the quote is doubled.';
+  }
+  if (code !== 'CSV_MAX_RECORD_SIZE') return message;
+  return `this record is larger than ${mebibytes} MiB in its cell ${Number(column) + 1}. Close the quotes, or write it in a JSON file.`;
 }

@@ -245,6 +245,12 @@ describe('drs-gen init', () => {
     expect(tree['model.schema.json']).toBe('{ "type": "object" }\n');
   });
 
+  it('quotes the name of a folder that means something in YAML', async () => {
+    const world = fakeWorld();
+    await world.run('init null');
+    expect(world.disk.tree('/home/null')['model.yaml']).toContain('\nname: "null"\n');
+  });
+
   it.each(['model.yaml', 'model.schema.json'])('never replaces %s', async (name) => {
     const world = fakeWorld();
     world.disk.put(`/home/shop/${name}`, 'mine');

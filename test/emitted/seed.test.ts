@@ -453,6 +453,7 @@ describe('npm run seed', () => {
       'c/Company.csv': 'name;founded\n',
       'd/Company.csv': 'name,nmae,staff.ID,name\n',
       'e/Company.csv': 'name\n"Bolt\n',
+      'i/Company.csv': `name,founded\r\n\r\n"a\r\nb",x\r\nc,"${'x\n'.repeat(9 * 1024 * 1024)}`,
       'f/Company.csv': 'name\nBo"lt\n',
       'g/Company.csv': Uint8Array.of(0x6e, 0xff),
       'h/Company.csv': '',
@@ -473,7 +474,7 @@ describe('npm run seed', () => {
       ],
     ];
     const files =
-      'none.json Compnay.json data.txt empty lists.json one.json broken.json c d e f g h';
+      'none.json Compnay.json data.txt empty lists.json one.json broken.json c d e f g h i';
     const [wrong, ...ended] = await Promise.all([
       seed(url, 'Company.csv', ...files.split(' ')),
       ...usages.map(([, ...args]) => seed(url, ...args)),
@@ -498,6 +499,7 @@ describe('npm run seed', () => {
       'f/Company.csv:2: a cell that has a quote is in quotes, and the quote is doubled.',
       'g/Company.csv: the file is not UTF-8.',
       'h/Company.csv: its first line must name attributes.',
+      'i/Company.csv:5: this record is larger than 16 MiB in its cell 2. Close the quotes, or write it in a JSON file.',
     ]);
   });
 });

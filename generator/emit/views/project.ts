@@ -14,6 +14,8 @@ export function packageView({ model }: EmitContext): object {
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
       '"@fastify/under-pressure": "^9.2.0"',
+      // The parser of npm run seed.
+      '"csv-parse": "^7.0.3"',
       '"fastify": "^5.12.8"',
       '"fastify-plugin": "^6.0.0"',
       '"kysely": "^0.28.18 || ^0.29.9"',
