@@ -4,7 +4,7 @@ import { userClasses } from './classes/user-classes.js';
 import { emitContext, type UsersParts } from './context.js';
 import type { EmittedFile } from './file.js';
 import { Templates } from './templates.js';
-import { dataclassUnits, modelUnits } from './units.js';
+import { dataclassUnits, modelUnits, ownerOf } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
 import { readdirSync, readFileSync } from 'node:fs';
 import { hasVectors } from '../model/columns.js';
@@ -32,28 +32,30 @@ export interface EmitInput extends UsersParts {
 export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
   const context = emitContext(model, input.modelFileName, input);
   const templates = new Templates(join(input.packageRoot, 'templates'));
-  const files = runtimeFiles(
+  const files: Omit<EmittedFile, 'owner'>[] = runtimeFiles(
     input.runtimeFolder ?? join(input.packageRoot, 'dist/runtime'),
     model,
     input.migrations,
   );
-  for (const { path, when, owner, template, view } of modelUnits) {
+  for (const { path, when, template, view } of modelUnits) {
     if (when?.(model, context) === false) continue;
-    files.push({ path, owner, text: templates.render(template, view(context)) });
+    files.push({ path, text: templates.render(template, view(context)) });
   }
-  for (const { path, when, owner, template, view } of dataclassUnits) {
+  for (const { path, when, template, view } of dataclassUnits) {
     for (const dataclass of model.dataclasses) {
       if (!when(dataclass, model)) continue;
       const text = templates.render(template, view(context, dataclass));
-      files.push({ path: path(dataclass, context), owner, text });
+      files.push({ path: path(dataclass, context), text });
     }
   }
   for (const userClass of userClasses(model, context.classNames)) {
     if (input.classFiles?.has(userClass.name) === true) continue;
     const text = templates.render('src/classes/class.ts', userClassView(userClass));
-    files.push({ path: userClass.path, owner: 'user', text });
+    files.push({ path: userClass.path, text });
   }
-  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return files
+    .map((file) => ({ ...file, owner: ownerOf(file.path) }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /**
@@ -86,12 +88,11 @@ function runtimeFiles(
   runtimeFolder: string,
   model: Model,
   migrations: readonly string[] = [],
-): EmittedFile[] {
+): Omit<EmittedFile, 'owner'>[] {
   return readdirSync(runtimeFolder)
     .filter((name) => needed[name.replace(/\..*$/s, '')]?.(model, migrations) !== false)
     .map((name) => ({
       path: `runtime/${name}`,
-      owner: 'generator',
       text: readFileSync(join(runtimeFolder, name), 'utf8'),
     }));
 }

@@ -17,17 +17,23 @@ import { dataclassClassesView } from './views/classes/dataclass-classes.js';
 import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
 import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
-import { migrateView, migrationsView } from './views/migration.js';
+import { migrationsView } from './views/migration.js';
 import { queriesView } from './views/queries.js';
 import { routesView } from './views/routes.js';
 import { dockerView, environmentView, packageView, readmeView } from './views/project.js';
+
+/** drs-gen owns what is in these folders of a server. Every other file is the user's, written once. */
+const ownFolders = ['runtime/', 'src/generated/', 'test/access/'] as const;
+
+export function ownerOf(path: string): EmittedFile['owner'] {
+  return ownFolders.some((folder) => path.startsWith(folder)) ? 'generator' : 'user';
+}
 
 /** A file that is printed once for the whole model. */
 interface ModelUnit {
   /** Whether the model needs it; it does if this is left out. */
   readonly when?: (model: Model, context: EmitContext) => boolean;
   readonly path: string;
-  readonly owner: EmittedFile['owner'];
   readonly template: string;
   readonly view: (context: EmitContext) => object;
 }
@@ -36,7 +42,6 @@ interface ModelUnit {
 interface DataclassUnit {
   readonly path: (dataclass: Dataclass, context: EmitContext) => string;
   readonly when: (dataclass: Dataclass, model: Model) => boolean;
-  readonly owner: EmittedFile['owner'];
   readonly template: string;
   readonly view: (context: EmitContext, dataclass: Dataclass) => object;
 }
@@ -45,21 +50,18 @@ export const dataclassUnits: readonly DataclassUnit[] = [
   {
     path: ({ name }) => `src/generated/dataclasses/${name}.ts`,
     when: () => true,
-    owner: 'generator',
     template: 'src/generated/dataclasses/dataclass.ts',
     view: dataclassView,
   },
   {
     path: ({ name }) => `src/generated/queries/${name}.ts`,
     when: () => true,
-    owner: 'generator',
     template: 'src/generated/queries/queries.ts',
     view: queriesView,
   },
   {
     path: ({ name }) => `src/generated/routes/${name}.ts`,
     when: ({ exposed }) => exposed,
-    owner: 'generator',
     template: 'src/generated/routes/routes.ts',
     view: routesView,
   },
@@ -67,7 +69,6 @@ export const dataclassUnits: readonly DataclassUnit[] = [
     path: (dataclass, { classNames }) =>
       `src/generated/classes/${classNames.of(dataclass).file}.ts`,
     when: () => true,
-    owner: 'generator',
     template: 'src/generated/classes/dataclass.ts',
     view: dataclassClassesView,
   },
@@ -80,6 +81,7 @@ const accessTestParts = [
   'client',
   'function-trial',
   'reading-trial',
+  'run',
   'samples',
   'seeds',
   'trial',
@@ -89,61 +91,61 @@ const accessTestParts = [
 ] as const;
 
 export const modelUnits: readonly ModelUnit[] = [
-  ours('src/generated/app.ts', appView),
-  ours('src/generated/definitions.ts', definitionsView),
-  ours('src/generated/databases.ts', databasesView),
+  file('src/generated/app.ts', appView),
+  file('src/generated/definitions.ts', definitionsView),
+  file('src/generated/databases.ts', databasesView),
   ...(['sqlite', 'postgres'] as const).map((database) => ({
-    ...ours(`src/generated/schema/${database}.ts`, schemaView(database), 'src/generated/schema.ts'),
+    ...file(`src/generated/schema/${database}.ts`, schemaView(database), 'src/generated/schema.ts'),
     when: (model: Model) => model.databases.includes(database),
   })),
-  ours('src/generated/database.ts', databaseView),
-  ours('src/generated/settings.ts', settingsView),
+  file('src/generated/database.ts', databaseView),
+  file('src/generated/settings.ts', settingsView),
   {
-    ...ours('src/generated/migrations.ts', migrationsView),
+    ...file('src/generated/migrations.ts', migrationsView),
     when: (_model, { migrations }) => migrations.length > 0,
   },
-  ours('src/generated/seed.ts', headerView),
-  ours('src/generated/import-data.ts', migrateView),
-  ours('src/migrate.ts', migrateView),
-  ours('src/generated/classes/DataStore.ts', dataStoreView),
+  file('src/generated/seed.ts', headerView),
+  file('src/generated/import-data.ts', headerView),
+  file('src/migrate.ts', emptyView),
+  file('src/generated/classes/DataStore.ts', dataStoreView),
   ...forClassCode(
-    ours('src/generated/api.ts', apiView),
-    ours('src/generated/classes.ts', registryView),
+    file('src/generated/api.ts', apiView),
+    file('src/generated/classes.ts', registryView),
   ),
   {
-    ...ours('src/generated/singletons.ts', singletonsView),
+    ...file('src/generated/singletons.ts', singletonsView),
     when: ({ singletons }) => singletons.length > 0,
   },
-  { ...ours('src/generated/function-routes.ts', functionRoutesView), when: hasFunctionRoutes },
-  users('src/main.ts', mainView),
+  { ...file('src/generated/function-routes.ts', functionRoutesView), when: hasFunctionRoutes },
+  file('src/main.ts', mainView),
   ...forRoles(
-    users('src/login.ts', emptyView),
-    ours('src/generated/user-table.ts', headerView),
-    ours('src/generated/users.ts', headerView),
-    users('test/smoke.test.ts', emptyView, 'test/smoke-with-login.test.ts'),
-    ours('test/access.test.ts', headerView),
-    ours('test/access/table.ts', accessTableView),
+    file('src/login.ts', emptyView),
+    file('src/generated/user-table.ts', headerView),
+    file('src/generated/users.ts', headerView),
+    file('test/smoke.test.ts', emptyView, 'test/smoke-with-login.test.ts'),
+    file('test/access.test.ts', emptyView),
+    file('test/access/table.ts', accessTableView),
     ...inDatabaseOf('test/access/seed-database.ts', (template) =>
-      ours('test/access/seed-database.ts', headerView, template),
+      file('test/access/seed-database.ts', headerView, template),
     ),
-    ...accessTestParts.map((name) => ours(`test/access/${name}.ts`, headerView)),
+    ...accessTestParts.map((name) => file(`test/access/${name}.ts`, headerView)),
   ),
-  ...inDatabaseOf('test/database.ts', (template) => ours('test/database.ts', headerView, template)),
+  ...inDatabaseOf('test/database.ts', (template) => file('test/database.ts', emptyView, template)),
   {
-    ...users('test/smoke.test.ts', emptyView),
+    ...file('test/smoke.test.ts', emptyView),
     when: ({ roles }) => roles === undefined,
   },
-  users('package.json', packageView),
-  users('tsconfig.json', emptyView),
-  users('README.md', readmeView),
-  users('Dockerfile', dockerView),
-  users('.dockerignore', emptyView, 'dockerignore'),
-  users('.gitignore', emptyView, 'gitignore'),
-  users('.env.example', environmentView, 'env.example'),
+  file('package.json', packageView),
+  file('tsconfig.json', emptyView),
+  file('README.md', readmeView),
+  file('Dockerfile', dockerView),
+  file('.dockerignore', emptyView, 'dockerignore'),
+  file('.gitignore', emptyView, 'gitignore'),
+  file('.env.example', environmentView, 'env.example'),
 ];
 
-function ours(path: string, view: ModelUnit['view'], template = path): ModelUnit {
-  return { path, owner: 'generator', template, view };
+function file(path: string, view: ModelUnit['view'], template = path): ModelUnit {
+  return { path, template, view };
 }
 
 /**
@@ -175,8 +177,4 @@ function forRoles(...units: readonly ModelUnit[]): readonly ModelUnit[] {
     ...unit,
     when: (model, context) => model.roles !== undefined && unit.when?.(model, context) !== false,
   }));
-}
-
-function users(path: string, view: ModelUnit['view'], template = path): ModelUnit {
-  return { path, owner: 'user', template, view };
 }

@@ -9,7 +9,13 @@ import { assertSoundPaths, compareCodePoints, foldCase, manifestPath } from './p
 import type { Plan, PlannedFile, Conflict } from './plan.js';
 import { Refusal } from './refusal.js';
 import { hashText, withPlainLineEnds } from './text.js';
-import { type EditUserFiles, type UserEdit, userFolder, type UserFolder } from './user-edits.js';
+import {
+  type EditUserFiles,
+  type UserEdit,
+  userFolder,
+  type UserFolder,
+  withEdits as readAfter,
+} from './user-edits.js';
 
 export interface PlanInput {
   readonly disk: Disk;
@@ -42,7 +48,7 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
   const gone = new Set(
     stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
   );
-  const edits = users === undefined ? [] : ((await input.editUserFiles?.(users.read)) ?? []);
+  const edits = users === undefined ? [] : await planEdits(input, users, files, last);
   const left = new Set(edits.map(({ from }) => from));
   const wanted = await mapInBatches(files, async (file) => {
     const seen: Seen = left.has(file.path) ? { kind: 'absent' } : await look(file.path);
@@ -56,6 +62,17 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
     isFirst: last === undefined,
     files: planned.sort((a, b) => compareCodePoints(a.path, b.path)),
   };
+}
+
+async function planEdits(
+  { editUserFiles }: PlanInput,
+  users: UserFolder,
+  files: readonly EmittedFile[],
+  last: Manifest | undefined,
+): Promise<readonly UserEdit[]> {
+  const handedOver = last === undefined ? [] : await planHandover(users, files, last);
+  const others = (await editUserFiles?.(readAfter(handedOver, users.read))) ?? [];
+  return [...handedOver, ...others];
 }
 
 /** The user's files that the plan keeps, or does not know, may get additions. */
@@ -92,6 +109,26 @@ async function planStale(
     decideStale(path, await look(path), hash),
   );
   return planned.filter((file) => file !== undefined);
+}
+
+/**
+ * Files that belonged to drs-gen when they were written, and now belong to the user. One that was
+ * not edited gets its present text a last time, since its old one may no longer work.
+ */
+async function planHandover(
+  users: UserFolder,
+  files: readonly EmittedFile[],
+  last: Manifest,
+): Promise<readonly UserEdit[]> {
+  const moved = files.filter(({ owner, path }) => owner === 'user' && last.files.has(path));
+  const planned = await mapInBatches(moved, async ({ path, text }): Promise<UserEdit[]> => {
+    const found = await users.read(path);
+    const isOurs = found.kind === 'file' && hashText(found.text) === last.files.get(path);
+    return isOurs && withPlainLineEnds(found.text) !== text
+      ? [{ path, before: found.text, text }]
+      : [];
+  });
+  return planned.flat();
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Environment } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Database } from './database.js';
 import type { DataOptions } from './schema/migrate-data.js';
+import type { Migrations } from './schema/migration.js';
 import type { StateDatabase, StateSchema } from './state-database.js';
 import type { VectorAccess } from './vector-access.js';
 
@@ -79,4 +80,6 @@ export interface ServedDatabase {
   readonly schema: readonly string[];
   /** Only for a model with vectors. */
   readonly vectors?: VectorAccess;
+  /** Those of `src/migrations`; absent if there are none. */
+  readonly migrations?: Migrations;
 }

@@ -11,7 +11,6 @@ import type { ServedDatabase, UseState } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/schema/presence.js';
-import type { Migrations } from '../dialect/schema/migration.js';
 import { Trial } from '../dialect/schema/trial.js';
 import type { StateSchema } from '../dialect/state-database.js';
 import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';
@@ -36,8 +35,6 @@ export interface DatabaseOptions {
   /** The databases that the server supports; the first is the default. */
   readonly databases: readonly ServedDatabase[];
   readonly definitions: readonly DataclassDefinition[];
-  /** Those of `src/migrations`. */
-  readonly migrations?: Migrations;
 }
 
 /** Opens the database that `DATABASE_URL` names; the schema of the model is created in it, or compared. */
@@ -127,7 +124,7 @@ interface ChosenOptions {
 }
 
 function chosenFor(opening: OpeningOptions): ChosenOptions {
-  const { definitions, databases, environment, databaseUrl, migrations, trial } = opening;
+  const { definitions, databases, environment, databaseUrl, trial } = opening;
   const inEnvironment = setting(environment, 'DATABASE_URL', '');
   const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
   const stored = definitions.flatMap((dataclass) =>
@@ -145,8 +142,10 @@ function chosenFor(opening: OpeningOptions): ChosenOptions {
         (each) => each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
       ),
   }));
+  const chosen = chooseDatabase(databases, given);
+  const { migrations } = chosen;
   return {
-    chosen: chooseDatabase(databases, given),
+    chosen,
     textFold: opening.accentInsensitive ? foldWithoutAccents : fold,
     hasVectors: stored.some(({ attribute }) => attribute.type === 'vector'),
     data: { forms, migrations, withContracts: opening.withContracts === true, trial },

@@ -57,7 +57,7 @@ it('drs-gen migrate writes a migration once, which compiles with the server and 
   const text = read('src/migrations/0001-convert-founded.ts');
   await expect(text).toMatchFileSnapshot('./snapshots/migration.snapshot');
   expect(read('src/generated/migrations.ts')).toContain("'0001-convert-founded': migration0001,");
-  expect(read('src/generated/app.ts')).toContain('databases, definitions, migrations }');
+  expect(read('src/generated/databases.ts')).toContain('migrations: migrations,');
   expect(project.errors).toEqual([]);
   writeFileSync(join(project.folder, 'src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
   for (const again of [generate, migrate]) {
@@ -119,7 +119,7 @@ it('drs-gen migrate writes no migration when a start makes all changes itself', 
 it('drs-gen reports which steps have no migration yet, and what to do once one is written', async () => {
   await generate(before);
   const open = `The data may need steps that no migration contains: convert Company.founded (date to date only), convert Company.zip (integer to string), fill Company.kind, fill Company.country.
-Write one: drs-gen migrate model.yaml -o server
+Write one: npx drs-gen migrate model.yaml -o server
 `;
   for (let run = 1; run <= 2; run += 1) {
     const { code, err } = await generate(after);
@@ -206,7 +206,7 @@ it('drs-gen writes no server that looks for values in the wrong column', async (
     const refused = await generate(model);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain(
-      'Run drs-gen migrate model.yaml -o server: it writes a migration with these steps: rename Company.fax to telefax, rename Old to Firm. Or leave',
+      'Run npx drs-gen migrate model.yaml -o server: it writes a migration with these steps: rename Company.fax to telefax, rename Old to Firm. Or leave',
     );
   }
   expect(read('.drs-gen/model.lock.json')).toBe(lock);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Refusal } from '../../generator/output/refusal.js';
 import { conflictsOf } from '../../generator/output/plan.js';
+import type { ReadUserText } from '../../generator/output/user-edits.js';
 import { planOutput, writeOutput } from '../../generator/output/write-output.js';
 import { host, ours, request, theirs } from '../support/output-request.js';
 import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
@@ -124,6 +125,20 @@ describe('Another run', () => {
     await writeOutput(request([theirs('a.ts')]), host(disk));
     expect(disk.tree(out)['a.ts']).toBe('edited');
     expect(disk.tree(out)['.drs-gen/manifest.json']).not.toContain('a.ts');
+  });
+
+  it('gives a file its present text a last time, if it was not edited, when the user owns it from now on', async () => {
+    const disk = await generated();
+    const edited = (read: ReadUserText) =>
+      read('a.ts').then((found) => {
+        expect(found).toEqual({ kind: 'file', text: 'new' });
+        return [];
+      });
+    await writeOutput(request([theirs('a.ts', 'new')], { editUserFiles: edited }), host(disk));
+    expect(disk.tree(out)['a.ts']).toBe('new');
+    expect(disk.tree(out)['.drs-gen/manifest.json']).not.toContain('a.ts');
+    await writeOutput(request([theirs('a.ts', 'newer')]), host(disk));
+    expect(disk.tree(out)['a.ts']).toBe('new');
   });
 
   it('records another version of the generator', async () => {

@@ -33,7 +33,7 @@ export function definitionsView(context: EmitContext): object {
 
 /** The assembly of the service: a plugin for each feature that the model uses, and one for each exposed dataclass. */
 export function appView(context: EmitContext): object {
-  const { model, namePlaces, migrations } = context;
+  const { model, namePlaces } = context;
   const exposed = model.dataclasses.filter((dataclass) => dataclass.exposed);
   const hasOthers = hasFunctionRoutes(model);
   const hasCode = hasClassCode(model);
@@ -42,10 +42,7 @@ export function appView(context: EmitContext): object {
   const withMedia = hasMedia(model);
   const hasLimits = limitsSessions(model);
   const features = [
-    {
-      plugin: 'database',
-      options: ['databases', 'definitions', ...(migrations.length === 0 ? [] : ['migrations'])],
-    },
+    { plugin: 'database', options: ['databases', 'definitions'] },
     ...(hasLimits
       ? [{ plugin: 'permissions', options: model.roles === undefined ? [] : ['login'] }]
       : []),
@@ -70,7 +67,6 @@ export function appView(context: EmitContext): object {
       importLine('databases', './databases.js'),
       importLine('definitions', './definitions.js'),
       ...(model.roles === undefined ? [] : ["import * as login from '../login.js';"]),
-      ...(migrations.length === 0 ? [] : [importLine('migrations', './migrations.js')]),
       ...(hasOthers ? [importLine('serverFunctions', './function-routes.js')] : []),
       ...sorted(
         exposed.map((each) => importLine(context.routesName(each), `./routes/${each.name}.js`)),

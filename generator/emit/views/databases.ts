@@ -12,7 +12,8 @@ const schemas: Readonly<Record<Database, (model: Model) => readonly string[]>> =
 };
 
 /** The list of the databases that the model names, in its order. */
-export function databasesView({ header, model }: EmitContext): object {
+export function databasesView({ header, model, migrations }: EmitContext): object {
+  const hasMigrations = migrations.length > 0;
   const drivers = [...model.databases].sort();
   return {
     header,
@@ -20,6 +21,7 @@ export function databasesView({ header, model }: EmitContext): object {
       "import type { ServedDatabase } from '#runtime/definition';",
       ...drivers.map((each) => `import { ${each}Driver } from '#runtime/${each}';`),
       ...vectorImports(model, drivers),
+      ...(hasMigrations ? ["import { migrations } from './migrations.js';"] : []),
       ...drivers.map((each) => `import { ${each}Schema } from './schema/${each}.js';`),
     ],
     declaration: declaration(
@@ -29,6 +31,7 @@ export function databasesView({ header, model }: EmitContext): object {
         schema: new RawCode(`${each}Schema`),
         defaultUrl: databaseTexts[each].defaultUrl(model),
         ...(hasVectors(model) ? { vectors: new RawCode(`${each}Vectors`) } : {}),
+        ...(hasMigrations ? { migrations: new RawCode('migrations') } : {}),
       })),
     ),
   };

@@ -100,13 +100,3 @@ export function migrationsView({ header, migrations }: EmitContext): object {
 
 /** Digits that the name of a migration begins with. */
 const numberLength = 4;
-
-/** The command that brings a database to the model. */
-export function migrateView({ header, migrations }: EmitContext): object {
-  const has = migrations.length > 0;
-  return {
-    header,
-    hasMigrations: has,
-    options: ['settings', 'databases', 'definitions', ...(has ? ['migrations'] : [])].join(', '),
-  };
-}

@@ -20,6 +20,10 @@ export class CompanyEntity extends CompanyEntityBase {
     throw notWritten('CompanyEntity.report', 'src/classes/CompanyEntity.ts');
   }
 
+  openOn(days: readonly string[]): Promise<readonly string[]> {
+    throw notWritten('CompanyEntity.openOn', 'src/classes/CompanyEntity.ts', days);
+  }
+
   tidy(others: readonly CompanyEntity[], options: unknown): Promise<void> {
     throw notWritten('CompanyEntity.tidy', 'src/classes/CompanyEntity.ts', others, options);
   }

@@ -96,6 +96,7 @@ export abstract class CompanyEntityBase extends Entity<CompanyTypes> {
   declare manager_id: string | null;
   abstract hire(person: EmployeeEntity, from?: Date): FunctionResult<EmployeeEntity>;
   abstract report(): FunctionResult<OutgoingMessage>;
+  abstract openOn(days: readonly string[]): readonly string[] | Promise<readonly string[]>;
   abstract tidy(others: readonly CompanyEntity[], options: unknown): void | Promise<void>;
   abstract init(): void;
   abstract validateSave(event: SaveEvent<CompanyTypes>): EventAnswer;

@@ -95,6 +95,13 @@ export const CompanyDataclass: DataclassDefinition = {
       returns: { entity: 'Employee' },
     },
     { name: 'report', level: 'entity', params: [], returns: 'message' },
+    {
+      name: 'openOn',
+      level: 'entity',
+      params: [{ name: 'days', type: { list: 'dateOnly' } }],
+      returns: { list: 'dateOnly' },
+      mandatoryResult: true,
+    },
   ],
   events: [
     'init',

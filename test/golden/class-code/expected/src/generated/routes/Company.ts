@@ -30,6 +30,10 @@ export function companyRoutes(app: FastifyInstance, _options: object, done: () =
         config: { function: 'CompanyEntity.report' },
         handler: app.functions.entity('Company', 'report'),
       },
+      openOn: {
+        config: { function: 'CompanyEntity.openOn' },
+        handler: app.functions.entity('Company', 'openOn'),
+      },
     },
   };
   app.route({ ...read, url: '/rest/Company', handler: service.readCollection });
@@ -62,5 +66,7 @@ export function companyRoutes(app: FastifyInstance, _options: object, done: () =
   app.post('/rest/Company(:key/hire', functions.entity.hire);
   app.get('/rest/Company(:key/report', app.functions.onlyByPost('report'));
   app.post('/rest/Company(:key/report', functions.entity.report);
+  app.get('/rest/Company(:key/openOn', app.functions.onlyByPost('openOn'));
+  app.post('/rest/Company(:key/openOn', functions.entity.openOn);
   done();
 }
