@@ -48,7 +48,7 @@ function classFunction(context: Context, world: World, { key, value }: SourceEnt
     exposed,
     onHTTPGet,
     params: parameters(context, world, child(value, 'params')),
-    returns: typeAt(context, world, child(value, 'returns'), true),
+    ...result(context, world, key.name, child(value, 'returns')),
     ...describedBy(value),
   };
 }
@@ -73,33 +73,68 @@ function parameters(
       const fill = { parameter: key.name, optional: lastOptional };
       context.report('function/optional-order', fill, key);
     }
-    const type = value.kind === 'mapping' ? child(value, 'type') : value;
     return {
       name: key.name,
-      type: typeAt(context, world, type, false),
+      type: typeAt(context, world, value, { label: key.name, isResult: false }),
       optional,
       ...describedBy(value),
     };
   });
 }
 
-/** A missing type, or one with a wrong shape, is any. */
+function result(
+  context: Context,
+  world: World,
+  name: string,
+  node: SourceNode | undefined,
+): Pick<ClassFunction, 'returns' | 'mandatoryResult'> {
+  const label = `The result of ${name}`;
+  const returns = typeAt(context, world, node, { label, isResult: true });
+  const mandatory = node?.kind === 'mapping' ? entry(node, 'mandatory') : undefined;
+  if (mandatory === undefined || booleanOf(mandatory.value) !== true) return { returns };
+  if (returns.kind === 'void') context.report('function/void-mandatory', { name }, mandatory.key);
+  return { returns, mandatoryResult: true };
+}
+
+interface TypePlace {
+  /** The parameter or result in messages. */
+  readonly label: string;
+  /** Whether `void` and `message` are allowed. */
+  readonly isResult: boolean;
+}
+
+/** The type of a parameter or result, alone or in a mapping. A missing type, or one with a wrong shape, is any. */
 function typeAt(
   context: Context,
   world: World,
-  at: SourceNode | undefined,
-  isResult: boolean,
+  node: SourceNode | undefined,
+  { label, isResult }: TypePlace,
 ): FunctionType {
+  const isMapping = node?.kind === 'mapping';
+  const at = isMapping ? child(node, 'type') : node;
   const text = textOf(at);
   if (at === undefined || text === undefined) return { kind: 'any' };
-  return functionType(context, world, { text, at, isResult });
+  const type = functionType(context, world, { text, at, isResult });
+  const given = isMapping ? entry(node, 'dateOnly') : undefined;
+  if (given === undefined || booleanOf(given.value) !== true) return type;
+  const day = asDay(type);
+  if (day === undefined) {
+    context.report('attribute/date-only', { attribute: label, type: text }, given.key);
+  }
+  return day ?? type;
+}
+
+/** A date, or a list of dates, without time; `undefined` for another type. */
+function asDay(type: FunctionType): FunctionType | undefined {
+  if (type.kind === 'storage' && type.type === 'date') return { ...type, dateOnly: true };
+  const of = type.kind === 'list' ? asDay(type.of) : undefined;
+  return of === undefined ? undefined : { kind: 'list', of };
 }
 
 interface TypeUse {
   readonly text: string;
   readonly at: SourceNode;
-  /** Whether `void` and `message` are allowed. */
-  readonly isResult: boolean;
+  readonly isResult: TypePlace['isResult'];
 }
 
 /** Lists of lists of lists... mean nothing to anyone. */

@@ -385,7 +385,10 @@ class ClientTypes {
     return 'target' in attribute ? keyType(this.model, targetOf(this.model, attribute)) : 'never';
   }
 
-  #function({ name, params, returns, description }: ClassFunction, indent = 2): string {
+  #function(
+    { name, params, returns, mandatoryResult, description }: ClassFunction,
+    indent = 2,
+  ): string {
     const plain = identifiers(params.map((each) => each.name));
     const texts = params.map(({ name: param, type, optional }): ParameterText => {
       const free = plain.get(param) ?? param;
@@ -395,7 +398,7 @@ class ClientTypes {
         optional,
       };
     });
-    const result = this.#resultType(returns);
+    const result = this.#resultType(returns, mandatoryResult === true ? '' : ' | null');
     const code = method(
       '',
       memberText(name),
@@ -408,7 +411,7 @@ class ClientTypes {
   #argumentType(type: FunctionType): string {
     switch (type.kind) {
       case 'storage':
-        return isLarge(type.type) ? 'Blob | Uint8Array' : valueType(type.type).text;
+        return isLarge(type.type) ? 'Blob | Uint8Array' : valueType(type.type, type.dateOnly).text;
       case 'list': {
         const text = this.#argumentType(type.of);
         return `readonly ${text.includes(' ') ? `(${text})` : text}[]`;
@@ -422,7 +425,8 @@ class ClientTypes {
     }
   }
 
-  #resultType(type: FunctionType): string {
+  /** @param orNull behind what may be null */
+  #resultType(type: FunctionType, orNull: '' | ' | null'): string {
     switch (type.kind) {
       case 'void':
         return 'void';
@@ -431,13 +435,13 @@ class ClientTypes {
       case 'any':
         return 'unknown';
       case 'storage':
-        return `${isLarge(type.type) ? 'Blob' : valueType(type.type).text} | null`;
+        return `${isLarge(type.type) ? 'Blob' : valueType(type.type, type.dateOnly).text}${orNull}`;
       case 'list':
-        return `readonly (${this.#resultType(type.of)})[] | null`;
+        return `readonly (${this.#resultType(type.of, orNull)})[]${orNull}`;
       case 'entity':
       case 'selection': {
         const text = this.#objectType(type);
-        return text === 'unknown' ? text : `${text} | null`;
+        return text === 'unknown' ? text : `${text}${orNull}`;
       }
     }
   }

@@ -53,7 +53,13 @@ function described(model: Model, role: string | undefined): object {
   };
 }
 
-function describedFunction({ name, onHTTPGet, params, returns }: ClassFunction): object {
+function describedFunction({
+  name,
+  onHTTPGet,
+  params,
+  returns,
+  mandatoryResult,
+}: ClassFunction): object {
   return {
     name,
     onHTTPGet,
@@ -63,6 +69,7 @@ function describedFunction({ name, onHTTPGet, params, returns }: ClassFunction):
       optional: each.optional,
     })),
     returns: typeLiteral(returns),
+    mandatoryResult,
   };
 }
 

@@ -151,9 +151,9 @@ function functionsOf(
   ];
 }
 
-function signature({ params, returns }: ClassFunction): string {
+function signature({ params, returns, mandatoryResult }: ClassFunction): string {
   const list = params.map(
     ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${functionTypeText(type)}`,
   );
-  return `(${list.join(', ')}) => ${functionTypeText(returns)}`;
+  return `(${list.join(', ')}) => ${functionTypeText(returns)}${mandatoryResult === true ? '' : ' or null'}`;
 }

@@ -386,6 +386,9 @@ function functionChanges(
   if (!isEqual(before.returns, after.returns)) {
     const message = `${label} answered ${functionTypeText(before.returns)} and answers ${functionTypeText(after.returns)}.`;
     changes.push(change('breaks', 'result-changed', `${path}.returns`, { message }));
+  } else if (before.mandatoryResult === true && after.mandatoryResult !== true) {
+    const message = `${label} never answered null, and may do so.`;
+    changes.push(change('breaks', 'result-changed', `${path}.returns`, { message }));
   }
   return changes;
 }
@@ -413,7 +416,7 @@ function parameterProblem(
 export function functionTypeText(type: FunctionType): string {
   switch (type.kind) {
     case 'storage':
-      return type.type;
+      return type.dateOnly === true ? 'date without time' : type.type;
     case 'any':
     case 'void':
     case 'message':

@@ -245,6 +245,8 @@ export interface ClassFunction {
   readonly onHTTPGet: boolean;
   readonly params: readonly Parameter[];
   readonly returns: FunctionType;
+  /** Neither the result nor an item of a list is ever null. */
+  readonly mandatoryResult?: true;
   readonly description?: string;
   /** Who may call it; absent: everybody. */
   readonly access?: Opening | undefined;
@@ -262,7 +264,12 @@ export interface Parameter {
 }
 
 export type FunctionType =
-  | { readonly kind: 'storage'; readonly type: StorageType }
+  | {
+      readonly kind: 'storage';
+      readonly type: StorageType;
+      /** A date without time. */
+      readonly dateOnly?: true;
+    }
   | { readonly kind: 'any' | 'void' | 'message' }
   | { readonly kind: 'entity' | 'selection'; readonly dataclass: string }
   | { readonly kind: 'list'; readonly of: FunctionType };

@@ -2,7 +2,7 @@ import { findState } from '../class/entity-state.js';
 import { isMedia } from '../class/media-handle.js';
 import { findSelection } from '../class/selection-state.js';
 import type { Media } from '../class/types.js';
-import type { FunctionType, StorageType } from '../protocol/definition.js';
+import type { FunctionDefinition, FunctionType, StorageType } from '../protocol/definition.js';
 import { dayFromText } from '../protocol/dates.js';
 import { plainDecimal } from '../protocol/decimal.js';
 import { normaliseUuid } from '../protocol/uuid.js';
@@ -22,16 +22,18 @@ export type Result =
 export class ResultError extends Error {}
 
 /**
- * Classifies what a function returned.
- * @param type what it is declared to return; null and undefined are allowed for each type
- * @throws ResultError if it returned something else
+ * Classifies what a function returned. Unless its result is mandatory, null and undefined are
+ * allowed for each type.
+ * @throws ResultError if it returned something else than it declares
  */
-export function resultOf(type: FunctionType, value: unknown): Result {
-  if (type === 'void' || value === undefined || value === null) {
-    return { kind: 'value', value: null };
-  }
+export function resultOf(
+  { returns: type, mandatoryResult }: Pick<FunctionDefinition, 'returns' | 'mandatoryResult'>,
+  value: unknown,
+): Result {
+  if (type === 'void') return { kind: 'value', value: null };
+  checkResult(type, value, { at: 'it', isMandatory: mandatoryResult === true });
+  if (value === undefined || value === null) return { kind: 'value', value: null };
   if (type === 'any') return anyResult(value);
-  checkResult(type, value, 'it');
   if (type === 'message') return { kind: 'message', message: value as OutgoingMessage };
   if (type === 'image' || type === 'blob') return { kind: 'media', media: value as Media };
   if (typeof type === 'object' && 'entity' in type) {
@@ -71,13 +73,21 @@ function isBytes(value: unknown): boolean {
   return value instanceof Uint8Array || isMedia(value);
 }
 
-/** @param at how the message names the value */
-function checkResult(type: FunctionType, value: unknown, at: string): void {
-  if (value === undefined || value === null) return;
+interface CheckedPlace {
+  /** How the message names the value. */
+  readonly at: string;
+  readonly isMandatory: boolean;
+}
+
+function checkResult(type: FunctionType, value: unknown, { at, isMandatory }: CheckedPlace): void {
+  if (value === undefined || value === null) {
+    if (!isMandatory) return;
+    throw new ResultError(`${at} is ${String(value)}, and the model declares it as mandatory`);
+  }
   if (typeof type === 'object' && 'list' in type) {
     if (!Array.isArray(value)) throw unexpected(at, type, value);
     for (const [index, item] of (value as readonly unknown[]).entries()) {
-      checkResult(type.list, item, `item ${index}`);
+      checkResult(type.list, item, { at: `item ${index}`, isMandatory });
     }
     return;
   }

@@ -450,14 +450,20 @@ function methodEntry(definition: FunctionDefinition, listed: Listed, applyTo: Le
 }
 
 /** The parameters and the result of a function (protocol P2.11). */
-function signature({ params, returns }: FunctionDefinition, listed: Listed): object {
+function signature(
+  { params, returns, mandatoryResult }: FunctionDefinition,
+  listed: Listed,
+): object {
   return {
     params: params.map(({ name, type, optional }) => ({
       name,
       ...functionType(type, listed),
       ...(optional === true ? { optional: true } : {}),
     })),
-    returns: functionType(returns, listed),
+    returns: {
+      ...functionType(returns, listed),
+      ...(mandatoryResult === true ? { mandatory: true } : {}),
+    },
   };
 }
 

@@ -44,7 +44,7 @@ export function describedModel(parts: DescribedParts, view: ModelView): Describe
 }
 
 function describedFunction(definition: FunctionDefinition): DescribedFunction {
-  const { name, onHTTPGet, params, returns } = definition;
+  const { name, onHTTPGet, params, returns, mandatoryResult } = definition;
   return {
     name,
     onHTTPGet: onHTTPGet === true,
@@ -54,6 +54,7 @@ function describedFunction(definition: FunctionDefinition): DescribedFunction {
       optional: each.optional === true,
     })),
     returns,
+    mandatoryResult,
   };
 }
 

@@ -275,7 +275,7 @@ export class FunctionService {
     const { context } = models.visible.of(session);
     const answer = await scopes.with(now, async () => {
       try {
-        const sorted = resultOf(definition.returns, result);
+        const sorted = resultOf(definition, result);
         const output = hasOldClients ? asWhole(sent.output, context) : sent.output;
         return await functionAnswer({ host, context, session }, sorted, output);
       } catch (error) {

@@ -397,7 +397,7 @@ class Loader {
       // Clients may have seen what is there, and changed it.
       if (batch.phase === 'again' && !(await this.#isUnchanged(transaction))) {
         throw new LoadRefused(
-          'others have changed the database since the import; store these rows with drs-gen seed instead',
+          'others have changed the database since the import; store these rows with npx drs-gen seed instead',
         );
       }
       const { refusals, changes } = await table.store(transaction, batch);

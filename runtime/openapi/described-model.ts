@@ -102,4 +102,5 @@ export interface DescribedFunction {
     readonly optional: boolean;
   }[];
   readonly returns: FunctionType;
+  readonly mandatoryResult?: true | undefined;
 }

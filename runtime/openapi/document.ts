@@ -863,7 +863,11 @@ function functionAddresses(
   });
 }
 
-function callAnswer({ returns }: DescribedFunction, readable: Readable): SchemaObject {
+function callAnswer(
+  { returns, mandatoryResult }: DescribedFunction,
+  readable: Readable,
+): SchemaObject {
+  const isMandatory = mandatoryResult === true;
   const description = 'What the function returns.';
   if (returns === 'any' || returns === 'message') {
     return { 200: { description, content: { '*/*': { schema: {} } } } };
@@ -876,17 +880,20 @@ function callAnswer({ returns }: DescribedFunction, readable: Readable): SchemaO
   };
   if (returns === 'image' || returns === 'blob') {
     const bytes = { schema: { type: 'string', format: 'binary' } };
-    return { 200: { description, content: { ...json(nothing), '*/*': bytes } } };
+    const content = { ...(isMandatory ? {} : json(nothing)), '*/*': bytes };
+    return { 200: { description, content } };
   }
   if (typeof returns === 'object' && 'entity' in returns) {
     if (!readable.has(returns.entity)) return ok({}, description);
-    return ok(anyOf(dataclassRef({ name: returns.entity }, 'Draft'), nothing), description);
+    const entity = dataclassRef({ name: returns.entity }, 'Draft');
+    return ok(isMandatory ? entity : anyOf(entity, nothing), description);
   }
   if (typeof returns === 'object' && 'selection' in returns) {
     if (!readable.has(returns.selection)) return ok({}, description);
-    return ok(anyOf(dataclassRef({ name: returns.selection }, 'Page'), nothing), description);
+    const page = dataclassRef({ name: returns.selection }, 'Page');
+    return ok(isMandatory ? page : anyOf(page, nothing), description);
   }
-  const result: Json = resultOf(returns, readable);
+  const result: Json = resultOf(returns, readable, isMandatory);
   return ok(
     {
       type: 'object',

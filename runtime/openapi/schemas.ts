@@ -614,14 +614,18 @@ function argumentOf(type: FunctionType): SchemaObject {
 }
 
 /** A plain result of a function, or a part of one (protocol P11.15 to P11.22). */
-export function resultOf(type: FunctionType, readable: Readable): SchemaObject {
-  const schema = resultSchema(type, readable);
-  return Object.keys(schema).length === 0 ? schema : nullable(schema);
+export function resultOf(
+  type: FunctionType,
+  readable: Readable,
+  isMandatory: boolean,
+): SchemaObject {
+  const schema = resultSchema(type, readable, isMandatory);
+  return isMandatory || Object.keys(schema).length === 0 ? schema : nullable(schema);
 }
 
-function resultSchema(type: FunctionType, readable: Readable): SchemaObject {
+function resultSchema(type: FunctionType, readable: Readable, isMandatory: boolean): SchemaObject {
   if (typeof type !== 'string') {
-    if ('list' in type) return listOf(resultOf(type.list, readable));
+    if ('list' in type) return listOf(resultOf(type.list, readable, isMandatory));
     if ('selection' in type) return {};
     return readable.has(type.entity) ? dataclassRef({ name: type.entity }, 'Draft') : {};
   }

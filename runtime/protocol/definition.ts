@@ -225,6 +225,8 @@ export interface FunctionDefinition {
   readonly onHTTPGet?: true;
   readonly params: readonly ParameterDefinition[];
   readonly returns: FunctionType;
+  /** Neither the result nor an item of a list is ever null. */
+  readonly mandatoryResult?: true;
   /** Who may call it. */
   readonly access?: Opening;
   /** Who sees it in the catalog, in addition to those who may call it. */

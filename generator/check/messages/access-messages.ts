@@ -45,6 +45,11 @@ export const accessMessages = {
     text: (f: { type: string }) =>
       `There is no type ${f.type}. A type is a storage type, any, a dataclass, <dataclass>.selection, or one of these with [].`,
   },
+  'function/void-mandatory': {
+    severity: 'error',
+    meaning: 'A function whose result is void has a mandatory result.',
+    text: (f: { name: string }) => `${f.name} returns void, which is never a value.`,
+  },
   'roles/absent': {
     severity: 'warning',
     meaning: 'The model has no roles.',

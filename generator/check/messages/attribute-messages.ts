@@ -9,7 +9,7 @@ interface OfType {
 export const attributeMessages = {
   'attribute/date-only': {
     severity: 'error',
-    meaning: 'An attribute that is not a date has dateOnly.',
+    meaning: 'An attribute, parameter or result that is not a date has dateOnly.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and dateOnly fits a date only.`,
   },
   'attribute/digits': {

@@ -45,11 +45,13 @@ export function checkModelShape(context: Context, root: SourceNode): void {
       const isMapping = restrict.value.kind === 'mapping';
       check(context, partOf(restrict), isMapping ? 'restrictMapping' : 'restrictFlag');
     }
-    for (const group of entriesOf(child(value, 'functions'))) checkParameters(context, group.value);
+    for (const group of entriesOf(child(value, 'functions'))) {
+      checkFunctionTypes(context, group.value);
+    }
   }
-  checkParameters(context, child(child(root, 'datastore'), 'functions'));
+  checkFunctionTypes(context, child(child(root, 'datastore'), 'functions'));
   for (const { value } of entriesOf(child(root, 'singletons'))) {
-    checkParameters(context, child(value, 'functions'));
+    checkFunctionTypes(context, child(value, 'functions'));
   }
 }
 
@@ -196,22 +198,23 @@ function isMissing({ keyword, params }: ErrorObject, key: string): boolean {
   return keyword === 'required' && missingProperty === key;
 }
 
-/** Parameters of a mapping of functions: a type's name, or a mapping. */
-function checkParameters(context: Context, functions: SourceNode | undefined): void {
+/** Parameters and results of a mapping of functions: a type's name, or a mapping. */
+function checkFunctionTypes(context: Context, functions: SourceNode | undefined): void {
   for (const { value } of entriesOf(functions)) {
     for (const parameter of entriesOf(child(value, 'params'))) {
-      const part = partOf(parameter);
-      const { node } = part;
-      if (node.kind === 'mapping') check(context, part, 'parameterMapping');
-      else if (node.kind !== 'scalar' || typeof node.value !== 'string') {
-        const fill = {
-          what: labelOf(part),
-          expected: 'a type or a mapping',
-          found: foundWords(node),
-        };
-        context.report('shape/wrong-type', fill, placeOf(part));
-      }
+      checkTyped(context, partOf(parameter), 'parameterMapping');
     }
+    const returns = entry(value, 'returns');
+    if (returns !== undefined) checkTyped(context, partOf(returns), 'resultMapping');
+  }
+}
+
+function checkTyped(context: Context, part: Part, mapping: string): void {
+  const { node } = part;
+  if (node.kind === 'mapping') check(context, part, mapping);
+  else if (node.kind !== 'scalar' || typeof node.value !== 'string') {
+    const fill = { what: labelOf(part), expected: 'a type or a mapping', found: foundWords(node) };
+    context.report('shape/wrong-type', fill, placeOf(part));
   }
 }
 
@@ -221,6 +224,7 @@ const chosenInCode = [
   'index',
   'restrict',
   'parameter',
+  'result',
   'rolesOrPath',
   'database',
   'earlierNames',

@@ -279,13 +279,13 @@ function traits(attribute: Attribute): readonly string[] {
   }
 }
 
-function signatureLine({ name, params, returns, exposed }: ClassFunction): string {
+function signatureLine({ name, params, returns, mandatoryResult, exposed }: ClassFunction): string {
   const list = params.map((param) => {
     const mark = param.optional ? '?' : '';
     return `${param.name}${mark}: ${functionTypeText(param.type)}`;
   });
   const hidden = exposed ? '' : '  not exposed';
-  return `  ${name}(${list.join(', ')}): ${functionTypeText(returns)}${hidden}`;
+  return `  ${name}(${list.join(', ')}): ${functionTypeText(returns)}${mandatoryResult === true ? ', mandatory' : ''}${hidden}`;
 }
 
 /** Aligns all columns except the last. */

@@ -53,6 +53,7 @@ export function functionMembers(
     const { params, returns, uses } = signatureOf(model, names, each);
     const isVoid = each.returns.kind === 'void';
     const isAny = each.returns.kind === 'any';
+    const isNeverNull = each.mandatoryResult === true;
     return {
       name: each.name,
       kind: 'function',
@@ -61,9 +62,11 @@ export function functionMembers(
         ? 'void | Promise<void>'
         : isAny
           ? 'unknown'
-          : `FunctionResult<${returns.text}>`,
+          : isNeverNull
+            ? `${returns.text} | Promise<${returns.text}>`
+            : `FunctionResult<${returns.text}>`,
       returnsFirst: `Promise<${returns.text}>`,
-      uses: [...uses, ...(isVoid || isAny ? [] : ['FunctionResult'])],
+      uses: [...uses, ...(isVoid || isAny || isNeverNull ? [] : ['FunctionResult'])],
       modelPath: `${modelPath}.${each.name}`,
       ...(each.description === undefined ? {} : { description: each.description }),
     };

@@ -111,7 +111,7 @@ export function isAlwaysThere(attribute: Attribute): boolean {
 export function argumentType(model: Model, names: AllClassNames, type: FunctionType): TypeText {
   switch (type.kind) {
     case 'storage':
-      return valueType(type.type);
+      return valueType(type.type, type.dateOnly);
     case 'any':
       return plain('unknown');
     case 'void':

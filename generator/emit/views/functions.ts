@@ -24,7 +24,7 @@ export function exposedFunctions(
 ): readonly Literal[] {
   return functions
     .filter(({ exposed }) => exposed)
-    .map(({ name, onHTTPGet, params, returns, access, describe, promote }) => ({
+    .map(({ name, onHTTPGet, params, returns, mandatoryResult, access, describe, promote }) => ({
       name,
       level,
       onHTTPGet: onHTTPGet ? true : undefined,
@@ -34,6 +34,7 @@ export function exposedFunctions(
         optional: each.optional ? true : undefined,
       })),
       returns: typeLiteral(returns),
+      mandatoryResult,
       access,
       describe,
       promote,
@@ -44,7 +45,7 @@ export function exposedFunctions(
 export function typeLiteral(type: FunctionType): FunctionLiteral {
   switch (type.kind) {
     case 'storage':
-      return type.type;
+      return type.dateOnly === true ? 'dateOnly' : type.type;
     case 'any':
     case 'void':
     case 'message':

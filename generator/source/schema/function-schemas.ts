@@ -2,12 +2,17 @@ import { singletonScopes } from '../vocabulary.js';
 import { flag, mapping, named, ref, renamedFrom, text, type Definitions } from './json-schema.js';
 
 const description = text('Text for the doc comments of the code.');
+const dateOnly = flag('Of a date: a day without time, as YYYY-MM-DD.', false);
 const typeName = text(
   'A storage type, any, a dataclass (an entity), <dataclass>.selection, or one of these with [].',
   'string',
   'Company',
   'Company.selection',
   'number[]',
+);
+
+const resultType = text(
+  'What it answers: a type as for parameters, or void, or message (own body, status and headers).',
 );
 
 export const functionSchemas: Definitions = {
@@ -17,21 +22,35 @@ export const functionSchemas: Definitions = {
     exposed: flag('Whether clients can call it.', false),
     onHTTPGet: flag('May be called with GET.', false),
     params: named('Parameters by name, in order.', 'parameter'),
-    returns: {
-      ...text(
-        'What it answers: a type as for parameters, or void, or message (own body, status and headers).',
-      ),
-      default: 'any',
-    },
+    returns: ref('result'),
     description,
   }),
   parameter: {
-    description: 'A type, or a mapping with type, optional and description.',
+    description: 'A type, or a mapping with type, dateOnly, optional and description.',
     anyOf: [typeName, ref('parameterMapping')],
   },
   parameterMapping: mapping(
     'A parameter.',
-    { type: typeName, optional: flag('May be left out by the caller.', false), description },
+    {
+      type: typeName,
+      dateOnly,
+      optional: flag('May be left out by the caller.', false),
+      description,
+    },
+    ['type'],
+  ),
+  result: {
+    description: 'A type, or a mapping with type, dateOnly and mandatory.',
+    anyOf: [resultType, ref('resultMapping')],
+    default: 'any',
+  },
+  resultMapping: mapping(
+    'A result.',
+    {
+      type: resultType,
+      dateOnly,
+      mandatory: flag('Neither the result nor an item of a list is ever null.', false),
+    },
     ['type'],
   ),
   singleton: mapping('An object that lives in the server.', {

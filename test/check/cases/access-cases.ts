@@ -79,6 +79,11 @@ datastore:
     b: { params: { p: { type: string, optional: true }, <<c>>q: string }, returns: <<d>>"void[]" }
     c: { params: { p: string, <<e>>P: any }, returns: <<f>>A.slection }
     d: { params: { p: "string[][]", q: A }, returns: A.selection }
+    e: { params: { p: { type: "date[]", dateOnly: true }, q: { type: string, <<g>>dateOnly: true } }, returns: { type: A, mandatory: true } }
+    f: { returns: { type: void, <<h>>mandatory: true } }
+    g: { returns: { type: "integer[]", <<i>>dateOnly: true } }
+    h: { returns: { type: date, dateOnly: true, <<j>>optional: true } }
+    i: { <<k>>returns: {} }
 `),
     expected: [
       { code: 'function/unknown-type', at: 'a' },
@@ -87,6 +92,11 @@ datastore:
       { code: 'function/result-only-type', at: 'd' },
       { code: 'name/duplicate', at: 'e' },
       { code: 'function/unknown-type', at: 'f', says: 'did you mean A.selection?' },
+      { code: 'attribute/date-only', at: 'g', says: 'q is of type string' },
+      { code: 'function/void-mandatory', at: 'h' },
+      { code: 'attribute/date-only', at: 'i', says: 'The result of g is of type integer[]' },
+      { code: 'shape/unknown-key', at: 'j' },
+      { code: 'shape/missing-key', at: 'k' },
     ],
   },
 ];
