@@ -1,7 +1,7 @@
 import { isNumber, RoundedNumber } from './numbers.js';
 
 /** An exact number: `units` × 10^-`scale`. */
-interface Decimal {
+export interface Decimal {
   readonly units: bigint;
   readonly scale: number;
 }
@@ -181,11 +181,28 @@ function unitsAt(
   }
 }
 
-function textOf({ units, scale }: Decimal): string {
+export function textOf({ units, scale }: Decimal): string {
   const sign = units < 0n ? '-' : '';
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
   if (scale === 0) return `${sign}${digits}`;
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** A number without any rounding; `undefined` for what is none, or has more digits than any use needs. */
+export function exactDecimal(value: unknown): Decimal | undefined {
+  if (typeof value === 'number' && !isExactNumber(value)) return undefined;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const decimal = decimalFromText(String(value));
+  const limit = powerOfTen(farthest);
+  if (decimal === undefined || decimal.scale >= farthest) return undefined;
+  return decimal.units < limit && decimal.units > -limit ? decimal : undefined;
+}
+
+/** Rounded half away from zero where it has more decimals. */
+export function roundedUnits({ units, scale }: Decimal, wanted: number): bigint {
+  if (scale <= wanted) return units * powerOfTen(wanted - scale);
+  const divisor = powerOfTen(scale - wanted);
+  return (units * 2n + (units < 0n ? -divisor : divisor)) / (divisor * 2n);
 }
 
 function powerOfTen(exponent: number): bigint {

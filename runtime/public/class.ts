@@ -12,6 +12,7 @@ export type {
   Restriction,
 } from '../class/types.js';
 export { DataclassObject } from '../class/dataclass.js';
+export { decimal, type DecimalInput } from '../class/decimal.js';
 export { Datastore } from '../class/datastore.js';
 export { Entity } from '../class/entity.js';
 export type { ClassRegistry } from '../class/registry.js';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import {
   type AddressInfo,
@@ -292,6 +292,35 @@ describe('The cookbook', () => {
     const entry = body.__ENTITIES[0]?.__KEY ?? '';
     const change = { __STAMP: 1, userName: 'x' };
     expect((await auditor.post(`/rest/AuditEntry(${entry})`, change)).status).not.toBe(200);
+  });
+
+  it('keeps the total of an invoice when its lines are created, changed, moved and deleted, and reports it', async () => {
+    const totals = async (): Promise<readonly unknown[]> => {
+      const { body } = await clerk.get('/rest/Invoice?$orderby=number');
+      return (body as { __ENTITIES: { total: string }[] }).__ENTITIES.map(({ total }) => total);
+    };
+    const saved = async (path: string, payload: object): Promise<void> => {
+      expect(await clerk.post(path, payload)).toMatchObject({ status: 200 });
+    };
+    await saved('/rest/Invoice?$method=update', [{ number: 'I1' }, { number: 'I2' }]);
+    await saved('/rest/InvoiceLine?$method=update', [
+      { invoice: 'I1', quantity: 3, price: '0.10' },
+      { invoice: 'I1', quantity: 1, price: '1234567.89' },
+      { invoice: 'I2', quantity: 2, price: '5.00' },
+    ]);
+    expect(await totals()).toEqual(['1234568.19', '10.00']);
+    await saved('/rest/InvoiceLine?$method=update', { __KEY: 1, __STAMP: 1, quantity: 4 });
+    expect(await totals()).toEqual(['1234568.29', '10.00']);
+    await saved('/rest/InvoiceLine?$method=update', { __KEY: 2, __STAMP: 1, invoice: 'I2' });
+    expect(await totals()).toEqual(['0.40', '1234577.89']);
+    await saved('/rest/InvoiceLine(2)?$method=delete', {});
+    expect(await totals()).toEqual(['0.40', '10.00']);
+    await runScript('report', ['report.csv']);
+    expect(readFileSync(join(folder, 'report.csv'), 'utf8')).toBe(
+      '"invoice","lines","total"\r\n"I2","1","10.00"\r\n"I1","1","0.40"\r\n',
+    );
+    await saved('/rest/InvoiceLine(1)?$method=delete', {});
+    expect(await totals()).toEqual(['0.00', '10.00']);
   });
 
   it('hides a removed customer, and keeps the row', async () => {
