@@ -153,11 +153,18 @@ function compositeIndexes(
   const indexes: (readonly string[])[] = [];
   const uniqueIndexes: (readonly string[])[] = [];
   for (const item of itemsOf(child(dataclass.node, 'indexes'))) {
-    const list = itemsOf(item.kind === 'list' ? item : child(item, 'attributes'));
+    const given = item.kind === 'list' ? item : child(item, 'attributes');
+    const list = itemsOf(given);
     const names = indexedNames(context, dataclass, foreignKeys, list);
+    const isUnique = booleanOf(child(item, 'unique')) === true;
+    if (given?.kind === 'list' && list.length < 2 && names !== undefined) {
+      const attribute = textOf(list[0]) ?? 'name';
+      const line = `${attribute}: { …, ${isUnique ? 'unique' : 'indexed'}: true }`;
+      context.report('index/too-few', { line }, given);
+      continue;
+    }
     if (names === undefined || names.length === 0) continue;
     const attributes = names.join(', ');
-    const isUnique = booleanOf(child(item, 'unique')) === true;
     if (known.has(attributes)) context.report('index/repeated', { attributes }, item);
     else (isUnique ? uniqueIndexes : indexes).push(names);
     known.add(attributes);

@@ -1,4 +1,4 @@
-import { child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
+import { booleanOf, child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
 import { checkName, checkReserved, checkUnique, wrongRestName } from './names.js';
 import { checkEntryRenames, checkRenames } from './renames.js';
@@ -9,6 +9,7 @@ import {
   selectionMembers,
   sharedMembers,
 } from './reserved.js';
+import { isWordForKey } from './type-hints.js';
 import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -163,12 +164,21 @@ function isRelation({ kind }: AttributeDraft): boolean {
   return kind === 'toOne' || kind === 'toMany';
 }
 
-function checkKeys({ report }: Context, dataclass: DataclassDraft): void {
+function checkKeys({ report, suggest }: Context, dataclass: DataclassDraft): void {
   const [first, ...others] = dataclass.attributes.filter(isKey);
   const fill = { dataclass: dataclass.name };
   // The lack of attributes has been reported already.
   const hasAttributes = child(dataclass.node, 'attributes')?.kind === 'mapping';
-  if (first === undefined && hasAttributes) report('dataclass/no-key', fill, dataclass.key);
+  // A wrong key is reported as that, once.
+  const saysKey = [dataclass.node, ...dataclass.attributes.map(({ node }) => node)].some((node) =>
+    entriesOf(node).some(
+      ({ key: { name }, value }) =>
+        booleanOf(value) !== false && (isWordForKey(name) || suggest(name, ['key']) !== undefined),
+    ),
+  );
+  if (first === undefined && hasAttributes && !saysKey) {
+    report('dataclass/no-key', fill, dataclass.key);
+  }
   for (const { node } of others) {
     const at = entry(node, 'key')?.key ?? node;
     report('dataclass/several-keys', { ...fill, first: first?.name ?? '' }, at);

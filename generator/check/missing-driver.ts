@@ -9,7 +9,10 @@ export class MissingDriver extends Error {
     cause: unknown,
     need = 'The model has expressions, which SQLite has to look at, and better-sqlite3',
   ) {
-    const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const reason = message.includes('NODE_MODULE_VERSION')
+      ? `it was installed for another version of Node than ${process.version}`
+      : (message.split('\n', 1)[0] ?? '');
     super(
       `${need} cannot be loaded (${reason}). ` +
         'Run `npm rebuild better-sqlite3`; npm 12 and newer require `npm install-scripts approve better-sqlite3` first.',

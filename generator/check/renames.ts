@@ -83,7 +83,7 @@ export function checkEntryRenames(
 function soundItems(context: Context, node: SourceNode): readonly SourceKey[] {
   const at = child(node, 'renamedFrom');
   if (at?.kind === 'list' && itemsOf(at).length === 0) {
-    context.report('shape/too-few', { what: 'renamedFrom', needed: 'one' }, at);
+    context.report('shape/too-few', { what: 'renamedFrom' }, at);
   }
   return earlierNodes(node).flatMap((item) => {
     const name = textOf(item);

@@ -191,3 +191,8 @@ export function defaultHint(type: string, value: SourceNode): string | undefined
   if (isMoment && ofDates.words.test(word)) return ofDates.hint;
   return others.find((each) => each.type === type && each.words.test(word))?.hint;
 }
+
+/** Whether a word says that an attribute is the primary key, here or in other modelling tools. */
+export function isWordForKey(word: string): boolean {
+  return /^(?:is)?(?:key|pk|pkey|primary|primarykey)$/.test(fold(word).replace(/[_-]/g, ''));
+}

@@ -33,7 +33,8 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .allowExcessArguments()
     .addHelpText('after', helpAfter)
     .action(async (model: string | undefined, options: GenerateOptions) => {
-      if (model === undefined) throw new UsageError('Name a model file; drs-gen --help shows how.');
+      if (model === undefined)
+        throw new UsageError('Name a model file; npx drs-gen --help shows how.');
       if (program.args.length > 1) throw tooMany(session, program.args);
       refuseBoth(options);
       finish(await (await import('./commands/generate.js')).generate(session, model, options));
@@ -228,7 +229,7 @@ function tooMany({ world }: Session, args: readonly string[]): UsageError {
   const [first = ''] = args;
   return world.isFile(resolve(world.cwd, first))
     ? new UsageError(`More than one model file: ${args.join(' ')}`)
-    : new UsageError(`No command is called ${first}; drs-gen --help lists them.`);
+    : new UsageError(`No command is called ${first}; npx drs-gen --help lists them.`);
 }
 
 function verb(session: Session, program: Command, name: string): Command {
@@ -237,7 +238,7 @@ function verb(session: Session, program: Command, name: string): Command {
       (key) => key !== 'color' && program.getOptionValueSource(key) === 'cli',
     );
     if (misplaced === undefined) return;
-    throw new UsageError(`Options come after the command: drs-gen ${name} …`);
+    throw new UsageError(`Options come after the command: npx drs-gen ${name} …`);
   });
   // Accepted by every command, and listed once.
   command.addOption(new Option('--no-color').hideHelp());
@@ -279,21 +280,21 @@ const purpose =
 
 const helpAfter = `
 Examples:
-  drs-gen init                            a first model.yaml, to be edited
-  drs-gen check model.yaml                is it right?
-  drs-gen diff HEAD:model.yaml model.yaml
-                                          what does a change of the model mean?
-  drs-gen model.yaml -o server            generate; again after every change of the model
-  drs-gen client model.yaml -o client     a typed client for browsers and programs
-  drs-gen dev model.yaml -o server        run the server while you change the model
-  drs-gen seed server data/*.json         store the entities of data files
-  drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
-  drs-gen model.yaml -o server --dry-run  what would change?
-  drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
+  npx drs-gen init                            a first model.yaml, to be edited
+  npx drs-gen check model.yaml                is it right?
+  npx drs-gen diff HEAD:model.yaml model.yaml
+                                              what does a change of the model mean?
+  npx drs-gen model.yaml -o server            generate; again after every change of the model
+  npx drs-gen client model.yaml -o client     a typed client for browsers and programs
+  npx drs-gen dev model.yaml -o server        run the server while you change the model
+  npx drs-gen seed server data/*.json         store the entities of data files
+  npx drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
+  npx drs-gen model.yaml -o server --dry-run  what would change?
+  npx drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
 
-Files under src/generated and runtime are written anew at every run. All others are
-written once, then yours.
-A model file that has the name of a command is written as a path: drs-gen ./check -o server
+Files under src/generated, test/access and runtime are written anew at every run. All
+others are written once, then yours.
+A model file that has the name of a command is written as a path: npx drs-gen ./check -o server
 
 Exit codes:
   0   done

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../source/diagnostic.js';
 import { colorsFor, type Colors } from './colors.js';
 import { renderDiagnostics, type RenderOptions, type Sources } from './render-diagnostics.js';
+import { printableJson } from './terminal-text.js';
 import type { World } from './world.js';
 
 /** One run of one command: the world, and how to print to it. */
@@ -32,7 +33,7 @@ export function tell({ world }: Session, text: string): void {
 }
 
 export function printJson(session: Session, value: unknown): void {
-  print(session, JSON.stringify(value, null, 2));
+  print(session, printableJson(value));
 }
 
 /** Prints the problems of a model, if there are any. */

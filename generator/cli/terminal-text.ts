@@ -21,6 +21,15 @@ export function printable(text: string): string {
   );
 }
 
+/** JSON that is safe to print: what would control the terminal is an escape sequence of JSON. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(unprintable, (character) =>
+    character === '\n'
+      ? character
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** Splits one line into cells; a tab becomes two blanks. */
 export function cellsOf(line: string): readonly Cell[] {
   return [...graphemes.segment(line)].map(({ segment, index }) => {

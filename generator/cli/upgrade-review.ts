@@ -120,7 +120,7 @@ export function renderUpgrade(
   const { file, folder, isDone } = target;
   const told: string[] = [];
   if (lines.length > 0 && !isDone) {
-    const command = `drs-gen ${shellWord(file)} -o ${shellWord(folder)} --upgrade`;
+    const command = `npx drs-gen ${shellWord(file)} -o ${shellWord(folder)} --upgrade`;
     told.push(
       `Some of your files in ${folder} contain lines of an earlier drs-gen. Change these lines, or run ${command}`,
       ...lines.flatMap(({ path, line, before, after }) => [

@@ -99,7 +99,7 @@ function movedTable({ older, newer, path }: DataclassPair): Change {
   const message = `${newer.name} is stored in the table ${older.table}, and the model names ${newer.table}: a migration has to rename the table.`;
   const isChain = older.renamedFrom !== undefined && newer.renamedFrom !== undefined;
   const line = isChain ? renamedFromLine(older) : `table: ${older.table}`;
-  const help = `drs-gen migrate writes it; to keep the table, write ${line}`;
+  const help = `npx drs-gen migrate writes it; to keep the table, write ${line}`;
   return change('look', 'table-changed', path, { message, help, start: 'plan' });
 }
 
@@ -154,7 +154,7 @@ function addedColumn({ older, newer }: DataclassPair, attribute: Attribute): rea
     return [change('fine', 'column-added', path, { message, start: 'applied' })];
   }
   const message = `${label} is new and mandatory, and existing rows have no value: the start is refused unless the table is empty.`;
-  const help = 'give it a default, or let a migration fill it: drs-gen migrate';
+  const help = 'give it a default, or let a migration fill it: npx drs-gen migrate';
   return [change('look', 'column-mandatory', path, { message, help, start: 'rows' })];
 }
 
@@ -195,7 +195,7 @@ function movedColumn(
   const message = `${labelOf(newer, after)} is stored in the column ${before.column}, and the model names ${after.column}: a migration has to rename the column.`;
   const isChain = madeFor(newer, after) !== undefined || after.renamedFrom !== undefined;
   const line = isChain ? renamedFromLine(madeFor(older, before) ?? before) : undefined;
-  const help = `drs-gen migrate writes it; to keep the column, write ${line ?? `column: ${before.column}`}`;
+  const help = `npx drs-gen migrate writes it; to keep the column, write ${line ?? `column: ${before.column}`}`;
   const path = attributePath(newer, after);
   return change('look', 'column-changed', path, { message, help, start: 'plan' });
 }

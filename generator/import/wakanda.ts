@@ -52,7 +52,7 @@ export async function readWakanda(
   const content = readDataclasses(root, modelPath, notes);
   if (content.tables.length === 0) {
     const reason =
-      'its model holds no dataclass; drs-gen runs no code of a source, so a model that is written in JavaScript is imported from the running server: drs-gen import http://host:port';
+      'its model holds no dataclass; drs-gen runs no code of a source, so a model that is written in JavaScript is imported from the running server: npx drs-gen import http://host:port';
     throw new ImportStop('import/empty', modelPath, reason);
   }
   const roles = options.withoutRoles ? undefined : await rolesOf(files, notes);

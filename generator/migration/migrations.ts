@@ -138,7 +138,7 @@ function refuseTwo(known: Map<string, string>, key: string, path: string, what: 
     return;
   }
   throw new Refusal(
-    `${other} and ${path} ${what}: they come from two branches. Keep the one that ran somewhere, delete the other one, and write it again with drs-gen migrate.`,
+    `${other} and ${path} ${what}: they come from two branches. Keep the one that ran somewhere, delete the other one, and write it again with npx drs-gen migrate.`,
   );
 }
 

@@ -23,7 +23,9 @@ import { findState } from './entity-state.js';
 import { chosenToDelete } from '../entity/delete.js';
 import type { Aggregate } from '../query/compute.js';
 import { resolvedTree } from './readable.js';
+import { filterError } from '../filter/lexer.js';
 import { filterInputs } from '../filter/prepared-filter.js';
+import { shortened } from '../protocol/names.js';
 import { parseOrderBy } from '../query/order-by.js';
 import type { DataclassCode } from './class-host.js';
 import { paramsOf } from './selection-values.js';
@@ -343,6 +345,7 @@ export function queried(
   text: string,
   values: readonly unknown[],
 ): SelectionNode {
+  refuseOrderAlone(text);
   const params = paramsOf(values);
   const filter = host.context.filters.prepare(text, params);
   const inputs = filterInputs(filter, params);
@@ -352,4 +355,14 @@ export function queried(
       ? []
       : parseOrderBy(orderBy.text, { parameter: '$filter', start: orderBy.start });
   return filtered(node, filter, inputs, items);
+}
+
+/** @throws RequestError 400 for an `order by` without a filter, with what to call instead */
+function refuseOrderAlone(text: string): void {
+  const order = /^\s*order\s+by\b\s*(.*)$/isu.exec(text)?.[1];
+  if (order === undefined) return;
+  throw filterError(
+    0,
+    `query() expects a comparison before order by; to order all entities, call .all().orderBy('${shortened(order.trim())}')`,
+  );
 }

@@ -597,7 +597,7 @@ describe('drs-gen diff', () => {
     );
     expect(chain.data[0]).toMatchObject({
       code: 'column-changed',
-      help: 'drs-gen migrate writes it; to keep the column, write renamedFrom: [total, sum]',
+      help: 'npx drs-gen migrate writes it; to keep the column, write renamedFrom: [total, sum]',
     });
   });
 

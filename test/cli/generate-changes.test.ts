@@ -37,7 +37,7 @@ async function changedWorld(older: string, newer: string): Promise<FakeWorld> {
   return world;
 }
 
-const short = `From the last model to this one (drs-gen diff server model.yaml shows all):
+const short = `From the last model to this one (npx drs-gen diff server model.yaml shows all):
   breaks  Clients: Item.a0 was removed.
   look    Data: Item.a0 was removed: its column a0 stays with all values, unused.
   look    Data: Item.b is new, and Item.a0 of the same type was removed: without renamedFrom, the values stay in the old column.

@@ -58,21 +58,21 @@ describe('drs-gen --help', () => {
                                             of a model
 
       Examples:
-        drs-gen init                            a first model.yaml, to be edited
-        drs-gen check model.yaml                is it right?
-        drs-gen diff HEAD:model.yaml model.yaml
-                                                what does a change of the model mean?
-        drs-gen model.yaml -o server            generate; again after every change of the model
-        drs-gen client model.yaml -o client     a typed client for browsers and programs
-        drs-gen dev model.yaml -o server        run the server while you change the model
-        drs-gen seed server data/*.json         store the entities of data files
-        drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
-        drs-gen model.yaml -o server --dry-run  what would change?
-        drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
+        npx drs-gen init                            a first model.yaml, to be edited
+        npx drs-gen check model.yaml                is it right?
+        npx drs-gen diff HEAD:model.yaml model.yaml
+                                                    what does a change of the model mean?
+        npx drs-gen model.yaml -o server            generate; again after every change of the model
+        npx drs-gen client model.yaml -o client     a typed client for browsers and programs
+        npx drs-gen dev model.yaml -o server        run the server while you change the model
+        npx drs-gen seed server data/*.json         store the entities of data files
+        npx drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
+        npx drs-gen model.yaml -o server --dry-run  what would change?
+        npx drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
 
-      Files under src/generated and runtime are written anew at every run. All others are
-      written once, then yours.
-      A model file that has the name of a command is written as a path: drs-gen ./check -o server
+      Files under src/generated, test/access and runtime are written anew at every run. All
+      others are written once, then yours.
+      A model file that has the name of a command is written as a path: npx drs-gen ./check -o server
 
       Exit codes:
         0   done
@@ -109,8 +109,8 @@ it('drs-gen --version prints the version', async () => {
 
 describe('A wrong command line', () => {
   it.each([
-    ['model.yaml', 'error: Name the folder of the server: drs-gen model.yaml -o server\n'],
-    ['-o server', 'error: Name a model file; drs-gen --help shows how.\n'],
+    ['model.yaml', 'error: Name the folder of the server: npx drs-gen model.yaml -o server\n'],
+    ['-o server', 'error: Name a model file; npx drs-gen --help shows how.\n'],
     ['model.yaml -o', "error: option '-o, --output <dir>' argument missing\n"],
     ['model.yaml -o server --chek', "error: unknown option '--chek'\n(Did you mean --check?)\n"],
     ['model.yaml other.yaml -o server', 'error: More than one model file: model.yaml other.yaml\n'],
@@ -120,11 +120,11 @@ describe('A wrong command line', () => {
     ['frobnicate', /no command has that name/],
     ['check', "error: missing required argument 'model'\n"],
     ['check nothing.yaml', /Cannot read nothing.yaml/],
-    ['--json check model.yaml', 'error: Options come after the command: drs-gen check …\n'],
+    ['--json check model.yaml', 'error: Options come after the command: npx drs-gen check …\n'],
     ['schema extra', /too many arguments/],
     [
       'frobnicate model.yaml',
-      'error: No command is called frobnicate; drs-gen --help lists them.\n',
+      'error: No command is called frobnicate; npx drs-gen --help lists them.\n',
     ],
     ['publish', /no command has that name/],
     ['migrate model.yaml', /required option '-o, --output <dir>'/],
@@ -235,7 +235,7 @@ describe('drs-gen init', () => {
     expect(await world.run('init My-Shop!')).toEqual({
       code: 0,
       out: '',
-      err: "Wrote My-Shop!/model.yaml, and model.schema.json next to it for your editor.\nNext: drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
+      err: "Wrote My-Shop!/model.yaml, and model.schema.json next to it for your editor.\nNext: npx drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
     });
     const tree = world.disk.tree('/home/My-Shop!');
     expect(tree['model.yaml']).toMatch(

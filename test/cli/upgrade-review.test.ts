@@ -99,7 +99,7 @@ describe('A server of an earlier version', () => {
     expect(Object.keys(world.disk.tree('')).filter((path) => path.includes('runtime/'))).toEqual(
       [],
     );
-    expect(err).toContain('drs-gen model.yaml -o server --upgrade');
+    expect(err).toContain('run npx drs-gen model.yaml -o server --upgrade');
     expect(err).toContain(
       [
         '  server/package.json:5',

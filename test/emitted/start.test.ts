@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import type { AppOptions } from '../../runtime/http/create-server.js';
 import { largeModel } from '../bench/large-model.js';
-import { importFrom } from '../support/compiled-server.js';
+import { compiledServer, importFrom } from '../support/compiled-server.js';
 import { modelOf, writeServer } from '../support/server.js';
 
 /**
@@ -30,4 +32,26 @@ async function statementsOf(dataclasses: number): Promise<string[]> {
 it('A start runs no statement for a dataclass that nobody requests', async () => {
   const [few, many] = [await statementsOf(3), await statementsOf(60)];
   expect(many.length).toBe(few.length);
+});
+
+it.each([
+  [
+    'was installed for another version of Node',
+    "The module 'better_sqlite3.node'\nwas compiled against a different Node.js version using\nNODE_MODULE_VERSION 127.",
+  ],
+  ['has no binary', 'Could not locate the bindings file. Tried:\n → /build/better_sqlite3.node'],
+])('A command of a server whose SQLite driver %s prints what to run', (words, message) => {
+  const program = compiledServer(writeServer(modelOf(largeModel(3))));
+  // Only the loading of the binary fails.
+  const failing = `process.dlopen = () => { throw new Error(${JSON.stringify(message)}); };`;
+  const url = `data:text/javascript,${encodeURIComponent(failing)}`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', url, join(program, 'dist/src/migrate.js')],
+    { env: { DATABASE_URL: 'sqlite::memory:' }, encoding: 'utf8' },
+  );
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: `better-sqlite3 ${words}, and this server runs on Node ${process.version}. Run: npm rebuild better-sqlite3\n`,
+  });
 });

@@ -368,6 +368,11 @@ dataclasses:
     expect(await told(302, '', { location: 'http://other.example/' })).toMatch(
       /^1 .*leads to http:\/\/other\.example\//s,
     );
+    const hostile = 'http://x/\u009b31m';
+    expect(await told(302, '', { location: hostile })).toContain('leads to http://x/<U+009B>31m');
+    const moved = await answering(() => [302, '', { location: hostile }]);
+    const { out } = await place.import(moved, '--json');
+    expect(out).toContain(String.raw`leads to http://x/\u009b31m`);
     const nobody = await place.import('http://127.0.0.1:1');
     expect([nobody.code, nobody.err]).toEqual([1, expect.stringContaining('127.0.0.1:1/rest')]);
     expect(await place.import('http://mia:pass@127.0.0.1:1')).toMatchObject({ code: 2 });

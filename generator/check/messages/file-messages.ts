@@ -131,7 +131,7 @@ export const fileMessages = {
   'shape/too-few': {
     severity: 'error',
     meaning: 'A list, mapping or text has too few items or characters.',
-    text: (f: { what: string; needed: string }) => `${f.what} must hold at least ${f.needed}.`,
+    text: (f: { what: string }) => `${f.what} must hold at least one.`,
   },
   'shape/unknown-key': {
     severity: 'error',

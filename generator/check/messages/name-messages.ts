@@ -146,6 +146,12 @@ export const nameMessages = {
     meaning: 'An index names an attribute twice.',
     text: (f: { attribute: string }) => `${f.attribute} is already in this index.`,
   },
+  'index/too-few': {
+    severity: 'error',
+    meaning: 'An item of indexes has fewer than two attributes.',
+    text: (f: { line: string }) =>
+      `Each index in indexes is over two attributes or more. For an index over one attribute, write it at the attribute: ${f.line}`,
+  },
   'index/unknown-attribute': {
     severity: 'error',
     meaning: 'An index names an attribute that does not exist.',

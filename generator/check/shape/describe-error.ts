@@ -1,5 +1,7 @@
-import { booleanOf, child, entry, itemsOf, isNull } from '../../source/tree.js';
+import { booleanOf, child, entry, itemsOf, isNull, textOf } from '../../source/tree.js';
 import type { ErrorObject } from 'ajv';
+import { eventNames, oldEventNames } from '../../source/vocabulary.js';
+import { isWordForKey } from '../type-hints.js';
 import type { Place, SourceKey, SourceNode } from '../../source/tree.js';
 import type { JsonSchema } from '../../source/schema/json-schema.js';
 import type { Context } from '../context.js';
@@ -42,7 +44,7 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
     case 'enum':
       // A value of another type is reported as that, once.
       if (schema.type === 'boolean' && booleanOf(part.node) === undefined) return;
-      unknownValue(context, part, schema);
+      unknownValue(context, part, possibleValues(root, schema));
       return;
     case 'minimum':
       context.report('shape/out-of-range', { what, bound: `at least ${schema.minimum ?? 0}` }, at);
@@ -52,9 +54,9 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
       return;
     case 'minItems':
     case 'minProperties': {
-      const fewest = schema.minItems ?? schema.minProperties ?? 1;
-      const needed = fewest === 1 ? 'one' : String(fewest);
-      context.report('shape/too-few', { what, needed }, part.key ?? at);
+      // An index over one attribute is reported with what to write instead.
+      if (schema.minItems !== undefined && schema.minItems > 1) return;
+      context.report('shape/too-few', { what }, part.key ?? at);
       return;
     }
     case 'uniqueItems': {
@@ -68,10 +70,25 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
   }
 }
 
+/** Without a compatibility, the events of clients of older servers are not possible. */
+function possibleValues({ node }: Part, schema: JsonSchema): JsonSchema {
+  const isOld = textOf(child(child(node, 'protocol'), 'compatibility')) !== undefined;
+  if (isOld || schema.enum !== eventNames) return schema;
+  return { ...schema, enum: eventNames.filter((each) => !oldEventNames.includes(each)) };
+}
+
 export function unknownKey(context: Context, part: Part, key: string, schema: JsonSchema): void {
-  const help = context.suggest(key, Object.keys(schema.properties ?? {}));
+  const known = Object.keys(schema.properties ?? {});
+  const help = keyHelp(key, known) ?? context.suggest(key, known);
   const at = entry(part.node, key)?.key ?? part.node;
   context.report('shape/unknown-key', { owner: labelOf(part), key }, at, help);
+}
+
+/** @param known the keys of an attribute, or of a dataclass */
+function keyHelp(key: string, known: readonly string[]): string | undefined {
+  if (!isWordForKey(key)) return undefined;
+  if (known.includes('key')) return 'write key: true';
+  return known.includes('attributes') ? 'write key: true at the attribute' : undefined;
 }
 
 /** Reports a value that is not one of the schema's; a value of another type is reported as that. */

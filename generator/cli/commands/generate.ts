@@ -61,7 +61,7 @@ export async function generate(
   const checked = await readModel(session.world, file);
   const folder = options.output;
   if (folder === undefined || folder === '') {
-    throw new UsageError(`Name the folder of the server: drs-gen ${shellWord(file)} -o server`);
+    throw new UsageError(`Name the folder of the server: npx drs-gen ${shellWord(file)} -o server`);
   }
   const { value: model } = checked;
   if (options.json !== true) tellProblems(session, checked);
@@ -78,7 +78,7 @@ export async function generate(
     },
   );
   const all = (): CheckedModel => withReview(checked, review);
-  const command = `drs-gen migrate ${shellWord(file)} -o ${shellWord(folder)}`;
+  const command = `npx drs-gen migrate ${shellWord(file)} -o ${shellWord(folder)}`;
   try {
     const emit = await emitter(session, { file, model });
     let comparison: Comparison | undefined;
@@ -176,7 +176,7 @@ function tellComparison(
   session: Session,
   { comparison, folder, file }: { comparison: Comparison; folder: string; file: string },
 ): void {
-  const command = `drs-gen diff ${shellWord(folder)} ${shellWord(file)}`;
+  const command = `npx drs-gen diff ${shellWord(folder)} ${shellWord(file)}`;
   const text = renderShort(comparison, command, session.err);
   if (text !== '') tell(session, text);
 }

@@ -70,7 +70,7 @@ async function copied(
   if (!world.isFile(model))
     throw new UsageError(`There is no ${options.model}; name the model with --model.`);
   if (!world.isFile(program)) {
-    const command = `drs-gen ${shellWord(options.model)} -o ${shellWord(server)}`;
+    const command = `npx drs-gen ${shellWord(options.model)} -o ${shellWord(server)}`;
     throw new UsageError(
       `${program} is missing. Generate the server with ${command}, then run npm install and npm run build in it.`,
     );
@@ -328,7 +328,7 @@ function tellRules(
   const server = output ?? join(dirname(model), 'server');
   tell(
     session,
-    `Next: drs-gen ${shellWord(model)} -o ${shellWord(server)}, then npm run build in it, then this command with --rejects instead of --relax`,
+    `Next: npx drs-gen ${shellWord(model)} -o ${shellWord(server)}, then npm run build in it, then this command with --rejects instead of --relax`,
   );
 }
 

@@ -212,7 +212,9 @@ async function modelOf(
   const { mergeModel } = await import('../../import/merge.js');
   const merged = mergeModel(before.model, before.base, draft, notes);
   if (merged !== undefined) return merged;
-  throw new Refusal(`${modelFile} is not YAML; drs-gen check shows where. Nothing was written.`);
+  throw new Refusal(
+    `${modelFile} is not YAML; npx drs-gen check shows where. Nothing was written.`,
+  );
 }
 
 /** A roles file that somebody has edited stays. */
@@ -352,7 +354,7 @@ async function tellDone(
       `${join(options.output, 'classes')}: the old code; copy the folder into ${target}`,
     );
   }
-  tell(session, `Next: drs-gen ${shellWord(model)} -o ${shellWord(server)}`);
+  tell(session, `Next: npx drs-gen ${shellWord(model)} -o ${shellWord(server)}`);
   if (imported.kind !== 'sqlite' && imported.kind !== 'postgres') return;
   const ofModel = model === modelFile ? '' : ` --model ${shellWord(model)}`;
   // The name of a user is shown nowhere.
@@ -361,7 +363,10 @@ async function tellDone(
       ? ['', shellWord(imported.shown)]
       : ['set DATABASE_URL to a new, empty database, and run: ', '<the same source>'];
   const build = `(cd ${shellWord(server)} && npm install && npm run build)`;
-  tell(session, `Then, for the rows: ${before}${build} && drs-gen import-data ${source}${ofModel}`);
+  tell(
+    session,
+    `Then, for the rows: ${before}${build} && npx drs-gen import-data ${source}${ofModel}`,
+  );
 }
 
 function placed(note: Note | undefined): string {

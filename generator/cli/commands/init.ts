@@ -36,7 +36,7 @@ export async function init(session: Session, folder: string): Promise<number> {
   }
   const model = join(folder, 'model.yaml');
   tell(session, `Wrote ${model}, and ${schemaFileName} next to it for your editor.`);
-  tell(session, `Next: drs-gen ${shellWord(model)} -o ${shellWord(join(folder, 'server'))}`);
+  tell(session, `Next: npx drs-gen ${shellWord(model)} -o ${shellWord(join(folder, 'server'))}`);
   return exitCode.ok;
 }
 
@@ -46,7 +46,7 @@ const schemaFileName = 'model.schema.json';
 export function firstModel(folderName: string): string {
   return `# yaml-language-server: $schema=./${schemaFileName}
 # The line above lets an editor complete and check this file. After an update of drs-gen:
-#   drs-gen schema > ${schemaFileName}
+#   npx drs-gen schema > ${schemaFileName}
 drs: 1
 name: ${stringify(datastoreName(folderName)).trimEnd()}
 description: Companies and the people who work there

@@ -270,7 +270,7 @@ function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | un
         : {
             kind: 'refuse',
             what: `table "${table}" has ${counted(rows, 'row')} and no dataclass of the model, and table "${successor}", which would be new and empty, is similar`,
-            remedy: `If the dataclass has a new name, add this line to it in the model: renamedFrom: ${table}\nIf it is a different dataclass, set MIGRATE_KEEP=${table} in the environment for one start, which keeps table "${table}" unused.`,
+            remedy: `If the dataclass has a new name, add this line to it in the model: renamedFrom: ${table}\nIf the model has this line and names the new table, ${renameRemedy}\nIf it is a different dataclass, set MIGRATE_KEEP=${table} in the environment for one start, which keeps table "${table}" unused.`,
           },
   };
 }
@@ -293,6 +293,10 @@ function ownColumns({ columns }: TableShape): readonly string[] {
     .filter(({ name, isKey }) => !isKey && !name.startsWith('__'))
     .map(({ name }) => name);
 }
+
+/** A rename in the model keeps the table, unless the model names another one. */
+const renameRemedy =
+  'run "npx drs-gen migrate <model> -o <server>", which writes a migration that renames the table.';
 
 export const conversionRemedy =
   'Run "npx drs-gen migrate <model> -o <server>", which writes a migration that converts the values. Or give the attribute its former type.';
@@ -421,7 +425,7 @@ function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision 
       ...(isThere
         ? []
         : [
-            `If the dataclass of "${target}" has a new name, renamedFrom resolves this. Otherwise:`,
+            `If the dataclass of "${target}" has a new name, add renamedFrom to it in the model; if the model has it and names the new table, ${renameRemedy} Otherwise:`,
           ]),
       `UPDATE ${quoted(table)} SET ${name} = NULL WHERE ${condition}; -- if they are to refer to nothing`,
     ].join('\n'),

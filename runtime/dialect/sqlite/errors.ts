@@ -77,3 +77,21 @@ function reasonOf(code: string, message: string): string {
   }
   return message;
 }
+
+/**
+ * What to do about a driver whose binary is missing or is for another Node; `undefined` for another
+ * error.
+ */
+export function unusableDriver(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const reason = error.message.includes('NODE_MODULE_VERSION')
+    ? 'was installed for another version of Node'
+    : error.message.startsWith('Could not locate the bindings file')
+      ? 'has no binary'
+      : undefined;
+  if (reason === undefined) return undefined;
+  return new Error(
+    `better-sqlite3 ${reason}, and this server runs on Node ${process.version}. Run: npm rebuild better-sqlite3`,
+    { cause: error },
+  );
+}

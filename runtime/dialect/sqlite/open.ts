@@ -3,6 +3,7 @@ import type { Fold } from '../../protocol/fold.js';
 import { SchemaPendingError } from '../schema/start.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
 import { DatabaseFile } from './database-file.js';
+import { unusableDriver } from './errors.js';
 import { registerFunctions } from './functions.js';
 import type { LoadVectors } from './vector-extension.js';
 
@@ -116,6 +117,8 @@ function connect(file: string, readonly: boolean, fold: Fold): Database.Database
 
 /** @param error of SQLite; its message names neither the file nor the operation */
 export function cannotOpen(file: string, error: unknown): unknown {
+  const unusable = unusableDriver(error);
+  if (unusable !== undefined) return unusable;
   if (!(error instanceof Database.SqliteError || error instanceof TypeError)) return error;
   return new Error(`Cannot open the database ${file}: ${error.message}`, { cause: error });
 }

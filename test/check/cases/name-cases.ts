@@ -226,6 +226,40 @@ export const nameCases: readonly ProblemCase[] = [
     expected: [{ code: 'sql/too-many-columns', at: 'a', says: '2001 columns' }],
   },
   {
+    name: 'events that do not exist',
+    yaml: model(`  A:
+    attributes: { ID: { type: integer, key: true } }
+    events: [<<a>>load]
+`),
+    expected: [
+      { code: 'shape/unknown-value', at: 'a', says: 'Possible: validateSave, saving, afterSave' },
+    ],
+  },
+  {
+    name: 'events that do not exist, with a compatibility',
+    yaml: `protocol: { compatibility: wakanda }\n${model(`  A:
+    attributes: { ID: { type: integer, key: true } }
+    events: [<<a>>load]
+`)}`,
+    expected: [{ code: 'shape/unknown-value', at: 'a', says: 'init' }],
+  },
+  {
+    name: 'words of other tools for primary keys',
+    yaml: model(`  A: { attributes: { x: { type: string, <<a>>primary: true } } }
+  B: { attributes: { x: { type: string, <<b>>primaryKey: true } } }
+  C: { attributes: { x: { type: string, key: <<c>>yes } } }
+  D: { <<d>>key: x, attributes: { x: string } }
+  E: { attributes: { x: { type: string, <<e>>keey: true } } }
+`),
+    expected: [
+      { code: 'shape/unknown-key', at: 'a', says: 'write key: true' },
+      { code: 'shape/unknown-key', at: 'b', says: 'write key: true' },
+      { code: 'shape/wrong-type', at: 'c', says: 'write true' },
+      { code: 'shape/unknown-key', at: 'd', says: 'write key: true at the attribute' },
+      { code: 'shape/unknown-key', at: 'e', says: 'did you mean key?' },
+    ],
+  },
+  {
     name: 'primary keys',
     yaml: model(`  <<a>>A: { attributes: { x: string } }
   B: { attributes: { x: { type: string, key: true }, y: { type: string, <<b>>key: true } } }

@@ -44,6 +44,19 @@ describe('The order of a selection', () => {
     ]);
   });
 
+  it('is no filter: query() names what orders all entities', () => {
+    const refused = (order: string): string => {
+      try {
+        ds.Employee.query(order);
+      } catch (error) {
+        return String(error);
+      }
+      return '';
+    };
+    expect(refused('order by lastName')).toContain(".all().orderBy('lastName')");
+    expect(refused('  ORDER  BY salary desc, ID ')).toContain(".all().orderBy('salary desc, ID')");
+  });
+
   it('breaks ties by the key', async () => {
     expect(await keys(ds.Employee.all().orderBy('employer desc'))).toEqual([4, 3, 1, 2, 5]);
   });

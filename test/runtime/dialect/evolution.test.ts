@@ -615,10 +615,10 @@ describeBoth('A server whose model needs more than a start changes', () => {
   it('is refused when a dataclass seems to have a new name, and starts with MIGRATE_KEEP', async () => {
     const renamed = former.replaceAll('Person', 'Human');
     expect(await refusal(renamed)).toMatch(
-      /table "Person" has 40 rows and no dataclass.* "Human", .*\n.*renamedFrom: Person\n.*MIGRATE_KEEP=Person/,
+      /table "Person" has 40 rows and no dataclass.* "Human", .*\n.*renamedFrom: Person\n.*names the new table, run "npx drs-gen migrate .*\n.*MIGRATE_KEEP=Person/,
     );
     expect(await refusal(renamed)).toMatch(
-      /"chief_id" refers to table "Human"[^]*renamedFrom resolves this/,
+      /"chief_id" refers to table "Human"[^]*add renamedFrom to it in the model; if the model has it .*npx drs-gen migrate/,
     );
     await run('UPDATE "Company" SET "chief_id" = NULL');
     const said = await serving(renamed, undefined, { MIGRATE_KEEP: 'Person' });
