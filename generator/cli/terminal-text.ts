@@ -24,9 +24,7 @@ export function printable(text: string): string {
 /** JSON that is safe to print: what would control the terminal is an escape sequence of JSON. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(unprintable, (character) =>
-    character === '\n'
-      ? character
-      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
