@@ -56,9 +56,9 @@ describe('The guide of the command line', () => {
 
 it('The guide of the command line names every option and every command', async () => {
   const { out } = await fakeWorld().run('--help');
-  const names = [...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+|(?!npx)[a-z]+(?= .*(?:model|problem)))/gm)].map(
-    ([, name = '']) => name,
-  );
+  const names = [
+    ...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+|(?!npx)[a-z]+(?= .*(?:model|problem)))/gm),
+  ].map(([, name = '']) => name);
   expect(names).toEqual(expect.arrayContaining(['--upgrade', 'inspect', 'schema']));
   const guide = readDocument('generator/docs/cli.md');
   const unnamed = names.filter(
