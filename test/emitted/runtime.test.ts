@@ -79,7 +79,7 @@ describe('The runtime of a server', () => {
     ]);
     const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
     expect(await modulesOf(withRoles)).toEqual(
-      ['access', 'class', ...always, 'permissions', ...sqlite, 'testing'].sort(),
+      ['access', 'class', ...always, 'permissions', ...sqlite, 'testing', 'users'].sort(),
     );
   });
 

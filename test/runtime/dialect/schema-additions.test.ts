@@ -294,7 +294,7 @@ describe('A start that would break rows or lose data is refused, and adds nothin
   it('a new table that looks like the former one, until MIGRATE_KEEP says that it is another one', async () => {
     const song = track().replace('"Track"', '"Song"');
     expect(await refusal(song)).toMatch(
-      /table "Track" has 3 rows and no dataclass.*"Song".*is similar\n.*renamedFrom: Track\n.*MIGRATE_KEEP=Track/,
+      /table "Track" has 3 rows and no dataclass.*"Song".*is similar\n.*renamedFrom: Track\n.*drs-gen migrate.*\n.*MIGRATE_KEEP=Track/,
     );
     const { executor, added } = await openDatabase(`sqlite:${file}`, [song], fold, {
       migration: { mode: 'auto', keep: new Set(['Track']) },

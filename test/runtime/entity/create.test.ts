@@ -173,7 +173,9 @@ it('The body of a save is decoded once, however many statements check and store 
     const send = async (name: string, method: string): Promise<number> => {
       drawn.mockClear();
       const payload = JSON.stringify({ name });
-      await app.inject({ method: 'POST', url: `/rest/Drawn?$method=${method}`, payload });
+      // A request without an ID gets a random one.
+      const headers = { 'x-request-id': 'r1' };
+      await app.inject({ method: 'POST', url: `/rest/Drawn?$method=${method}`, headers, payload });
       return drawn.mock.calls.length;
     };
     expect(await send('free', 'validate')).toBe(1);
