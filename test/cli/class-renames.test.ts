@@ -11,6 +11,7 @@ import { changedNames } from '../../generator/stubs/changed-names.js';
 import { renameInClasses } from '../../generator/stubs/rename-classes.js';
 import { type Printed, Project } from '../support/project.js';
 import { modelOf } from '../support/server.js';
+import { itLong } from '../support/long.js';
 
 const projects: Project[] = [];
 
@@ -484,7 +485,7 @@ it('A class that the user has renamed already is used as it is, without a messag
   expect(project.errors).toEqual([]);
 });
 
-it('A name that changed twice between two runs becomes the last one', async () => {
+itLong('A name that changed twice between two runs becomes the last one', async () => {
   const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
   const newer = model({ fax: 'telex' }).replace('renamedFrom: fax', 'renamedFrom: [fax, telefax]');
   expect(await project.generate(newer)).toMatchObject({ code: 0 });
@@ -507,7 +508,7 @@ it('Warnings about old names stop the run when warnings are errors', async () =>
   expect(project.tree()).toEqual(tree);
 });
 
-it('Two names that change places are exchanged, and so are their files', async () => {
+itLong('Two names that change places are exchanged, and so are their files', async () => {
   const text = model().replace(
     'fax: string\n      staff',
     'fax: string\n      telex: string\n      staff',

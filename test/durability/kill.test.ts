@@ -18,7 +18,7 @@ import { kill, launch, start } from '../support/processes/server-process.js';
 import { Sets } from './support/sets.js';
 import { Trees } from './support/trees.js';
 import { Drawn, type Worker } from './support/worker.js';
-import { sampled } from '../support/long.js';
+import { itLong, sampled } from '../support/long.js';
 
 /** `DURABILITY_KILLS=500` looks further than the ordinary run. */
 const kills = Number(process.env['DURABILITY_KILLS'] ?? sampled(6));
@@ -138,7 +138,7 @@ describe(`${kills} kills in the middle of load (DURABILITY_SEED=${seed})`, () =>
 });
 
 describe('Kills while the schema is created', () => {
-  it('leave an empty database or a complete one', async () => {
+  itLong('leave an empty database or a complete one', async () => {
     const random = new Random(seed);
     for (let count = 0; count < 5; count += 1) {
       const starting = launch(program, { folder });
@@ -159,7 +159,7 @@ describe('Kills while the schema is created', () => {
 });
 
 describePostgres('kills of a server on PostgreSQL', () => {
-  it('leave a __GlobalStamp that counts what is stored, and never falls', async () => {
+  itLong('leave a __GlobalStamp that counts what is stored, and never falls', async () => {
     const { url, drop } = await postgresDatabase();
     const served = compiledProgram({ ...modelOf(durabilityModel), databases: ['postgres'] });
     const environment = { DATABASE_URL: url };

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Client } from 'pg';
 import { describeDatabases } from '../support/databases.js';
-import { isLong } from '../support/long.js';
+import { isLong, itOnOne } from '../support/long.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { create, serverOf } from '../support/server.js';
 import { compiledProgram } from '../support/processes/program.js';
@@ -163,67 +163,74 @@ dataclasses:
     );
   };
 
-  it('converts values once, although it is killed before each statement of convert and drop', async () => {
-    await serving(older, async (app) => {
-      await filled(app);
-    });
-    const written = migration(`${convert()}, ${drop}`);
-    const kills = [0, 0, 0];
-    let [steps, at] = [0, 1];
-    const stride = isLong ? 1 : 2;
-    for (;;) {
-      const environment = { NODE_OPTIONS: `--import ${killer}`, KILL_AT: String(at) };
-      const ended = await migrate(newer, written, environment).ended;
-      if (ended.signal === null) {
-        expect(ended).toMatchObject({ code: 0, stderr: '' });
-        break;
+  itOnOne({ driver })(
+    'converts values once, although it is killed before each statement of convert and drop',
+    async () => {
+      await serving(older, async (app) => {
+        await filled(app);
+      });
+      const written = migration(`${convert()}, ${drop}`);
+      const kills = [0, 0, 0];
+      let [steps, at] = [0, 1];
+      const stride = isLong ? 1 : 2;
+      for (;;) {
+        const environment = { NODE_OPTIONS: `--import ${killer}`, KILL_AT: String(at) };
+        const ended = await migrate(newer, written, environment).ended;
+        if (ended.signal === null) {
+          expect(ended).toMatchObject({ code: 0, stderr: '' });
+          break;
+        }
+        const now = await done();
+        kills[steps] = (kills[steps] ?? 0) + 1;
+        at = now === steps ? at + stride : 1;
+        const isNew = now !== steps || at === 7;
+        steps = now;
+        expect(await rows('"ID", "zip", "name", "__STAMP"')).toEqual(
+          (steps === 0 ? before : after).map(({ ID, zip, name, __STAMP }) => [
+            ID,
+            zip,
+            name,
+            __STAMP,
+          ]),
+        );
+        if (isNew) await (steps === 0 ? expectUntouched(written) : expectConverted(written));
       }
-      const now = await done();
-      kills[steps] = (kills[steps] ?? 0) + 1;
-      at = now === steps ? at + stride : 1;
-      const isNew = now !== steps || at === 7;
-      steps = now;
-      expect(await rows('"ID", "zip", "name", "__STAMP"')).toEqual(
-        (steps === 0 ? before : after).map(({ ID, zip, name, __STAMP }) => [
-          ID,
-          zip,
-          name,
-          __STAMP,
-        ]),
-      );
-      if (isNew) await (steps === 0 ? expectUntouched(written) : expectConverted(written));
-    }
-    // Within the first step, within the second one, and after it.
-    expect(kills[0]).toBeGreaterThan(4 / stride);
-    expect(kills[1]).toBeGreaterThan(1 / stride);
-    expect(await done()).toBe(2);
-    await expectConverted(written);
-    await expect(rows('"fax"')).rejects.toThrow(/fax/);
-  });
+      // Within the first step, within the second one, and after it.
+      expect(kills[0]).toBeGreaterThan(4 / stride);
+      expect(kills[1]).toBeGreaterThan(1 / stride);
+      expect(await done()).toBe(2);
+      await expectConverted(written);
+      await expect(rows('"fax"')).rejects.toThrow(/fax/);
+    },
+  );
 
-  it('changes nothing when it is killed in the middle of a conversion', async () => {
-    await serving(older, async (app) => {
-      await filled(app);
-    });
-    const isWriting = {
-      sqlite: `EXISTS (SELECT 1 FROM pragma_table_info('Person') WHERE name = '__converted_zip')`,
-      postgres: `EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '"Person"'::regclass AND attname = '__converted_zip')`,
-    }[driver];
-    const endless = {
-      sqlite: '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT sum(i) FROM n)',
-      postgres: '(SELECT 1 FROM (SELECT pg_advisory_xact_lock(7)) AS lock)',
-    }[driver];
-    const value = `CASE WHEN "ID" = 3 AND ${isWriting} THEN CAST(${endless} AS text) ELSE CAST("zip" + 10000 AS text) END`;
-    const stuck = driver === 'sqlite' ? await stuckSqlite() : await stuckPostgres();
-    const running = migrate(newer, migration(`${convert(value)}, ${drop}`));
-    await stuck.reached();
-    await kill(running);
-    await stuck.ended();
-    const written = migration(`${convert()}, ${drop}`);
-    await expectUntouched(written);
-    expect(await migrate(newer, written).ended).toMatchObject({ code: 0, stderr: '' });
-    await expectConverted(written);
-  });
+  itOnOne({ driver })(
+    'changes nothing when it is killed in the middle of a conversion',
+    async () => {
+      await serving(older, async (app) => {
+        await filled(app);
+      });
+      const isWriting = {
+        sqlite: `EXISTS (SELECT 1 FROM pragma_table_info('Person') WHERE name = '__converted_zip')`,
+        postgres: `EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '"Person"'::regclass AND attname = '__converted_zip')`,
+      }[driver];
+      const endless = {
+        sqlite:
+          '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT sum(i) FROM n)',
+        postgres: '(SELECT 1 FROM (SELECT pg_advisory_xact_lock(7)) AS lock)',
+      }[driver];
+      const value = `CASE WHEN "ID" = 3 AND ${isWriting} THEN CAST(${endless} AS text) ELSE CAST("zip" + 10000 AS text) END`;
+      const stuck = driver === 'sqlite' ? await stuckSqlite() : await stuckPostgres();
+      const running = migrate(newer, migration(`${convert(value)}, ${drop}`));
+      await stuck.reached();
+      await kill(running);
+      await stuck.ended();
+      const written = migration(`${convert()}, ${drop}`);
+      await expectUntouched(written);
+      expect(await migrate(newer, written).ended).toMatchObject({ code: 0, stderr: '' });
+      await expectConverted(written);
+    },
+  );
 
   /** How a test sees that a conversion runs, and that it was undone. */
   interface Stuck {
@@ -327,11 +334,13 @@ const met = async (): Promise<void> => {
     expect(await done()).toBe(3);
   });
 
-  it('waits for another one that fills rows, however long that takes', async () => {
-    await serving(amounts, async (app) => {
-      await filledAmounts(app);
-    });
-    const pause = `
+  itOnOne({ driver })(
+    'waits for another one that fills rows, however long that takes',
+    async () => {
+      await serving(amounts, async (app) => {
+        await filledAmounts(app);
+      });
+      const pause = `
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 const go = process.env['BESIDE'] + '/go';
@@ -340,22 +349,23 @@ const paused = async (row: { ID: number }): Promise<void> => {
   console.log('in the middle');
   while (!existsSync(go)) await setTimeout(5);
 };`;
-    const steps = `{ kind: 'fill', table: 'Person', set: async (row: { ID: number; amount: number }) => { await paused(row); return { amount: row.amount + 10000 }; } }`;
-    const written = migration(steps, pause);
-    const first = migrate(amounts, written);
-    await expect.poll(() => first.stdout()).toContain('in the middle');
-    const second = serve(amounts, written, { LOG_LEVEL: 'info' });
-    // With SQLite the whole process waits.
-    if (driver === 'postgres') {
-      await expect
-        .poll(() => second.stderr())
-        .toContain('Another server changes the database: this one waits until it has ended.');
-    }
-    writeFileSync(join(folder, 'go'), '');
-    expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
-    await second.listening;
-    await expectFilledOnce();
-  });
+      const steps = `{ kind: 'fill', table: 'Person', set: async (row: { ID: number; amount: number }) => { await paused(row); return { amount: row.amount + 10000 }; } }`;
+      const written = migration(steps, pause);
+      const first = migrate(amounts, written);
+      await expect.poll(() => first.stdout()).toContain('in the middle');
+      const second = serve(amounts, written, { LOG_LEVEL: 'info' });
+      // With SQLite the whole process waits.
+      if (driver === 'postgres') {
+        await expect
+          .poll(() => second.stderr())
+          .toContain('Another server changes the database: this one waits until it has ended.');
+      }
+      writeFileSync(join(folder, 'go'), '');
+      expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
+      await second.listening;
+      await expectFilledOnce();
+    },
+  );
 
   /** A port that nobody listens at. */
   const freePort = (): Promise<number> =>
@@ -409,20 +419,23 @@ const paused = async (row: { ID: number }): Promise<void> => {
     }
   });
 
-  it('keeps a server with MIGRATE=off from starting until it is applied', async () => {
-    await serving(older, async (app) => {
-      await filled(app);
-    });
-    const written = migration(`${convert()}, ${drop}`);
-    const refused = await serve(newer, written, { MIGRATE: 'off' }).ended;
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(
-      /MIGRATE is off, and these steps .*0001-first: convert.*migrate\.js/,
-    );
-    await expectUntouched(written);
-    expect(await migrate(newer, written).ended).toMatchObject({ code: 0, stderr: '' });
-    const origin = await serve(newer, written, { MIGRATE: 'off' }).listening;
-    const answer = await fetch(`${origin}/rest/Person?$orderby=ID`);
-    expect(await answer.json()).toMatchObject({ __ENTITIES: after });
-  });
+  itOnOne({ driver })(
+    'keeps a server with MIGRATE=off from starting until it is applied',
+    async () => {
+      await serving(older, async (app) => {
+        await filled(app);
+      });
+      const written = migration(`${convert()}, ${drop}`);
+      const refused = await serve(newer, written, { MIGRATE: 'off' }).ended;
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(
+        /MIGRATE is off, and these steps .*0001-first: convert.*migrate\.js/,
+      );
+      await expectUntouched(written);
+      expect(await migrate(newer, written).ended).toMatchObject({ code: 0, stderr: '' });
+      const origin = await serve(newer, written, { MIGRATE: 'off' }).listening;
+      const answer = await fetch(`${origin}/rest/Person?$orderby=ID`);
+      expect(await answer.json()).toMatchObject({ __ENTITIES: after });
+    },
+  );
 });

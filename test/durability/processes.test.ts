@@ -216,7 +216,7 @@ describe('Two processes', () => {
 describe('Two processes with limits', () => {
   withOwnServers();
 
-  it('accept uploads that either has received, and count their space together', async () => {
+  itLong('accept uploads that either has received, and count their space together', async () => {
     await begin({ UPLOAD_SPACE: '8192' });
     await createItems(1);
     await logIn(one);
@@ -235,7 +235,7 @@ describe('Two processes with limits', () => {
     expect((await one.post('/$upload?$rawPict=true', png)).status).toBe(200);
   });
 
-  it('count quotas together, of a session and of the server', async () => {
+  itLong('count quotas together, of a session and of the server', async () => {
     await begin();
     await one.post('/$catalog/limit', [4]);
     share();
@@ -258,7 +258,7 @@ describe('Two processes with limits', () => {
     expect(answered.one).toBeGreaterThan(100);
   });
 
-  it('delay logins after failures at either of them', async () => {
+  itLong('delay logins after failures at either of them', async () => {
     await begin();
     const statuses: number[] = [];
     // Each delay is twice as long as the one before: if the first is over already, a later one is

@@ -14,6 +14,7 @@ import { durabilityModel } from './support/model.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { Scratch } from '../support/processes/scratch.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
+import { itLong } from '../support/long.js';
 
 const rows = 200_000;
 /** The number of fillers that a scan finds. */
@@ -185,7 +186,7 @@ onLinux('A long read', () => {
     expect(readersOf(server)).not.toEqual([]);
   });
 
-  it('is answered while a hundred others run', async () => {
+  itLong('is answered while a hundred others run', async () => {
     const server = await scratch.start();
     const scans = Array.from({ length: 100 }, (_, index) =>
       askedWhile(
@@ -338,7 +339,7 @@ onLinux('A reader process', () => {
     for (const reader of readers) await until(() => isGone(reader));
   });
 
-  it('ends with a server that receives SIGTERM during a long read', async () => {
+  itLong('ends with a server that receives SIGTERM during a long read', async () => {
     const server = await scratch.start();
     const asked = fetch(server.origin + longScan);
     asked.catch(() => undefined);

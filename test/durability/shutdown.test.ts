@@ -9,6 +9,7 @@ import { packageRoot } from '../support/server.js';
 import { durabilityModel } from './support/model.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { kill, launch, type ServerProcess, start } from '../support/processes/server-process.js';
+import { itLong } from '../support/long.js';
 
 let program: string;
 let folder: string;
@@ -52,7 +53,7 @@ describe('SIGTERM', () => {
     expect(stored).toEqual(acknowledged.sort((a, b) => a - b));
   });
 
-  it('makes the server wait at most 10 seconds for a client, and end with 0', async () => {
+  itLong('makes the server wait at most 10 seconds for a client, and end with 0', async () => {
     const socket = await halfRequest();
     const begin = performance.now();
     server.child.kill('SIGTERM');

@@ -156,7 +156,7 @@ describe('The access test of a server', () => {
     expect((await found(model, open)).filter((each) => each.includes('nickname'))).not.toEqual([]);
   });
 
-  it.each(faults.filter((_, index) => isLong || index % 3 === 0))(
+  it.each(faults.filter((_, index) => isLong || index % 6 === 0))(
     'finds that %s',
     async (_what, file, text, instead) => {
       const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');

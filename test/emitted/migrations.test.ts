@@ -206,61 +206,68 @@ ${others}`;
     );
   });
 
-  it('drops what nothing uses when atMost allows the loss, and a later model can add it again', async () => {
-    const older = modelWith(
-      '      fax: { type: string, indexed: true }\n      name: string',
-      '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n',
-    );
-    const newer = modelWith('      name: string');
-    await serving(older, async (app) => {
-      await create(app, 'Person', [{ fax: '1', name: 'Ann' }, { fax: '2' }, { name: 'Bob' }]);
-      await create(app, 'Old', [{ ID: 1 }]);
-    });
-    const steps = (fax: string, old: string): Written => ({
-      [first]: migration(
-        `{ kind: 'drop', table: 'Person', column: 'fax'${fax} }, { kind: 'drop', table: 'Old'${old} }`,
-      ),
-    });
-    await serving(newer, undefined, steps('', ''));
-    const waiting = await migrate(newer, steps('', ''));
-    expect(waiting).toMatchObject({ code: 0 });
-    expect(waiting.out).toMatch(/waits\. 2 values would be lost: write atMost: 2/);
-    expect(waiting.out).toMatch(/waits\. 1 row would be lost: write atMost: 1/);
-    const planned = await migrate(newer, steps('', ''), ['--plan']);
-    expect(planned.out).toBe(
-      `Migration 0001-first: drop "Person"."fax": 2 values would be lost.
+  itOnOne(databases)(
+    'drops what nothing uses when atMost allows the loss, and a later model can add it again',
+    async () => {
+      const older = modelWith(
+        '      fax: { type: string, indexed: true }\n      name: string',
+        '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n',
+      );
+      const newer = modelWith('      name: string');
+      await serving(older, async (app) => {
+        await create(app, 'Person', [{ fax: '1', name: 'Ann' }, { fax: '2' }, { name: 'Bob' }]);
+        await create(app, 'Old', [{ ID: 1 }]);
+      });
+      const steps = (fax: string, old: string): Written => ({
+        [first]: migration(
+          `{ kind: 'drop', table: 'Person', column: 'fax'${fax} }, { kind: 'drop', table: 'Old'${old} }`,
+        ),
+      });
+      await serving(newer, undefined, steps('', ''));
+      const waiting = await migrate(newer, steps('', ''));
+      expect(waiting).toMatchObject({ code: 0 });
+      expect(waiting.out).toMatch(/waits\. 2 values would be lost: write atMost: 2/);
+      expect(waiting.out).toMatch(/waits\. 1 row would be lost: write atMost: 1/);
+      const planned = await migrate(newer, steps('', ''), ['--plan']);
+      expect(planned.out).toBe(
+        `Migration 0001-first: drop "Person"."fax": 2 values would be lost.
 Migration 0001-first: drop table "Old": 1 row would be lost.
 `,
-    );
-    const tooFew = await migrate(newer, steps(', atMost: 1', ''));
-    expect(tooFew).toMatchObject({ code: 1 });
-    expect(tooFew.err).toMatch(/2 values would be lost, and atMost allows 1/);
-    // The former server runs until then.
-    await serving(older, async (app) => {
-      expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
-    });
-    const written = steps(', atMost: 2', ', atMost: 1');
-    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
-    await expect(serving(older)).rejects.toThrow(/fax/);
-    await serving(newer, undefined, written);
-    // One version later and back: the looser rules of the later version stay.
-    const later = modelWith('      name: { type: string, enum: [Ann, Bob, Cid] }');
-    const latest = modelWith('      name: { type: string, enum: [Ann, Bob, Cid, Dan] }');
-    for (const each of [later, latest]) await serving(each, undefined, written);
-    const rules = await databases.run(database.url, databases.schema);
-    await serving(later, undefined, written);
-    expect(await databases.run(database.url, databases.schema)).toEqual(rules);
-    await serving(newer, undefined, written);
-    expect(await databases.run(database.url, databases.schema)).toEqual(rules);
-    const again = modelWith('      fax: { type: string, indexed: true }\n      name: string');
-    await serving(
-      again,
-      async (app) => {
-        expect(await people(app)).toMatchObject([{ fax: null, name: 'Ann' }, {}, { name: 'Bob' }]);
-      },
-      written,
-    );
-  });
+      );
+      const tooFew = await migrate(newer, steps(', atMost: 1', ''));
+      expect(tooFew).toMatchObject({ code: 1 });
+      expect(tooFew.err).toMatch(/2 values would be lost, and atMost allows 1/);
+      // The former server runs until then.
+      await serving(older, async (app) => {
+        expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
+      });
+      const written = steps(', atMost: 2', ', atMost: 1');
+      expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+      await expect(serving(older)).rejects.toThrow(/fax/);
+      await serving(newer, undefined, written);
+      // One version later and back: the looser rules of the later version stay.
+      const later = modelWith('      name: { type: string, enum: [Ann, Bob, Cid] }');
+      const latest = modelWith('      name: { type: string, enum: [Ann, Bob, Cid, Dan] }');
+      for (const each of [later, latest]) await serving(each, undefined, written);
+      const rules = await databases.run(database.url, databases.schema);
+      await serving(later, undefined, written);
+      expect(await databases.run(database.url, databases.schema)).toEqual(rules);
+      await serving(newer, undefined, written);
+      expect(await databases.run(database.url, databases.schema)).toEqual(rules);
+      const again = modelWith('      fax: { type: string, indexed: true }\n      name: string');
+      await serving(
+        again,
+        async (app) => {
+          expect(await people(app)).toMatchObject([
+            { fax: null, name: 'Ann' },
+            {},
+            { name: 'Bob' },
+          ]);
+        },
+        written,
+      );
+    },
+  );
 
   itOnOne(databases)('drops a part that a later step renamed while the drop waited', async () => {
     const old =
@@ -415,25 +422,28 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('renames a text that is no longer indexed, together with the parts that older servers need', async () => {
-    const indexed = modelWith('      fax: { type: string, indexed: true }');
-    const written = {
-      [first]: migration(`{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`),
-    };
-    await serving(indexed, createPeople({ fax: 'Élan' }));
-    await serving(modelWith('      fax: string'), createPeople({ fax: 'b' }));
-    const renamed = modelWith('      telefax: string');
-    expect(await migrate(renamed, written)).toMatchObject({ code: 0, err: '' });
-    await serving(renamed, createPeople({ telefax: 'Ä' }), written);
-    await serving(
-      modelWith('      telefax: { type: string, indexed: true }'),
-      async (app) => {
-        expect(await people(app, `&$filter="telefax = 'ä'"`)).toMatchObject([{ ID: 3 }]);
-        expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([{ ID: 1 }]);
-      },
-      written,
-    );
-  });
+  itOnOne(databases)(
+    'renames a text that is no longer indexed, together with the parts that older servers need',
+    async () => {
+      const indexed = modelWith('      fax: { type: string, indexed: true }');
+      const written = {
+        [first]: migration(`{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`),
+      };
+      await serving(indexed, createPeople({ fax: 'Élan' }));
+      await serving(modelWith('      fax: string'), createPeople({ fax: 'b' }));
+      const renamed = modelWith('      telefax: string');
+      expect(await migrate(renamed, written)).toMatchObject({ code: 0, err: '' });
+      await serving(renamed, createPeople({ telefax: 'Ä' }), written);
+      await serving(
+        modelWith('      telefax: { type: string, indexed: true }'),
+        async (app) => {
+          expect(await people(app, `&$filter="telefax = 'ä'"`)).toMatchObject([{ ID: 3 }]);
+          expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([{ ID: 1 }]);
+        },
+        written,
+      );
+    },
+  );
 
   itOnOne(databases)('renames nothing to a name that is in use', async () => {
     await serving(
@@ -648,60 +658,66 @@ Migration 0001-first: fill "Person": 1 row.
     await serving(model(18));
   });
 
-  it('continues after kill -9 in the middle of a fill, and fills each row once', async () => {
-    const older = modelWith('      amount: integer');
-    const newer = modelWith('      amount: integer\n      note: string');
-    await serving(older, async (app) => {
-      const many = Array.from({ length: 1000 }, (_, index) => ({ amount: index }));
-      for (let i = 0; i < 4; i += 1) await create(app, 'Person', many);
-    });
-    // An addition would reveal a row that was filled twice.
-    const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) console.log('batch'); return { amount: row.amount + 10000 }; } }`;
-    const written = {
-      [first]: migration(slow),
-      [second]: migration(`{ kind: 'fill', table: 'Person', set: { note: "'done'" } }`, '2'),
-    };
-    let isKilled = false;
-    const killed = await migrate(newer, written, [], (text, kill) => {
-      if (text.split('batch').length > 4) {
-        isKilled = true;
-        kill();
-      }
-    });
-    expect([isKilled, killed.code]).toEqual([true, null]);
-    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
-    await serving(
-      newer,
-      async (app) => {
-        const all = await people(app);
-        const sums = all.map((each) => (each as { amount: number }).amount);
-        expect(sums).toEqual(Array.from({ length: 4000 }, (_, i) => 10000 + (i % 1000)));
-        expect(await people(app, `&$filter="note = 'done'"`)).toHaveLength(4000);
-      },
-      written,
-    );
-  });
+  itOnOne(databases)(
+    'continues after kill -9 in the middle of a fill, and fills each row once',
+    async () => {
+      const older = modelWith('      amount: integer');
+      const newer = modelWith('      amount: integer\n      note: string');
+      await serving(older, async (app) => {
+        const many = Array.from({ length: 1000 }, (_, index) => ({ amount: index }));
+        for (let i = 0; i < 4; i += 1) await create(app, 'Person', many);
+      });
+      // An addition would reveal a row that was filled twice.
+      const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) console.log('batch'); return { amount: row.amount + 10000 }; } }`;
+      const written = {
+        [first]: migration(slow),
+        [second]: migration(`{ kind: 'fill', table: 'Person', set: { note: "'done'" } }`, '2'),
+      };
+      let isKilled = false;
+      const killed = await migrate(newer, written, [], (text, kill) => {
+        if (text.split('batch').length > 4) {
+          isKilled = true;
+          kill();
+        }
+      });
+      expect([isKilled, killed.code]).toEqual([true, null]);
+      expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+      await serving(
+        newer,
+        async (app) => {
+          const all = await people(app);
+          const sums = all.map((each) => (each as { amount: number }).amount);
+          expect(sums).toEqual(Array.from({ length: 4000 }, (_, i) => 10000 + (i % 1000)));
+          expect(await people(app, `&$filter="note = 'done'"`)).toHaveLength(4000);
+        },
+        written,
+      );
+    },
+  );
 
-  it('reports the rows that no step decides about, and does nothing in a new database', async () => {
-    const older = modelWith('      name: string');
-    const newer = modelWith('      name: { type: string, mandatory: true }');
-    const written = {
-      [first]: migration(
-        `{ kind: 'fill', table: 'Person', where: '"name" IS NULL', set: (row: object) => ({ name: decide('Person.name', row) }) }`,
-      ),
-    };
-    await serving(newer, createPeople({ name: 'x' }), written);
-    await serving(newer, undefined, written);
-    await database.drop();
-    database = await databases.create();
-    await serving(older, createPeople({ name: null }));
-    await expect(serving(newer, undefined, written)).rejects.toThrow(
-      /0001-first stopped at step 1.*no value has been decided for Person\.name, for the row \{"ID":1/s,
-    );
-    await serving(older, async (app) => {
-      expect(await people(app)).toMatchObject([{ name: null }]);
-    });
-  });
+  itOnOne(databases)(
+    'reports the rows that no step decides about, and does nothing in a new database',
+    async () => {
+      const older = modelWith('      name: string');
+      const newer = modelWith('      name: { type: string, mandatory: true }');
+      const written = {
+        [first]: migration(
+          `{ kind: 'fill', table: 'Person', where: '"name" IS NULL', set: (row: object) => ({ name: decide('Person.name', row) }) }`,
+        ),
+      };
+      await serving(newer, createPeople({ name: 'x' }), written);
+      await serving(newer, undefined, written);
+      await database.drop();
+      database = await databases.create();
+      await serving(older, createPeople({ name: null }));
+      await expect(serving(newer, undefined, written)).rejects.toThrow(
+        /0001-first stopped at step 1.*no value has been decided for Person\.name, for the row \{"ID":1/s,
+      );
+      await serving(older, async (app) => {
+        expect(await people(app)).toMatchObject([{ name: null }]);
+      });
+    },
+  );
 
   it.runIf(databases.driver === 'postgres')(
     'lets a server start whose database user may change no table',

@@ -282,67 +282,70 @@ w@x.org,,Fine,
 
   const bills = 'select "ID", "clientCode", "next_id", "cashierID" from "Bill" order by "ID"';
 
-  it('stores what a relation references, whichever way the entity is named, before it exists and after', async () => {
-    put({
-      'Client.json': '[{"ID":7,"code":"A1"},{"ID":8,"code":"B2"},{"ID":9}]',
-      'Bill.json': JSON.stringify([
-        { ID: 1, client: { code: 'a1' } },
-        { ID: 2, client: 7 },
-        { ID: 3, clientCode: 'B2' },
-        { ID: 4, client: { ID: 8 }, next: 5 },
-        { ID: 5, client: { code: 'b2' }, next: 4 },
-      ]),
-      'both.json': JSON.stringify({
-        Bill: [
-          { ID: 11, client: 17 },
-          { ID: 12, client: { code: 'C3' } },
+  itOnOne(databases)(
+    'stores what a relation references, whichever way the entity is named, before it exists and after',
+    async () => {
+      put({
+        'Client.json': '[{"ID":7,"code":"A1"},{"ID":8,"code":"B2"},{"ID":9}]',
+        'Bill.json': JSON.stringify([
+          { ID: 1, client: { code: 'a1' } },
+          { ID: 2, client: 7 },
+          { ID: 3, clientCode: 'B2' },
+          { ID: 4, client: { ID: 8 }, next: 5 },
+          { ID: 5, client: { code: 'b2' }, next: 4 },
+        ]),
+        'both.json': JSON.stringify({
+          Bill: [
+            { ID: 11, client: 17 },
+            { ID: 12, client: { code: 'C3' } },
+          ],
+          Client: [{ ID: 17, code: 'c3' }],
+        }),
+        // They wait for others, and for each other.
+        'waiting.json': JSON.stringify({
+          Client: [
+            { ID: 21, parent: 22 },
+            { ID: 22, code: 'D4' },
+            { ID: 23, code: 'E5', parent: 24 },
+            { ID: 24, code: 'F6', parent: { code: 'e5' } },
+          ],
+        }),
+        'without.json': JSON.stringify({
+          Client: [{ ID: 31, parent: 32 }, { ID: 32 }],
+          Bill: [{ ID: 6, client: 9 }],
+        }),
+      });
+      const all = await seed(database.url, 'Bill.json', 'Client.json', 'both.json', 'waiting.json');
+      expect([all.err, all.code]).toEqual(['', 0]);
+      const stored = [
+        [1, 'A1', null, null],
+        [2, 'A1', null, null],
+        [3, 'B2', null, null],
+        [4, 'B2', 5, null],
+        [5, 'B2', 4, null],
+        [11, 'c3', null, null],
+        [12, 'c3', null, null],
+      ];
+      expect(await databases.run(database.url, bills)).toEqual(stored);
+      const parents = 'select "ID", "parentCode" from "Client" where "ID" > 20 order by "ID"';
+      expect(await databases.run(database.url, parents)).toEqual([
+        [21, 'D4'],
+        [22, null],
+        [23, 'F6'],
+        [24, 'E5'],
+      ]);
+      const { code, err } = await seed(database.url, 'without.json');
+      expect([code, err.trimEnd().split('\n')]).toEqual([
+        1,
+        [
+          'without.json:1: parent: the Client with the ID 32 has no code.',
+          'without.json:1: client: the Client with the ID 9 has no code.',
         ],
-        Client: [{ ID: 17, code: 'c3' }],
-      }),
-      // They wait for others, and for each other.
-      'waiting.json': JSON.stringify({
-        Client: [
-          { ID: 21, parent: 22 },
-          { ID: 22, code: 'D4' },
-          { ID: 23, code: 'E5', parent: 24 },
-          { ID: 24, code: 'F6', parent: { code: 'e5' } },
-        ],
-      }),
-      'without.json': JSON.stringify({
-        Client: [{ ID: 31, parent: 32 }, { ID: 32 }],
-        Bill: [{ ID: 6, client: 9 }],
-      }),
-    });
-    const all = await seed(database.url, 'Bill.json', 'Client.json', 'both.json', 'waiting.json');
-    expect([all.err, all.code]).toEqual(['', 0]);
-    const stored = [
-      [1, 'A1', null, null],
-      [2, 'A1', null, null],
-      [3, 'B2', null, null],
-      [4, 'B2', 5, null],
-      [5, 'B2', 4, null],
-      [11, 'c3', null, null],
-      [12, 'c3', null, null],
-    ];
-    expect(await databases.run(database.url, bills)).toEqual(stored);
-    const parents = 'select "ID", "parentCode" from "Client" where "ID" > 20 order by "ID"';
-    expect(await databases.run(database.url, parents)).toEqual([
-      [21, 'D4'],
-      [22, null],
-      [23, 'F6'],
-      [24, 'E5'],
-    ]);
-    const { code, err } = await seed(database.url, 'without.json');
-    expect([code, err.trimEnd().split('\n')]).toEqual([
-      1,
-      [
-        'without.json:1: parent: the Client with the ID 32 has no code.',
-        'without.json:1: client: the Client with the ID 9 has no code.',
-      ],
-    ]);
-  });
+      ]);
+    },
+  );
 
-  it('finds entities by a decimal', async () => {
+  itOnOne(databases)('finds entities by a decimal', async () => {
     put({ 'Client.json': '[{"price":"12.50","label":"a"}]' });
     expect(await seed(database.url, 'Client.json')).toMatchObject({ code: 0 });
     put({

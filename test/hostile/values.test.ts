@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, it, expect } from 'vitest';
 import { create, modelOf, serverOf } from '../support/server.js';
 import { anyCharacter } from '../support/any-character.js';
+import { sampled } from '../support/long.js';
 
 const model = modelOf(`
 drs: 1
@@ -92,7 +93,7 @@ it('Every value is returned as it was sent, by every read', async () => {
       }
       expect(await read(`/rest/Thing(${key})/${names}`)).toMatchObject(expected);
     }),
-    { numRuns: 200 },
+    { numRuns: sampled(200) },
   );
 });
 
@@ -111,7 +112,7 @@ it('Every comparable value finds its entity', async () => {
         expect(await read(unequal)).toMatchObject({ __COUNT: 0 });
       }
     }),
-    { numRuns: 150 },
+    { numRuns: sampled(150) },
   );
 });
 

@@ -1,4 +1,5 @@
 import { vi } from 'vitest';
+import { isLong } from '../support/long.js';
 import { describePostgres } from '../support/postgres.js';
 
 // The database of test servers is read when the modules of the tests are loaded.
@@ -9,19 +10,20 @@ vi.hoisted(() => {
 /** Those whose answers depend on the SQL of the dialect. */
 describePostgres('on PostgreSQL', async () => {
   await import('./http.test.js');
-  await import('../runtime/entity/answered.test.js');
   await import('../runtime/entity/delete.test.js');
-  await import('../runtime/entity/update.test.js');
-  await import('../runtime/entity-set/served-keys.test.js');
-  await import('../runtime/entity-set/served-sets.test.js');
   await import('../runtime/filter/placeholders.test.js');
   await import('../runtime/filter/semantics-lists.test.js');
   await import('../runtime/filter/semantics-objects.test.js');
   await import('../runtime/filter/semantics-related.test.js');
   await import('../runtime/filter/semantics-texts.test.js');
+  await import('../runtime/report/report.test.js');
+  if (!isLong) return;
+  await import('../runtime/entity/answered.test.js');
+  await import('../runtime/entity/update.test.js');
+  await import('../runtime/entity-set/served-keys.test.js');
+  await import('../runtime/entity-set/served-sets.test.js');
   await import('../runtime/query/distinct.test.js');
   await import('../runtime/query/order-objects.test.js');
   await import('../runtime/query/order-places.test.js');
   await import('../runtime/query/related-count.test.js');
-  await import('../runtime/report/report.test.js');
 });

@@ -15,7 +15,7 @@ import { describeDatabases, testDatabases, type TestDatabases } from '../support
 import { describePostgres, hasPostgres, postgresDatabase } from '../support/postgres.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { imported, runIn, workplace, type Workplace } from './importer.js';
-import { isLong } from '../support/long.js';
+import { isLong, itOnOne } from '../support/long.js';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==',
@@ -546,13 +546,16 @@ async function carryCases(
 }
 
 describeDatabases('drs-gen import-data, for each type at its limits,', (databases) => {
-  it('stores the values of SQLite, or tells why not, and carries them on over REST', async () => {
-    const place = workplace();
-    const old = new Database(join(place.folder, 'old.sqlite'));
-    old.exec(tablesOf(ofSqlite));
-    old.close();
-    await carryCases(place, 'sqlite:old.sqlite', ofSqlite, databases);
-  });
+  itOnOne(databases)(
+    'stores the values of SQLite, or tells why not, and carries them on over REST',
+    async () => {
+      const place = workplace();
+      const old = new Database(join(place.folder, 'old.sqlite'));
+      old.exec(tablesOf(ofSqlite));
+      old.close();
+      await carryCases(place, 'sqlite:old.sqlite', ofSqlite, databases);
+    },
+  );
 });
 
 describePostgres('drs-gen import-data from PostgreSQL, for each type at its limits,', () => {

@@ -18,3 +18,11 @@ export function itOnOne({ driver }: { readonly driver: 'sqlite' | 'postgres' }):
 export function sampled(all: number): number {
   return isLong ? all : Math.ceil(all / 5);
 }
+
+/** Cases of a table: `npm test` runs all of them on SQLite, and every third on PostgreSQL. */
+export function casesOn<T>(
+  { driver }: { readonly driver: 'sqlite' | 'postgres' },
+  cases: readonly T[],
+): readonly T[] {
+  return isLong || driver === 'sqlite' ? cases : cases.filter((_, index) => index % 3 === 0);
+}

@@ -3,6 +3,7 @@ import { RestError } from '../../../runtime/protocol/errors.js';
 import type { SaveError } from '../../../runtime/class/failure.js';
 import { type Answer, EventedClient, type Json } from '../../support/evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from '../../support/evented-server.js';
+import { itLong } from '../../support/long.js';
 
 let server: EventedServer;
 let client: EventedClient;
@@ -474,7 +475,7 @@ describe('More entities than fit into one batch', () => {
 });
 
 describe('A deletion whose events need more memory than a server keeps for it', () => {
-  it('is refused with 413, and all that its events stored is undone', async () => {
+  itLong('is refused with 413, and all that its events stored is undone', async () => {
     const small = Array.from({ length: 1000 }, (_, index) => ({ name: `${index}` }));
     const companies = await client.create('Company', small);
     const last = Number(companies.at(-1)?.__KEY);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { describeDatabases, type TestDatabases } from '../../support/databases.js';
 import type { TestDatabase } from '../../support/postgres.js';
 import { create, serverOf } from '../../support/server.js';
+import { casesOn } from '../../support/long.js';
 
 /**
  * A model that changes while its data stays: servers of both models start alternately on one
@@ -365,69 +366,72 @@ const changes: readonly Change[] = [
 ];
 
 describeBoth('A server of a changed model', () => {
-  it.each(changes)('starts when $what', async ({ later, says, filled = {}, accepts }) => {
-    const said = await serving(later, async (app) => {
-      const found = await all(app, 'Company');
-      const kept = common(before, found);
-      const isComputed = /is computed again/.test(String(says));
-      expect(common(found, before)).toEqual(
-        isComputed
-          ? found.map((each) => expect.objectContaining({ name: each['name'] }) as unknown)
-          : kept,
-      );
-      for (const each of found) expect(each).toMatchObject(filled);
-      if (accepts !== undefined) {
-        const other = await save(app, 'Company', { name: 'new', ...accepts });
-        await app.inject({ method: 'POST', url: `/rest/Company(${other.__KEY})?$method=delete` });
+  it.each(casesOn(databases, changes))(
+    'starts when $what',
+    async ({ later, says, filled = {}, accepts }) => {
+      const said = await serving(later, async (app) => {
+        const found = await all(app, 'Company');
+        const kept = common(before, found);
+        const isComputed = /is computed again/.test(String(says));
+        expect(common(found, before)).toEqual(
+          isComputed
+            ? found.map((each) => expect.objectContaining({ name: each['name'] }) as unknown)
+            : kept,
+        );
+        for (const each of found) expect(each).toMatchObject(filled);
+        if (accepts !== undefined) {
+          const other = await save(app, 'Company', { name: 'new', ...accepts });
+          await app.inject({ method: 'POST', url: `/rest/Company(${other.__KEY})?$method=delete` });
+        }
+      });
+      for (const each of says) {
+        expect(said).toContainEqual(
+          typeof each === 'string' ? `In the database, ${each}.` : expect.stringMatching(each),
+        );
       }
-    });
-    for (const each of says) {
-      expect(said).toContainEqual(
-        typeof each === 'string' ? `In the database, ${each}.` : expect.stringMatching(each),
+      const unexpected = said.filter(
+        (each) => !/filled|is dropped|is added|is kept|another default/.test(each),
       );
-    }
-    const unexpected = said.filter(
-      (each) => !/filled|is dropped|is added|is kept|another default/.test(each),
-    );
-    expect(unexpected.length).toBeLessThanOrEqual(says.length);
-    await isSound();
-    const schema = await schemaOf();
-    // The second start changes nothing.
-    expect(await serving(later)).toEqual([]);
-    expect(await schemaOf()).toEqual(schema);
-    expect(await read('select count(*) from "__schema"')).toEqual([[2]]);
+      expect(unexpected.length).toBeLessThanOrEqual(says.length);
+      await isSound();
+      const schema = await schemaOf();
+      // The second start changes nothing.
+      expect(await serving(later)).toEqual([]);
+      expect(await schemaOf()).toEqual(schema);
+      expect(await read('select count(*) from "__schema"')).toEqual([[2]]);
 
-    // The older server finds its data, writes, and does not change the schema.
-    let added: Entity | undefined;
-    const older = await serving(former, async (app) => {
-      expect(withoutLabels(await all(app, 'Company'))).toEqual(withoutLabels(before));
-      expect(await all(app, 'Person')).toEqual(people);
-      expect(await count(app, 'Company', `city = 'ébène 1'`)).toBe(
-        before.filter(({ city }) => city === 'ÉBÈNE 1').length,
+      // The older server finds its data, writes, and does not change the schema.
+      let added: Entity | undefined;
+      const older = await serving(former, async (app) => {
+        expect(withoutLabels(await all(app, 'Company'))).toEqual(withoutLabels(before));
+        expect(await all(app, 'Person')).toEqual(people);
+        expect(await count(app, 'Company', `city = 'ébène 1'`)).toBe(
+          before.filter(({ city }) => city === 'ÉBÈNE 1').length,
+        );
+        added = await save(app, 'Company', { name: 'by older', kind: 'firm', size: 7, fax: 'f' });
+        const { __KEY } = await save(app, 'Person', { lastName: 'older', employer: added.__KEY });
+        expect(await count(app, 'Person', `lastName = 'OLDER'`)).toBe(1);
+        await save(app, 'Company', { __KEY: added.__KEY, __STAMP: added.__STAMP, chief: __KEY });
+      });
+      expect(older).toContainEqual(
+        expect.stringMatching(
+          /^This server is older: another one migrated the database to a newer model at \d{4}-.*Z\.$/,
+        ),
       );
-      added = await save(app, 'Company', { name: 'by older', kind: 'firm', size: 7, fax: 'f' });
-      const { __KEY } = await save(app, 'Person', { lastName: 'older', employer: added.__KEY });
-      expect(await count(app, 'Person', `lastName = 'OLDER'`)).toBe(1);
-      await save(app, 'Company', { __KEY: added.__KEY, __STAMP: added.__STAMP, chief: __KEY });
-    });
-    expect(older).toContainEqual(
-      expect.stringMatching(
-        /^This server is older: another one migrated the database to a newer model at \d{4}-.*Z\.$/,
-      ),
-    );
-    expect(await schemaOf()).toEqual(schema);
-    const again = await serving(later, async (app) => {
-      const found = await all(app, 'Company');
-      expect(found).toHaveLength(companies + 1);
-      expect(found.at(-1)).toMatchObject({ ...filled, __KEY: added?.__KEY });
-      for (const each of Object.keys(filled).filter((name) => name === 'mood')) {
-        expect(await count(app, 'Company', `${each} = 'éBÈNE'`)).toBe(companies + 1);
-      }
-    });
-    expect(again.filter((each) => !each.includes('is filled'))).toEqual([]);
-    expect(await schemaOf()).toEqual(schema);
-    await isSound();
-  });
+      expect(await schemaOf()).toEqual(schema);
+      const again = await serving(later, async (app) => {
+        const found = await all(app, 'Company');
+        expect(found).toHaveLength(companies + 1);
+        expect(found.at(-1)).toMatchObject({ ...filled, __KEY: added?.__KEY });
+        for (const each of Object.keys(filled).filter((name) => name === 'mood')) {
+          expect(await count(app, 'Company', `${each} = 'éBÈNE'`)).toBe(companies + 1);
+        }
+      });
+      expect(again.filter((each) => !each.includes('is filled'))).toEqual([]);
+      expect(await schemaOf()).toEqual(schema);
+      await isSound();
+    },
+  );
 });
 
 function withoutLabels(entities: readonly Entity[]): unknown {
@@ -521,7 +525,7 @@ const refusals = [
 ];
 
 describeBoth('A server of a tighter model', () => {
-  it.each(refusals)(
+  it.each(casesOn(databases, refusals))(
     'is refused with the number of rows and a query when $what, and starts after the remedy',
     async ({ later, says, lists, remedy, before }) => {
       if (before !== undefined) await run(before);

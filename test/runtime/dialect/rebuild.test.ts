@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import { fold } from '../../../runtime/protocol/fold.js';
+import { itLong } from '../../support/long.js';
 
 /** A start that rebuilds tables. */
 let folder: string;
@@ -236,18 +237,28 @@ describe('A table that is rebuilt keeps', () => {
     }).toThrow('UNIQUE');
   });
 
-  it('a million rows', async () => {
-    await start(item(limit(10), '"size" INTEGER'), 'CREATE INDEX "__Item.size" ON "Item" ("size")');
-    run(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+  itLong(
+    'a million rows',
+    async () => {
+      await start(
+        item(limit(10), '"size" INTEGER'),
+        'CREATE INDEX "__Item.size" ON "Item" ("size")',
+      );
+      run(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
         INSERT INTO "Item" ("name", "size") SELECT 'n' || i, i * 7 % 1000 FROM n`,
-    );
-    const before = hashOf('select * from "Item"');
-    await start(item(limit(20), '"size" INTEGER'), 'CREATE INDEX "__Item.size" ON "Item" ("size")');
-    expect(read('select count(*) from "Item"')).toEqual([[1_000_000]]);
-    expect(hashOf('select * from "Item"')).toBe(before);
-    expect(read('select count(*) from "Item" where "size" = 7')).toEqual([[1000]]);
-  }, 120_000);
+      );
+      const before = hashOf('select * from "Item"');
+      await start(
+        item(limit(20), '"size" INTEGER'),
+        'CREATE INDEX "__Item.size" ON "Item" ("size")',
+      );
+      expect(read('select count(*) from "Item"')).toEqual([[1_000_000]]);
+      expect(hashOf('select * from "Item"')).toBe(before);
+      expect(read('select count(*) from "Item" where "size" = 7')).toEqual([[1000]]);
+    },
+    120_000,
+  );
 });
 
 describe('An unused part of the schema', () => {

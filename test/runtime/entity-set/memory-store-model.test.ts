@@ -10,6 +10,7 @@ import {
 import { keysOf } from '../../../runtime/entity-set/key-list.js';
 import { MemoryEntitySetStore } from '../../../runtime/entity-set/memory-store.js';
 import { FakeClock } from '../../support/fake-clock.js';
+import { sampled } from '../../support/long.js';
 
 const bytesOfSet = 1024;
 const maxBytes = 8000;
@@ -128,7 +129,7 @@ it('The store answers every sequence of requests like a plain list of sets', () 
       clock.advance(20_000_000);
       expect([store.usedBytes(), clock.waiting]).toEqual([0, 0]);
     }),
-    { numRuns: 1_500 },
+    { numRuns: sampled(1_500) },
   );
 });
 

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type onSendHookHandler } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
 import { isSendHooked, AnswerMemory, markOwnBytes } from '../../../runtime/http/answer-memory.js';
+import { itLong } from '../../support/long.js';
 
 let server: Server;
 
@@ -47,7 +48,7 @@ describe('The memory of an answer', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('is released with the next answer, and the answer arrives completely', async () => {
+  itLong('is released with the next answer, and the answer arrives completely', async () => {
     const answers: Uint8Array[] = [];
     const ask = await serve(answering(answers));
     for (let number = 1; number <= 50; number += 1) {
