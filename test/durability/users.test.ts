@@ -9,6 +9,7 @@ import { Client } from '../support/processes/client.js';
 import { compiledProgram } from '../support/processes/program.js';
 import { Scratch } from '../support/processes/scratch.js';
 import { usersCommand } from '../support/processes/users-command.js';
+import { itLong } from '../support/long.js';
 
 const model = `drs: 1
 name: users
@@ -165,16 +166,17 @@ async function endsSessions(
 describe('A session ends at once if its user is changed, disabled or removed', () => {
   it('in the memory of a server, with users beside a database file', () => endsSessions({}));
 
-  it('in a file, for several servers', () => endsSessions({ STATE: 'database' }, 2));
+  itLong('in a file, for several servers', () => endsSessions({ STATE: 'database' }, 2));
 
   describePostgres('with PostgreSQL', () => {
-    it.each([
-      ['database', 2],
-      ['memory', 1],
-    ] as const)('and STATE=%s', async (STATE, servers) => {
+    const ends = async (STATE: string, servers: number): Promise<void> => {
       const database = await postgresDatabase();
       await endsSessions({ DATABASE_URL: database.url, STATE }, servers);
       await database.drop();
-    });
+    };
+
+    it('and STATE=database', () => ends('database', 2));
+
+    itLong('and STATE=memory', () => ends('memory', 1));
   });
 });
