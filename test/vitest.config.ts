@@ -16,13 +16,43 @@ const apart = [
   'emitted/layout',
 ].map((name) => `test/${name}.test.ts`);
 
+/**
+ * Only `npm run test:long` runs these files: faults of machines and disks, random input from end to
+ * end, and the packed tarball. What they repeat, other files try once.
+ */
+const atLength = [
+  'cli/pack',
+  'conformance/servers',
+  'docs/story',
+  'durability/connections',
+  'durability/disk-full',
+  'durability/faults',
+  'durability/kill',
+  'durability/power-loss',
+  'durability/schema-change',
+  'durability/several-servers-failing',
+  'durability/turns',
+  'emitted/migrate-waits',
+  'import/both-ways',
+  'output/interruption',
+  'output/node-disk',
+  'property/migrations',
+  'runtime/dialect/postgres/schema-interrupted',
+  'runtime/http/concurrent-writers',
+].map((name) => `test/${name}.test.ts`);
+
 export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     projects: [
       {
         extends: true,
-        test: { name: 'apart', include: apart, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'apart',
+          include: apart,
+          exclude: mode === 'long' ? [] : atLength,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,
@@ -31,7 +61,11 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**', ...apart],
+          exclude: [
+            ...['**/node_modules/**', 'test/bench/**', 'test/golden/**'],
+            ...apart,
+            ...(mode === 'long' ? [] : atLength),
+          ],
           isolate: false,
           sequence: { groupOrder: 2 },
         },

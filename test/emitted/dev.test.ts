@@ -7,6 +7,7 @@ import { emitServer } from '../../generator/emit/emit-server.js';
 import type { EmittedFile } from '../../generator/emit/file.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
+import { isLong } from '../support/long.js';
 
 const model = `
 drs: 1
@@ -160,10 +161,7 @@ describe('npm run dev', () => {
   let server: DevelopedServer | undefined;
   afterEach(() => server?.remove());
 
-  it.each([
-    [1, {}],
-    [2, { PROCESSES: '2' }],
-  ])(
+  it.each([[1, {}] as const, ...(isLong ? [[2, { PROCESSES: '2' }] as const] : [])])(
     'restarts a server of %i process(es) when files change, after the previous one has ended',
     async (processes, environment) => {
       server = new DevelopedServer(environment);

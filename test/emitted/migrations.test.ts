@@ -186,7 +186,7 @@ ${others}`;
     await expect(serving(older)).rejects.toThrow(/zip/);
   });
 
-  it('converts values once when two run at the same time', async () => {
+  itOnOne(databases)('converts values once when two run at the same time', async () => {
     const older = modelWith('      price: integer');
     const newer = modelWith('      price: number');
     await serving(older, createPeople({ price: 7 }));
@@ -387,40 +387,43 @@ Migration 0001-first: fill "Person": 1 row.
     },
   );
 
-  it('renames an indexed text together with its column of folded text', async () => {
-    const others = (table: string): string =>
-      `  ${table}:\n    attributes:\n      ID: { type: integer, key: true }\n      label: { type: string, indexed: true }\n      person: { to: Person }\n`;
-    const older = modelWith(
-      '      fax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(fax) }',
-      others('Old'),
-    );
-    const newer = modelWith(
-      '      telefax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(telefax) }',
-      others('New'),
-    );
-    await serving(older, async (app) => {
-      await create(app, 'Person', [{ fax: 'Élan' }]);
-      await create(app, 'Old', [{ ID: 1, label: 'É', person: { __KEY: '1' } }]);
-    });
-    const steps = `{ kind: 'rename', table: 'Old', to: 'New' }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
-    const written = { [first]: migration(steps) };
-    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
-    await serving(
-      newer,
-      async (app) => {
-        await create(app, 'Person', [{ telefax: 'Ulm' }]);
-        expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([
-          { ID: 1, telefax: 'Élan', loud: 'ÉLAN' },
-        ]);
-        expect(await people(app, `&$filter="telefax = 'ULM'"`)).toHaveLength(1);
-        const found = await app.inject(`/rest/New?$filter="label = 'é'"`);
-        expect(found.json()).toMatchObject({
-          __ENTITIES: [{ ID: 1, person: { __deferred: { __KEY: '1' } } }],
-        });
-      },
-      written,
-    );
-  });
+  itOnOne(databases)(
+    'renames an indexed text together with its column of folded text',
+    async () => {
+      const others = (table: string): string =>
+        `  ${table}:\n    attributes:\n      ID: { type: integer, key: true }\n      label: { type: string, indexed: true }\n      person: { to: Person }\n`;
+      const older = modelWith(
+        '      fax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(fax) }',
+        others('Old'),
+      );
+      const newer = modelWith(
+        '      telefax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(telefax) }',
+        others('New'),
+      );
+      await serving(older, async (app) => {
+        await create(app, 'Person', [{ fax: 'Élan' }]);
+        await create(app, 'Old', [{ ID: 1, label: 'É', person: { __KEY: '1' } }]);
+      });
+      const steps = `{ kind: 'rename', table: 'Old', to: 'New' }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+      const written = { [first]: migration(steps) };
+      expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+      await serving(
+        newer,
+        async (app) => {
+          await create(app, 'Person', [{ telefax: 'Ulm' }]);
+          expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([
+            { ID: 1, telefax: 'Élan', loud: 'ÉLAN' },
+          ]);
+          expect(await people(app, `&$filter="telefax = 'ULM'"`)).toHaveLength(1);
+          const found = await app.inject(`/rest/New?$filter="label = 'é'"`);
+          expect(found.json()).toMatchObject({
+            __ENTITIES: [{ ID: 1, person: { __deferred: { __KEY: '1' } } }],
+          });
+        },
+        written,
+      );
+    },
+  );
 
   itOnOne(databases)(
     'renames a text that is no longer indexed, together with the parts that older servers need',
@@ -633,30 +636,33 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('is not needed for another precision of a decimal, which a start checks', async () => {
-    const model = (precision: number, rule = ''): string =>
-      modelWith(`      amount: { type: decimal, precision: ${precision}, scale: 2${rule} }`);
-    await serving(model(6), async (app) => {
-      await create(app, 'Person', [{ amount: '9999.99' }, { amount: null }]);
-    });
-    await serving(model(18, ', min: "-0.5", default: "0.25"'), async (app) => {
-      await create(app, 'Person', [{ amount: '1000000.00' }, {}]);
-    });
-    await expect(serving(model(7))).rejects.toThrow(
-      /is new, and 1 row breaks it.*npx drs-gen migrate/s,
-    );
-    await expect(serving(model(8))).rejects.toThrow(/1 row breaks it/);
-    await serving(model(9), async (app) => {
-      expect(await people(app)).toMatchObject([
-        { amount: '9999.99' },
-        { amount: null },
-        { amount: '1000000.00' },
-        { amount: '0.25' },
-      ]);
-    });
-    // A server of the first model finds its database again.
-    await serving(model(18));
-  });
+  itOnOne(databases)(
+    'is not needed for another precision of a decimal, which a start checks',
+    async () => {
+      const model = (precision: number, rule = ''): string =>
+        modelWith(`      amount: { type: decimal, precision: ${precision}, scale: 2${rule} }`);
+      await serving(model(6), async (app) => {
+        await create(app, 'Person', [{ amount: '9999.99' }, { amount: null }]);
+      });
+      await serving(model(18, ', min: "-0.5", default: "0.25"'), async (app) => {
+        await create(app, 'Person', [{ amount: '1000000.00' }, {}]);
+      });
+      await expect(serving(model(7))).rejects.toThrow(
+        /is new, and 1 row breaks it.*npx drs-gen migrate/s,
+      );
+      await expect(serving(model(8))).rejects.toThrow(/1 row breaks it/);
+      await serving(model(9), async (app) => {
+        expect(await people(app)).toMatchObject([
+          { amount: '9999.99' },
+          { amount: null },
+          { amount: '1000000.00' },
+          { amount: '0.25' },
+        ]);
+      });
+      // A server of the first model finds its database again.
+      await serving(model(18));
+    },
+  );
 
   itOnOne(databases)(
     'continues after kill -9 in the middle of a fill, and fills each row once',

@@ -10,6 +10,7 @@ import { typedRuntime } from '../support/built-runtime.js';
 import { modelFile } from '../support/model-file.js';
 import { packageRoot, modelOf, writeServer } from '../support/server.js';
 import { errorsOf, programOf } from '../support/type-errors.js';
+import { isLong } from '../support/long.js';
 
 const manifest: unknown = JSON.parse(readFileSync('package.json', 'utf8'));
 const { prettier: prettierOptions } = manifest as { readonly prettier: object };
@@ -59,63 +60,70 @@ function on(databases: string): string {
   return everything.replace(/^name:/m, `database: ${databases}\nname:`);
 }
 
-describe.each([
+const projects = [
   { name: 'staff', model: () => modelFile('staff') },
   { name: 'names', model: () => modelFile('names') },
   { name: 'class-names', model: () => modelFile('class-names') },
   { name: 'complete', model: () => modelOf(on('sqlite')) },
   { name: 'complete, on PostgreSQL', model: () => modelOf(on('postgres')) },
   { name: 'complete, on both databases', model: () => modelOf(on('[sqlite, postgres]')) },
-])('The server of the model $name', ({ model }) => {
-  let folder: string;
-  /** Without the runtime, which is compiled already. */
-  let files: readonly string[];
-  let program: ts.Program;
+];
 
-  beforeAll(async () => {
-    folder = writeServer(model(), {}, await typedRuntime());
-    // The server's own settings, which let declarations be, but for that of the runtime.
-    program = programOf(folder, { skipLibCheck: false });
-    files = filesBelow(folder).filter((file) => !file.startsWith(join(folder, 'runtime')));
-  });
+describe.each(projects.filter((_, index) => isLong || index % 3 === 0))(
+  'The server of the model $name',
+  ({ model }) => {
+    let folder: string;
+    /** Without the runtime, which is compiled already. */
+    let files: readonly string[];
+    let program: ts.Program;
 
-  it('passes the compiler with its own settings', () => {
-    const own = new Set(files);
-    expect(own.has(join(folder, 'src/main.ts'))).toBe(true);
-    expect(errorsOf(folder, program, (file) => own.has(file))).toEqual([]);
-  });
+    beforeAll(async () => {
+      folder = writeServer(model(), {}, await typedRuntime());
+      // The server's own settings, which let declarations be, but for that of the runtime.
+      program = programOf(folder, { skipLibCheck: false });
+      files = filesBelow(folder).filter((file) => !file.startsWith(join(folder, 'runtime')));
+    });
 
-  it('has a runtime whose types are right by themselves', () => {
-    const isOfRuntime = (file: string): boolean => file.includes('/runtime/');
-    expect(program.getSourceFiles().some(({ fileName }) => isOfRuntime(fileName))).toBe(true);
-    expect(errorsOf(folder, program, isOfRuntime)).toEqual([]);
-  });
+    it('passes the compiler with its own settings', () => {
+      const own = new Set(files);
+      expect(own.has(join(folder, 'src/main.ts'))).toBe(true);
+      expect(errorsOf(folder, program, (file) => own.has(file))).toEqual([]);
+    });
 
-  it('is formatted as prettier would', async () => {
-    const wrong: string[] = [];
-    const texts = files.filter((file) => formatted.has(extname(file)));
-    expect(texts.length).toBeGreaterThan(10);
-    for (const file of texts) {
-      const text = readFileSync(file, 'utf8');
-      if (!(await check(text, { ...prettierOptions, filepath: file }))) {
-        wrong.push(relative(folder, file));
+    it('has a runtime whose types are right by themselves', () => {
+      const isOfRuntime = (file: string): boolean => file.includes('/runtime/');
+      expect(program.getSourceFiles().some(({ fileName }) => isOfRuntime(fileName))).toBe(true);
+      expect(errorsOf(folder, program, isOfRuntime)).toEqual([]);
+    });
+
+    it('is formatted as prettier would', async () => {
+      const wrong: string[] = [];
+      const texts = files.filter((file) => formatted.has(extname(file)));
+      expect(texts.length).toBeGreaterThan(10);
+      for (const file of texts) {
+        const text = readFileSync(file, 'utf8');
+        if (!(await check(text, { ...prettierOptions, filepath: file }))) {
+          wrong.push(relative(folder, file));
+        }
       }
-    }
-    expect(wrong).toEqual([]);
-  });
+      expect(wrong).toEqual([]);
+    });
 
-  it('passes the linter, with nothing switched off', async () => {
-    expect(await lintProblems(folder, program, ['src/**/*.ts', 'test/**/*.ts'])).toEqual([]);
-    for (const file of files) {
-      expect(readFileSync(file, 'utf8'), file).not.toMatch(
-        /eslint-disable|@ts-(?:ignore|expect-error|nocheck)|prettier-ignore/,
-      );
-    }
-  });
+    it('passes the linter, with nothing switched off', async () => {
+      expect(await lintProblems(folder, program, ['src/**/*.ts', 'test/**/*.ts'])).toEqual([]);
+      for (const file of files) {
+        expect(readFileSync(file, 'utf8'), file).not.toMatch(
+          /eslint-disable|@ts-(?:ignore|expect-error|nocheck)|prettier-ignore/,
+        );
+      }
+    });
 
-  it('contains nothing of the generator', () => {
-    for (const file of files.filter((each) => each.includes('/src/'))) {
-      expect(readFileSync(file, 'utf8'), file).not.toMatch(/from '(?:drs-gen|\.\.\/.*generator\/)/);
-    }
-  });
-});
+    it('contains nothing of the generator', () => {
+      for (const file of files.filter((each) => each.includes('/src/'))) {
+        expect(readFileSync(file, 'utf8'), file).not.toMatch(
+          /from '(?:drs-gen|\.\.\/.*generator\/)/,
+        );
+      }
+    });
+  },
+);
