@@ -365,8 +365,8 @@ const changes: readonly Change[] = [
   },
 ];
 
-describeBoth('A server of a changed model', () => {
-  it.each(casesOn(databases, changes))(
+describeBoth('A server of a changed model', (given) => {
+  it.each(casesOn(given, changes))(
     'starts when $what',
     async ({ later, says, filled = {}, accepts }) => {
       const said = await serving(later, async (app) => {
@@ -524,8 +524,8 @@ const refusals = [
   },
 ];
 
-describeBoth('A server of a tighter model', () => {
-  it.each(casesOn(databases, refusals))(
+describeBoth('A server of a tighter model', (given) => {
+  it.each(casesOn(given, refusals))(
     'is refused with the number of rows and a query when $what, and starts after the remedy',
     async ({ later, says, lists, remedy, before }) => {
       if (before !== undefined) await run(before);
