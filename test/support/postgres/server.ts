@@ -72,7 +72,7 @@ export class PostgresServer {
       [
         ...['--pgdata', join(folder, 'data'), '--pwfile', join(folder, 'password')],
         ...['--username=postgres', '--auth=scram-sha-256', '--no-sync', ...options],
-        // Most of the time of a connection would be spent on the hash of the password.
+        // Each connection hashes the password so many times, and tests open many.
         ...['--set', 'scram_iterations=1'],
       ],
       { ...runner, cwd: folder, stdio: 'pipe' },
