@@ -9,7 +9,7 @@ export interface PageRequest {
   readonly dataclass: string;
   /** Whether the page holds what is behind a key in the order of keys, or a part of an entity set. */
   readonly kind: 'behind' | 'set';
-  /** Of the last entity of the page before. */
+  /** The key of the last entity of the page before. */
   readonly after: Place | undefined;
   /** The most entities. */
   readonly size: number;
@@ -28,7 +28,7 @@ export interface Page {
   readonly passed: number;
 }
 
-/** Of the last entity: as a text, because integers may be beyond 2^53. */
+/** The key of the last entity, as a text, because integers may be beyond 2^53. */
 export function keyAt(place: Place | undefined): string | undefined {
   const key = place?.[1];
   return key === undefined ? undefined : String(key);

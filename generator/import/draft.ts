@@ -64,7 +64,7 @@ interface Mapped {
   /** Names for clients that are not those of the attributes. */
   readonly restNames: Map<Identity, string>;
   readonly scope: Scope;
-  /** Those that lead from the table, and those that lead to it. */
+  /** The relations that lead from the table, and to it. */
   readonly linksFrom: Link[];
   readonly linksTo: Link[];
 }

@@ -5,6 +5,7 @@ import { Scope } from './names.js';
 import {
   documentText,
   isCollection,
+  keyText,
   namesOf,
   rendered,
   renderedDataclass,
@@ -16,7 +17,7 @@ import {
   type PlainValue,
 } from './render.js';
 import type { Identity } from './source-model.js';
-import { keyText, Pairs } from './yaml-pairs.js';
+import { Pairs } from './yaml-pairs.js';
 
 /** What the last import has made. */
 export interface Base {

@@ -150,11 +150,11 @@ export function modelText(draft: Draft, names: Names, comment: string): string {
 function shapeNodes(document: Document): void {
   visit(document, {
     Pair(index, pair, path) {
-      const keys = path.flatMap((each) => (isPair(each) ? [textOf(each.key)] : []));
+      const keys = path.flatMap((each) => (isPair(each) ? [keyText(each.key)] : []));
       if (keys.length === 1 && keys[0] === 'dataclasses' && index !== 0 && isScalar(pair.key)) {
         pair.key.spaceBefore = true;
       }
-      if (isOnOneLine(keys, textOf(pair.key)) && isCollection(pair.value)) pair.value.flow = true;
+      if (isOnOneLine(keys, keyText(pair.key)) && isCollection(pair.value)) pair.value.flow = true;
     },
   });
 }
@@ -177,7 +177,7 @@ function isOnOneLine(keys: readonly string[], key: string): boolean {
   }
 }
 
-function textOf(key: unknown): string {
+export function keyText(key: unknown): string {
   return isScalar(key) ? String(key.value) : '';
 }
 

@@ -59,7 +59,7 @@ export interface ClassData {
   readonly executor: ScopeExecutor;
   /** Runs events; none if no dataclass has any. */
   readonly lifecycle: Lifecycle | undefined;
-  /** None if no dataclass has `restrict`. */
+  /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: WriteRestrictions | undefined;
   /** What a session may see; none if nothing is limited. */
   readonly visibleTo: ((session: Session) => VisibleModel) | undefined;

@@ -99,7 +99,7 @@ export interface Dialect {
   jsonRaw(value: Sql): Sql;
   /** As `jsonRaw`, and `null` for a value that is not a finite number. */
   jsonIfNumber(value: Sql): Sql;
-  /** As `jsonIfNumber` for a double, in the form in which JavaScript writes it: `5`, `0.1`, `1e+300`. */
+  /** As `jsonIfNumber` for a double, with the exponent that JavaScript writes: `5`, `0.1`, `1e+300`. */
   jsonReal(value: Sql): Sql;
   /** As `jsonRaw` for a text; `null` if the text is not JSON. */
   jsonIfJson(value: Sql): Sql;

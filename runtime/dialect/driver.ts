@@ -80,6 +80,6 @@ export interface ServedDatabase {
   readonly schema: readonly string[];
   /** Only for a model with vectors. */
   readonly vectors?: VectorAccess;
-  /** Those of `src/migrations`; absent if there are none. */
+  /** The migrations of `src/migrations`; absent if there are none. */
   readonly migrations?: Migrations;
 }

@@ -35,7 +35,7 @@ export class RowCheck {
     this.#refusals = new Refusals(dataclass);
   }
 
-  /** None if sessions may store what they cannot see. */
+  /** @returns `undefined` if sessions may store what they cannot see */
   static of(
     dataclass: Dataclass,
     updater: EntityUpdater,

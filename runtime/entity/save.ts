@@ -59,7 +59,7 @@ export class EntitySaver {
   readonly #constraints: Constraints;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
-  /** None if sessions may store what they cannot see. */
+  /** `undefined` if sessions may store what they cannot see. */
   readonly rowCheck: RowCheck | undefined;
   /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;

@@ -131,7 +131,7 @@ export interface CodeHooks {
   readonly lifecycle: Lifecycle | undefined;
   /** None if class code computes no attributes. */
   readonly computed: ComputedRequests | undefined;
-  /** None if no dataclass has `restrict`. */
+  /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: ServedRestrictions | undefined;
 }
 

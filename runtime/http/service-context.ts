@@ -12,7 +12,7 @@ export interface ServiceContext extends WriteContext {
   readonly viewName: string;
   readonly sets: EntitySets;
   readonly reportError: ErrorReporter;
-  /** None if no dataclass has `restrict`. */
+  /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: ServedRestrictions | undefined;
 }
 

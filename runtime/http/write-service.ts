@@ -68,7 +68,7 @@ export interface WriteContext extends ReadingContext {
   readonly locks: LockTable;
   /** Runs events, if there are some. */
   readonly lifecycle: Lifecycle | undefined;
-  /** None if no dataclass has `restrict`. */
+  /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: WriteRestrictions | undefined;
 }
 

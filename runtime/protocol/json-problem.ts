@@ -101,7 +101,7 @@ const integer = /^-?\d+$/;
 
 /** Numbers of fewer digits, and of fewer digits in the exponent, are exact in a double. */
 const longNumbers = {
-  /** Of numbers with a fraction, only those that are members of objects: vectors are full of them. */
+  /** Leaves out numbers with a fraction in lists: vectors are full of them. */
   members: /(?:^|[[,:\s])-?\d{16}|:\s*-?\d[\d.]{16}|\de-\d{3}/i,
   all: /(?:^|[[,:\s])-?\d(?:\d{15}|[\d.]{16})|\de-\d{3}/i,
 } as const;

@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { longestCredential } from '../access/login-module.js';
 import { hashPassword } from '../access/password.js';
@@ -6,7 +8,6 @@ import { type CommandOptions, withServerState } from '../http/database-plugin.js
 import { nearestName } from '../protocol/names.js';
 import { endSessionsOf } from '../state/end-sessions.js';
 import { stateSchema } from '../state/schema.js';
-import { readPassword } from './read-password.js';
 import { disabledHash, isDisabled, StoredUsers, type User, type UserGrants } from './user-table.js';
 
 const usage = `Usage: npm run users -- <command> [<name>] [options]
@@ -135,6 +136,7 @@ function verbOf(verb: string, options: UsersOptions): Verb {
       return 'is disabled';
     }),
     enable: existing(async (stored, user) => {
+      if (!isDisabled(user)) return `${user.name} can log in already.\n`;
       await stored.change(user, { password: disabledHash(user.password, false) });
       return `${user.name} can log in again.\n`;
     }),
@@ -204,7 +206,7 @@ function existing(change: Change): Verb {
   };
 }
 
-/** The same for a change after which a session of the user must not continue. */
+/** A command for a user who exists, after which no session of this user continues. */
 function ending(options: UsersOptions, change: Change): Verb {
   return existing(async (stored, user, command) => {
     const done = await change(stored, user, command);
@@ -224,6 +226,27 @@ function ending(options: UsersOptions, change: Change): Verb {
 /** A server whose sessions are in its memory finds the user in the table: see `endedUsers`. */
 function endStoredSessions({ databases }: UsersOptions, userName: string): Promise<void> {
   return withServerState(databases, stateSchema, (state) => endSessionsOf(state, userName));
+}
+
+/**
+ * The first line of the standard input; a terminal does not show it. Not an argument: arguments
+ * appear in the list of processes and in the history of the shell.
+ */
+async function readPassword(): Promise<string> {
+  const { stdin, stderr } = process;
+  const nowhere = new Writable({
+    write: (_chunk, _encoding, done) => {
+      done();
+    },
+  });
+  const lines = createInterface({ input: stdin, output: nowhere, terminal: stdin.isTTY });
+  if (stdin.isTTY) stderr.write('Password: ');
+  for await (const line of lines) {
+    lines.close();
+    if (stdin.isTTY) stderr.write('\n');
+    return line;
+  }
+  return '';
 }
 
 function requirePassword(password: string): string {

@@ -127,7 +127,7 @@ export class StoredUsers {
     await this.#ending(name, () => Promise.resolve());
   }
 
-  /** Those whose sessions have ended since the last call, in the form in which names are compared. */
+  /** Users whose sessions have ended since the last call, in the form in which names are compared. */
   ended(): Pending<readonly string[]> {
     return whenThere(this.#opened.endedAfter(this.#seen), (rows) => {
       // Another call may have been faster.
