@@ -371,7 +371,6 @@ describe.each(['validateSave', 'saving', 'afterSave'] as const)('%s throws', (ki
   it('a value that is not an error', async () => {
     server.handlers.Company = {
       [kind]: () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error
         throw 'a secret text';
       },
     };

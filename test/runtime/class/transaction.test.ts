@@ -252,7 +252,6 @@ describe.each(places)('A transaction of class code, on a database in a %s,', (pl
 
   it('waits for work that it started and did not await', async () => {
     let saving: Promise<void> | undefined;
-    // eslint-disable-next-line @typescript-eslint/require-await -- the mistake that is tested
     await ds.transaction(async () => {
       saving = ds.Company.new({ name: 'not awaited' }).save();
     });
