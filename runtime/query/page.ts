@@ -312,7 +312,7 @@ function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): re
   const name = `${JSON.stringify(key.name)}:`;
   if (key.type === 'string') return [name, context.dialect.jsonText(value)];
   // Nothing in a uuid would be escaped.
-  return key.type === 'uuid' ? [name, '"', value, '"'] : [name, keyNumber(key, value)];
+  return key.type === 'uuid' ? [name, '"', value, '"'] : [name, keyNumber(context, key, value)];
 }
 
 /** Writes one entity of the page as a text. */

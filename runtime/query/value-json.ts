@@ -31,7 +31,7 @@ export function valueJson(
       : [scalarJson(context, attribute, value)];
   }
   if (type === 'number') return [dialect.jsonReal(value)];
-  if (attribute.key === true) return [keyNumber(attribute, value)];
+  if (attribute.key === true) return [keyNumber(context, attribute, value)];
   return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
 }
 
@@ -86,27 +86,35 @@ export function entityUri(context: QueryContext, source: Source): readonly JsonP
 
 /** `/rest/<dataClass>(<key>)` for the key in `value`. */
 export function keyedUri(
-  { dialect }: QueryContext,
+  context: QueryContext,
   dataclass: string,
   key: StorageDefinition,
   value: Sql,
 ): readonly JsonPart[] {
-  const text = key.type === 'string' ? dialect.uriText(value) : keyNumber(key, value);
+  const text =
+    key.type === 'string' ? context.dialect.uriText(value) : keyNumber(context, key, value);
   return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
 }
 
 /** A key in the form of `__KEY`: always a JSON string. */
 export function keyJson(
-  { dialect }: QueryContext,
+  context: QueryContext,
   key: StorageDefinition,
   value: Sql,
 ): readonly JsonPart[] {
   // Numbers and uuids contain nothing that JSON would escape.
-  return key.type === 'string' ? [dialect.jsonText(value)] : ['"', keyNumber(key, value), '"'];
+  return key.type === 'string'
+    ? [context.dialect.jsonText(value)]
+    : ['"', keyNumber(context, key, value), '"'];
 }
 
-/** Whether a key is written unchanged, and never null. */
-export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql): JsonPart {
+/** A key that is no text, which is never null. Databases write numbers in different ways. */
+export function keyNumber(
+  { dialect }: QueryContext,
+  { type }: Pick<StorageDefinition, 'type'>,
+  value: Sql,
+): JsonPart {
+  if (type === 'number') return dialect.jsonReal(value);
   return type === 'integer' ? { integer: value } : value;
 }
 

@@ -15,6 +15,7 @@ import { describeDatabases, testDatabases, type TestDatabases } from '../support
 import { describePostgres, hasPostgres, postgresDatabase } from '../support/postgres.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { imported, runIn, workplace, type Workplace } from './importer.js';
+import { quoted } from '../../runtime/dialect/table-definition.js';
 import { isLong, itOnOne } from '../support/long.js';
 
 const png = Buffer.from(
@@ -139,7 +140,9 @@ function fillMedia(url: string, { dataclasses }: Model, random: Random): void {
             ? png
             : Buffer.from([0, random.int(0, 255), 255].slice(random.int(0, 3)));
         database
-          .prepare(`update "${dataclass.table}" set "${column}" = ? where abs(random()) % 2 = 0`)
+          .prepare(
+            `update ${quoted(dataclass.table)} set ${quoted(column)} = ? where abs(random()) % 2 = 0`,
+          )
           .run(bytes);
       }
     }

@@ -116,6 +116,11 @@ function compared(wanted: Sql, type: ValueType): Sql {
   return type === 'decimal' ? sql`cast(replace(${wanted}, '.', '') as integer)` : wanted;
 }
 
+/** JSON of a double beyond 2^53 has the digits of another integer, with which SQLite would compare. */
+function listed(item: Sql, type: ValueType): Sql {
+  return type === 'number' ? sql`cast(${item} as real)` : compared(item, type);
+}
+
 function decimalText(value: Sql, scale: number): Sql {
   if (scale === 0) return sql`cast(${value} as text)`;
   const unit = sql.raw(String(10n ** BigInt(scale)));
@@ -179,7 +184,7 @@ const written: Omit<Dialect, 'foldText'> = {
   uriText: (value) => sql`drs_uri(${value})`,
   each: (list) => sql`json_each(${list})`,
   isIn: (value, list, type) =>
-    sql`${value} in (select ${compared(sql`"value"`, type)} from json_each(${list}))`,
+    sql`${value} in (select ${listed(sql`"value"`, type)} from json_each(${list}))`,
   contains: (text, piece) => sql`instr(${text}, ${piece}) > 0`,
   // SQLite's own functions spare most texts a call into JavaScript.
   hasWord: (text, word) => sql`(instr(${text}, ${word}) > 0 and drs_has_word(${text}, ${word}))`,

@@ -190,6 +190,18 @@ describePostgres('The SQL of both dialects', () => {
     });
   });
 
+  it('finds a double in a list that JavaScript writes', async () => {
+    const all = [...someDoubles, 2 ** 53, 2 ** 62, 2 ** 63, -(2 ** 60)];
+    for (const value of all) {
+      const list = JSON.stringify([7, value]);
+      const isIn = await answer(
+        (dialect) =>
+          sql`case when ${dialect.isIn(number(value), sql`${list}`, 'number')} then 1 else 0 end`,
+      );
+      expect(isIn).toBe(1);
+    }
+  });
+
   it('writes a number that is not finite as null', async () => {
     for (const value of [Infinity, -Infinity]) {
       expect(await answer((dialect) => dialect.jsonIfNumber(number(value)))).toBe('null');
