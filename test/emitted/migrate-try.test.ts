@@ -10,18 +10,13 @@ import { readCatalog } from '../../runtime/dialect/postgres/catalog.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
+import { type EndedCommand, runHere } from '../support/processes/run-here.js';
 import { create, modelOf, serverOf, writeServer } from '../support/server.js';
 import { itOnOne } from '../support/long.js';
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
 type Written = Readonly<Record<string, string>>;
 
-const nothing: Ended = { code: 0, out: '', err: '' };
+const nothing: EndedCommand = { code: 0, out: '', err: '' };
 const first = 'src/migrations/0001-first.ts';
 
 describeDatabases('migrate.js --try', (databases) => {
@@ -111,16 +106,27 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     await create(app, 'Person', people);
   };
 
+  const program = (model: string, files: Written): string =>
+    join(compiledServer(writeServer(modelOf(model), files)), 'dist/src/migrate.js');
+
+  /** Runs the command in this process. */
   const migrate = (
     model: string,
     files: Written,
     args: readonly string[],
     url = database.url,
-  ): Promise<Ended> =>
+  ): Promise<EndedCommand> =>
+    runHere(program(model, files), args, { cwd: folder, environment: { DATABASE_URL: url } });
+
+  /** The same in a process of its own. */
+  const migrateApart = (
+    model: string,
+    files: Written,
+    args: readonly string[],
+  ): Promise<EndedCommand> =>
     new Promise((resolve) => {
-      const program = compiledServer(writeServer(modelOf(model), files));
-      const child = spawn(process.execPath, [join(program, 'dist/src/migrate.js'), ...args], {
-        env: { ...process.env, DATABASE_URL: url },
+      const child = spawn(process.execPath, [program(model, files), ...args], {
+        env: { ...process.env, DATABASE_URL: database.url },
         cwd: folder,
       });
       let [out, err] = ['', ''];
@@ -295,7 +301,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
         const writing = Promise.all(
           Array.from({ length: 20 }, (_, index) => create(app, 'Person', [{ note: `${index}` }])),
         );
-        const tried = await migrate(later, {}, ['--try', target]);
+        const tried = await migrateApart(later, {}, ['--try', target]);
         await writing;
         expect(tried).toMatchObject({ code: 0, err: '' });
         expect(tried.out).not.toMatch(/In the database|ALTER|CREATE|index|changes of the schema/);
@@ -359,7 +365,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     const before = await all();
     const { target } = copyOf('stopped');
     const strict = migration(steps.replace('atMost: 9', 'atMost: 1'));
-    const tried = await migrate(newer, strict, ['--try', target]);
+    const tried = await migrateApart(newer, strict, ['--try', target]);
     expect(tried.code).toBe(1);
     expect(tried.err).toMatch(/stopped at step 3 .*7 values would be lost, and atMost allows 1/);
     expect(tried.out).toMatch(/fill "Person": 1203 rows/);

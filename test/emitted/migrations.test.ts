@@ -7,14 +7,9 @@ import { plannedSteps } from '../../generator/migration/steps.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
-import { create, modelOf, serverOf, writeServer } from '../support/server.js';
+import { type EndedCommand, runHere } from '../support/processes/run-here.js';
+import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
 import { itOnOne } from '../support/long.js';
-
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 type Written = Readonly<Record<string, string>>;
 
@@ -66,16 +61,27 @@ ${others}`;
     }
   };
 
-  /** Runs `node dist/src/migrate.js`. */
+  const program = (model: string, written: Written): string =>
+    join(compiledServer(writeServer(modelOf(model), written)), 'dist/src/migrate.js');
+
+  /** Runs `node dist/src/migrate.js`, in this process. */
   const migrate = (
     model: string,
     written: Written,
     args: readonly string[] = [],
+  ): Promise<EndedCommand> => {
+    const environment = { DATABASE_URL: database.url };
+    return runHere(program(model, written), args, { cwd: packageRoot, environment });
+  };
+
+  /** The same in a process of its own. */
+  const migrateApart = (
+    model: string,
+    written: Written,
     whenOutput: (text: string, kill: () => void) => void = () => undefined,
-  ): Promise<Ended> =>
+  ): Promise<EndedCommand> =>
     new Promise((resolve) => {
-      const folder = compiledServer(writeServer(modelOf(model), written));
-      const child = spawn(process.execPath, [join(folder, 'dist/src/migrate.js'), ...args], {
+      const child = spawn(process.execPath, [program(model, written)], {
         env: { ...process.env, DATABASE_URL: database.url },
       });
       let out = '';
@@ -165,7 +171,7 @@ ${others}`;
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject([{ zip: 8000 }, { zip: null }]);
     });
-    const stopped = await migrate(newer, strict);
+    const stopped = await migrateApart(newer, strict);
     expect(stopped.code).toBe(1);
     expect(stopped.err).toMatch(
       /1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/,
@@ -192,7 +198,7 @@ ${others}`;
     await serving(older, createPeople({ price: 7 }));
     const step = `{ kind: 'convert', table: 'Person', column: 'price', value: '"price" * 100.0' }`;
     const written = { [first]: migration(step) };
-    const both = await Promise.all([migrate(newer, written), migrate(newer, written)]);
+    const both = await Promise.all([migrateApart(newer, written), migrateApart(newer, written)]);
     expect(both.map(({ code, err }) => ({ code, err }))).toEqual([
       { code: 0, err: '' },
       { code: 0, err: '' },
@@ -674,13 +680,13 @@ Migration 0001-first: fill "Person": 1 row.
         for (let i = 0; i < 4; i += 1) await create(app, 'Person', many);
       });
       // An addition would reveal a row that was filled twice.
-      const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) console.log('batch'); return { amount: row.amount + 10000 }; } }`;
+      const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) process.stdout.write('batch\\n'); return { amount: row.amount + 10000 }; } }`;
       const written = {
         [first]: migration(slow),
         [second]: migration(`{ kind: 'fill', table: 'Person', set: { note: "'done'" } }`, '2'),
       };
       let isKilled = false;
-      const killed = await migrate(newer, written, [], (text, kill) => {
+      const killed = await migrateApart(newer, written, (text, kill) => {
         if (text.split('batch').length > 4) {
           isKilled = true;
           kill();

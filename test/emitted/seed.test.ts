@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
+import { type EndedCommand, runHere } from '../support/processes/run-here.js';
 import { modelOf, writeServer } from '../support/server.js';
 import { itOnOne } from '../support/long.js';
 
@@ -83,12 +84,6 @@ export class PersonEntity extends PersonEntityBase {
 `,
 };
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
 let folder: string;
 
 beforeEach(() => {
@@ -105,12 +100,16 @@ function put(files: Readonly<Record<string, string | Uint8Array>>): void {
   }
 }
 
-/** Runs the command of the server in the folder of the files. */
-function seed(url: string, ...args: readonly string[]): Promise<Ended> {
+/** Runs the command of the server in the folder of the files, in this process. */
+function seed(url: string, ...args: readonly string[]): Promise<EndedCommand> {
+  return runHere(seedProgram(), args, { cwd: folder, environment: environmentOf(url) });
+}
+
+/** The same in a process of its own, as `npm run seed` does. */
+function seedApart(url: string, ...args: readonly string[]): Promise<EndedCommand> {
   return new Promise((resolve) => {
-    const program = compiledServer(writeServer(modelOf(model), classes));
-    const child = spawn(process.execPath, [join(program, 'dist/src/generated/seed.js'), ...args], {
-      env: { ...process.env, DATABASE_URL: url, DATABASE_POOL: '2' },
+    const child = spawn(process.execPath, [seedProgram(), ...args], {
+      env: { ...process.env, ...environmentOf(url) },
       cwd: folder,
     });
     let [out, err] = ['', ''];
@@ -120,6 +119,14 @@ function seed(url: string, ...args: readonly string[]): Promise<Ended> {
       resolve({ code, out, err });
     });
   });
+}
+
+function seedProgram(): string {
+  return join(compiledServer(writeServer(modelOf(model), classes)), 'dist/src/generated/seed.js');
+}
+
+function environmentOf(url: string): Readonly<Record<string, string>> {
+  return { DATABASE_URL: url, DATABASE_POOL: '2' };
 }
 
 describeDatabases('npm run seed', (databases) => {
@@ -153,7 +160,7 @@ describeDatabases('npm run seed', (databases) => {
       'Company.csv': 'ID,name,active,extra,logo,owner\n7,Bolt,FALSE,"{""b"":2}",l.bin,\n',
       'l.bin': Uint8Array.of(1, 2, 3),
     });
-    const { code, out, err } = await seed(database.url, 'data', 'Company.csv');
+    const { code, out, err } = await seedApart(database.url, 'data', 'Company.csv');
     expect([err, out, code]).toEqual(['', 'Company: 2 created\nPerson: 4 created\n', 0]);
     expect(await databases.run(database.url, companies)).toEqual([
       ['Bolt', 4, null, '{"b":2}', null],
@@ -205,7 +212,7 @@ w@x.org,,Fine,
         `Person.csv:4: salary must be a number.`,
         `Person.csv:3: employer: the Company with the name "Evil" was refused. The mentor: there is no Person with the email "z@x.org".`,
       ];
-      const check = ({ err }: Ended): void => {
+      const check = ({ err }: EndedCommand): void => {
         const lines = err.trimEnd().split('\n');
         for (const reason of reasons) {
           expect(
@@ -478,14 +485,12 @@ describe('npm run seed', () => {
     ];
     const files =
       'none.json Compnay.json data.txt empty lists.json one.json broken.json c d e f g h i';
-    const [wrong, ...ended] = await Promise.all([
-      seed(url, 'Company.csv', ...files.split(' ')),
-      ...usages.map(([, ...args]) => seed(url, ...args)),
-    ]);
-    for (const [index, [message]] of usages.entries()) {
-      expect(ended[index]).toMatchObject({ code: 2, out: '' });
-      expect(ended[index]?.err).toMatch(message);
+    for (const [message, ...args] of usages) {
+      const ended = await seed(url, ...args);
+      expect(ended).toMatchObject({ code: 2, out: '' });
+      expect(ended.err).toMatch(message);
     }
+    const wrong = await seedApart(url, 'Company.csv', ...files.split(' '));
     expect(wrong).toMatchObject({ code: 2, out: '' });
     const lines = wrong.err.trimEnd().split('\n');
     expect(lines[6]).toMatch(/^broken\.json(:2)?: it is not JSON: /);
