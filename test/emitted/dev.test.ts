@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import type { EmittedFile } from '../../generator/emit/file.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
-import { isLong } from '../support/long.js';
+import { itLong } from '../support/long.js';
 
 const model = `
 drs: 1
@@ -97,13 +97,18 @@ class DevelopedServer {
    * some time after loading it.
    */
   async change(files: readonly EmittedFile[]): Promise<void> {
-    while (!this.output.includes('Restarting')) {
+    const before = this.#restarts;
+    while (this.#restarts === before) {
       for (const { path, text } of files) {
         mkdirSync(dirname(join(this.folder, path)), { recursive: true });
         writeFileSync(join(this.folder, path), text);
       }
-      for (let i = 0; i < 50 && !this.output.includes('Restarting'); i += 1) await this.#pause();
+      for (let i = 0; i < 50 && this.#restarts === before; i += 1) await this.#pause();
     }
+  }
+
+  get #restarts(): number {
+    return this.output.split('Restarting').length;
   }
 
   /** The answer of the last server that listens; `undefined` while there is none. */
@@ -158,41 +163,62 @@ class DevelopedServer {
 }
 
 describe('npm run dev', () => {
-  let server: DevelopedServer | undefined;
-  afterEach(() => server?.remove());
+  /** The tests change it one after the other. */
+  let server: DevelopedServer;
+  beforeAll(() => {
+    server = new DevelopedServer({});
+  });
+  afterAll(() => {
+    server.remove();
+  });
 
-  it.each([[1, {}] as const, ...(isLong ? [[2, { PROCESSES: '2' }] as const] : [])])(
-    'restarts a server of %i process(es) when files change, after the previous one has ended',
-    async (processes, environment) => {
-      server = new DevelopedServer(environment);
-      await server.untilItSays('one');
-      await server.change([{ path: 'src/classes/Item.ts', owner: 'user', text: classOf('two') }]);
-      await server.untilItSays('two');
-      const opened = Array<string>(processes).fill('opens');
-      const ended = Array<string>(processes).fill('ended');
-      expect(server.events()).toEqual([...opened, ...ended, ...opened]);
-      await server.interrupt();
-      expect(server.log).not.toContain('Error');
+  const changeClass = async (changed: DevelopedServer): Promise<void> => {
+    await changed.untilItSays('one');
+    await changed.change([{ path: 'src/classes/Item.ts', owner: 'user', text: classOf('two') }]);
+    await changed.untilItSays('two');
+  };
+
+  it('restarts a server when files change, after the previous one has ended', async () => {
+    await changeClass(server);
+    expect(server.events()).toEqual(['opens', 'ended', 'opens']);
+    expect(server.log).not.toContain('Error');
+  });
+
+  itLong(
+    'restarts a server of two processes, after both of the previous one have ended',
+    async () => {
+      const processes = new DevelopedServer({ PROCESSES: '2' });
+      try {
+        await changeClass(processes);
+        const events = ['opens', 'opens', 'ended', 'ended', 'opens', 'opens'];
+        expect(processes.events()).toEqual(events);
+        await processes.interrupt();
+        expect(processes.log).not.toContain('Error');
+      } finally {
+        processes.remove();
+      }
     },
   );
 
   it('serves what a run of drs-gen has written, also many files at once', async () => {
-    server = new DevelopedServer({});
-    await server.untilItSays('one');
-    expect(await server.get('More39')).toMatchObject({ status: 404 });
+    await expect.poll(() => server.get('More39')).toMatchObject({ status: 404 });
     const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder: builtRuntime() };
     await server.change(
       emitServer(modelOf(grown), input).filter(({ owner }) => owner === 'generator'),
     );
     while ((await server.get('More39'))?.status !== 200) await setTimeout(20);
-    await server.untilItSays('one');
+    expect(await server.get('Item/word')).toMatchObject({ status: 200 });
   });
 
   it('logs the lines of the TypeScript sources that threw', async () => {
-    server = new DevelopedServer({});
-    await server.untilItSays('one');
-    expect(await server.get('Item/fail')).toMatchObject({ status: 500 });
+    await expect.poll(() => server.get('Item/fail')).toMatchObject({ status: 500 });
     while (!server.log.includes('It failed.\\n')) await setTimeout(20);
     expect(server.log).toContain(failingLine);
+  });
+
+  it('ends with its server when Ctrl-C is pressed', async () => {
+    await expect.poll(() => server.get('Item/word')).toMatchObject({ status: 200 });
+    await server.interrupt();
+    expect(server.events().at(-1)).toBe('ended');
   });
 });
