@@ -4,6 +4,7 @@ import { fixedEvents } from '../support/fixed-events.js';
 import { functionServer } from '../support/function-server.js';
 import { ask } from '../support/ask.js';
 import { changeableServer, filledServer, moment } from '../support/staff-fixture.js';
+import { restoredServer } from '../support/restored-server.js';
 import type { Row } from '../support/row.js';
 import { accessRows, accessServer, headersOf } from './rows/access.js';
 import { restrictedWriteRows, restrictRows, restrictServer } from './rows/restrict.js';
@@ -63,6 +64,19 @@ afterAll(() => {
 
 function isRead(row: Row): boolean {
   return row.request.method !== 'POST';
+}
+
+/** A server with how it is closed, as other fixtures have it. */
+function closable(create: () => Promise<FastifyInstance>): () => Promise<Served> {
+  return async () => {
+    const app = await create();
+    return { app, close: () => app.close() };
+  };
+}
+
+interface Served {
+  readonly app: FastifyInstance;
+  readonly close: () => Promise<void>;
 }
 
 it('Each row has an ID of its own', () => {
@@ -125,10 +139,12 @@ describe('refused changes', () => {
 });
 
 describe('A change on fresh data', () => {
+  const server = restoredServer(changeableServer);
+
   it.each(rows.filter((row) => !isRead(row) && !sharing.includes(row)))(
     '$id: $says',
     async ({ request, expect: expected, then = [] }) => {
-      const { app, close } = await changeableServer();
+      const { app, close } = await server();
       try {
         await ask(app, request, expected);
         for (const [next, answer] of then) await ask(app, next, answer);
@@ -140,20 +156,24 @@ describe('A change on fresh data', () => {
 });
 
 describe('A function call on fresh data', () => {
+  const server = restoredServer(closable(functionServer));
+
   it.each(functionRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    const app = await functionServer();
+    const { app, close } = await server();
     try {
       await ask(app, request, expected);
       for (const [next, answer] of then) await ask(app, next, answer);
     } finally {
-      await app.close();
+      await close();
     }
   });
 });
 
 describe('A request to a server with events', () => {
+  const server = restoredServer(fixedEvents);
+
   it.each(eventRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    const { app, close } = await fixedEvents();
+    const { app, close } = await server();
     try {
       await ask(app, request, expected);
       for (const [next, answer] of then) await ask(app, next, answer);
@@ -164,42 +184,49 @@ describe('A request to a server with events', () => {
 });
 
 describe('A request to a server whose attributes have accessors', () => {
+  const server = restoredServer(closable(filledComputedServer));
+
   it.each(computedRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    const app = await filledComputedServer();
+    const { app, close } = await server();
     try {
       await ask(app, request, expected);
       for (const [next, answer] of then) await ask(app, next, answer);
     } finally {
-      await app.close();
+      await close();
     }
   });
 });
 
 describe('A request to a server with roles', () => {
+  const server = restoredServer(closable(accessServer));
+
   it.each(accessRows)('$id: $says', async (row) => {
-    const app = await accessServer();
+    const { app, close } = await server();
     try {
       const headers = await headersOf(app, row);
       for (const [request, expected] of [[row.request, row.expect] as const, ...(row.then ?? [])]) {
         await ask(app, { ...request, headers }, expected);
       }
     } finally {
-      await app.close();
+      await close();
     }
   });
 });
 
 describe('A request to a server whose dataclasses have restrict', () => {
+  const ofReads = restoredServer(() => restrictServer(false));
+  const ofWrites = restoredServer(() => restrictServer(true));
+
   it.each([
-    ...restrictRows.map((row) => ({ ...row, ofWrites: false })),
-    ...restrictedWriteRows.map((row) => ({ ...row, ofWrites: true })),
-  ])('$id: $says', async ({ request, expect: expected, then = [], ofWrites }) => {
-    const { app, headers } = await restrictServer(ofWrites);
+    ...restrictRows.map((row) => ({ ...row, server: ofReads })),
+    ...restrictedWriteRows.map((row) => ({ ...row, server: ofWrites })),
+  ])('$id: $says', async ({ request, expect: expected, then = [], server }) => {
+    const { app, headers, close } = await server();
     try {
       await ask(app, { ...request, headers }, expected);
       for (const [next, answer] of then) await ask(app, { ...next, headers }, answer);
     } finally {
-      await app.close();
+      await close();
     }
   });
 });

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { send } from '../support/ask.js';
 import { fill, filledServer, moment } from '../support/staff-fixture.js';
 import { modelFile } from '../support/model-file.js';
+import { restoredServer } from '../support/restored-server.js';
 import { isOnPostgres, serverOf } from '../support/server.js';
 import { type Case, readCases, writeCases } from './cases.js';
 
@@ -86,10 +87,15 @@ describe('A read runs one statement, and one more for a count that is not known 
 });
 
 describe('A change runs two statements for each entity, and few more', () => {
-  it.each(writeCases)('$topic: $name', async (each) => {
+  const server = restoredServer(async () => {
     const app = await serverOf(modelFile('staff'), { onStatement });
+    await fill(app);
+    return { app, close: () => app.close() };
+  });
+
+  it.each(writeCases)('$topic: $name', async (each) => {
+    const { app, close } = await server();
     try {
-      await fill(app);
       const text = await record(app, each);
       // On PostgreSQL, one statement locks the entities of a list, and one reads the lock of an
       // entity that is refused, or stays as it is.
@@ -99,7 +105,7 @@ describe('A change runs two statements for each entity, and few more', () => {
       expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(each.statements + locks);
       await matchSnapshot(each, text);
     } finally {
-      await app.close();
+      await close();
     }
   });
 });

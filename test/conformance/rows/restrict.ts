@@ -146,6 +146,7 @@ export const restrictedWriteRows: readonly Row[] = [
 export async function restrictServer(ofWrites: boolean): Promise<{
   readonly app: FastifyInstance;
   readonly headers: Readonly<Record<string, string>>;
+  readonly close: () => Promise<void>;
 }> {
   const app = await restrictedServer({}, false, ofWrites);
   const all = await restrictedClient(app, 'all', ['all']);
@@ -157,5 +158,5 @@ export async function restrictServer(ofWrites: boolean): Promise<{
   ];
   for (const each of staff) await all.post(update, each);
   const { cookie = '' } = await restrictedClient(app, 'poor', []);
-  return { app, headers: { cookie } };
+  return { app, headers: { cookie }, close: () => app.close() };
 }

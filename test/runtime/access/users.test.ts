@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../support/server.js';
 import { compiledProgram } from '../../support/processes/program.js';
-import { usersCommand } from '../../support/processes/users-command.js';
+import { usersCommand, usersHere } from '../../support/processes/users-command.js';
 
 const model = `drs: 1
 name: users
@@ -31,7 +31,7 @@ afterAll(() => {
 
 // Sessions, and users in PostgreSQL, are tested with servers, in `durability/`.
 it('Users beside a database file are added, listed, changed and removed by the command line', async () => {
-  const users = usersCommand(program, folder);
+  const users = usersHere(program, folder);
   const done = async (args: readonly string[], input?: string): Promise<string> => {
     const { code, err } = await users(args, input);
     expect(code, err).toBe(0);
@@ -40,7 +40,12 @@ it('Users beside a database file are added, listed, changed and removed by the c
   const listed = async (): Promise<string> => (await users(['list'])).out;
   expect(await listed()).toBe('');
   const grants = ['--role', 'hr', '--role', 'The Boss', '--privilege', 'webadmin'];
-  expect(await done(['add', 'Mia', ...grants], 'sécret\n')).toBe('Mia can log in now.\n');
+  // One in a process of its own, whose database is in the current folder.
+  expect(await usersCommand(program, folder)(['add', 'Mia', ...grants], 'sécret\n')).toEqual({
+    code: 0,
+    out: '',
+    err: 'Mia can log in now.\n',
+  });
   await done(['add', "O'Neill"], 'other');
   expect(await listed()).toBe(
     'Mia\tenabled\troles: hr, The Boss\tprivileges: webadmin\n' +
@@ -75,9 +80,10 @@ it('Users beside a database file are added, listed, changed and removed by the c
 
 describe('The command users', () => {
   it('prints its usage, and ends with 2 if the command line is wrong', async () => {
-    const users = usersCommand(program, folder);
+    const users = usersHere(program, folder);
     const help = await users(['--help']);
     expect(help).toMatchObject({ code: 0, err: '' });
+    expect(await usersCommand(program, folder)(['lst'])).toMatchObject({ code: 2, out: '' });
     for (const [args, told] of [
       [[], 'Name a command.'],
       [['lst'], 'There is no command lst. Did you mean list?'],
@@ -95,7 +101,7 @@ describe('The command users', () => {
   });
 
   it('refuses names, passwords, roles and privileges that nobody could use', async () => {
-    const users = usersCommand(program, folder);
+    const users = usersHere(program, folder);
     const unknown = ['--role', 'hr', '--role', 'The Bos', '--privilege', 'mange'];
     expect(await users(['add', 'eva', ...unknown], 'password')).toEqual({
       code: 1,
