@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runIn } from '../import/importer.js';
 import { packageRoot } from '../support/server.js';
 
 const modelWith = (dataclass: string): string => `
@@ -184,16 +185,16 @@ describe('drs-gen dev', () => {
   });
 
   it('ends with the exit code of a run if no change of the model would help', async () => {
-    const command = new Command('dev', 'none.yaml', '-o', 'server');
-    expect(await command.ended).toBe(2);
-    expect(command.err).toContain('Cannot read none.yaml');
+    const { code, err } = await runIn(folder, ['dev', 'none.yaml', '-o', 'server']);
+    expect(code).toBe(2);
+    expect(err).toContain('Cannot read none.yaml');
   });
 });
 
 describe('drs-gen seed', () => {
   it('needs the folder of a server', async () => {
-    const command = new Command('seed', 'nowhere', 'Item.csv');
-    expect(await command.ended).toBe(2);
-    expect(command.err).toContain('nowhere is not the folder of a server.');
+    const { code, err } = await runIn(folder, ['seed', 'nowhere', 'Item.csv']);
+    expect(code).toBe(2);
+    expect(err).toContain('nowhere is not the folder of a server.');
   });
 });

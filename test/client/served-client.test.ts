@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import type { DataStore } from '../../examples/web/client/client.js';
 import { describeDatabases } from '../support/databases.js';
+import { itOnOne } from '../support/long.js';
 import { type StaffClient, staffClient, staffServer } from '../support/staff-example.js';
 
 /** One pixel. */
@@ -19,6 +20,8 @@ beforeAll(async () => {
 });
 
 describeDatabases('A typed client', ({ create, driver }) => {
+  // What the client does by itself is the same on both.
+  const onOne = itOnOne({ driver });
   let app: FastifyInstance;
   let url: string;
   let drop: () => Promise<void>;
@@ -95,7 +98,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await ds.Company.query(`name = 'a"b'`).count()).toBe(0);
   });
 
-  it('gets an entity by its key, with the values of class code', async () => {
+  onOne('gets an entity by its key, with the values of class code', async () => {
     await open();
     const made = ds.Company.new({
       name: "O'Hara (Ltd)",
@@ -145,7 +148,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(sent.at(-1)).toBe('POST /rest/$entityset/$release');
   });
 
-  it('releases the entity set of a loop that ends early or throws', async () => {
+  onOne('releases the entity set of a loop that ends early or throws', async () => {
     await open();
     await addStaff(250);
     for await (const { lastName } of ds.Employee.all()) {
@@ -161,7 +164,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect([openSets(), sent.at(-1)]).toEqual([1, 'POST /rest/$entityset/$release']);
   });
 
-  it('reads selected values, also of more related entities than fit on a page', async () => {
+  onOne('reads selected values, also of more related entities than fit on a page', async () => {
     await open();
     await addStaff(130);
     const rows = await ds.Company.query('name = Acme')
@@ -187,7 +190,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(all).toMatchObject({ lastName: 'Person 0007', employerName: 'Acme' });
   });
 
-  it('saves what was set, and nothing else', async () => {
+  onOne('saves what was set, and nothing else', async () => {
     await open();
     const acme = await ds.Company.query('name = Acme').first();
     if (acme === null) throw new Error('no Acme');
@@ -205,7 +208,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(() => acme.fromObject({ revenue: NaN })).toThrow('Company.revenue is NaN');
   });
 
-  it('reports why a save is refused, with the attribute', async () => {
+  onOne('reports why a save is refused, with the attribute', async () => {
     await open();
     const twin = ds.Company.new({ name: 'acme' });
     const failure: unknown = await twin.save().catch((error: unknown) => error);
@@ -266,45 +269,48 @@ describeDatabases('A typed client', ({ create, driver }) => {
     );
   });
 
-  it('saves new entities in lists of to-many relations with their entity, or nothing', async () => {
-    await open();
-    const hiredAt = new Date('2020-01-02T03:04:05Z');
-    const kiosk = ds.Company.new({
-      name: 'Kiosk',
-      staff: [
-        { lastName: 'Hale', hiredAt, cv: new Blob(['text']) },
-        { lastName: 'Ito', email: 'x' },
-      ],
-    });
-    await expect(kiosk.save()).rejects.toMatchObject({
-      status: 422,
-      attribute: 'staff[1].email',
-      entity: kiosk,
-    });
-    expect(await ds.Company.query('name = Kiosk').count()).toBe(0);
-    kiosk.fromObject({ staff: [{ lastName: 'Hale', hiredAt, cv: new Blob(['text']) }] });
-    await kiosk.save();
-    expect([kiosk.isNew, kiosk.touched()]).toEqual([false, false]);
-    const [hale] = await kiosk.staff.toArray();
-    expect([hale?.lastName, hale?.hiredAt, await (await hale?.cv.read())?.text()]).toEqual([
-      'Hale',
-      hiredAt,
-      'text',
-    ]);
-    const other = await ds.Company.get(kiosk.key ?? 0);
-    await other?.fromObject({ city: 'Oslo' }).save();
-    kiosk.fromObject({ revenue: 1, staff: [{ lastName: 'Ito' }] });
-    await kiosk.save({ onConflict: ({ revenue }) => ({ revenue }) });
-    expect([kiosk.city, await kiosk.staff.count()]).toEqual(['Oslo', 2]);
-    const takesValues = 'Company.staff must be set to a list of values of new entities';
-    expect(() => ds.Company.new({ staff: [hale as never] })).toThrow(takesValues);
-    expect(() => ds.Company.new({ staff: 5 as never })).toThrow(takesValues);
-    expect(() => ds.Company.new({ staff: [{ fullName: 5, label: 1 } as never] })).toThrow(
-      'Employee.label does not exist',
-    );
-  });
+  onOne(
+    'saves new entities in lists of to-many relations with their entity, or nothing',
+    async () => {
+      await open();
+      const hiredAt = new Date('2020-01-02T03:04:05Z');
+      const kiosk = ds.Company.new({
+        name: 'Kiosk',
+        staff: [
+          { lastName: 'Hale', hiredAt, cv: new Blob(['text']) },
+          { lastName: 'Ito', email: 'x' },
+        ],
+      });
+      await expect(kiosk.save()).rejects.toMatchObject({
+        status: 422,
+        attribute: 'staff[1].email',
+        entity: kiosk,
+      });
+      expect(await ds.Company.query('name = Kiosk').count()).toBe(0);
+      kiosk.fromObject({ staff: [{ lastName: 'Hale', hiredAt, cv: new Blob(['text']) }] });
+      await kiosk.save();
+      expect([kiosk.isNew, kiosk.touched()]).toEqual([false, false]);
+      const [hale] = await kiosk.staff.toArray();
+      expect([hale?.lastName, hale?.hiredAt, await (await hale?.cv.read())?.text()]).toEqual([
+        'Hale',
+        hiredAt,
+        'text',
+      ]);
+      const other = await ds.Company.get(kiosk.key ?? 0);
+      await other?.fromObject({ city: 'Oslo' }).save();
+      kiosk.fromObject({ revenue: 1, staff: [{ lastName: 'Ito' }] });
+      await kiosk.save({ onConflict: ({ revenue }) => ({ revenue }) });
+      expect([kiosk.city, await kiosk.staff.count()]).toEqual(['Oslo', 2]);
+      const takesValues = 'Company.staff must be set to a list of values of new entities';
+      expect(() => ds.Company.new({ staff: [hale as never] })).toThrow(takesValues);
+      expect(() => ds.Company.new({ staff: 5 as never })).toThrow(takesValues);
+      expect(() => ds.Company.new({ staff: [{ fullName: 5, label: 1 } as never] })).toThrow(
+        'Employee.label does not exist',
+      );
+    },
+  );
 
-  it('repeats reads, and changes of entities that exist, while the server is busy', async () => {
+  onOne('repeats reads, and changes of entities that exist, while the server is busy', async () => {
     await open();
     busy = { requests: 2, retryAfter: '0' };
     const acme = await ds.Company.query('name = Acme').first();
@@ -337,7 +343,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     await expect(waiting).rejects.toThrow(/abort/i);
   });
 
-  it('follows relations, and sets them', async () => {
+  onOne('follows relations, and sets them', async () => {
     await open();
     await addStaff(3);
     const person = await ds.Employee.all().first();
@@ -360,7 +366,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(() => person?.employer.set(person as never)).toThrow('an entity of Company, its key');
   });
 
-  it('combines selections, and deletes them', async () => {
+  onOne('combines selections, and deletes them', async () => {
     await open();
     const paris = ds.Company.query('city = Paris').orderBy('name');
     const rich = ds.Company.query('revenue > 2');
@@ -392,7 +398,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await names(ds.Company.all())).toEqual(['Nørre']);
   });
 
-  it('computes sums, averages, ends and distinct values', async () => {
+  onOne('computes sums, averages, ends and distinct values', async () => {
     await open();
     const all = ds.Company.all();
     expect(await all.sum('revenue')).toBe(7.5);
@@ -405,7 +411,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await all.distinct('staff.hiredAt')).toEqual([new Date(0)]);
   });
 
-  it('calls functions of all classes with their arguments and results', async () => {
+  onOne('calls functions of all classes with their arguments and results', async () => {
     await open();
     const paris = await ds.Company.fromCity('Paris');
     expect(await paris?.orderBy('name').select('name').toArray()).toMatchObject([
@@ -430,7 +436,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     });
   });
 
-  it('logs in and out, and keeps sessions of several clients apart', async () => {
+  onOne('logs in and out, and keeps sessions of several clients apart', async () => {
     await open();
     const guest = connect();
     expect(await guest.session.login('mia', 'wrong')).toBe(false);
@@ -446,7 +452,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await ds.session.userName()).toBe('mia');
   });
 
-  it('stores images and BLOBs, and reads their bytes', async () => {
+  onOne('stores images and BLOBs, and reads their bytes', async () => {
     await open();
     const acme = await ds.Company.get(2);
     if (acme === null) throw new Error('no Acme');
@@ -489,7 +495,7 @@ describeDatabases('A typed client', ({ create, driver }) => {
     await expect(same.reload()).rejects.toMatchObject({ status: 404 });
   });
 
-  it('aborts requests by a signal, and reports a server that cannot be reached', async () => {
+  onOne('aborts requests by a signal, and reports a server that cannot be reached', async () => {
     await open();
     const controller = new AbortController();
     const search = ds.with({ signal: controller.signal });

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isLong } from '../support/long.js';
 import { modelFile } from '../support/model-file.js';
 import { create, isOnPostgres, serverOf } from '../support/server.js';
 import { codesOf, expectServed, type Response } from '../support/expect-served.js';
@@ -99,8 +100,13 @@ describe('A large request:', () => {
     },
   );
 
-  it.each([' AND ', ' OR ', ' EXCEPT '])('500 conditions joined by %j are served', async (word) => {
-    for (const condition of ["city begin 'B'", 'staff.boss.lastName=x', 'staff.lastName!=x']) {
+  const conditions = ["city begin 'B'", 'staff.boss.lastName=x', 'staff.lastName!=x'];
+  it.each([
+    [' AND ', isLong ? conditions : conditions.slice(0, 1)],
+    [' OR ', isLong ? conditions : conditions.slice(1, 2)],
+    [' EXCEPT ', isLong ? conditions : conditions.slice(2)],
+  ])('500 conditions joined by %j are served', async (word, some) => {
+    for (const condition of some) {
       const filter = encodeURIComponent(Array.from({ length: 500 }, () => condition).join(word));
       const url = `/rest/Company?$filter=${filter}`;
       expect((await ask(app, url)).statusCode, condition).toBe(200);
@@ -115,7 +121,7 @@ describe('A large request:', () => {
     }
   });
 
-  it.each([5, 20, 60, 61, 62, 63, 64, 65, 200, 2_000])(
+  it.each(isLong ? [5, 20, 60, 61, 62, 63, 64, 65, 200, 2_000] : [20, 60, 64, 65, 2_000])(
     'a path over %i relations is served or refused',
     async (hops) => {
       const bosses = Array.from({ length: hops }, () => 'boss').join('.');
@@ -167,7 +173,7 @@ describe('A large request:', () => {
             name,
             ...grow(target, depth - 1).map((rest) => `${name}.${rest}`),
           ]);
-    for (const depth of [1, 2, 3, 4, 5]) {
+    for (const depth of isLong ? [1, 2, 3, 4, 5] : [1, 5]) {
       await ask(app, `/rest/Employee?$expand=${grow('Employee', depth).join()}`);
       await ask(
         app,
@@ -222,7 +228,7 @@ describe('A large request:', () => {
   });
 
   it('JSON of any depth is served or refused', async () => {
-    for (const depth of [10, 64, 65, 1_000, 10_000, 1_000_000]) {
+    for (const depth of isLong ? [10, 64, 65, 1_000, 10_000, 1_000_000] : [64, 65, 100_000]) {
       const array = `${'['.repeat(depth)}${']'.repeat(depth)}`;
       const object = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
       for (const value of [array, object]) {
