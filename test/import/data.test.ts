@@ -496,9 +496,11 @@ describeDatabases('drs-gen import-data', (databases) => {
     },
   );
 
-  it('writes what the model cannot hold to rejects, with the reason, and exits with 1', async () => {
-    const project = await ofSqlite(
-      `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
+  itOnOne(databases)(
+    'writes what the model cannot hold to rejects, with the reason, and exits with 1',
+    async () => {
+      const project = await ofSqlite(
+        `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
       CREATE TABLE item (id INTEGER PRIMARY KEY, place TEXT REFERENCES place (code), need TEXT NOT NULL REFERENCES place (code),
         n INT, d DATE, u VARCHAR(9) UNIQUE, p BLOB);
       INSERT INTO place VALUES ('a', 'one'), ('A', 'two'), ('b', 'much too long'), ('c', 'three');
@@ -510,79 +512,87 @@ describeDatabases('drs-gen import-data', (databases) => {
         (5, '', 'c', 5, '2024-01-01 10:00:00', 'X', NULL),
         (6, '', 'c', 6.5, '2024-02-30', 'X', NULL),
         (7, '', 'c', 7, NULL, 'X', NULL);`
-        .replace(/'X'/, "'w'")
-        .replace(/'X'/, "'v'"),
-      '--image',
-      'item.p',
-    );
-    const { code, ok, outcomes, differences } = await copied(project, target.url);
-    expect({ code, ok, differences }).toEqual({ code: 1, ok: false, differences: [] });
-    expect(outcomes.map(numbers)).toEqual([
-      ['place', 4, 2, 2, 0, 0],
-      ['item', 7, 2, 5, 2, 0],
-    ]);
-    const long = expect.stringMatching(/^must have at most 5 characters$/) as unknown;
-    expect(rejectsOf(project, 'place')).toEqual(
-      [
-        {
-          number: 2,
-          isStored: false,
-          reasons: [
-            { attribute: 'code', message: 'has the value of another entity; case does not count' },
-          ],
-          row: { code: 'A', name: 'two' },
-        },
-        {
-          number: 3,
-          isStored: false,
-          reasons: [{ attribute: 'name', message: long, rule: 'maxLength' }],
-          row: { code: 'b', name: 'much too long' },
-        },
-      ].toSorted((a, b) => a.number - b.number),
-    );
-    const reasons = rejectsOf(project, 'item').map((each) => {
-      const {
-        number,
-        isStored,
-        reasons: list,
-      } = each as {
-        readonly number: number;
-        readonly isStored: boolean;
-        readonly reasons: readonly { readonly attribute: string; readonly message: string }[];
-      };
-      return [number, isStored, ...list.map(({ attribute, message }) => `${attribute} ${message}`)];
-    });
-    expect(reasons.toSorted(([a], [b]) => Number(a) - Number(b))).toEqual([
-      [1, true, 'p is no image of a known kind'],
-      [2, true, 'place_id leads to no entity of place (place): "gone"'],
-      [3, false, 'need_id leads to no entity of place (need): "b"'],
-      [4, false, 'n is beyond 2^53: 9007199254740993'],
-      [5, false, 'd holds a time of day'],
-      [
-        6,
-        false,
-        'n must be a whole number between -(2^53 - 1) and 2^53 - 1',
-        'd must be a date such as 2026-03-09 or 9!3!2026',
-      ],
-      [7, false, 'u has the value of another entity; case does not count'],
-    ]);
-    expect(await read('select "id", "place", "need" from "item" order by "id"')).toEqual([
-      [1, 'a', 'a'],
-      [2, null, 'c'],
-    ]);
-    const [withBytes] = rejectsOf(project, 'item').filter(
-      (each) => (each as { readonly number: number }).number === 1,
-    );
-    expect(withBytes).toMatchObject({ row: { id: '1', p: { bytes: 1 } } });
-    // Stopping at the first relation that leads to nothing.
-    const other = await databases.create();
-    try {
-      const stop = await copied(project, other.url, ['--dangling', 'stop', '--restart']);
-      expect([stop.code, stop.error]).toEqual([1, expect.stringContaining('leads to no entity')]);
-    } finally {
-      await other.drop();
-    }
-  });
+          .replace(/'X'/, "'w'")
+          .replace(/'X'/, "'v'"),
+        '--image',
+        'item.p',
+      );
+      const { code, ok, outcomes, differences } = await copied(project, target.url);
+      expect({ code, ok, differences }).toEqual({ code: 1, ok: false, differences: [] });
+      expect(outcomes.map(numbers)).toEqual([
+        ['place', 4, 2, 2, 0, 0],
+        ['item', 7, 2, 5, 2, 0],
+      ]);
+      const long = expect.stringMatching(/^must have at most 5 characters$/) as unknown;
+      expect(rejectsOf(project, 'place')).toEqual(
+        [
+          {
+            number: 2,
+            isStored: false,
+            reasons: [
+              {
+                attribute: 'code',
+                message: 'has the value of another entity; case does not count',
+              },
+            ],
+            row: { code: 'A', name: 'two' },
+          },
+          {
+            number: 3,
+            isStored: false,
+            reasons: [{ attribute: 'name', message: long, rule: 'maxLength' }],
+            row: { code: 'b', name: 'much too long' },
+          },
+        ].toSorted((a, b) => a.number - b.number),
+      );
+      const reasons = rejectsOf(project, 'item').map((each) => {
+        const {
+          number,
+          isStored,
+          reasons: list,
+        } = each as {
+          readonly number: number;
+          readonly isStored: boolean;
+          readonly reasons: readonly { readonly attribute: string; readonly message: string }[];
+        };
+        return [
+          number,
+          isStored,
+          ...list.map(({ attribute, message }) => `${attribute} ${message}`),
+        ];
+      });
+      expect(reasons.toSorted(([a], [b]) => Number(a) - Number(b))).toEqual([
+        [1, true, 'p is no image of a known kind'],
+        [2, true, 'place_id leads to no entity of place (place): "gone"'],
+        [3, false, 'need_id leads to no entity of place (need): "b"'],
+        [4, false, 'n is beyond 2^53: 9007199254740993'],
+        [5, false, 'd holds a time of day'],
+        [
+          6,
+          false,
+          'n must be a whole number between -(2^53 - 1) and 2^53 - 1',
+          'd must be a date such as 2026-03-09 or 9!3!2026',
+        ],
+        [7, false, 'u has the value of another entity; case does not count'],
+      ]);
+      expect(await read('select "id", "place", "need" from "item" order by "id"')).toEqual([
+        [1, 'a', 'a'],
+        [2, null, 'c'],
+      ]);
+      const [withBytes] = rejectsOf(project, 'item').filter(
+        (each) => (each as { readonly number: number }).number === 1,
+      );
+      expect(withBytes).toMatchObject({ row: { id: '1', p: { bytes: 1 } } });
+      // Stopping at the first relation that leads to nothing.
+      const other = await databases.create();
+      try {
+        const stop = await copied(project, other.url, ['--dangling', 'stop', '--restart']);
+        expect([stop.code, stop.error]).toEqual([1, expect.stringContaining('leads to no entity')]);
+      } finally {
+        await other.drop();
+      }
+    },
+  );
 
   itOnOne(databases)(
     'takes rows of rejects that are mended there, and goes on after each kill',
@@ -620,7 +630,7 @@ describeDatabases('drs-gen import-data', (databases) => {
       // This row is refused once more, for its place.
       mend('item', '{"bytes":1}', JSON.stringify({ base64: png.toString('base64') }));
       const dying = dyingServer(project);
-      for (const at of isLong ? [3, 4, 5, 6, 7, 8, 9, 10] : [4, 5]) {
+      for (const at of isLong ? [3, 4, 5, 6, 7, 8, 9, 10] : [5]) {
         const { code, err } = await copy(dying, target.url, ['--rejects'], { DIE_AT: String(at) });
         expect([code, err]).toEqual([1, expect.stringContaining('server has ended')]);
       }
@@ -667,12 +677,13 @@ describeDatabases('drs-gen import-data', (databases) => {
       const { place } = project;
       expect((await copied(project, target.url)).code).toBe(1);
       const line = place.text('rejects/t.jsonl');
-      for (const [text, reason] of [
+      const wrong = [
         [`${line}{"number":2`, 'rejects/t.jsonl:2: this is no line of an import'],
         ['{"number":0,"row":{}}', 'rejects/t.jsonl:1: this is no line of an import'],
         [line.replace('"s":', '"x":'), 'the table has no column "x"'],
         [line.replace('"number":2', '"number":7'), 'names row 7, and the source has 2'],
-      ] as const) {
+      ] as const;
+      for (const [text, reason] of isLong ? wrong : [wrong[0], wrong[3]]) {
         place.put('rejects/t.jsonl', text);
         const { code, error } = await copied(project, target.url, ['--rejects']);
         expect([code, error]).toEqual([1, expect.stringContaining(reason)]);
@@ -762,33 +773,36 @@ describeDatabases('drs-gen import-data', (databases) => {
 
   const isFromPostgres = databases.driver === 'sqlite' && hasPostgres;
 
-  it(`copies circles of relations and tables without a key from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, and goes on after each kill`, async () => {
-    const project = dyingServer(await (isFromPostgres ? postgresCircle() : sqliteCircle()));
-    const reference = await databases.create();
-    try {
-      const whole = await copied(project, reference.url, ['--batch', '7']);
-      expect(whole).toMatchObject({ code: 0, differences: [] });
-      expect(whole.outcomes.map(numbers).toSorted()).toEqual(circleOutcome.toSorted());
-      // Each run gets a little further, and ends at another message.
-      for (let at = 2; at <= 13; at += stride) {
-        const argv = ['--batch', '7', ...(at === 2 ? ['--restart'] : [])];
-        const { code, err } = await copy(project, target.url, argv, { DIE_AT: String(at) });
-        expect([code, err]).toEqual([
-          1,
-          expect.stringContaining('the program of the server has ended'),
-        ]);
+  itOnOne(databases)(
+    `copies circles of relations and tables without a key from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, and goes on after each kill`,
+    async () => {
+      const project = dyingServer(await (isFromPostgres ? postgresCircle() : sqliteCircle()));
+      const reference = await databases.create();
+      try {
+        const whole = await copied(project, reference.url, ['--batch', '7']);
+        expect(whole).toMatchObject({ code: 0, differences: [] });
+        expect(whole.outcomes.map(numbers).toSorted()).toEqual(circleOutcome.toSorted());
+        // Each run gets a little further, and ends at another message.
+        for (let at = 2; at <= 13; at += stride) {
+          const argv = ['--batch', '7', ...(at === 2 ? ['--restart'] : [])];
+          const { code, err } = await copy(project, target.url, argv, { DIE_AT: String(at) });
+          expect([code, err]).toEqual([
+            1,
+            expect.stringContaining('the program of the server has ended'),
+          ]);
+        }
+        const last = await copy(project, target.url, ['--batch', '7']);
+        expect(last.err).toContain(
+          'Compared value by value: the database holds what the source holds.',
+        );
+        expect(await circleContent(databases, target.url)).toEqual(
+          await circleContent(databases, reference.url),
+        );
+      } finally {
+        await reference.drop();
       }
-      const last = await copy(project, target.url, ['--batch', '7']);
-      expect(last.err).toContain(
-        'Compared value by value: the database holds what the source holds.',
-      );
-      expect(await circleContent(databases, target.url)).toEqual(
-        await circleContent(databases, reference.url),
-      );
-    } finally {
-      await reference.drop();
-    }
-  });
+    },
+  );
 
   itLong(
     `ends equal from ${isFromPostgres ? 'PostgreSQL' : 'SQLite'}, wherever kill -9 ends it`,
@@ -846,6 +860,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     expect(rejectsOf(project, 'town')).toEqual([
       expect.objectContaining({ number: 3, isStored: true }),
     ]);
+    if (!isLong && unique === '') return;
     const mended = project.place.text('rejects/town.jsonl').replace('"xx"', '"de"');
     project.place.put('rejects/town.jsonl', mended);
     const taken = await copied(project, target.url, ['--rejects']);
@@ -1218,7 +1233,7 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     await target.drop();
   });
 
-  it('reads JSON, CSV and SQL of a folder', async () => {
+  itOnOne(databases)('reads JSON, CSV and SQL of a folder', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
     const model = modelOf(shopModel);
