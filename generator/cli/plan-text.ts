@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { MigrationReview } from '../migration/migrations.js';
+import type { Doubt } from '../migration/stored-model.js';
 import { decisionOf, isContract, stepWords, type PlannedStep } from '../migration/steps.js';
 import { recordFolder } from '../output/paths.js';
 import { conflictsOf, type Conflict, type Plan, type PlannedFile } from '../output/plan.js';
@@ -102,10 +103,14 @@ const migrateCommand = 'node dist/src/migrate.js';
 //  Next: cd server && npm run build && npm start
 /** Describes the migration that was written and what the user has to do for it. */
 export function renderMigration(
-  { names, open, written }: MigrationReview,
-  { folder, isDry }: MigrationTarget,
+  { names, open, doubts, written }: MigrationReview,
+  { folder, command, isDry }: MigrationTarget,
 ): string {
+  const doubtful = doubts.flatMap((each) => doubtLines(each, command));
   if (written === undefined) {
+    if (doubts.length > 0) {
+      return ['No migration is written.', ...doubtful].map(printable).join('\n');
+    }
     return names.length === 0
       ? 'No migration is needed: the start of the server makes all changes.'
       : 'No further migration is needed: the start of the server makes all changes that src/migrations does not contain.';
@@ -118,7 +123,15 @@ export function renderMigration(
   });
   const verb = isDry ? 'would be' : 'is';
   const head = `${posix.join(folder, written)} ${verb} written. The file is yours. Its steps, and what runs them:`;
-  return [head, ...steps, ...nextLines(open, folder)].map(printable).join('\n');
+  return [head, ...steps, ...doubtful, ...nextLines(open, folder)].map(printable).join('\n');
+}
+
+function doubtLines({ name, now, line }: Doubt, command: string): readonly string[] {
+  return [
+    `${name} is not dropped, because it may be called ${now} now.`,
+    `  If it is, write this line into ${now} in the model: ${line}`,
+    `  If it was removed, run: ${command} --removed ${shellWord(name)}`,
+  ];
 }
 
 function nextLines(steps: readonly PlannedStep[], folder: string): readonly string[] {
@@ -151,9 +164,10 @@ Write one: ${command}`);
 }
 
 /** The same for `--json`. */
-export function migrationJson({ open, written }: MigrationReview): object {
+export function migrationJson({ open, doubts, written }: MigrationReview): object {
   return {
     path: written ?? null,
+    doubts: doubts.map(({ name, now, line }) => ({ name, now, line })),
     steps: open.map((step) => ({
       kind: step.kind,
       table: step.table,

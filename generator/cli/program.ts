@@ -167,13 +167,13 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .argument('<model>', 'model file')
     .requiredOption('-o, --output <dir>', 'folder of the server')
     .option('--name <name>', 'what the migration is called behind its number: split-name')
+    .option('--removed <part>', 'Shop or Shop.fax was removed, not renamed; repeatable', listed, [])
     .option('--dry-run', 'write nothing; print what would change')
     .option('--json', 'print problems and plan as JSON on stdout')
-    .action(async (model: string, { name, ...options }: MigrateOptions) => {
+    .action(async (model: string, { name, removed, ...options }: MigrateOptions) => {
       const { generate } = await import('./commands/generate.js');
-      finish(
-        await generate(session, model, { ...options, migration: { name: checkedName(name) } }),
-      );
+      const migration = { name: checkedName(name), removed };
+      finish(await generate(session, model, { ...options, migration }));
     });
 
   verb(session, program, 'openapi')
@@ -212,6 +212,7 @@ function refuseBoth({ check, dryRun }: Pick<GenerateOptions, 'check' | 'dryRun'>
 
 interface MigrateOptions extends Pick<GenerateOptions, 'output' | 'dryRun' | 'json'> {
   readonly name?: string;
+  readonly removed: readonly string[];
 }
 
 function listed(value: string, before: readonly string[]): readonly string[] {

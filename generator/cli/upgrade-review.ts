@@ -144,9 +144,14 @@ export function editsOnTop(
   then: readonly UserEdit[],
 ): readonly UserEdit[] {
   const below = new Map(first.map((edit) => [edit.path, edit]));
-  const above = new Set(then.map(({ path }) => path));
+  const above = new Set(then.map(({ path, from = path }) => from));
   return [
     ...first.filter(({ path }) => !above.has(path)),
-    ...then.map((edit) => ({ ...edit, ...below.get(edit.path), text: edit.text })),
+    ...then.map((edit) => {
+      const under = below.get(edit.from ?? edit.path);
+      const from = under?.from ?? edit.from;
+      const { before } = under ?? edit;
+      return { ...edit, before, ...(from === undefined ? {} : { from }) };
+    }),
   ];
 }

@@ -87,7 +87,7 @@ export function guessedAttributes({ older, newer, attributes }: DataclassPair): 
   return guesses(
     written(older, attributes.removed),
     written(newer, attributes.added),
-    (a, b) => shapeOf(a) === shapeOf(b),
+    (a, b) => shapeOf(a) === shapeOf(b) && !isSameColumn(a, b),
   );
 }
 
@@ -97,8 +97,14 @@ export function guessedDataclasses({ dataclasses }: ModelPair): Guess<Dataclass>
     const shapes = new Set(a.attributes.map((each) => `${each.name} ${shapeOf(each)}`));
     const common = b.attributes.filter((each) => shapes.has(`${each.name} ${shapeOf(each)}`));
     const most = Math.max(a.attributes.length, b.attributes.length);
-    return a.key === b.key && common.length * 2 >= most;
+    return a.key === b.key && a.table !== b.table && common.length * 2 >= most;
   });
+}
+
+/** The values of the column are those of the new attribute already. */
+function isSameColumn(a: Attribute, b: Attribute): boolean {
+  const name = columnOf(a)?.name;
+  return name !== undefined && name === columnOf(b)?.name;
 }
 
 /** Limit of compared pairs: a rewritten model is not a list of renames. */
@@ -110,14 +116,22 @@ function guesses<T extends { readonly name: string; readonly renamedFrom?: reado
   isAlike: (a: T, b: T) => boolean,
 ): Guess<T>[] {
   if (removed.length * added.length > maxGuessed) return [];
-  const left = new Set(removed);
-  return added.flatMap((part) => {
-    const [nearest] = [...left]
+  const pairs = added.flatMap((part) =>
+    removed
       .filter((each) => isAlike(each, part))
-      .sort((a, b) => editDistance(a.name, part.name) - editDistance(b.name, part.name));
-    if (nearest === undefined) return [];
-    left.delete(nearest);
-    return [{ removed: nearest, added: part, line: renamedFromLine(nearest) }];
+      .map((each) => ({ each, part, distance: editDistance(each.name, part.name) })),
+  );
+  // The most similar names first, each once.
+  const taken = new Set<T>();
+  const found = new Map<T, T>();
+  for (const { each, part } of pairs.sort((a, b) => a.distance - b.distance)) {
+    if (taken.has(each) || taken.has(part)) continue;
+    taken.add(each).add(part);
+    found.set(part, each);
+  }
+  return added.flatMap((part) => {
+    const each = found.get(part);
+    return each === undefined ? [] : [{ removed: each, added: part, line: renamedFromLine(each) }];
   });
 }
 

@@ -39,12 +39,7 @@ export function dataChanges(models: ModelPair): readonly Change[] {
           start: 'applied',
         }),
       ),
-    ...models.dataclasses.removed.map((each) =>
-      change('look', 'table-unused', pathOf(each), {
-        message: `${each.name} was removed: its table ${each.table} stays with all rows, unused.`,
-        start: 'applied',
-      }),
-    ),
+    ...models.dataclasses.removed.map((each) => removedTable(models, each)),
     ...guessed.map(({ removed, added, line }) =>
       change('look', 'dataclass-maybe-renamed', pathOf(added), {
         message: `${added.name} is new, and ${removed.name}, which is similar, was removed: without renamedFrom, ${added.name} begins without rows.`,
@@ -54,6 +49,19 @@ export function dataChanges(models: ModelPair): readonly Change[] {
     ),
     ...models.pairs.flatMap((pair) => tableChanges(models, pair)),
   ];
+}
+
+function removedTable({ newer }: ModelPair, removed: Dataclass): Change {
+  const { name, table } = removed;
+  const user = newer.dataclasses.find((each) => each.table === table);
+  return user === undefined
+    ? change('look', 'table-unused', pathOf(removed), {
+        message: `${name} was removed: its table ${table} stays with all rows, unused.`,
+        start: 'applied',
+      })
+    : change('look', 'table-taken', pathOf(removed), {
+        message: `${name} was removed, and ${user.name} uses its table ${table} with the rows in it.`,
+      });
 }
 
 function databaseChanges({ older, newer }: ModelPair): readonly Change[] {
@@ -86,7 +94,7 @@ function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[]
     ...attributes.added.flatMap((each) => addedColumn(pair, each)),
     ...guessedAttributes(pair).map(({ removed, added, line }) =>
       change('look', 'attribute-maybe-renamed', attributePath(newer, added), {
-        message: `${labelOf(newer, added)} is new, and ${labelOf(older, removed)} of the same type was removed: without renamedFrom, the values stay in the old column.`,
+        message: `${labelOf(newer, added)} is new, and ${labelOf(older, removed)} of the same type was removed${holdsValues(removed) ? ': without renamedFrom, the values stay in the old column' : ''}.`,
         help: `if it was renamed, write ${line}`,
       }),
     ),
@@ -95,8 +103,12 @@ function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[]
   ];
 }
 
+function holdsValues(attribute: Attribute): boolean {
+  return attribute.kind === 'relatedEntity' || columnOf(attribute) !== undefined;
+}
+
 function movedTable({ older, newer, path }: DataclassPair): Change {
-  const message = `${newer.name} is stored in the table ${older.table}, and the model names ${newer.table}: a migration has to rename the table.`;
+  const message = `${newer.name} had the table ${older.table} in the older model, and has ${newer.table} now: a database with the former table needs a migration that renames it.`;
   const isChain = older.renamedFrom !== undefined && newer.renamedFrom !== undefined;
   const line = isChain ? renamedFromLine(older) : `table: ${older.table}`;
   const help = `npx drs-gen migrate writes it; to keep the table, write ${line}`;
@@ -192,7 +204,7 @@ function movedColumn(
   before: StorageAttribute,
   after: StorageAttribute,
 ): Change {
-  const message = `${labelOf(newer, after)} is stored in the column ${before.column}, and the model names ${after.column}: a migration has to rename the column.`;
+  const message = `${labelOf(newer, after)} had the column ${before.column} in the older model, and has ${after.column} now: a database with the former column needs a migration that renames it.`;
   const isChain = madeFor(newer, after) !== undefined || after.renamedFrom !== undefined;
   const line = isChain ? renamedFromLine(madeFor(older, before) ?? before) : undefined;
   const help = `npx drs-gen migrate writes it; to keep the column, write ${line ?? `column: ${before.column}`}`;

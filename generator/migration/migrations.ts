@@ -10,7 +10,8 @@ import { parseModel, serializeModel } from '../model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
 import type { UserFolder } from '../output/user-edits.js';
-import { plannedSteps, stepWords, withFills, type PlannedStep, type RenameStep } from './steps.js';
+import { doubtsOf, storedModel, type Doubt } from './stored-model.js';
+import { plannedSteps, stepWords, type PlannedStep } from './steps.js';
 
 /** Migrations belong to the user: drs-gen writes each once and lists the existing ones. */
 export interface MigrationReview {
@@ -20,6 +21,8 @@ export interface MigrationReview {
   readonly files: readonly EmittedFile[];
   /** Steps that a start does not run by itself and that no earlier migration contains. */
   readonly open: readonly PlannedStep[];
+  /** What the new migration does not drop, because it may have another name now. */
+  readonly doubts: readonly Doubt[];
   /** The path of the new migration. */
   readonly written?: string;
 }
@@ -30,10 +33,17 @@ export interface MigrationInput {
   readonly users: UserFolder | undefined;
   /** The root of this package. */
   readonly packageRoot: string;
-  /** Set if a migration is requested; `name` follows its number. */
-  readonly wanted?: { readonly name: string | undefined };
+  /** Set if a migration is requested. */
+  readonly wanted?: WantedMigration;
   /** The command that writes a migration, for messages. */
   readonly command: string;
+}
+
+export interface WantedMigration {
+  /** Follows its number. */
+  readonly name: string | undefined;
+  /** Parts that were removed, although they look renamed: `Shop`, `Shop.fax`. */
+  readonly removed: readonly string[];
 }
 
 const folder = 'src/migrations';
@@ -44,66 +54,70 @@ const filePattern = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*$/;
  * @throws Refusal for conflicting migrations of two branches, and for values that would not be found
  */
 export async function reviewMigrations(input: MigrationInput): Promise<MigrationReview> {
-  const { model, users, packageRoot, wanted } = input;
-  if (users === undefined) return { names: [], files: [], open: [] };
+  const { model, users, packageRoot, wanted, command } = input;
+  if (users === undefined) return { names: [], files: [], open: [], doubts: [] };
   const names = await migrationNames(users);
-  const last = await lockedModel(users, modelLockPath);
-  const before = (await lockedModel(users, beforeLockPath)) ?? last ?? model;
-  const sinceLast = plannedSteps(last ?? model, model);
-  const open = withFills(plannedSteps(before, model), sinceLast);
-  const moves = sinceLast.filter((each) => each.kind === 'rename');
-  // Earlier names of stored data: a `renamedFrom` may have been removed since the last run.
-  const lost = moves.filter((each) => !hasTarget(before, each));
-  refuseMoves(lost, wanted === undefined ? [] : open, input.command);
-  if (open.length === 0) return { names, files: [], open };
+  const last = (await lockedModel(users, modelLockPath)) ?? model;
+  const before = (await lockedModel(users, beforeLockPath)) ?? last;
+  const stored = storedModel(before, last, plannedSteps(before, last));
+  const all = plannedSteps(stored, model);
   if (wanted === undefined) {
-    const kept = {
-      path: beforeLockPath,
-      owner: 'generator',
-      text: serializeModel(before),
-    } as const;
-    return { names, files: [kept], open };
+    refuseMoves(all, command);
+    return { names, files: recordOf(stored, model, all), open: all, doubts: [] };
   }
+  const found = doubtsOf(stored, model);
+  refuseUnknown(wanted.removed, found, command);
+  const doubts = found.filter(({ name }) => !wanted.removed.includes(name));
+  const isDoubtful = (step: PlannedStep): boolean =>
+    step.kind === 'drop' &&
+    doubts.some(({ table, column }) => table === step.table && column === step.column);
+  const open = all.filter((each) => !isDoubtful(each));
+  const record = recordOf(stored, model, all.filter(isDoubtful));
+  if (open.length === 0) return { names, files: record, open, doubts };
   const name = nextName(names, wanted.name ?? nameOf(open));
-  const span = { from: dataHash(before), to: dataHash(model) };
+  // A model may be that of an earlier migration again.
+  const span = { from: dataHash(stored, names.at(-1)), to: dataHash(model) };
   const templates = new Templates(join(packageRoot, 'templates'));
   const text = templates.render('src/migrations/migration.ts', migrationView(open, span));
   const path = `${folder}/${name}.ts`;
   const file = { path, owner: 'user', text } as const;
-  return { names: [...names, name], files: [file], open, written: path };
+  return { names: [...names, name], files: [file, ...record], open, doubts, written: path };
 }
 
-function hasTarget({ dataclasses }: Model, { table, column, to }: RenameStep): boolean {
-  return column === undefined
-    ? dataclasses.some((each) => each.table === to)
-    : dataclasses.some(
-        (each) =>
-          each.table === table &&
-          each.attributes.some(
-            (attribute) => attribute.kind === 'storage' && attribute.column === to,
-          ),
-      );
+/** What the next run has to know about stored data, while steps are open. */
+function recordOf(
+  stored: Model,
+  model: Model,
+  open: readonly PlannedStep[],
+): readonly EmittedFile[] {
+  if (open.length === 0) return [];
+  const text = serializeModel(storedModel(stored, model, open));
+  return [{ path: beforeLockPath, owner: 'generator', text }];
 }
 
 /**
  * A server of the new model would look for values in the wrong place and start without them.
- * @param moves from the model of the last run
- * @param written moves that a migration contains
  * @throws Refusal
  */
-function refuseMoves(
-  moves: readonly PlannedStep[],
-  written: readonly PlannedStep[],
+function refuseMoves(open: readonly PlannedStep[], command: string): void {
+  const moves = open.filter(({ kind }) => kind === 'rename');
+  if (moves.length === 0) return;
+  throw new Refusal(
+    `The model looks for values under other names than the database may have for its tables and columns. Run ${command}: it writes a migration with these steps: ${moves.map(stepWords).join(', ')}. Or leave renamedFrom, table and column in the model as they were.`,
+  );
+}
+
+/** @throws Refusal for parts that are in no doubt */
+function refuseUnknown(
+  removed: readonly string[],
+  doubts: readonly Doubt[],
   command: string,
 ): void {
-  const done = new Set(written.map(stepWords));
-  const left = moves.filter((each) => !done.has(stepWords(each)));
-  if (left.length === 0) return;
-  const list = left.map(stepWords).join(', ');
+  const unknown = removed.filter((each) => !doubts.some(({ name }) => name === each));
+  if (unknown.length === 0) return;
+  const known = doubts.map(({ name }) => name);
   throw new Refusal(
-    written.length === 0
-      ? `The model looks for values under other names than the database has for its tables and columns. Run ${command}: it writes a migration with these steps: ${list}. Or leave renamedFrom, table and column in the model as they were.`
-      : `The migration that is not written yet begins with a model that has other names, so it cannot do this, too: ${list}. Put renamedFrom, table and column back into the model as they were, run ${command}, and then change them and run it again.`,
+    `--removed ${unknown.join(' --removed ')}: no migration waits for that. ${known.length === 0 ? `Run ${command} without it.` : `It can be: ${known.join(', ')}.`}`,
   );
 }
 
@@ -167,12 +181,16 @@ function nameOf([first]: readonly PlannedStep[]): string {
   return slug === '' ? first.kind : `${first.kind}-${slug}`;
 }
 
-/** Identifies models by the form of their data. */
-function dataHash(model: Model): string {
+/**
+ * Identifies models by the form of their data.
+ * @param last the migration that leads to it
+ */
+function dataHash(model: Model, last?: string): string {
   const schemas = [sqliteSchema, postgresSchema].filter((_, at) =>
     model.databases.includes(at === 0 ? 'sqlite' : 'postgres'),
   );
-  const text = JSON.stringify([schemas.map((schema) => schema(model)), types(model)]);
+  const parts: readonly unknown[] = [schemas.map((schema) => schema(model)), types(model)];
+  const text = JSON.stringify(last === undefined ? parts : [...parts, last]);
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 

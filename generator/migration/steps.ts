@@ -2,11 +2,13 @@ import { columnChecks } from '../emit/schema/column-checks.js';
 import { columnTypes } from '../emit/views/classes/database.js';
 import { conversionOf, type Conversion } from '../evolution/conversions.js';
 import { isEqual } from '../evolution/change.js';
-import { paired } from '../evolution/renames.js';
+import { paired, type Named, type Paired } from '../evolution/renames.js';
 import { isLarge } from '../model/columns.js';
 import { compareDecimals } from '../model/decimals.js';
 import { keyOf, referencesTo, storageNamed } from '../model/lookup.js';
 import type { Database, Dataclass, Model, StorageAttribute } from '../model/model.js';
+import { postgresType } from '../model/postgres-types.js';
+import { sqliteTypes } from '../model/sqlite-types.js';
 import { sqlName } from '../model/sql-text.js';
 
 /** A step of a migration; tables and columns have their names in the database. */
@@ -44,6 +46,8 @@ export interface ConvertStep extends Conversion {
   readonly kind: 'convert';
   readonly table: string;
   readonly column: string;
+  /** The SQL type before. */
+  readonly was: { readonly sqlite: string; readonly postgres: string };
 }
 
 /** Describes a step briefly, with the names in the database. */
@@ -81,37 +85,9 @@ export function plannedSteps(before: Model, after: Model): readonly PlannedStep[
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
   const drops = dataclasses.removed
-    .filter((old) => !isUsed(old))
+    .filter((old) => !isUsed(old) && !isRegained(old, dataclasses))
     .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
   return inOrder([...steps, ...drops]);
-}
-
-/**
- * Adds the fill steps for rows that servers of later models have written before the migration was run.
- * @param later steps from the last of these models
- */
-export function withFills(
-  steps: readonly PlannedStep[],
-  later: readonly PlannedStep[],
-): readonly PlannedStep[] {
-  const fills = later.filter((each) => each.kind === 'fill');
-  const sameRows = (a: FillStep, b: PlannedStep): boolean =>
-    b.kind === 'fill' && a.table === b.table && a.column === b.column;
-  const both = steps.map((step): PlannedStep => {
-    if (step.kind !== 'fill') return step;
-    const other = fills.find((each) => sameRows(each, step));
-    return other === undefined ? step : { ...step, where: either(step.where, other.where) };
-  });
-  const added = fills.filter((fill) => !steps.some((step) => sameRows(fill, step)));
-  return inOrder([...both, ...added]);
-}
-
-function either(one: FillStep['where'], other: FillStep['where']): FillStep['where'] {
-  const joined = (a: string, b: string): string => (a === b ? a : `${a} OR ${b}`);
-  return {
-    sqlite: joined(one.sqlite, other.sqlite),
-    postgres: joined(one.postgres, other.postgres),
-  };
 }
 
 function inOrder(steps: readonly PlannedStep[]): readonly PlannedStep[] {
@@ -127,14 +103,15 @@ interface DataclassPair {
 }
 
 /** How a unique index compares texts. */
-interface Fold {
+export interface Fold {
   readonly sqlite: string;
   readonly postgres: string;
   /** Whether texts become equal that were different. */
   readonly isCoarser: boolean;
 }
 
-function foldBetween(before: Model, { protocol: { accentInsensitive } }: Model): Fold {
+/** @param before the model of stored data */
+export function foldBetween(before: Model, { protocol: { accentInsensitive } }: Model): Fold {
   return {
     sqlite: 'drs_fold',
     postgres: accentInsensitive ? 'drs_fold_without_accents' : 'drs_fold',
@@ -151,8 +128,10 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   const row = rowOf(olds, news);
   const steps: PlannedStep[] = [];
   if (old.table !== table) steps.push({ kind: 'rename', table: old.table, to: table });
-  for (const { column } of attributes.removed) {
-    if (!columns.has(column)) steps.push({ kind: 'drop', table, column });
+  for (const removed of attributes.removed) {
+    const { column } = removed;
+    if (columns.has(column) || isRegained(removed, attributes)) continue;
+    steps.push({ kind: 'drop', table, column });
   }
   for (const [before, after] of attributes.both) {
     if (before.column !== after.column) {
@@ -163,7 +142,8 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
       after.key || isForeignKey(now, after) || referencesTo(model, now, after.name).length > 0;
     const conversion = isKey ? undefined : conversionOf(before, after);
     if (conversion !== undefined) {
-      steps.push({ kind: 'convert', table, column: after.column, ...conversion });
+      const was = { sqlite: sqliteTypes[before.type], postgres: postgresType(before) };
+      steps.push({ kind: 'convert', table, column: after.column, was, ...conversion });
     }
   }
   const known = new Map(attributes.both.map(([before, after]) => [after, before]));
@@ -196,6 +176,17 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   return steps;
 }
 
+/**
+ * Whether a part was added as a new one and has turned out to be a renamed one: databases that had the new one may hold
+ * values in it, which no step drops.
+ */
+function isRegained<T extends Named & { readonly isNew?: true }>(
+  { name, isNew }: T,
+  { both }: Paired<T>,
+): boolean {
+  return isNew === true && both.some(([, now]) => now.name === name);
+}
+
 function isForeignKey({ attributes }: Dataclass, { name }: StorageAttribute): boolean {
   return attributes.some((each) => each.kind === 'relatedEntity' && each.foreignKey === name);
 }
@@ -210,7 +201,7 @@ function isNewlyUnique(
 }
 
 /** Attributes that become unique together, each list ending with one that a fill step can set. */
-function newlyUniqueLists(
+export function newlyUniqueLists(
   old: Dataclass,
   now: Dataclass,
   known: ReadonlyMap<StorageAttribute, StorageAttribute>,
@@ -261,10 +252,10 @@ function tighter(
           database,
           (value, length) => `length(${value}) >= ${length}`,
         ).map((each) => `NOT (${each})`);
+  // A start adds a column with its default.
+  const isAdded = before === undefined || (before.isNew === true && before.mandatory);
   const isNewlyMandatory =
-    after.mandatory &&
-    before?.mandatory !== true &&
-    (before !== undefined || after.default === undefined);
+    after.mandatory && (isAdded ? after.default === undefined : !before.mandatory);
   return [...(isNewlyMandatory ? [`${column} IS NULL`] : []), ...broken];
 }
 

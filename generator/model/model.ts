@@ -79,6 +79,8 @@ export interface Dataclass {
   readonly indexes: readonly (readonly string[])[];
   /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */
   readonly uniqueIndexes?: readonly (readonly string[])[];
+  /** In a record of what data may have: added while an earlier change is open, so a database may lack it. */
+  readonly isNew?: true;
   /** Absent where roles limit nothing. */
   readonly access?: DataAccess | undefined;
 }
@@ -122,6 +124,8 @@ export type Attribute =
   | RelationAliasAttribute;
 
 interface AttributeBase {
+  /** See `Dataclass.isNew`. */
+  readonly isNew?: true;
   readonly name: string;
   /** The name that clients see instead. */
   readonly restName?: string;

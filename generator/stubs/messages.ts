@@ -67,7 +67,8 @@ export const stubMessages = {
   },
   'stub/unused-class': {
     severity: 'warning',
-    meaning: 'A class belongs to nothing in the model any more, so it is not used.',
+    meaning:
+      'A class belongs to nothing in the model any more. Its file is moved to one that is not compiled.',
   },
 } as const satisfies Readonly<Record<string, StubMessage>>;
 

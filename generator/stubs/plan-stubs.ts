@@ -51,6 +51,8 @@ class Review {
   readonly #classFiles: ReadonlyMap<string, string>;
   readonly #found: { readonly name: string; readonly found: FoundClass }[] = [];
   readonly #additions: Addition[] = [];
+  /** Files of classes that nothing uses, which would not compile. */
+  readonly #moves: UserEdit[] = [];
   readonly #sources = new Map<string, string>();
 
   constructor(private readonly input: StubInput) {
@@ -74,8 +76,19 @@ class Review {
     if (file?.syntaxError !== undefined || file === undefined) return;
     const found = await exportedClass(this.#files, file, name).catch(() => undefined);
     if (found === undefined) return;
-    const message = `The model no longer declares anything in the class ${name}, so the server does not use it.`;
-    this.#problems.add('stub/unused-class', message, placeOf(found.file.path, found.node));
+    const place = placeOf(found.file.path, found.node);
+    const aside = `${path}.unused`;
+    const holdsOthers = [...this.#classFiles.values()].includes(path);
+    const isFree = (await this.input.read(aside)).kind === 'absent';
+    const isMoved = found.file.path === path && !holdsOthers && isFree;
+    if (isMoved) {
+      this.#moves.push({ from: path, path: aside, before: file.text, text: file.text });
+    }
+    const what = isMoved
+      ? `it is moved to ${this.input.shown(aside)}, which is not compiled`
+      : 'the server does not use it, and it may not compile any more';
+    const message = `The model no longer declares anything in the class ${name}: ${what}.`;
+    this.#problems.add('stub/unused-class', message, place);
   }
 
   plan(): StubPlan {
@@ -89,7 +102,7 @@ class Review {
       const text = addMembers(file, additions, namesIn(file, this.#classFiles), own);
       return { path: file.path, before: file.text, text };
     });
-    return { edits, problems, sources: this.#sources };
+    return { edits: [...edits, ...this.#moves], problems, sources: this.#sources };
   }
 
   async #find({ path, name, base }: UserClass): Promise<FoundClass | undefined> {

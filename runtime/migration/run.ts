@@ -32,40 +32,36 @@ export function decide(what: string, row?: object): never {
 
 /** The migrations of a server by name, in order. */
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
-  const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
-  const wordsOf = async (
-    database: MigratedDatabase,
-    options: MigrationOptions,
-    tell: (step: StepRun) => Promise<string | undefined>,
-  ): Promise<readonly string[]> => {
-    const all: string[] = [];
-    for (const each of await stepsNow(database, migrations)) {
-      const words = await tell(new StepRun(database, each, options));
-      if (words !== undefined) all.push(words);
-    }
-    return all;
-  };
+  const steps = Object.entries(byName).flatMap(([migration, { steps: list }]) =>
+    list.map((step, index): NamedStep => ({ migration, index, step })),
+  );
   return {
     names: Object.keys(byName),
-    run: (database, options) => wordsOf(database, options, (step) => step.run()),
-    plan: (database, options) => wordsOf(database, options, (step) => step.plan()),
-    pending: async (database) => {
+    run: async (database, options) => {
+      const waiting: string[] = [];
+      for (const each of await openSteps(database, steps)) {
+        const words = await new StepRun(database, each, options).run();
+        if (words !== undefined) waiting.push(words);
+      }
+      return waiting;
+    },
+    plan: async (database, options) => {
       const words: string[] = [];
-      for (const each of stepsOf(migrations)) {
-        if (each.step.kind === 'drop' || (await journalOf(database, each)).done !== undefined)
-          continue;
-        words.push(`${each.migration}: ${stepWords(each.step)}`);
+      for (const { each, needless } of await expected(database, steps)) {
+        words.push(await new StepRun(database, each, options).plan(needless));
       }
       return words;
     },
+    pending: async (database) =>
+      (await expected(database, steps)).flatMap(({ each, needless }) =>
+        each.step.kind === 'drop' || needless !== undefined
+          ? []
+          : [`${each.migration}: ${stepWords(each.step)}`],
+      ),
     skip: async (database) => {
-      for (const each of stepsOf(migrations)) await finish(database, each);
+      for (const each of steps) await finish(database, each);
     },
   };
-}
-
-interface NamedSteps extends Pick<Migration, 'steps'> {
-  readonly name: string;
 }
 
 /** A step with its identifier in the journal. */
@@ -75,35 +71,160 @@ interface NamedStep {
   readonly step: MigrationStep;
 }
 
-function stepsOf(migrations: readonly NamedSteps[]): readonly NamedStep[] {
-  return migrations.flatMap(({ name, steps }) =>
-    steps.map((step, index) => ({ migration: name, index, step })),
-  );
+/** A step that has not run. */
+interface OpenStep extends NamedStep {
+  /** The open steps behind it, in order. */
+  readonly later: readonly MigrationStep[];
 }
 
-/** The same steps, where a waiting drop has the present names if a later step renamed its table or column. */
-async function stepsNow(
+/** The steps that have not run. A drop has the present names if a later step renamed its table or column. */
+async function openSteps(
   database: MigratedDatabase,
-  migrations: readonly NamedSteps[],
-): Promise<readonly NamedStep[]> {
-  const steps = stepsOf(migrations);
-  const now: NamedStep[] = [];
-  for (const [place, each] of steps.entries()) {
-    if (each.step.kind !== 'drop') {
-      now.push(each);
-      continue;
-    }
-    let { step } = each;
-    for (const later of steps.slice(place + 1)) {
-      const { step: rename } = later;
-      if (rename.kind !== 'rename' || rename.table !== step.table) continue;
-      if (rename.column !== undefined && rename.column !== step.column) continue;
-      if ((await journalOf(database, later)).done === undefined) continue;
-      step = { ...step, [rename.column === undefined ? 'table' : 'column']: rename.to };
-    }
-    now.push({ ...each, step });
+  steps: readonly NamedStep[],
+): Promise<readonly OpenStep[]> {
+  const noted: (NamedStep & Noted)[] = [];
+  for (const each of steps) noted.push({ ...each, ...(await journalOf(database, each)) });
+  return noted.flatMap(({ done, migration, index, step }, place): readonly OpenStep[] => {
+    if (done !== undefined) return [];
+    const after = noted.slice(place + 1);
+    const ran = after.filter((each) => each.done !== undefined && !each.isSkipped);
+    const later = after.filter((each) => each.done === undefined).map((each) => each.step);
+    const now = step.kind === 'drop' ? { ...step, ...renamedBy(stepsIn(ran), step) } : step;
+    return [{ migration, index, step: now, later }];
+  });
+}
+
+function stepsIn(steps: readonly NamedStep[]): readonly MigrationStep[] {
+  return steps.map(({ step }) => step);
+}
+
+/** The open steps, and why one is needless when those before it have run. */
+async function expected(
+  database: MigratedDatabase,
+  steps: readonly NamedStep[],
+): Promise<readonly { readonly each: OpenStep; readonly needless: string | undefined }[]> {
+  const open = await openSteps(database, steps);
+  if (open.length === 0) return [];
+  const wanted = await database.wanted();
+  const parts = new Parts(await database.present());
+  return open.map((each) => {
+    const needless = needlessness(each, parts, wanted);
+    if (needless === undefined) parts.change(each, wanted);
+    return { each, needless };
+  });
+}
+
+/** A table, or a column of it. */
+interface Part {
+  readonly table: string;
+  readonly column?: string;
+}
+
+/** The name of a part when these steps have run. */
+function renamedBy(steps: readonly MigrationStep[], { table, column }: Part): Part {
+  let now: Part = column === undefined ? { table } : { table, column };
+  for (const step of steps) {
+    if (step.kind !== 'rename' || step.table !== now.table) continue;
+    if (step.column === undefined) now = { ...now, table: step.to };
+    else if (step.column === now.column) now = { ...now, column: step.to };
   }
   return now;
+}
+
+/** The tables and columns that a database has when some of the open steps have run. */
+class Parts {
+  readonly #tables: Map<string, Set<string>>;
+
+  constructor({ tables }: SchemaShape) {
+    this.#tables = new Map(
+      tables.map((table) => [table.name, new Set(stored(table).map(({ name }) => name))]),
+    );
+  }
+
+  has({ table, column }: Part): boolean {
+    const columns = this.#tables.get(table);
+    return columns !== undefined && (column === undefined || columns.has(column));
+  }
+
+  /** Carries out a step. */
+  change({ step, later }: OpenStep, wanted: SchemaShape): void {
+    const columns = this.#tables.get(step.table);
+    if (columns === undefined) return;
+    if (step.kind === 'fill') {
+      const present = [...columns];
+      for (const { name } of addedBy(step.table, later, present, wanted)) columns.add(name);
+    } else if (step.kind !== 'convert') {
+      if (step.column === undefined) this.#tables.delete(step.table);
+      else columns.delete(step.column);
+      if (step.kind === 'rename' && step.column === undefined) this.#tables.set(step.to, columns);
+      else if (step.kind === 'rename') columns.add(step.to);
+    }
+  }
+}
+
+/**
+ * Why a step has nothing to do: the database has skipped the models that the step is for, or the model uses again what
+ * the step drops.
+ */
+function needlessness(
+  { step, later }: OpenStep,
+  parts: Parts,
+  wanted: SchemaShape,
+): string | undefined {
+  const { table, column } = step;
+  const noun = column === undefined || step.kind === 'fill' ? 'table' : 'column';
+  const isThere = parts.has(step.kind === 'fill' ? { table } : step);
+  const now = renamedBy(later, step);
+  const isWanted = new Parts(wanted).has(now);
+  const missing = `unnecessary, because the database has no ${noun} "${noun === 'table' ? table : (column ?? '')}"`;
+  switch (step.kind) {
+    case 'drop':
+      if (isWanted) return `skipped, because the model uses the ${noun}.`;
+      return isThere ? undefined : `${missing}.`;
+    case 'rename': {
+      const target = column === undefined ? { table: step.to } : { table, column: step.to };
+      if (isThere) return undefined;
+      return parts.has(target) ? `${missing}, and has "${step.to}" already.` : `${missing}.`;
+    }
+    case 'convert':
+      return isThere ? undefined : `${missing}.`;
+    case 'fill':
+      if (!isThere) return `${missing}.`;
+      if (column === undefined || isWanted || parts.has(step)) return undefined;
+      return `unnecessary, because neither the database nor the model has a column "${column}".`;
+  }
+}
+
+/** The columns that a table lacks for a fill step, under the names that they have before the steps behind it. */
+function addedBy(
+  table: string,
+  later: readonly MigrationStep[],
+  present: readonly string[],
+  wanted: SchemaShape,
+): readonly ColumnShape[] {
+  const shape = tableOf(wanted, renamedBy(later, { table }).table);
+  if (shape === undefined) return [];
+  return stored(shape).flatMap((column) => {
+    const names = formerNames(table, later, column.name);
+    if (names.some((each) => present.includes(each))) return [];
+    const name = names.at(-1) ?? column.name;
+    return { ...column, name };
+  });
+}
+
+/** The names of a column of the model before each of the steps that rename it: the newest one first. */
+function formerNames(
+  table: string,
+  later: readonly MigrationStep[],
+  column: string,
+): readonly string[] {
+  const names = [column];
+  for (const [place, step] of [...later.entries()].reverse()) {
+    const isOfTable = renamedBy(later.slice(0, place), { table }).table === step.table;
+    if (step.kind !== 'rename' || step.column === undefined || !isOfTable) continue;
+    if (step.to === names.at(-1)) names.push(step.column);
+  }
+  return names;
 }
 
 /** Rows filled in one transaction; writers wait for this long. */
@@ -113,23 +234,23 @@ const batchSize = 500;
 class StepRun {
   constructor(
     private readonly database: MigratedDatabase,
-    private readonly named: NamedStep,
+    private readonly named: OpenStep,
     private readonly options: MigrationOptions,
   ) {}
 
   /** @returns what the step waits for, in words; `undefined` if it is done */
   async run(): Promise<string | undefined> {
     const { migration, step } = this.named;
-    const { done } = await journalOf(this.database, this.named);
-    if (done !== undefined) return undefined;
+    const { database } = this;
     const what = `Migration ${migration}: ${stepWords(step)}`;
-    const used = await this.#use();
-    if (used !== undefined) {
-      // The column holds new values from now on, which this step must not drop later.
-      await this.database.transaction(() =>
-        note(this.database, this.named, { position: skipped, done: nowText() }),
+    const parts = new Parts(await database.present());
+    const needless = needlessness(this.named, parts, await database.wanted());
+    if (needless !== undefined) {
+      // What gets this name from now on is not what this step was written for.
+      await database.transaction(() =>
+        note(database, this.named, { position: skipped, done: nowText() }),
       );
-      this.options.tell(`${what}: ${used}`);
+      this.options.tell(`${what}: ${needless}`);
       return undefined;
     }
     if (isContract(step) && !this.options.withContracts) {
@@ -155,13 +276,10 @@ class StepRun {
     }
   }
 
-  /** Describes the step, with the number of rows if it is known; `undefined` if it is done. */
-  async plan(): Promise<string | undefined> {
+  /** Describes the step, with the number of rows if it is known. */
+  async plan(needless: string | undefined): Promise<string> {
     const { migration, step } = this.named;
-    const { done } = await journalOf(this.database, this.named);
-    if (done !== undefined) return undefined;
-    const used = await this.#use();
-    if (used !== undefined) return `Migration ${migration}: ${stepWords(step)}: ${used}`;
+    if (needless !== undefined) return `Migration ${migration}: ${stepWords(step)}: ${needless}`;
     const counted = await this.#concerned(step).catch(
       () => 'its rows can be counted when the steps before it are done',
     );
@@ -184,19 +302,6 @@ class StepRun {
       case 'drop':
         return `${(await this.#dropped(step)).words} would be lost`;
     }
-  }
-
-  /** @returns why what a step drops has to stay; nothing used it when the step was written */
-  async #use(): Promise<string | undefined> {
-    const { step } = this.named;
-    if (step.kind !== 'drop') return undefined;
-    const { table, column } = step;
-    const wanted = tableOf(await this.database.wanted(), table);
-    const isUsed =
-      wanted !== undefined &&
-      (column === undefined || stored(wanted).some(({ name }) => name === column));
-    if (!isUsed) return undefined;
-    return `skipped, because the model uses the ${column === undefined ? 'table' : 'column'}.`;
   }
 
   /** The step removes something that an older server needs. */
@@ -251,19 +356,35 @@ class StepRun {
   /** A column with a default gets its values when the start adds it. */
   async #expand(table: string): Promise<void> {
     const { database } = this;
-    const [actual, wanted] = [
-      tableOf(await database.present(), table),
-      tableOf(await database.wanted(), table),
-    ];
-    if (actual === undefined || wanted === undefined) return;
+    const { later } = this.named;
+    const wanted = await database.wanted();
+    const actual = tableOf(await database.present(), table);
+    const shape = tableOf(wanted, renamedBy(later, { table }).table);
+    if (actual === undefined || shape === undefined) return;
     const present = new Map(actual.columns.map((each) => [each.name, each]));
+    const missing = addedBy(table, later, [...present.keys()], wanted);
     await database.expand(table, {
-      added: stored(wanted).filter((each) => !present.has(each.name) && each.default === undefined),
-      loosened: wanted.columns
-        .filter(({ name, isMandatory }) => !isMandatory && present.get(name)?.isMandatory === true)
-        .map(({ name }) => name),
-      dropped: actual.checks.filter((each) => !wanted.checks.includes(each)),
+      added: missing
+        .filter((each) => each.default === undefined)
+        .map((each) => this.#beforeConversion(table, each)),
+      loosened: shape.columns
+        .filter(({ isMandatory }) => !isMandatory)
+        .flatMap(({ name }) => formerNames(table, later, name))
+        .filter((name) => present.get(name)?.isMandatory === true),
+      dropped: actual.checks.filter((each) => !shape.checks.includes(each)),
     });
+  }
+
+  /** A column that a later step converts has its former type until then. */
+  #beforeConversion(table: string, column: ColumnShape): ColumnShape {
+    const { later } = this.named;
+    const converted = later.find(
+      (each, place): each is ConvertStep =>
+        each.kind === 'convert' &&
+        isSamePart(renamedBy(later.slice(0, place), { table, column: column.name }), each),
+    );
+    if (converted?.was === undefined) return column;
+    return { ...column, type: this.#sql(converted.was) };
   }
 
   async #fillBatch({ step, key, columns, names }: FilledStep): Promise<{
@@ -449,6 +570,10 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+function isSamePart(one: Part, other: Part): boolean {
+  return one.table === other.table && one.column === other.column;
 }
 
 function tableOf({ tables }: SchemaShape, table: string): TableShape | undefined {

@@ -121,7 +121,7 @@ export function nearestName(name: string, candidates: readonly string[]): string
 }
 
 /** The number of letters to add, drop, change or swap with the next one. */
-function editDistance(from: string, to: string): number {
+export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row += 1) {

@@ -617,7 +617,7 @@ describe('drs-gen diff', () => {
       'clients breaks narrower',
     ]);
     expect(found.data.map(({ message }) => message)).toContain(
-      'Order.sum is stored in the column total, and the model names sum: a migration has to rename the column.',
+      'Order.sum had the column total in the older model, and has sum now: a database with the former column needs a migration that renames it.',
     );
   });
 

@@ -15,7 +15,6 @@ import { describeDatabases, testDatabases, type TestDatabases } from '../support
 import { describePostgres, hasPostgres, postgresDatabase } from '../support/postgres.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { imported, runIn, workplace, type Workplace } from './importer.js';
-import { quoted } from '../../runtime/dialect/table-definition.js';
 import { isLong, itOnOne } from '../support/long.js';
 
 const png = Buffer.from(

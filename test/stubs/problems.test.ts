@@ -116,9 +116,13 @@ describe('A member that the model no longer declares', () => {
   it('is reported and kept', async () => {
     const files = firstFiles(before);
     const plan = await review(companyModel({ entity: 'g: {}' }), files, before);
-    expect(plan.edits).toEqual([]);
+    const text = files['src/classes/Company.ts'];
+    const aside = 'src/classes/Company.ts.unused';
+    expect(plan.edits).toEqual([
+      { from: 'src/classes/Company.ts', path: aside, before: text, text },
+    ]);
     expect(told(plan)).toEqual([
-      'stub/unused-class server/src/classes/Company.ts:3 The model no longer declares anything in the class Company, so the server does not use it.',
+      'stub/unused-class server/src/classes/Company.ts:3 The model no longer declares anything in the class Company: it is moved to server/src/classes/Company.ts.unused, which is not compiled.',
       'stub/removed server/src/classes/CompanyEntity.ts:4 The model no longer declares CompanyEntity.f. It stays as a method of your own.',
     ]);
   });

@@ -118,7 +118,7 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
     emit: () => Promise.resolve(files),
     emitClient: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
-    reviewMigrations: () => Promise.resolve({ names: [], files: [], open: [] }),
+    reviewMigrations: () => Promise.resolve({ names: [], files: [], open: [], doubts: [] }),
     renameClasses: () =>
       Promise.resolve({ edits: [], problems: [], sources: new Map(), before, seen: '' }),
     parse: () => Promise.resolve({ model }),

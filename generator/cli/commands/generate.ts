@@ -3,7 +3,7 @@ import type { CheckedModel } from '../../check/check-model.js';
 import type { ClassFiles } from '../../emit/classes/user-classes.js';
 import type { UsersParts } from '../../emit/context.js';
 import type { EmittedFile } from '../../emit/file.js';
-import type { MigrationReview } from '../../migration/migrations.js';
+import type { MigrationReview, WantedMigration } from '../../migration/migrations.js';
 import { changesOf } from '../../evolution/compare.js';
 import type { Comparison } from '../../evolution/change.js';
 import type { Model } from '../../model/model.js';
@@ -49,7 +49,7 @@ export interface GenerateOptions {
   readonly json?: boolean;
   readonly warnAsError?: boolean;
   /** Writes a migration for the changes that a start does not make by itself. */
-  readonly migration?: { readonly name: string | undefined };
+  readonly migration?: WantedMigration;
 }
 
 /** `drs-gen <model> -o <dir>`: generates the server of a model in a folder. */
@@ -85,7 +85,7 @@ export async function generate(
     let files: readonly EmittedFile[] = [];
     let missing: readonly MissingPackage[] = [];
     let classFiles: ClassFiles = new Map();
-    let migrations: MigrationReview = { names: [], files: [], open: [] };
+    let migrations: MigrationReview = { names: [], files: [], open: [], doubts: [] };
     let upgrade: UpgradeReview = { lines: [], edits: [], unused: [] };
     const request: OutputRequest = {
       folder: resolve(session.world.cwd, folder),
@@ -317,7 +317,7 @@ export function printReport(
     ...(comparison === undefined || changesOf(comparison).length === 0
       ? {}
       : { changes: comparisonJson(comparison, locator(checked)) }),
-    ...(migrations === undefined || migrations.open.length === 0
+    ...(migrations === undefined || migrations.open.length + migrations.doubts.length === 0
       ? {}
       : { migration: migrationJson(migrations) }),
     ...(missing.length === 0 ? {} : { missingPackages: missing }),

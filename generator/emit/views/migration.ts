@@ -19,10 +19,13 @@ export function migrationView(steps: readonly PlannedStep[], { from, to }: Migra
   const typeOf = ({ dataclass }: FillStep): string => `${types.get(dataclass) ?? dataclass}Row`;
   const undecided = steps.some((each) => decisionOf(each) !== undefined);
   return {
+    // As a namespace, the import is still used when nothing is left to decide.
     imports: [
-      "import type { Migration } from '#runtime/definition';",
-      ...(undecided ? ["import { decide } from '#runtime/migrations';"] : []),
+      undecided
+        ? "import * as migrations from '#runtime/migrations';"
+        : "import type { Migration } from '#runtime/definition';",
     ],
+    type: undecided ? 'migrations.Migration' : 'Migration',
     rows: [...fills.values()].map((fill) => ({
       name: fill.dataclass,
       type: typeOf(fill),
@@ -40,16 +43,18 @@ export function migrationView(steps: readonly PlannedStep[], { from, to }: Migra
 function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Literal {
   switch (step.kind) {
     case 'fill': {
-      const { kind, table, where } = step;
-      return { kind, table, where: sqlOf(where), set: fillCode(step, typeOf(step)) };
+      const { kind, table, column, where } = step;
+      return { kind, table, column, where: sqlOf(where), set: fillCode(step, typeOf(step)) };
     }
     case 'convert': {
-      const { kind, table, column, value, loses } = step;
+      const { kind, table, column, was, value, loses } = step;
       const told =
         value ??
-        new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
+        new RawCode(
+          `migrations.decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`,
+        );
       const lost = loses === undefined ? undefined : sqlOf(loses);
-      return { kind, table, column, value: sqlOf(told), loses: lost };
+      return { kind, table, column, was: sqlOf(was), value: sqlOf(told), loses: lost };
     }
     case 'rename':
     case 'drop':
@@ -67,7 +72,7 @@ function sqlOf(
 /** `set` begins behind its label, six columns in. */
 function fillCode({ column, question }: FillStep, type: string): RawCode {
   const head = `(row: ${type}) =>`;
-  const body = `({ ${propertyName(column)}: decide(${stringLiteral(question)}, row) })`;
+  const body = `({ ${propertyName(column)}: migrations.decide(${stringLiteral(question)}, row) })`;
   const isShort = width(`      set: ${head} ${body},`) <= 100;
   return new RawCode(isShort ? `${head} ${body}` : `${head}\n        ${body}`);
 }

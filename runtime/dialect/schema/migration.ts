@@ -22,6 +22,8 @@ export type SqlText = string | { readonly sqlite?: string; readonly postgres?: s
 export interface FillStep {
   readonly kind: 'fill';
   readonly table: string;
+  /** The column that the step is for: without it, and if the model no longer has it, nothing is filled. */
+  readonly column?: string;
   /** A condition that selects the rows; all rows if it is absent. */
   readonly where?: SqlText;
   /** The new values of a row by column: SQL for each, or a function of the row. */
@@ -36,6 +38,8 @@ export interface ConvertStep {
   readonly kind: 'convert';
   readonly table: string;
   readonly column: string;
+  /** The SQL type of the column before, for a fill step that needs a column which this step converts. */
+  readonly was?: SqlText;
   /** SQL of the new value. */
   readonly value: SqlText;
   /** SQL that finds the rows whose value is not preserved, in addition to those whose new value is NULL. */
@@ -66,7 +70,7 @@ export function isContract(step: MigrationStep): boolean {
   return step.kind !== 'fill';
 }
 
-/** Describes a step. */
+/** Describes a step, with the names of the database. */
 export function stepWords(step: MigrationStep): string {
   switch (step.kind) {
     case 'fill':

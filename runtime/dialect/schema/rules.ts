@@ -1,3 +1,4 @@
+import { editDistance } from '../../protocol/names.js';
 import { quoted, wordsOf } from '../table-definition.js';
 import { type SchemaChange, schemaChanges } from './changes.js';
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape, TableShape } from './shape.js';
@@ -141,7 +142,13 @@ export function decide(
   const unused = schemaChanges(actual, wanted).filter(
     ({ kind }) => kind === 'unusedTable' || kind === 'unusedColumn',
   );
-  const context: Context = { ...options, actual: byName(actual), wanted: byName(wanted), changes };
+  const context: Context = {
+    ...options,
+    actual: byName(actual),
+    wanted: byName(wanted),
+    changes,
+    successors: successorsOf(actual, wanted),
+  };
   // Possible renames come first, because they may explain the rest.
   return [...unused, ...changes].flatMap((change) => decisionOf(change, context) ?? []);
 }
@@ -150,6 +157,8 @@ interface Context extends RuleOptions {
   readonly actual: ReadonlyMap<string, TableShape>;
   readonly wanted: ReadonlyMap<string, TableShape>;
   readonly changes: readonly SchemaChange[];
+  /** The new table that each unused table may be called now. */
+  readonly successors: ReadonlyMap<string, string>;
 }
 
 type Of<Kind extends SchemaChange['kind']> = OfKind<SchemaChange, Kind>;
@@ -255,9 +264,7 @@ function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | un
   const { table } = change;
   const shape = context.actual.get(table);
   if (shape === undefined || !isOurs(shape)) return undefined;
-  const successor = context.changes.find(
-    (each) => each.kind === 'addTable' && isAlike(shape, context.wanted.get(each.table)),
-  )?.table;
+  const successor = context.successors.get(table);
   return {
     change,
     count: countOf(table),
@@ -275,12 +282,35 @@ function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | un
   };
 }
 
+/** Finds a new table for each unused one, the most similar names first, each once. */
+function successorsOf(actual: SchemaShape, wanted: SchemaShape): ReadonlyMap<string, string> {
+  const [present, used] = [byName(actual), byName(wanted)];
+  const added = wanted.tables.filter(({ name }) => !present.has(name));
+  const pairs = actual.tables
+    .filter((each) => !used.has(each.name) && isOurs(each))
+    .flatMap((former) =>
+      added
+        .filter((each) => isAlike(former, each))
+        .map(({ name }) => ({ former: former.name, name, edits: editDistance(former.name, name) })),
+    );
+  const successors = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const { former, name } of pairs.sort((a, b) => a.edits - b.edits)) {
+    if (successors.has(former) || taken.has(name)) continue;
+    successors.set(former, name);
+    taken.add(name);
+  }
+  return successors;
+}
+
 /** Whether a new table has the same key as an unused one and at least half of its columns. */
-function isAlike(former: TableShape, added: TableShape | undefined): boolean {
-  if (added === undefined || keyOf(former).join() !== keyOf(added).join()) return false;
+function isAlike(former: TableShape, added: TableShape): boolean {
+  if (keyOf(former).join() !== keyOf(added).join()) return false;
   const columns = ownColumns(former);
   const known = new Set(ownColumns(added));
-  return columns.filter((each) => known.has(each)).length * 2 >= columns.length;
+  const common = columns.filter((each) => known.has(each)).length;
+  // Every table has a key, so a table of nothing else is similar to those of nothing else only.
+  return columns.length === 0 ? known.size === 0 : common > 0 && common * 2 >= columns.length;
 }
 
 function keyOf({ columns }: TableShape): readonly string[] {
