@@ -15,7 +15,10 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: `${import.meta.dirname}/..` },
+      parserOptions: {
+        project: './test/tsconfig.sources.json',
+        tsconfigRootDir: `${import.meta.dirname}/..`,
+      },
     },
     rules: {
       '@typescript-eslint/restrict-template-expressions': [
@@ -42,6 +45,7 @@ export default tseslint.config(
     // Rules that need types take longer than all other checks together. The compiler checks the
     // types of tests; it does not see a promise that nobody waits for.
     files: ['test/**/*.ts'],
+    languageOptions: { parserOptions: { project: './tsconfig.json' } },
     rules: {
       ...tseslint.configs.disableTypeChecked.rules,
       '@typescript-eslint/no-floating-promises': 'error',

@@ -76,6 +76,8 @@ export function renderShort(comparison: Comparison, more: string, colors: Colors
     lists.flatMap((list) =>
       comparison[list]
         .filter((each) => each.severity === severity)
+        // Advice must not be behind the last line.
+        .toSorted((a, b) => Number(a.help === undefined) - Number(b.help === undefined))
         .map((each) => ({ list, ...each })),
     ),
   );

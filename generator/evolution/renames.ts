@@ -69,9 +69,13 @@ export interface Paired<T> {
   readonly added: readonly T[];
 }
 
-/** Finds each part of the newer list in the older one, by its earlier names or its own. */
+/**
+ * Finds each part of the newer list in the older one, by its earlier names or its own. An earlier name may also be that
+ * of the table or column, which is what a message of the server knows.
+ */
 export function paired<T extends Named>(older: readonly T[], newer: readonly T[]): Paired<T> {
   const left = new Map(older.map((each) => [each.name, each]));
+  const stored = new Map(older.flatMap((each) => [[sqlNameOf(each), each.name] as const]));
   const take = (name: string): T | undefined => {
     const found = left.get(name);
     left.delete(name);
@@ -80,7 +84,10 @@ export function paired<T extends Named>(older: readonly T[], newer: readonly T[]
   const both = new Map<T, T>();
   // Earlier names come first: a part that was renamed to the name of a removed part is not that part.
   for (const part of newer) {
-    const from = (part.renamedFrom ?? []).findLast((name) => left.has(name));
+    const names = part.renamedFrom ?? [];
+    const from =
+      names.findLast((name) => left.has(name)) ??
+      names.flatMap((name) => stored.get(name) ?? []).findLast((name) => left.has(name));
     const found = from === undefined ? undefined : take(from);
     if (found !== undefined) both.set(part, found);
   }
@@ -96,6 +103,10 @@ export function paired<T extends Named>(older: readonly T[], newer: readonly T[]
     removed: [...left.values()],
     added: newer.filter((part) => !both.has(part)),
   };
+}
+
+function sqlNameOf(part: object): unknown {
+  return 'table' in part ? part.table : 'column' in part ? part.column : undefined;
 }
 
 function renamedFunctions(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, parseDocument, Scalar, YAMLMap, type Document, type Pair } from 'yaml';
+import { fold } from '../check/fold.js';
 import type { Notes } from './messages.js';
 import { Scope } from './names.js';
 import {
@@ -107,6 +108,7 @@ class Merger {
       merged: (node, before, after) => {
         this.#dataclass(node, before, after);
       },
+      sqlKey: 'table',
     });
     this.#members(
       this.root,
@@ -236,6 +238,7 @@ class Merger {
           label: `${label}.${part.name}`,
         });
       },
+      sqlKey: 'column',
     });
     for (const level of levels) {
       this.#members(
@@ -280,6 +283,8 @@ class Merger {
       readonly added: (part: Part) => PlainValue;
       readonly before: (part: Part) => PlainValue;
       readonly merged: (node: YAMLMap, before: Part, after: Part) => void;
+      /** The key that says where the values of a part are stored. */
+      readonly sqlKey?: 'table' | 'column';
     },
   ): void {
     if (map === undefined) return;
@@ -290,6 +295,7 @@ class Merger {
     }
     const olds = new Map(before.map((each) => [each.id, each]));
     const pairs = new Map(this.#pairs.of(map));
+    const earlier = new Map<string, string>();
     let previous: string | undefined;
     for (const part of after) {
       const old = olds.get(part.id);
@@ -300,12 +306,60 @@ class Merger {
         const pair = pairs.get(this.#theirs.get(part.id) ?? '');
         if (pair === undefined) continue;
         if (keyText(pair.key) !== name) {
+          earlier.set(name, keyText(pair.key));
           this.#pairs.rename(map, pair, this.document.createNode(name));
           this.#hasChanged = true;
         }
         act.merged(this.#mapOf(pair), old, part);
       }
       if (this.#pairs.of(map).has(name)) previous = name;
+    }
+    if (act.sqlKey !== undefined) this.#keepValues(map, act.sqlKey, earlier);
+  }
+
+  /**
+   * Says of parts with a new name where their values are: in `renamedFrom`, or in `column` or `table` if another part has
+   * the earlier name now.
+   * @param earlier the last name of each part that the source has renamed, by its new one
+   */
+  #keepValues(
+    map: YAMLMap,
+    sqlKey: 'table' | 'column',
+    earlier: ReadonlyMap<string, string>,
+  ): void {
+    const pairs = this.#pairs.of(map);
+    const owners = new Map([...pairs.keys()].map((name) => [fold(name), name]));
+    for (const [name, pair] of pairs) {
+      const last = earlier.get(name);
+      const written = isMap(pair.value)
+        ? this.#valueOf(pair.value.get('renamedFrom', true))
+        : undefined;
+      if (last === undefined && written === undefined) continue;
+      const known = [written ?? []].flat().map(String);
+      const all = last === undefined ? known : [...known, last];
+      const [first = name] = all;
+      const names = all.filter((each, at) => {
+        const owner = owners.get(fold(each));
+        // A part may have its first name again.
+        if (owner !== undefined) return owner === name && at === 0;
+        return at === 0 || (each !== first && all.lastIndexOf(each) === at);
+      });
+      if (names.at(-1) === name) names.pop();
+      if (isDeepStrictEqual(names, known)) continue;
+      const node = this.#mapOf(pair);
+      const isElsewhere = (names[0] ?? name) !== first;
+      if (isElsewhere && !node.has(sqlKey) && (sqlKey === 'table' || node.has('type'))) {
+        this.#set(node, sqlKey, new Scalar(first));
+      }
+      if (names.length === 0) this.#pairs.delete(node, 'renamedFrom');
+      else {
+        const value = this.document.createNode(names.length === 1 ? names[0] : names);
+        if (isCollection(value)) value.flow = true;
+        this.#set(node, 'renamedFrom', value);
+      }
+      const short = this.#shortForms.get(node);
+      if (short !== undefined) short.value = node;
+      this.#hasChanged = true;
     }
   }
 
@@ -315,7 +369,7 @@ class Merger {
     const map = new YAMLMap();
     map.flow = true;
     const text: unknown = isScalar(pair.value) ? pair.value.value : undefined;
-    if (typeof text === 'string') map.set('type', new Scalar(text));
+    if (typeof text === 'string') map.set(new Scalar('type'), new Scalar(text));
     this.#shortForms.set(map, pair);
     return map;
   }

@@ -1,3 +1,4 @@
+import type { Change } from '../evolution/change.js';
 import { importMessages, type ImportCode, type Note } from './messages.js';
 import type { Draft } from './render.js';
 
@@ -38,6 +39,15 @@ export function reportText({ source, draft, notes, remarks }: ReportInput): stri
   }
   for (const each of remarks) lines.push(each.trimEnd(), '');
   return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** A chapter about stored rows. */
+export function changesText(changes: readonly Change[]): string {
+  const lines = changes.map(({ severity, path, message, help }) => {
+    const what = `- ${severity}: ${code(path)}: ${escaped(message)}`;
+    return help === undefined ? what : `${what} (${escaped(help)})`;
+  });
+  return ['## What the changes mean for stored rows', '', ...lines].join('\n');
 }
 
 /** Notes by code: errors, then warnings, then infos; in each the most frequent first. */

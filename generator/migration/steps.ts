@@ -121,9 +121,8 @@ export function foldBetween(before: Model, { protocol: { accentInsensitive } }: 
 
 function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly PlannedStep[] {
   const { table } = now;
-  const olds = old.attributes.filter((each) => each.kind === 'storage');
-  const news = now.attributes.filter((each) => each.kind === 'storage');
-  const attributes = paired(olds, news);
+  const [olds, news] = [storageOf(old), storageOf(now)];
+  const attributes = pairedStorage(old, now);
   const columns = new Set(news.map(({ column }) => column));
   const row = rowOf(olds, news);
   const steps: PlannedStep[] = [];
@@ -185,6 +184,27 @@ function isRegained<T extends Named & { readonly isNew?: true }>(
   { both }: Paired<T>,
 ): boolean {
   return isNew === true && both.some(([, now]) => now.name === name);
+}
+
+/** Pairs attributes by their names, and those that are left by their columns. */
+export function pairedStorage(old: Dataclass, now: Dataclass): Paired<StorageAttribute> {
+  const byName = paired(storageOf(old), storageOf(now));
+  const left = new Map(byName.removed.map((each) => [each.column, each]));
+  const found = byName.added.flatMap((each) => {
+    const before = left.get(each.column);
+    return before === undefined ? [] : [[before, each] as const];
+  });
+  const taken = new Set(found.flat());
+  const isLeft = (each: StorageAttribute): boolean => !taken.has(each);
+  return {
+    both: [...byName.both, ...found],
+    removed: byName.removed.filter(isLeft),
+    added: byName.added.filter(isLeft),
+  };
+}
+
+function storageOf({ attributes }: Dataclass): readonly StorageAttribute[] {
+  return attributes.filter((each) => each.kind === 'storage');
 }
 
 function isForeignKey({ attributes }: Dataclass, { name }: StorageAttribute): boolean {

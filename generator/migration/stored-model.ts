@@ -2,7 +2,7 @@ import { modelPair, guessedAttributes, guessedDataclasses } from '../evolution/a
 import { withNewNames } from '../evolution/new-names.js';
 import { paired } from '../evolution/renames.js';
 import type { Attribute, Dataclass, Model, StorageAttribute } from '../model/model.js';
-import { foldBetween, newlyUniqueLists, type PlannedStep } from './steps.js';
+import { foldBetween, newlyUniqueLists, pairedStorage, type PlannedStep } from './steps.js';
 
 /**
  * The model that stored data may have: that of `before` where a step is open, and that of `after` elsewhere. So each
@@ -40,7 +40,7 @@ function storedDataclass(
 ): Dataclass {
   const isOpen = (kind: PlannedStep['kind'], table: string, column?: string): boolean =>
     open.some((each) => each.kind === kind && each.table === table && each.column === column);
-  const attributes = paired(storageOf(old), storageOf(now));
+  const attributes = pairedStorage(old, now);
   const others = paired(old.attributes, now.attributes);
   const known = new Map(attributes.both.map(([was, is]) => [is, was]));
   const isOld = new Set(others.both.flatMap(([was, is]) => (was.isNew === undefined ? [is] : [])));

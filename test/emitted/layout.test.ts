@@ -171,7 +171,7 @@ describe('Emitted code means what the model says', () => {
       fc.property(text, (each) => {
         expect(evaluated(stringLiteral(each))).toBe(each);
       }),
-      { numRuns: 1500 },
+      { numRuns: sampled(1500) },
     );
   });
 
@@ -193,7 +193,7 @@ describe('Emitted code means what the model says', () => {
         const comment = docComment(description);
         expect(comment === '' || comment.indexOf('*/') === comment.trimEnd().length - 2).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: sampled(1000) },
     );
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelOf, serverOf } from '../support/server.js';
 import { anyCharacter } from '../support/any-character.js';
+import { sampled } from '../support/long.js';
 
 const model = modelOf(`
 drs: 1
@@ -152,7 +153,7 @@ describe('A text key is found by every address that names it:', () => {
         const doc = await make(key);
         if (doc !== undefined) await follow(doc);
       }),
-      { numRuns: 150 },
+      { numRuns: sampled(300) },
     );
   });
 
@@ -162,7 +163,7 @@ describe('A text key is found by every address that names it:', () => {
         const doc = await make(key);
         if (doc !== undefined) await follow(doc);
       }),
-      { numRuns: 150 },
+      { numRuns: sampled(300) },
     );
   });
 });

@@ -219,3 +219,85 @@ describe('a second import', () => {
     expect(place.files()).toEqual(['Shop/Project/Sources/catalog.4DCatalog']);
   });
 });
+
+describe('A name that the source has changed', () => {
+  const team = (...fields: readonly string[]): string => catalogOf(keyed('Team', fields));
+  const known = (uuid: string, name: string, type = 10): string =>
+    field(name, type).replace(`F-${name}`, `F-${uuid}`);
+  const reimported = async (place: Workplace, catalog: string): Promise<string> => {
+    change(place, catalog);
+    const result = await imported(place, 'Shop');
+    return JSON.stringify(attributesOf(result, 'Team'));
+  };
+
+  it('keeps the values of a field and of its table', async () => {
+    const place = placeOf(team(known('m', 'manager'), field('city', 10)));
+    await imported(place, 'Shop');
+    const changed = team(known('m', 'manager_ID'), field('city', 10))
+      .replaceAll('name="Team"', 'name="Crew"')
+      .replace('T-Crew', 'T-Team');
+    change(place, changed);
+    const result = await imported(place, 'Shop');
+    expect(result.model.dataclasses['Crew']).toMatchObject({
+      renamedFrom: 'Team',
+      attributes: { manager_ID: { type: 'string', renamedFrom: 'manager' }, city: 'string' },
+    });
+    expect(place.text('import-report.md')).toContain(
+      'Team is called Crew now: its rows stay in the table Team.',
+    );
+    expect(place.text('import-report.md')).toContain(
+      'Team.manager is called Crew.manager\\_ID now: its values stay in the column manager.',
+    );
+  });
+
+  it('keeps the values where the type has changed, too, and reports the loss first', async () => {
+    const place = placeOf(team(known('m', 'isOpen'), field('city', 10)));
+    await imported(place, 'Shop');
+    const now = await reimported(place, team(known('m', 'open', 1), field('town', 10)));
+    expect(now).toContain('"open":{"type":"boolean","renamedFrom":"isOpen"}');
+    const [, chapter = ''] = place
+      .text('import-report.md')
+      .split('## What the changes mean for stored rows');
+    expect(chapter.trim()).toMatch(/^- lost: `dataclasses\.Team\.attributes\.open\.type`: /);
+  });
+
+  it('can be one that it had before, again and again', async () => {
+    const [a, b] = [team(known('m', 'manager')), team(known('m', 'boss'))];
+    const place = placeOf(a);
+    await imported(place, 'Shop');
+    expect(await reimported(place, b)).toContain(
+      '"boss":{"type":"string","renamedFrom":"manager"}',
+    );
+    expect(await reimported(place, a)).toContain('"renamedFrom":["manager","boss"]');
+    expect(await reimported(place, b)).toContain(
+      '"boss":{"type":"string","renamedFrom":"manager"}',
+    );
+    edit(place, ['renamedFrom: manager', 'renamedFrom: [lead, manager]']);
+    expect(await reimported(place, a)).toContain('"renamedFrom":["lead","boss"]');
+  });
+
+  it('is kept from a new relation of that name', async () => {
+    const place = placeOf(team(known('m', 'manager')));
+    await imported(place, 'Shop');
+    const to = relation(['manager', 'teams'], ['F-m', '', ''], ['K-Person', '', '']);
+    change(place, catalogOf(keyed('Team', [known('m', 'manager_ID')]), keyed('Person', []), to));
+    const result = await imported(place, 'Shop');
+    expect(attributesOf(result, 'Team')).toMatchObject({
+      manager_ID: { renamedFrom: 'manager' },
+      manager_: { to: 'Person', foreignKey: 'manager_ID' },
+    });
+  });
+
+  it('of a field that the user has renamed from it may be given to a relation', async () => {
+    const place = placeOf(catalogOf(keyed('Team', [known('m', 'manager')]), keyed('Person', [])));
+    await imported(place, 'Shop');
+    edit(place, ['manager: string', 'lead: { type: string, renamedFrom: manager }']);
+    const to = relation(['manager', 'teams'], ['F-m', '', ''], ['K-Person', '', '']);
+    change(place, catalogOf(keyed('Team', [known('m', 'manager_')]), keyed('Person', []), to));
+    const result = await imported(place, 'Shop');
+    expect(attributesOf(result, 'Team')).toMatchObject({
+      lead: { column: 'manager' },
+      manager: { to: 'Person', foreignKey: 'lead' },
+    });
+  });
+});

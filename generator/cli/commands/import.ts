@@ -191,13 +191,29 @@ async function filesOf(
     draft,
   };
   const notes = imported.notes.all;
+  const changes = before === undefined ? [] : await changesOfRows(session, before, checked);
+  const chapters = [...changes, ...remarks];
   return [
     { path: modelFile, text: model },
     ...(roles === undefined || roles === before?.roles ? [] : [{ path: rolesFile, text: roles }]),
     ...classes,
-    { path: reportFile, text: reportText({ source: shown, draft, notes, remarks }) },
+    { path: reportFile, text: reportText({ source: shown, draft, notes, remarks: chapters }) },
     { path: lockFile, text: jsonText(lock) },
   ];
+}
+
+/** What the changes of the source mean for stored rows, losses first. */
+async function changesOfRows(
+  { world: { compiler } }: Session,
+  { model, roles }: Before,
+  now: Model,
+): Promise<readonly string[]> {
+  const readBeside = (path: string): string | undefined => (path === rolesFile ? roles : undefined);
+  const { value: older } = await compiler.check({ file: modelFile, text: model, readBeside });
+  if (older === undefined) return [];
+  const { data } = await compiler.compare(older, now);
+  const { changesText } = await import('../../import/report.js');
+  return data.length === 0 ? [] : [changesText(data)];
 }
 
 async function modelOf(

@@ -14,11 +14,12 @@ import { TextPattern, WordSearch } from '../../../runtime/protocol/text-match.js
 import { uriKey } from '../../../runtime/protocol/key.js';
 import { inputsOf, numbers } from '../../support/random-model/values.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
+import { sampled } from '../../support/long.js';
 
 type Value = string | number | null;
 type Write = (dialect: Dialect) => Sql;
 
-const numRuns = 150;
+const numRuns = sampled(300);
 /** Where SQLite, PostgreSQL and JavaScript change the form of a number. */
 const someDoubles = [
   ...[1e308, 1.5e300, 1e21, 123456789012345680000, 1e20, 1e17, 1e16, 1e15, 999999999999999.9, 1e11],

@@ -1,0 +1,596 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, describe, expect, it } from 'vitest';
+import { reviewMigrations, type MigrationReview } from '../../generator/migration/migrations.js';
+import { serializeModel } from '../../generator/model/serialize.js';
+import { beforeLockPath, modelLockPath } from '../../generator/output/paths.js';
+import { Refusal } from '../../generator/output/refusal.js';
+import type { UserFolder } from '../../generator/output/user-edits.js';
+import { compiledServer } from '../support/compiled-server.js';
+import { testDatabases, type TestDatabases } from '../support/databases.js';
+import { isLong } from '../support/long.js';
+import { hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { runHere } from '../support/processes/run-here.js';
+import { Random } from '../support/random-model/random.js';
+import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
+
+/** `HISTORY_SEED=<seed>` runs one history again. */
+const onlySeed = process.env['HISTORY_SEED'];
+const seeds =
+  onlySeed === undefined
+    ? fc.sample(fc.integer({ min: 1 }), { numRuns: isLong ? 500 : 20, seed: 1 })
+    : [Number(onlySeed)];
+const versions = 7;
+
+type Value = string | number | null;
+type Kind = 'string' | 'integer' | 'enum';
+
+interface Attribute {
+  readonly id: number;
+  readonly name: string;
+  /** As the model says, oldest first. */
+  readonly earlier: readonly string[];
+  readonly kind: Kind;
+  readonly choices?: readonly string[];
+  readonly mandatory?: boolean;
+  readonly unique?: boolean;
+  readonly default?: Value;
+}
+
+interface Dataclass {
+  readonly id: number;
+  readonly name: string;
+  readonly earlier: readonly string[];
+  readonly attributes: readonly Attribute[];
+}
+
+/** The name of a part in a message, and the earlier name that the user forgot to write down. */
+interface Forgotten {
+  readonly dataclass: number;
+  readonly attribute?: number;
+  readonly earlier: string;
+}
+
+const choices = ['red', 'green', 'blue'];
+const filled: Readonly<Record<Kind, Value>> = { string: 'filled', integer: 77, enum: 'red' };
+
+function yamlOf(dataclasses: readonly Dataclass[]): string {
+  const renamed = (earlier: readonly string[]): string =>
+    earlier.length === 0 ? '' : `renamedFrom: [${earlier.join(', ')}]`;
+  const attributeOf = (each: Attribute): string => {
+    const parts = [
+      `type: ${each.kind === 'integer' ? 'integer' : 'string'}`,
+      renamed(each.earlier),
+      each.choices === undefined ? '' : `enum: [${each.choices.join(', ')}]`,
+      each.mandatory === true ? 'mandatory: true' : '',
+      each.unique === true ? 'unique: true' : '',
+      each.default === undefined ? '' : `default: ${JSON.stringify(each.default)}`,
+    ];
+    return `      ${each.name}: { ${parts.filter((part) => part !== '').join(', ')} }`;
+  };
+  const bodies = dataclasses.map(
+    ({ name, earlier, attributes }) => `  ${name}:
+    ${renamed(earlier)}
+    attributes:
+      ID: { type: integer, key: true }
+${attributes.map(attributeOf).join('\n')}`,
+  );
+  return `drs: 1
+name: history
+database: [sqlite, postgres]
+dataclasses:
+${bodies.join('\n')}
+`;
+}
+
+/** What the files of a server say, as `drs-gen` reads and writes them. */
+class Files {
+  #texts = new Map<string, string>();
+
+  get migrations(): Readonly<Record<string, string>> {
+    const found = [...this.#texts].filter(([path]) => path.startsWith('src/migrations/'));
+    return Object.fromEntries(found);
+  }
+
+  get #users(): UserFolder {
+    const texts = this.#texts;
+    return {
+      root: '/',
+      owns: () => false,
+      read: (path) => {
+        const text = texts.get(path);
+        return Promise.resolve(text === undefined ? { kind: 'absent' } : { kind: 'file', text });
+      },
+      list: (folder) =>
+        Promise.resolve(
+          [...texts.keys()]
+            .filter((path) => path.startsWith(`${folder}/`))
+            .map((path) => ({ path, kind: 'file' as const })),
+        ),
+    };
+  }
+
+  /**
+   * `drs-gen`, or `drs-gen migrate`.
+   * @throws Refusal
+   */
+  async generate(
+    yaml: string,
+    wanted?: { readonly removed: readonly string[] },
+  ): Promise<MigrationReview> {
+    const model = modelOf(yaml);
+    const review = await reviewMigrations({
+      model,
+      users: this.#users,
+      packageRoot,
+      command: 'npx drs-gen migrate',
+      ...(wanted === undefined ? {} : { wanted: { name: undefined, ...wanted } }),
+    });
+    this.#texts.delete(beforeLockPath);
+    this.#texts.set(modelLockPath, serializeModel(model));
+    for (const { path, text } of review.files) this.#texts.set(path, text);
+    return review;
+  }
+
+  edit(path: string, change: (text: string) => string): void {
+    this.#texts.set(path, change(this.#texts.get(path) ?? ''));
+  }
+}
+
+/** The values that an entity may have now, by attribute. */
+type Row = Map<number, ReadonlySet<Value>>;
+
+/** What a change does to values that are stored. */
+interface Change {
+  readonly attribute: number;
+  readonly values: (value: Value) => readonly Value[];
+}
+
+interface Stored {
+  readonly database: TestDatabase;
+  /** By dataclass and key. */
+  readonly rows: Map<number, Map<number, Row>>;
+  /** The changes that it has seen. */
+  seen: number;
+}
+
+class History {
+  readonly log: string[] = [];
+  readonly #files = new Files();
+  #dataclasses: readonly Dataclass[] = [];
+  #changes: Change[] = [];
+  #forgotten: Forgotten[] = [];
+  #removed = new Set<string>();
+  /** Names of attributes that a run of drs-gen has seen. */
+  readonly #generated = new Set<string>();
+  #ids = 0;
+  #keys = 0;
+
+  constructor(
+    private readonly random: Random,
+    private readonly databases: TestDatabases,
+  ) {
+    this.#dataclasses = [this.#dataclass(), this.#dataclass()];
+  }
+
+  async run(): Promise<void> {
+    const stored = [await this.#empty(), await this.#empty()];
+    try {
+      for (let version = 0; version < versions; version += 1) {
+        if (version > 0) this.#change();
+        await this.#generate();
+        for (const [index, each] of stored.entries()) {
+          // The second database skips most versions.
+          const isMet = version === 0 || this.random.chance(index === 0 ? 60 : 25);
+          if (isMet || version === versions - 1) await this.#meet(each, index);
+        }
+      }
+    } finally {
+      for (const { database } of stored) await database.drop();
+    }
+  }
+
+  async #empty(): Promise<Stored> {
+    return { database: await this.databases.create(), rows: new Map(), seen: 0 };
+  }
+
+  #id(): number {
+    this.#ids += 1;
+    return this.#ids;
+  }
+
+  #dataclass(): Dataclass {
+    const id = this.#id();
+    const attributes = [this.#attribute(), this.#attribute(), this.#attribute()];
+    return {
+      id,
+      name: `${this.random.pick(['Shop', 'Note', 'Lot'])}${id}s`,
+      earlier: [],
+      attributes,
+    };
+  }
+
+  #attribute(more: Partial<Attribute> = {}): Attribute {
+    const id = this.#id();
+    const kind = this.random.pick(['string', 'integer', 'enum'] as const);
+    const name = `${this.random.pick(['fax', 'code', 'level', 'city'])}${id}`;
+    return { id, name, earlier: [], kind, ...(kind === 'enum' ? { choices } : {}), ...more };
+  }
+
+  #put(dataclass: Dataclass): void {
+    this.#dataclasses = this.#dataclasses.map((each) =>
+      each.id === dataclass.id ? dataclass : each,
+    );
+  }
+
+  /** One or two changes of the model. */
+  #change(): void {
+    const all = [
+      this.#add,
+      this.#require,
+      this.#remove,
+      this.#rename,
+      this.#convert,
+      this.#narrow,
+      this.#makeUnique,
+      this.#renameDataclass,
+      this.#replaceDataclass,
+      this.#tidy,
+      this.#remember,
+    ];
+    const count = this.random.int(1, 2);
+    for (let index = 0; index < count; index += 1) {
+      const dataclass = this.random.pick(this.#dataclasses);
+      const what = this.random.pick(all).call(this, dataclass);
+      if (what !== undefined) this.log.push(what);
+    }
+  }
+
+  #add(dataclass: Dataclass): string {
+    const made = this.#attribute();
+    const isDefault = this.random.chance(40);
+    const added = isDefault ? { ...made, default: filled[made.kind] } : made;
+    this.#put({ ...dataclass, attributes: [...dataclass.attributes, added] });
+    return `adds ${dataclass.name}.${added.name}`;
+  }
+
+  /** A mandatory attribute, which a migration has to fill. */
+  #require(dataclass: Dataclass): string {
+    const added = this.#attribute({ mandatory: true });
+    this.#put({ ...dataclass, attributes: [...dataclass.attributes, added] });
+    return `adds mandatory ${dataclass.name}.${added.name}`;
+  }
+
+  #remove(dataclass: Dataclass): string | undefined {
+    if (dataclass.attributes.length < 2) return undefined;
+    const removed = this.random.pick(dataclass.attributes);
+    const attributes = dataclass.attributes.filter((each) => each !== removed);
+    this.#forgotten = this.#forgotten.filter(({ attribute }) => attribute !== removed.id);
+    this.#put({ ...dataclass, attributes });
+    for (const each of [dataclass.name, ...dataclass.earlier]) {
+      for (const name of [removed.name, ...removed.earlier]) this.#removed.add(`${each}.${name}`);
+    }
+    return `removes ${dataclass.name}.${removed.name}`;
+  }
+
+  #rename(dataclass: Dataclass): string {
+    const renamed = this.random.pick(dataclass.attributes);
+    const name = `${renamed.name}x`;
+    // A start cannot tell a forgotten rename of an attribute, so the user remembers at once.
+    const earlier = [...renamed.earlier, renamed.name];
+    this.#putAttribute(dataclass, { ...renamed, name, earlier });
+    return `renames ${dataclass.name}.${renamed.name} to ${name}`;
+  }
+
+  #putAttribute(dataclass: Dataclass, attribute: Attribute): void {
+    const attributes = dataclass.attributes.map((each) =>
+      each.id === attribute.id ? attribute : each,
+    );
+    this.#put({ ...dataclass, attributes });
+  }
+
+  #convert(dataclass: Dataclass): string | undefined {
+    const found = dataclass.attributes.find(
+      ({ kind, unique }) => kind === 'integer' && unique !== true,
+    );
+    if (found === undefined) return undefined;
+    const { default: _, ...rest } = found;
+    this.#putAttribute(dataclass, { ...rest, kind: 'string' });
+    this.#changes.push({
+      attribute: found.id,
+      values: (value) => [value === null ? null : String(value)],
+    });
+    return `converts ${dataclass.name}.${found.name}`;
+  }
+
+  #narrow(dataclass: Dataclass): string | undefined {
+    const found = dataclass.attributes.find(({ choices: all }) => (all?.length ?? 0) > 1);
+    if (found === undefined) return undefined;
+    // The value that fills stays.
+    const kept = (found.choices ?? []).slice(0, -1);
+    this.#putAttribute(dataclass, { ...found, choices: kept });
+    this.#changes.push({
+      attribute: found.id,
+      values: (value) =>
+        value === null || kept.includes(String(value)) ? [value] : [value, filled.enum],
+    });
+    return `narrows ${dataclass.name}.${found.name} to ${kept.join()}`;
+  }
+
+  #makeUnique(dataclass: Dataclass): string | undefined {
+    const found = dataclass.attributes.find(
+      ({ kind, unique, default: value }) =>
+        kind === 'string' && unique !== true && value === undefined,
+    );
+    if (found === undefined) return undefined;
+    this.#putAttribute(dataclass, { ...found, unique: true });
+    return `makes ${dataclass.name}.${found.name} unique`;
+  }
+
+  #renameDataclass(dataclass: Dataclass): string {
+    const { id, name: before, earlier } = dataclass;
+    const name = `${before}y`;
+    const isForgotten =
+      this.random.chance(50) && !this.#forgotten.some((each) => each.dataclass === id);
+    // The name of the table, which is what the server knows.
+    if (isForgotten) this.#forgotten.push({ dataclass: id, earlier: earlier[0] ?? before });
+    this.#put({
+      ...dataclass,
+      name,
+      earlier: isForgotten ? [] : [...earlier, before],
+    });
+    return `renames ${before} to ${name}${isForgotten ? ', and forgets renamedFrom' : ''}`;
+  }
+
+  /** A dataclass is removed years before, or while, another one is added. */
+  #replaceDataclass(dataclass: Dataclass): string | undefined {
+    if (this.#dataclasses.length < 2 || this.random.chance(60)) return undefined;
+    const made = this.#dataclass();
+    this.#dataclasses = [...this.#dataclasses.filter(({ id }) => id !== dataclass.id), made];
+    this.#forgotten = this.#forgotten.filter((each) => each.dataclass !== dataclass.id);
+    for (const each of [dataclass.name, ...dataclass.earlier]) this.#removed.add(each);
+    return `removes ${dataclass.name}, and adds ${made.name}`;
+  }
+
+  /** Forgets that names were others, so that a migration has to rename columns. */
+  #tidy(dataclass: Dataclass): string | undefined {
+    const found = dataclass.attributes.find(
+      ({ name, earlier }) => earlier.length > 0 && this.#generated.has(name),
+    );
+    if (found === undefined) return undefined;
+    this.#putAttribute(dataclass, { ...found, earlier: [] });
+    return `takes renamedFrom out of ${dataclass.name}.${found.name}`;
+  }
+
+  /** Writes a renamedFrom that was forgotten. */
+  #remember(): string | undefined {
+    const [forgotten] = this.#forgotten;
+    if (forgotten === undefined) return undefined;
+    this.#forgotten = this.#forgotten.slice(1);
+    const found = this.#dataclasses.find(({ id }) => id === forgotten.dataclass);
+    if (found === undefined) return undefined;
+    this.#put({ ...found, earlier: [forgotten.earlier, ...found.earlier] });
+    return `remembers that ${found.name} was ${forgotten.earlier}`;
+  }
+
+  async #generate(): Promise<void> {
+    try {
+      await this.#files.generate(yamlOf(this.#dataclasses));
+      this.log.push('drs-gen');
+      this.#noteNames();
+      if (this.random.chance(20)) await this.#migrate();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      expect(error.message).toContain('npx drs-gen migrate');
+      await this.#migrate();
+    }
+  }
+
+  #noteNames(): void {
+    for (const { attributes } of this.#dataclasses) {
+      for (const { name } of attributes) this.#generated.add(name);
+    }
+  }
+
+  /** `drs-gen migrate`; the user decides what it asks for. */
+  async #migrate(): Promise<MigrationReview> {
+    const yaml = yamlOf(this.#dataclasses);
+    let review = await this.#files.generate(yaml, { removed: [] });
+    const removed = review.doubts.map(({ name }) => name).filter((name) => this.#isRemoved(name));
+    if (removed.length > 0 && review.written === undefined) {
+      review = await this.#files.generate(yaml, { removed });
+    }
+    this.log.push(
+      `drs-gen migrate: ${review.open.map((each) => JSON.stringify([each.kind, each.table, each.column])).join(' ')}`,
+    );
+    if (review.written !== undefined) {
+      this.#files.edit(review.written, (text) =>
+        text
+          .replaceAll(/migrations\.decide\('([^']*)', row\)/g, (_, name: string) =>
+            this.#decided(name),
+          )
+          .replaceAll(
+            /(kind: 'drop', table: '[^']*'(?:, column: '[^']*')?) \}/g,
+            '$1, atMost: 1000 }',
+          ),
+      );
+    }
+    return review;
+  }
+
+  #isRemoved(name: string): boolean {
+    return this.#removed.has(name);
+  }
+
+  /** The value for a row: another one for each row where they must differ. */
+  #decided(name: string): string {
+    const [owner, part] = name.split('.');
+    const attribute = this.#dataclasses
+      .find((each) => each.name === owner)
+      ?.attributes.find((each) => each.name === part);
+    if (attribute === undefined) throw new Error(`Nobody knows ${name}.`);
+    if (attribute.unique === true) return '`unique ${row.ID}`';
+    return JSON.stringify(filled[attribute.kind]);
+  }
+
+  /** Starts the server, and does what its messages say. */
+  async #meet(stored: Stored, index: number): Promise<void> {
+    const environment: Record<string, string> = {};
+    for (let attempt = 1; ; attempt += 1) {
+      const said = await this.#start(stored, environment);
+      if (said === undefined) {
+        this.log.push(`database ${index} is served`);
+        return;
+      }
+      this.log.push(`database ${index}: ${said.split('\n').slice(0, 4).join(' | ').slice(0, 300)}`);
+      if (attempt > 6) throw new Error(`The messages lead nowhere: ${said}`);
+      await this.#obey(said, stored, environment);
+    }
+  }
+
+  async #obey(
+    said: string,
+    { database }: Stored,
+    environment: Record<string, string>,
+  ): Promise<void> {
+    const similar =
+      /table "(\w+)" has \d+ rows? and no dataclass of the model, and table "(\w+)"/.exec(said);
+    if (similar !== null) {
+      const [, former = '', now = ''] = similar;
+      const forgotten = this.#forgotten.find(({ earlier, dataclass }) => {
+        const found = this.#dataclasses.find(({ id }) => id === dataclass);
+        return earlier === former && (found?.earlier[0] ?? found?.name) === now;
+      });
+      if (forgotten === undefined)
+        environment['MIGRATE_KEEP'] = [environment['MIGRATE_KEEP'] ?? [], former].flat().join();
+      else {
+        this.#forgotten = [forgotten, ...this.#forgotten.filter((each) => each !== forgotten)];
+        this.#remember();
+        await this.#generate();
+      }
+    } else if (said.includes('then run: node dist/src/migrate.js')) {
+      const server = writeServer(modelOf(yamlOf(this.#dataclasses)), this.#files.migrations);
+      const file = join(compiledServer(server), 'dist/src/migrate.js');
+      const planned = await runHere(file, ['--plan'], {
+        cwd: packageRoot,
+        environment: { DATABASE_URL: database.url },
+      });
+      expect(planned.code, planned.err).toBe(0);
+      const ended = await runHere(file, [], {
+        cwd: packageRoot,
+        environment: { ...environment, DATABASE_URL: database.url },
+      });
+      this.log.push(`migrate.js: ${ended.out}${ended.err}`.slice(0, 500));
+    } else if (said.includes('npx drs-gen migrate')) {
+      const { written } = await this.#migrate();
+      if (written === undefined) throw new Error(`drs-gen migrate writes nothing: ${said}`);
+    } else throw new Error(`No remedy: ${said}`);
+  }
+
+  /** @returns what keeps the server from starting */
+  async #start(
+    stored: Stored,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<string | undefined> {
+    const { database } = stored;
+    let app: FastifyInstance;
+    try {
+      app = await serverOf(
+        modelOf(yamlOf(this.#dataclasses)),
+        { databaseUrl: database.url, environment },
+        this.#files.migrations,
+      );
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+    try {
+      const changes = this.#changes.slice(stored.seen);
+      stored.seen = this.#changes.length;
+      for (const { id, name, attributes } of this.#dataclasses) {
+        const rows = stored.rows.get(id) ?? new Map<number, Row>();
+        stored.rows.set(id, rows);
+        for (const row of rows.values()) follow(row, changes);
+        const response = await app.inject(`/rest/${name}?$top=1000`);
+        const { __ENTITIES: entities } = response.json<{ __ENTITIES: Record<string, Value>[] }>();
+        const found = new Map(entities.map((each) => [Number(each['ID']), each]));
+        expect([...found.keys()].sort(), `${name}: the keys`).toEqual([...rows.keys()].sort());
+        for (const [key, row] of rows) {
+          for (const attribute of attributes) {
+            const value = found.get(key)?.[attribute.name] ?? null;
+            const allowed = row.get(attribute.id);
+            if (allowed !== undefined && !allowed.has(value)) {
+              const isReplaced = attribute.unique === true && String(value).startsWith('unique ');
+              const isFilled =
+                attribute.mandatory === true &&
+                allowed.has(null) &&
+                value === filled[attribute.kind];
+              expect(
+                isReplaced || isFilled,
+                `${name}.${attribute.name} of ${key} is ${String(value)}, not ${[...allowed].join(' or ')}`,
+              ).toBe(true);
+            }
+            row.set(attribute.id, new Set([value]));
+          }
+        }
+        const made = [0, 1, 2].map(() => this.#entity(attributes));
+        await create(app, name, made);
+        for (const entity of made) {
+          const row: Row = new Map(
+            attributes.map((each) => [each.id, new Set([entity[each.name] ?? null])]),
+          );
+          rows.set(Number(entity['ID']), row);
+        }
+      }
+    } finally {
+      await app.close();
+    }
+    return undefined;
+  }
+
+  #entity(attributes: readonly Attribute[]): Record<string, Value> {
+    this.#keys += 1;
+    const entity: Record<string, Value> = { ID: this.#keys };
+    for (const { name, kind, choices: all = [], unique } of attributes) {
+      if (kind === 'integer') entity[name] = this.random.int(1, 9);
+      else if (kind === 'enum') entity[name] = this.random.pick(all);
+      else
+        entity[name] = unique === true ? `text ${this.#keys}` : this.random.pick(['a', 'B', 'ß']);
+    }
+    return entity;
+  }
+}
+
+function follow(row: Row, changes: readonly Change[]): void {
+  for (const { attribute, values } of changes) {
+    const now = row.get(attribute);
+    if (now !== undefined)
+      row.set(attribute, new Set([...now].flatMap((each) => [...values(each)])));
+  }
+}
+
+describe('Whatever the history of a model', () => {
+  let tried = 0;
+  afterAll(() => {
+    expect(tried).toBe(seeds.length);
+  });
+
+  it('every value stays where the model says, or a message leads on', async () => {
+    for (const seed of seeds) {
+      const database = hasPostgres && seed % 2 === 0 ? 'postgres' : 'sqlite';
+      const history = new History(new Random(seed), testDatabases[database]);
+      try {
+        await history.run();
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        throw new Error(
+          `HISTORY_SEED=${seed} (${database}): ${message}\n${history.log.join('\n')}`,
+          {
+            cause: error,
+          },
+        );
+      }
+      tried += 1;
+    }
+  });
+});
