@@ -87,7 +87,9 @@ export function paired<T extends Named>(older: readonly T[], newer: readonly T[]
     const names = part.renamedFrom ?? [];
     const from =
       names.findLast((name) => left.has(name)) ??
-      names.flatMap((name) => stored.get(name) ?? []).findLast((name) => left.has(name));
+      names
+        .flatMap((name) => stored.get(name) ?? [])
+        .findLast((name) => name !== part.name && left.has(name));
     const found = from === undefined ? undefined : take(from);
     if (found !== undefined) both.set(part, found);
   }

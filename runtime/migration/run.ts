@@ -187,7 +187,10 @@ function needlessness(
       return parts.has(target) ? `${missing}, and has "${step.to}" already.` : `${missing}.`;
     }
     case 'convert':
-      return isThere ? undefined : `${missing}.`;
+      if (!isThere) return `${missing}.`;
+      return isWanted
+        ? undefined
+        : `unnecessary, because the model no longer has the column, which stays as it is.`;
     case 'fill':
       if (!isThere) return `${missing}.`;
       if (column === undefined || isWanted || parts.has(step)) return undefined;
@@ -460,9 +463,11 @@ class StepRun {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
     await this.#requireNoOthers();
-    const shape = tableOf(await database.wanted(), table);
-    const wanted = shape && stored(shape).find(({ name }) => name === column);
+    const now = renamedBy(this.named.later, { table, column });
+    const shape = tableOf(await database.wanted(), now.table);
+    const wanted = shape && stored(shape).find(({ name }) => name === now.column);
     if (wanted === undefined) throw new Error('the model has no such column.');
+    const { type } = this.#beforeConversion(table, { ...wanted, name: column });
     const [old, made] = [quoted(column), quoted(`__converted_${column}`)];
     const text = this.#sql(step.value);
     const condition = this.#lostBy(step);
@@ -472,7 +477,7 @@ class StepRun {
         `${counted(lost, 'value')} would be lost or changed, and ${allowedWords(step)}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}. Write atMost: ${lost} into the step to allow it.`,
       );
     }
-    await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
+    await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${type}`);
     const all = await this.#count(table, `${old} IS NOT NULL`);
     // Clients see another value, so the stamp of the entity increases.
     await database.query(

@@ -1,0 +1,237 @@
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { compiledServer } from '../support/compiled-server.js';
+import { describeDatabases } from '../support/databases.js';
+import { GeneratedFiles } from '../support/generated-files.js';
+import type { TestDatabase } from '../support/postgres.js';
+import { type EndedCommand, runHere } from '../support/processes/run-here.js';
+import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
+
+/** Histories of models, as teams have them; `property/histories.test.ts` draws random ones. */
+describeDatabases('A history in which', (databases) => {
+  let database: TestDatabase;
+  let files: GeneratedFiles;
+
+  beforeEach(async () => {
+    database = await databases.create();
+    files = new GeneratedFiles();
+  });
+  afterEach(async () => {
+    await database.drop();
+  });
+
+  const yaml = (dataclasses: Readonly<Record<string, readonly string[]>>): string => {
+    const bodies = Object.entries(dataclasses).map(([name, lines]) => {
+      const own = lines.filter((each) => each.startsWith('renamedFrom'));
+      const attributes = lines.filter((each) => !own.includes(each));
+      return [
+        `  ${name}:`,
+        ...own.map((each) => `    ${each}`),
+        '    attributes:',
+        '      ID: { type: integer, key: true, generated: sequence }',
+        ...attributes.map((each) => `      ${each}`),
+      ].join('\n');
+    });
+    return `drs: 1\nname: history\ndatabase: ${databases.driver}\ndataclasses:\n${bodies.join('\n')}\n`;
+  };
+
+  /** Generates the server, starts it, and uses it. */
+  const served = async (
+    model: string,
+    use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> => {
+    await files.generate(model);
+    await started(model, use);
+  };
+
+  const started = async (
+    model: string,
+    use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> => {
+    const app = await serverOf(model, { databaseUrl: database.url }, files.migrations);
+    try {
+      await use(app);
+    } finally {
+      await app.close();
+    }
+  };
+
+  const migrate = (model: string, ...args: readonly string[]): Promise<EndedCommand> => {
+    const server = compiledServer(writeServer(modelOf(model), files.migrations));
+    const environment = { DATABASE_URL: database.url };
+    return runHere(join(server, 'dist/src/migrate.js'), args, { cwd: packageRoot, environment });
+  };
+
+  const stored =
+    (dataclass: string, ...entities: readonly object[]) =>
+    async (app: FastifyInstance): Promise<void> => {
+      await create(app, dataclass, entities);
+    };
+
+  const valuesOf = async (app: FastifyInstance, dataclass: string): Promise<readonly object[]> => {
+    const { __ENTITIES: entities } = (await app.inject(`/rest/${dataclass}?$orderby=ID`)).json<{
+      readonly __ENTITIES: readonly Record<string, unknown>[];
+    }>();
+    return entities.map((each) =>
+      Object.fromEntries(Object.entries(each).filter(([name]) => !/^(?:__|ID$)/.test(name))),
+    );
+  };
+
+  it('an attribute was removed years ago hides no step of a dataclass that came later', async () => {
+    await served(yaml({ Shop: ['name: string', 'fax: string'] }));
+    const codes = [7, 7, 7].map((code) => ({ code, label: `l${String(code)}`, kind: 'old' }));
+    await served(
+      yaml({
+        Shop: ['name: string'],
+        Status: ['code: integer', 'label: string', 'kind: string'],
+      }),
+      stored('Status', ...codes),
+    );
+    const stricter = yaml({
+      Shop: ['name: string'],
+      Status: [
+        'code: { type: integer, unique: true }',
+        'label: { type: string, maxLength: 1 }',
+        'kind: { type: string, enum: [new] }',
+      ],
+    });
+    const listed = (await files.generate(stricter)).open.map(({ kind, column }) => [kind, column]);
+    expect(listed).toEqual([
+      ['fill', 'code'],
+      ['fill', 'label'],
+      ['fill', 'kind'],
+      ['drop', 'fax'],
+    ]);
+    await expect(started(stricter)).rejects.toThrow('npx drs-gen migrate');
+    const { written = '' } = await files.generate(stricter, { removed: [] });
+    files.edit(written, (text) =>
+      text
+        .replace("migrations.decide('Status.code', row)", 'row.ID')
+        .replace("migrations.decide('Status.label', row)", "'x'")
+        .replace("migrations.decide('Status.kind', row)", "'new'"),
+    );
+    await started(stricter, async (app) => {
+      expect(await valuesOf(app, 'Status')).toEqual([
+        { code: 7, label: 'x', kind: 'new' },
+        { code: 2, label: 'x', kind: 'new' },
+        { code: 3, label: 'x', kind: 'new' },
+      ]);
+    });
+  });
+
+  it('a database skipped the version that added what the next one converts', async () => {
+    const first = yaml({ Lot: ['name: string'] });
+    await served(first, stored('Lot', { name: 'a' }));
+    await files.generate(yaml({ Lot: ['name: string', 'status: string'] }));
+    const third = yaml({ Lot: ['name: string', 'status: integer'] });
+    const { written = '' } = await files.generate(third, { removed: [] });
+    files.edit(written, (text) =>
+      text.replace(/migrations\.decide\('the SQL of [^']*'\)/, '\'CAST("status" AS integer)\''),
+    );
+    const plan = await migrate(third, '--plan');
+    expect([plan.code, plan.out]).toEqual([
+      0,
+      expect.stringContaining(
+        'convert "Lot"."status": unnecessary, because the database has no column "status".',
+      ),
+    ]);
+    await started(third, async (app) => {
+      expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a', status: null }]);
+    });
+  });
+
+  it('a database never had the name that a migration renames', async () => {
+    await served(yaml({ Lot: ['name: string'] }), stored('Lot', { name: 'a' }));
+    await files.generate(yaml({ Lot: ['name: string', 'fax: string'] }));
+    const last = yaml({ Lot: ['name: string', 'phone: string'] });
+    await files.generate(
+      yaml({ Lot: ['name: string', 'phone: { type: string, renamedFrom: fax }'] }),
+    );
+    const { open } = await files.generate(last, { removed: [] });
+    expect(open).toMatchObject([{ kind: 'rename', column: 'fax', to: 'phone' }]);
+    await started(last, async (app) => {
+      expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a', phone: null }]);
+    });
+  });
+
+  it('a fill for a later name meets a database of before', async () => {
+    await served(yaml({ Lot: ['name: string'] }), stored('Lot', { name: 'a' }));
+    const status = 'status: { type: string, mandatory: true }';
+    const { written = '' } = await files.generate(yaml({ Lot: ['name: string', status] }), {
+      removed: [],
+    });
+    files.edit(written, (text) => text.replace("migrations.decide('Lot.status', row)", "'12'"));
+    const state = yaml({
+      Lot: ['name: string', 'state: { type: string, mandatory: true, renamedFrom: status }'],
+    });
+    await files.generate(state);
+    await files.generate(state.replace(', renamedFrom: status', ''), { removed: [] });
+    const last = yaml({ Lot: ['name: string', 'state: { type: integer, mandatory: true }'] });
+    await files.generate(last, { removed: [] });
+    const ended = await migrate(last);
+    expect([ended.code, ended.err]).toEqual([0, ended.err]);
+    await started(last, async (app) => {
+      expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a', state: 12 }]);
+    });
+  });
+
+  it('a rename of dataclasses was forgotten, and told one after the other', async () => {
+    const [actions, notes] = [
+      ['what: string', 'size: integer'],
+      ['text: string', 'size: integer'],
+    ];
+    await served(yaml({ Actions: actions, Notes: notes, Empty: [] }), async (app) => {
+      await create(app, 'Actions', [{ what: 'a', size: 1 }]);
+      await create(app, 'Notes', [{ text: 'n', size: 2 }]);
+      await create(app, 'Empty', [{}]);
+    });
+    const renamed = yaml({ Action: actions, Note: notes, Empty: [] });
+    const review = await files.generate(renamed, { removed: [] });
+    expect(review.written).toBeUndefined();
+    expect(review.doubts.map(({ name, now, line }) => [name, now, line])).toEqual([
+      ['Actions', 'Action', 'renamedFrom: Actions'],
+      ['Notes', 'Note', 'renamedFrom: Notes'],
+    ]);
+    const said = await started(renamed).catch((error: unknown) => String(error));
+    expect(said).toMatch(/"Actions" has 1 row .* "Action", [^]* "Notes" has 1 row .* "Note",/);
+    const remembered = yaml({
+      Action: ['renamedFrom: Actions', ...actions],
+      Note: ['renamedFrom: Notes', ...notes],
+      Empty: [],
+    });
+    await served(remembered, async (app) => {
+      expect(await valuesOf(app, 'Action')).toEqual([{ what: 'a', size: 1 }]);
+      expect(await valuesOf(app, 'Note')).toEqual([{ text: 'n', size: 2 }]);
+    });
+    expect((await files.generate(remembered, { removed: [] })).written).toBeUndefined();
+  });
+
+  it('a table was said to be removed, and turns out to be renamed', async () => {
+    const comments = ['content: string', 'size: integer'];
+    await served(
+      yaml({ Comments: comments }),
+      stored('Comments', { content: 'a', size: 1 }, { content: 'b', size: 2 }),
+    );
+    const renamed = yaml({ Comment: comments });
+    await files.generate(renamed);
+    const { written = '' } = await files.generate(renamed, { removed: ['Comments'] });
+    files.edit(written, (text) =>
+      text.replace("table: 'Comments' }", "table: 'Comments', atMost: 3 }"),
+    );
+    const remembered = yaml({ Comment: ['renamedFrom: Comments', ...comments] });
+    // The last run had a dataclass of this name with a table of its own, which this database never had.
+    await files.generate(remembered, { removed: [] });
+    const ended = await migrate(remembered);
+    expect([ended.code, ended.err]).toEqual([0, ended.err]);
+    expect(ended.out).toContain(
+      'drop table "Comments": skipped, because the model uses the table.',
+    );
+    await started(remembered, async (app) => {
+      expect(await valuesOf(app, 'Comment')).toEqual([
+        { content: 'a', size: 1 },
+        { content: 'b', size: 2 },
+      ]);
+    });
+  });
+});
