@@ -24,11 +24,13 @@ import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/dates.js';
 
-/** Marks a place where a person has to decide; the migration stops at the first row that reaches it. */
-export function decide(what: string, row?: object): never {
-  const of = row === undefined ? '' : `, for the row ${JSON.stringify(row)}`;
-  throw new Error(`no value has been decided for ${what}${of}.`);
-}
+/**
+ * Marks a place where a person has to decide; the migration stops at the first row that reaches it. Migrations that were
+ * written earlier also give the row.
+ */
+export const decide: (what: string, row?: object) => never = (what) => {
+  throw new Error(`no value has been decided for ${what}.`);
+};
 
 /** The migrations of a server by name, in order. */
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
@@ -419,8 +421,13 @@ class StepRun {
     const compute = set as (row: unknown) => RowValues | PromiseLike<RowValues>;
     const rows: UpdatedRow[] = [];
     for (const { __key = null, ...row } of batch) {
-      const values = isFunction ? await compute(row) : row;
-      rows.push({ key: __key, values: completed(values, names, this.options.fold) });
+      try {
+        const values = isFunction ? await compute(row) : row;
+        rows.push({ key: __key, values: completed(values, names, this.options.fold) });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`${reason} The row: ${rowText(row)}.`, { cause: error });
+      }
     }
     await updateRows(database, table, key, rows);
     if (batch.length > 0) {
@@ -611,6 +618,12 @@ interface FilledStep {
 async function raiseGlobalStamp(database: MigratedDatabase, changes: number): Promise<void> {
   await database.query(
     `UPDATE "__datastore" SET "value" = "value" + ${changes} WHERE "name" = 'globalStamp'`,
+  );
+}
+
+function rowText(row: MigrationRow): string {
+  return JSON.stringify(row, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
   );
 }
 

@@ -124,6 +124,26 @@ describe('drs-gen with classes of the user', () => {
     expect([code, world.disk.tree('')]).toEqual([1, tree]);
   });
 
+  it('moves the file of a class that nothing uses any more to one that is not compiled', async () => {
+    const world = await generated();
+    const mine = `${text(world) ?? ''}// mine\n`;
+    world.disk.put(path, mine);
+    world.disk.put('/home/model.yaml', companyModel({}));
+    const dry = await world.run('model.yaml -o server --dry-run');
+    expect(dry.out).toContain('src/classes/CompanyEntity.ts → src/classes/CompanyEntity.ts.unused');
+    const { code, err } = await world.run('model.yaml -o server');
+    expect(code).toBe(0);
+    expect(err).toContain('it is moved to server/src/classes/CompanyEntity.ts.unused');
+    expect([text(world), text(world, `${path}.unused`)]).toEqual([undefined, mine]);
+    const tree = world.disk.tree('');
+    expect((await world.run('model.yaml -o server')).err).not.toContain('unused');
+    expect(world.disk.tree('')).toEqual(tree);
+    world.disk.put('/home/model.yaml', before);
+    expect((await world.run('model.yaml -o server')).code).toBe(0);
+    expect(text(world)).toContain('hire(');
+    expect(text(world, `${path}.unused`)).toBe(mine);
+  });
+
   it('writes a file again that the user deleted', async () => {
     const world = await generated();
     const old = text(world);

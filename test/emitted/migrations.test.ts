@@ -723,7 +723,7 @@ Migration 0001-first: fill "Person": 1 row.
       database = await databases.create();
       await serving(older, createPeople({ name: null }));
       await expect(serving(newer, undefined, written)).rejects.toThrow(
-        /0001-first stopped at step 1.*no value has been decided for Person\.name, for the row \{"ID":1/s,
+        /0001-first stopped at step 1.*no value has been decided for Person\.name\. The row: \{"ID":1/s,
       );
       await serving(older, async (app) => {
         expect(await people(app)).toMatchObject([{ name: null }]);

@@ -107,9 +107,12 @@ describeDatabases('A history in which', (databases) => {
     const { written = '' } = await files.generate(stricter, { removed: [] });
     files.edit(written, (text) =>
       text
-        .replace("migrations.decide('Status.code', row)", 'row.ID')
-        .replace("migrations.decide('Status.label', row)", "'x'")
-        .replace("migrations.decide('Status.kind', row)", "'new'"),
+        .replace(
+          "() => ({ code: migrations.decide('Status.code') })",
+          '(row: StatusRow) => ({ code: row.ID })',
+        )
+        .replace("migrations.decide('Status.label')", "'x'")
+        .replace("migrations.decide('Status.kind')", "'new'"),
     );
     await started(stricter, async (app) => {
       expect(await valuesOf(app, 'Status')).toEqual([
@@ -161,7 +164,7 @@ describeDatabases('A history in which', (databases) => {
     const { written = '' } = await files.generate(yaml({ Lot: ['name: string', status] }), {
       removed: [],
     });
-    files.edit(written, (text) => text.replace("migrations.decide('Lot.status', row)", "'12'"));
+    files.edit(written, (text) => text.replace("migrations.decide('Lot.status')", "'12'"));
     const state = yaml({
       Lot: ['name: string', 'state: { type: string, mandatory: true, renamedFrom: status }'],
     });

@@ -350,8 +350,10 @@ class History {
     if (review.written !== undefined) {
       this.#files.edit(review.written, (text) =>
         text
-          .replaceAll(/migrations\.decide\('([^']*)', row\)/g, (_, name: string) =>
-            this.#decided(name),
+          .replaceAll(
+            /\(\) =>\s+\(\{ (\w+): migrations\.decide\('([^']*)'\) \}\)/g,
+            (_, column: string, name: string) =>
+              `(row: { ID: number }) => ({ ${column}: ${this.#decided(name)} })`,
           )
           .replaceAll(
             /(kind: 'drop', table: '[^']*'(?:, column: '[^']*')?) \}/g,
@@ -513,18 +515,26 @@ function follow(row: Row, changes: readonly Change[]): void {
 }
 
 describe('Whatever the history of a model', () => {
-  it('every value stays where the model says, or a message leads on', async () => {
-    const failures: string[] = [];
-    for (const seed of seeds) {
-      const database = hasPostgres && seed % 2 === 0 ? 'postgres' : 'sqlite';
-      const history = new History(new Random(seed), testDatabases[database]);
-      try {
-        await history.run();
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        failures.push(`HISTORY_SEED=${seed} (${database}): ${message}\n${history.log.join('\n')}`);
+  const size = 20;
+  const groups = Array.from({ length: Math.ceil(seeds.length / size) }, (_, at) => at * size);
+
+  it.each(groups)(
+    'every value stays where the model says, or a message leads on (from %s)',
+    async (first) => {
+      const failures: string[] = [];
+      for (const seed of seeds.slice(first, first + size)) {
+        const database = hasPostgres && seed % 2 === 0 ? 'postgres' : 'sqlite';
+        const history = new History(new Random(seed), testDatabases[database]);
+        try {
+          await history.run();
+        } catch (error) {
+          const message = error instanceof Error ? error.message : String(error);
+          failures.push(
+            `HISTORY_SEED=${seed} (${database}): ${message}\n${history.log.join('\n')}`,
+          );
+        }
       }
-    }
-    expect(failures.join('\n\n')).toBe('');
-  });
+      expect(failures.join('\n\n')).toBe('');
+    },
+  );
 });

@@ -35,16 +35,16 @@ export function migrationView(steps: readonly PlannedStep[], { from, to }: Migra
     to: stringLiteral(to),
     steps: steps.map((step) => ({
       comment: commentOf(step),
-      code: literal(literalOf(step, typeOf), 4, 4, 1),
+      code: literal(literalOf(step), 4, 4, 1),
     })),
   };
 }
 
-function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Literal {
+function literalOf(step: PlannedStep): Literal {
   switch (step.kind) {
     case 'fill': {
       const { kind, table, column, where } = step;
-      return { kind, table, column, where: sqlOf(where), set: fillCode(step, typeOf(step)) };
+      return { kind, table, column, where: sqlOf(where), set: fillCode(step) };
     }
     case 'convert': {
       const { kind, table, column, was, value, loses } = step;
@@ -69,10 +69,10 @@ function sqlOf(
   return value.sqlite === value.postgres ? value.sqlite : value;
 }
 
-/** `set` begins behind its label, six columns in. */
-function fillCode({ column, question }: FillStep, type: string): RawCode {
-  const head = `(row: ${type}) =>`;
-  const body = `({ ${propertyName(column)}: migrations.decide(${stringLiteral(question)}, row) })`;
+/** `set` begins behind its label, six columns in. The function gets the row, but need not take it. */
+function fillCode({ column, question }: FillStep): RawCode {
+  const head = '() =>';
+  const body = `({ ${propertyName(column)}: migrations.decide(${stringLiteral(question)}) })`;
   const isShort = width(`      set: ${head} ${body},`) <= 100;
   return new RawCode(isShort ? `${head} ${body}` : `${head}\n        ${body}`);
 }
