@@ -107,6 +107,23 @@ export function paired<T extends Named>(older: readonly T[], newer: readonly T[]
   };
 }
 
+/** The same for parts that hold values: those that are left are paired by their tables or columns. */
+export function pairedStored<T extends Named>(older: readonly T[], newer: readonly T[]): Paired<T> {
+  const byName = paired(older, newer);
+  const left = new Map(byName.removed.map((each) => [sqlNameOf(each), each]));
+  const found = byName.added.flatMap((each) => {
+    const before = left.get(sqlNameOf(each));
+    return before === undefined ? [] : [[before, each] as const];
+  });
+  const taken = new Set(found.flat());
+  const isLeft = (each: T): boolean => !taken.has(each);
+  return {
+    both: [...byName.both, ...found],
+    removed: byName.removed.filter(isLeft),
+    added: byName.added.filter(isLeft),
+  };
+}
+
 function sqlNameOf(part: object): unknown {
   return 'table' in part ? part.table : 'column' in part ? part.column : undefined;
 }

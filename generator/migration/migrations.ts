@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { EmittedFile } from '../emit/file.js';
-import { postgresSchema } from '../emit/schema/postgres.js';
-import { sqliteSchema } from '../emit/schema/sqlite.js';
 import { migrationView } from '../emit/views/migration.js';
 import { Templates } from '../emit/templates.js';
-import type { Model, StorageAttribute } from '../model/model.js';
+import type { Model } from '../model/model.js';
 import { parseModel, serializeModel } from '../model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
@@ -59,20 +57,21 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   const names = await migrationNames(users);
   const last = (await lockedModel(users, modelLockPath)) ?? model;
   const before = (await lockedModel(users, beforeLockPath)) ?? last;
-  const stored = storedModel(before, last, plannedSteps(before, last));
+  const stored = storedModel(before, last, { open: plannedSteps(before, last), written: [] });
   const all = plannedSteps(stored, model);
   if (wanted === undefined) {
     refuseMoves(all, command);
-    return { names, files: recordOf(stored, model, all), open: all, doubts: [] };
+    const record = recordOf(stored, model, { open: all, written: [] });
+    return { names, files: record, open: all, doubts: [] };
   }
-  const found = doubtsOf(stored, model);
+  const found = doubtsOf(stored, model, all);
   refuseUnknown(wanted.removed, found, command);
   const doubts = found.filter(({ name }) => !wanted.removed.includes(name));
   const isDoubtful = (step: PlannedStep): boolean =>
     step.kind === 'drop' &&
     doubts.some(({ table, column }) => table === step.table && column === step.column);
   const open = all.filter((each) => !isDoubtful(each));
-  const record = recordOf(stored, model, all.filter(isDoubtful));
+  const record = recordOf(stored, model, { open: all.filter(isDoubtful), written: open });
   if (open.length === 0) return { names, files: record, open, doubts };
   const name = nextName(names, wanted.name ?? nameOf(open));
   // A model may be that of an earlier migration again.
@@ -84,15 +83,18 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   return { names: [...names, name], files: [file, ...record], open, doubts, written: path };
 }
 
-/** What the next run has to know about stored data, while steps are open. */
+/** What the next run has to know about stored data: parts with open steps, and those that a migration drops. */
 function recordOf(
   stored: Model,
   model: Model,
-  open: readonly PlannedStep[],
+  steps: Parameters<typeof storedModel>[2],
 ): readonly EmittedFile[] {
-  if (open.length === 0) return [];
-  const text = serializeModel(storedModel(stored, model, open));
-  return [{ path: beforeLockPath, owner: 'generator', text }];
+  const next = storedModel(stored, model, steps);
+  const isDropped = next.dataclasses.some(({ recorded, attributes }) =>
+    [recorded, ...attributes.map((each) => each.recorded)].includes('dropped'),
+  );
+  if (steps.open.length === 0 && !isDropped) return [];
+  return [{ path: beforeLockPath, owner: 'generator', text: serializeModel(next) }];
 }
 
 /**
@@ -186,25 +188,11 @@ function nameOf([first]: readonly PlannedStep[]): string {
  * @param last the migration that leads to it
  */
 function dataHash(model: Model, last?: string): string {
-  const schemas = [sqliteSchema, postgresSchema].filter((_, at) =>
-    model.databases.includes(at === 0 ? 'sqlite' : 'postgres'),
-  );
-  const parts: readonly unknown[] = [schemas.map((schema) => schema(model)), types(model)];
+  const parts = model.dataclasses.map(({ table, attributes, uniqueIndexes = [] }) => [
+    table,
+    uniqueIndexes,
+    attributes.filter(({ kind }) => kind === 'storage'),
+  ]);
   const text = JSON.stringify(last === undefined ? parts : [...parts, last]);
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-/** Only of decimals, so that models without any are identified as ever. */
-function scaleOf({ scale }: StorageAttribute): readonly number[] {
-  return scale === undefined ? [] : [scale];
-}
-
-/** Types that columns do not show: dates and date-only values are both texts. */
-function types({ dataclasses }: Model): readonly unknown[] {
-  return dataclasses.map(({ table, attributes }) => [
-    table,
-    attributes.flatMap((each) =>
-      each.kind === 'storage' ? [[each.column, each.type, each.dateOnly, ...scaleOf(each)]] : [],
-    ),
-  ]);
 }

@@ -2,7 +2,7 @@ import { columnChecks } from '../emit/schema/column-checks.js';
 import { columnTypes } from '../emit/views/classes/database.js';
 import { conversionOf, type Conversion } from '../evolution/conversions.js';
 import { isEqual } from '../evolution/change.js';
-import { paired, type Named, type Paired } from '../evolution/renames.js';
+import { pairedStored, type Named, type Paired } from '../evolution/renames.js';
 import { isLarge } from '../model/columns.js';
 import { compareDecimals } from '../model/decimals.js';
 import { keyOf, referencesTo, storageNamed } from '../model/lookup.js';
@@ -78,14 +78,14 @@ export function decisionOf(step: PlannedStep): string | undefined {
 
 /** The steps that `before` needs in addition to the changes that a start makes by itself. */
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
-  const dataclasses = paired(before.dataclasses, after.dataclasses);
+  const dataclasses = pairedStored(before.dataclasses, after.dataclasses);
   const steps = dataclasses.both.flatMap(([old, now]) =>
     dataclassSteps({ old, now, fold: foldBetween(before, after), model: after }),
   );
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
   const drops = dataclasses.removed
-    .filter((old) => !isUsed(old) && !isRegained(old, dataclasses))
+    .filter((old) => !isUsed(old) && isToDrop(old, dataclasses))
     .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
   return inOrder([...steps, ...drops]);
 }
@@ -122,14 +122,14 @@ export function foldBetween(before: Model, { protocol: { accentInsensitive } }: 
 function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly PlannedStep[] {
   const { table } = now;
   const [olds, news] = [storageOf(old), storageOf(now)];
-  const attributes = pairedStorage(old, now);
+  const attributes = pairedStored(storageOf(old), storageOf(now));
   const columns = new Set(news.map(({ column }) => column));
   const row = rowOf(olds, news);
   const steps: PlannedStep[] = [];
   if (old.table !== table) steps.push({ kind: 'rename', table: old.table, to: table });
   for (const removed of attributes.removed) {
     const { column } = removed;
-    if (columns.has(column) || isRegained(removed, attributes)) continue;
+    if (columns.has(column) || !isToDrop(removed, attributes)) continue;
     steps.push({ kind: 'drop', table, column });
   }
   for (const [before, after] of attributes.both) {
@@ -176,34 +176,18 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
 }
 
 /**
- * Whether a part was added as a new one and has turned out to be a renamed one: databases that had the new one may hold
- * values in it, which no step drops.
+ * Whether a removed part has to be dropped. A part that was added as a new one, and has turned out to be a renamed one,
+ * stays: databases that had the new one may hold values in it.
  */
-function isRegained<T extends Named & { readonly isNew?: true }>(
-  { name, isNew }: T,
+function isToDrop<T extends Named & Pick<Dataclass, 'recorded'>>(
+  { name, recorded }: T,
   { both }: Paired<T>,
 ): boolean {
-  return isNew === true && both.some(([, now]) => now.name === name);
+  if (recorded === 'dropped') return false;
+  return recorded !== 'new' || both.every(([, now]) => now.name !== name);
 }
 
-/** Pairs attributes by their names, and those that are left by their columns. */
-export function pairedStorage(old: Dataclass, now: Dataclass): Paired<StorageAttribute> {
-  const byName = paired(storageOf(old), storageOf(now));
-  const left = new Map(byName.removed.map((each) => [each.column, each]));
-  const found = byName.added.flatMap((each) => {
-    const before = left.get(each.column);
-    return before === undefined ? [] : [[before, each] as const];
-  });
-  const taken = new Set(found.flat());
-  const isLeft = (each: StorageAttribute): boolean => !taken.has(each);
-  return {
-    both: [...byName.both, ...found],
-    removed: byName.removed.filter(isLeft),
-    added: byName.added.filter(isLeft),
-  };
-}
-
-function storageOf({ attributes }: Dataclass): readonly StorageAttribute[] {
+export function storageOf({ attributes }: Dataclass): readonly StorageAttribute[] {
   return attributes.filter((each) => each.kind === 'storage');
 }
 
@@ -273,7 +257,7 @@ function tighter(
           (value, length) => `length(${value}) >= ${length}`,
         ).map((each) => `NOT (${each})`);
   // A start adds a column with its default.
-  const isAdded = before === undefined || (before.isNew === true && before.mandatory);
+  const isAdded = before === undefined || (before.recorded === 'new' && before.mandatory);
   const isNewlyMandatory =
     after.mandatory && (isAdded ? after.default === undefined : !before.mandatory);
   return [...(isNewlyMandatory ? [`${column} IS NULL`] : []), ...broken];

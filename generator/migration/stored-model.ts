@@ -1,100 +1,153 @@
 import { modelPair, guessedAttributes, guessedDataclasses } from '../evolution/attributes.js';
 import { withNewNames } from '../evolution/new-names.js';
-import { paired } from '../evolution/renames.js';
+import { paired, pairedStored } from '../evolution/renames.js';
+import { compareDecimals } from '../model/decimals.js';
 import type { Attribute, Dataclass, Model, StorageAttribute } from '../model/model.js';
-import { foldBetween, newlyUniqueLists, pairedStorage, type PlannedStep } from './steps.js';
+import { foldBetween, newlyUniqueLists, storageOf, type PlannedStep } from './steps.js';
+
+/** Steps from an older model to a newer one. */
+interface Steps {
+  /** Those that no migration contains. */
+  readonly open: readonly PlannedStep[];
+  /** Those that the migration contains that is being written. */
+  readonly written: readonly PlannedStep[];
+}
 
 /**
  * The model that stored data may have: that of `before` where a step is open, and that of `after` elsewhere. So each
- * part keeps the form of the last model that had it, however long the steps of other parts stay open.
- * @param open steps from `before` to `after` that no migration contains
+ * part keeps the form of the last model that had it, however long the steps of other parts stay open. What is dropped
+ * stays in it, because the drop may wait for years.
  */
-export function storedModel(before: Model, after: Model, open: readonly PlannedStep[]): Model {
-  const dataclasses = paired(before.dataclasses, after.dataclasses);
+export function storedModel(before: Model, after: Model, steps: Steps): Model {
+  const older = withNewNames(before, after);
+  const dataclasses = pairedStored(older.dataclasses, after.dataclasses);
   const former = new Map(dataclasses.both.map(([old, now]) => [now, old]));
-  const isDropped = ({ table }: Dataclass): boolean =>
-    open.some((each) => each.kind === 'drop' && each.column === undefined && each.table === table);
-  const isFoldOpen = open.some((each) => each.kind === 'fill' && each.isUnique);
-  const protocol = isFoldOpen ? before.protocol : after.protocol;
-  const { accentInsensitive } = protocol;
+  const isFoldOpen = steps.open.some((each) => each.kind === 'fill' && each.isUnique);
+  const { accentInsensitive } = isFoldOpen ? before.protocol : after.protocol;
+  const parts = new StoredParts(older, after, steps);
+  const all = withRemoved(
+    after.dataclasses.map((now) => {
+      const old = former.get(now);
+      return old === undefined ? parts.added(now) : parts.dataclass(old, now);
+    }),
+    dataclasses.removed.flatMap((each) => parts.removed(each, each.table)),
+  );
+  const names = new Set(all.map(({ name }) => name));
   return {
     ...after,
     protocol: { ...after.protocol, accentInsensitive },
-    dataclasses: withRemoved(
-      after.dataclasses.map((now) => {
-        const old = former.get(now);
-        return old === undefined
-          ? { ...now, isNew: true as const }
-          : storedDataclass([before, after], old, now, open);
-      }),
-      dataclasses.removed.filter(isDropped),
-    ),
+    dataclasses: all.map((each) => ({
+      ...each,
+      // Where a removed relation led may be gone; its column counts.
+      attributes: each.attributes.filter(
+        (of) => of.kind !== 'relatedEntity' || names.has(of.target),
+      ),
+    })),
   };
 }
 
-function storedDataclass(
-  [before, after]: readonly [Model, Model],
-  old: Dataclass,
-  now: Dataclass,
-  open: readonly PlannedStep[],
-): Dataclass {
-  const isOpen = (kind: PlannedStep['kind'], table: string, column?: string): boolean =>
-    open.some((each) => each.kind === kind && each.table === table && each.column === column);
-  const attributes = pairedStorage(old, now);
-  const others = paired(old.attributes, now.attributes);
-  const known = new Map(attributes.both.map(([was, is]) => [is, was]));
-  const isOld = new Set(others.both.flatMap(([was, is]) => (was.isNew === undefined ? [is] : [])));
-  const kept = (attribute: Attribute): Attribute => {
-    if (attribute.kind !== 'storage') {
-      return isOld.has(attribute) ? attribute : { ...attribute, isNew: true };
-    }
-    const was = known.get(attribute);
-    if (was === undefined) return { ...attribute, isNew: true };
-    const { column } = attribute;
-    const isConverted = isOpen('convert', now.table, column);
-    const form = isConverted
-      ? { ...was, name: attribute.name }
-      : isOpen('fill', now.table, column)
-        ? { ...attribute, ...looseRules(was, attribute) }
-        : attribute;
-    return {
-      ...form,
-      column: isOpen('rename', now.table, was.column) ? was.column : column,
-      ...(was.isNew === undefined ? {} : { isNew: true as const }),
+class StoredParts {
+  constructor(
+    private readonly before: Model,
+    private readonly after: Model,
+    private readonly steps: Steps,
+  ) {}
+
+  added<T extends Dataclass | Attribute>(part: T): T {
+    return this.steps.open.length === 0 ? part : { ...part, recorded: 'new' };
+  }
+
+  /** A removed part, as long as its values may be there. */
+  removed<T extends Dataclass | Attribute>(part: T, table: string, column?: string): readonly T[] {
+    if (isIn(this.steps.open, 'drop', table, column)) return [part];
+    const isDropped =
+      part.recorded === 'dropped' || isIn(this.steps.written, 'drop', table, column);
+    return isDropped ? [{ ...part, recorded: 'dropped' }] : [];
+  }
+
+  dataclass(old: Dataclass, now: Dataclass): Dataclass {
+    const { open } = this.steps;
+    const { table } = now;
+    const storage = pairedStored(storageOf(old), storageOf(now));
+    const others = paired(old.attributes, now.attributes);
+    const former = new Map([...others.both, ...storage.both].map(([was, is]) => [is, was]));
+    const taken = new Set(now.attributes.map(({ name }) => name));
+    const dropped = storage.removed
+      .filter(({ column }) =>
+        now.attributes.every((of) => of.kind !== 'storage' || of.column !== column),
+      )
+      // New rows have no value, even if it was mandatory.
+      .flatMap((each) => this.removed({ ...each, mandatory: false }, table, each.column));
+    const names = new Map(dropped.map(({ name }) => [name, freeName(name, taken)]));
+    const relations = others.removed.flatMap((each) => {
+      const foreignKey = each.kind === 'relatedEntity' ? names.get(each.foreignKey) : undefined;
+      return each.kind === 'relatedEntity' && foreignKey !== undefined
+        ? [{ ...each, foreignKey }]
+        : [];
+    });
+    const { uniqueIndexes, ...rest } = now;
+    const known = new Map(storage.both.map(([was, is]) => [is, was]));
+    const broken = newlyUniqueLists(old, now, known, foldBetween(this.before, this.after))
+      .filter((list) => isIn(open, 'fill', table, list.at(-1)?.column))
+      .map((list) => new Set(list.map(({ name }) => name)));
+    const lists = uniqueIndexes?.filter(
+      (list) => !broken.some((each) => list.every((name) => each.has(name))),
+    );
+    const all: Dataclass = {
+      ...rest,
+      ...(lists === undefined || lists.length === 0 ? {} : { uniqueIndexes: lists }),
+      table: isIn(open, 'rename', old.table) ? old.table : table,
+      attributes: [
+        ...now.attributes.map((each) => this.#attribute(former.get(each), each, table)),
+        ...dropped.map((each) => ({ ...each, name: names.get(each.name) ?? each.name })),
+        ...withRemoved([], relations, taken),
+      ],
     };
-  };
-  const dropped = attributes.removed.filter(({ column }) => isOpen('drop', now.table, column));
-  const relations = others.removed.filter(
-    (each) => each.kind === 'relatedEntity' && dropped.some(({ name }) => name === each.foreignKey),
-  );
-  const { uniqueIndexes, ...rest } = now;
-  const broken = newlyUniqueLists(old, now, known, foldBetween(before, after))
-    .filter((list) => isOpen('fill', now.table, list.at(-1)?.column))
-    .map((list) => new Set(list.map(({ name }) => name)));
-  const lists = uniqueIndexes?.filter(
-    (names) => !broken.some((list) => names.every((each) => list.has(each))),
-  );
-  return {
-    ...rest,
-    ...(lists === undefined || lists.length === 0 ? {} : { uniqueIndexes: lists }),
-    ...(old.isNew === undefined ? {} : { isNew: true as const }),
-    table: isOpen('rename', old.table) ? old.table : now.table,
-    attributes: withRemoved(now.attributes.map(kept), [...dropped, ...relations]),
-  };
+    return old.recorded === 'new' ? this.added(all) : all;
+  }
+
+  #attribute(was: Attribute | undefined, now: Attribute, table: string): Attribute {
+    if (was === undefined) return this.added(now);
+    const form =
+      was.kind === 'storage' && now.kind === 'storage' ? this.#form(was, now, table) : now;
+    return was.recorded === 'new' ? this.added(form) : form;
+  }
+
+  #form(was: StorageAttribute, now: StorageAttribute, table: string): StorageAttribute {
+    const { open } = this.steps;
+    const { column } = isIn(open, 'rename', table, was.column) ? was : now;
+    if (isIn(open, 'convert', table, now.column)) return { ...was, name: now.name, column };
+    const isFilled = isIn(open, 'fill', table, now.column);
+    return { ...now, ...(isFilled ? looseRules(was, now) : {}), column };
+  }
+}
+
+function isIn(
+  steps: readonly PlannedStep[],
+  kind: PlannedStep['kind'],
+  table: string,
+  column?: string,
+): boolean {
+  return steps.some((each) => each.kind === kind && each.table === table && each.column === column);
+}
+
+/** What follows the name of a removed part if another one has that name; no name of a model holds it. */
+const aside = ' removed';
+
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  while (taken.has(free)) free += aside;
+  taken.add(free);
+  return free;
 }
 
 /** Adds removed parts under names that no other part has. */
 function withRemoved<T extends { readonly name: string }>(
   parts: readonly T[],
   removed: readonly T[],
+  taken = new Set(parts.map(({ name }) => name)),
 ): readonly T[] {
-  const all = [...parts];
-  for (const part of removed) {
-    let { name } = part;
-    while (all.some((each) => each.name === name)) name += ' removed';
-    all.push({ ...part, name });
-  }
-  return all;
+  return [...parts, ...removed.map((each) => ({ ...each, name: freeName(each.name, taken) }))];
 }
 
 /** The rules that the values of both forms of an attribute meet. */
@@ -102,8 +155,10 @@ function looseRules(one: StorageAttribute, other: StorageAttribute): Partial<Sto
   const { mandatory, unique, enum: values, minLength, maxLength, min, max, precision } = other;
   const both = <T>(a: T | undefined, b: T | undefined, pick: (a: T, b: T) => T): T | undefined =>
     a === undefined || b === undefined ? undefined : pick(a, b);
-  const lower = <T extends number | string>(a: T, b: T): T => (a < b ? a : b);
-  const higher = <T extends number | string>(a: T, b: T): T => (a > b ? a : b);
+  const isBelow = (a: number | string, b: number | string): boolean =>
+    other.type === 'decimal' ? compareDecimals(a, b) < 0 : a < b;
+  const lower = <T extends number | string>(a: T, b: T): T => (isBelow(a, b) ? a : b);
+  const higher = <T extends number | string>(a: T, b: T): T => (isBelow(a, b) ? b : a);
   const rules = {
     enum: both(one.enum, values, (a, b) => [...new Set([...a, ...b])]),
     minLength: both(one.minLength, minLength, lower),
@@ -131,16 +186,24 @@ export interface Doubt {
   readonly line: string;
 }
 
-/** The removed parts of stored data that the comparison of models takes for renamed ones. */
-export function doubtsOf(stored: Model, model: Model): readonly Doubt[] {
+/** The removed parts of stored data that a step drops and the comparison of models takes for renamed ones. */
+export function doubtsOf(
+  stored: Model,
+  model: Model,
+  steps: readonly PlannedStep[],
+): readonly Doubt[] {
   const older = withoutNew(stored);
   const models = modelPair(withNewNames(older, model), model);
+  const isDropped = ({ table, column }: Doubt): boolean => isIn(steps, 'drop', table, column);
+  const lineOf = (name: string, line: string, sqlLine: string): string =>
+    name.endsWith(aside) ? sqlLine : line;
+  const shown = (name: string): string => name.replaceAll(aside, '');
   return [
-    ...guessedDataclasses(models).map(({ removed, added, line }) => ({
-      table: removed.table,
-      name: removed.name,
+    ...guessedDataclasses(models).map(({ removed: { name, table }, added, line }) => ({
+      table,
+      name: shown(name),
       now: added.name,
-      line,
+      line: lineOf(name, line, `table: ${table}`),
     })),
     ...models.pairs.flatMap((pair) =>
       guessedAttributes(pair).flatMap(({ removed, added, line }) => {
@@ -148,11 +211,16 @@ export function doubtsOf(stored: Model, model: Model): readonly Doubt[] {
         const column = storageOf(pair.older).find((each) => each.name === held)?.column;
         if (column === undefined) return [];
         const { table, name } = pair.newer;
-        const names = { name: `${name}.${removed.name}`, now: `${name}.${added.name}` };
-        return { table, column, line, ...names };
+        return {
+          table,
+          column,
+          name: `${name}.${shown(removed.name)}`,
+          now: `${name}.${added.name}`,
+          line: lineOf(removed.name, line, `column: ${column}`),
+        };
       }),
     ),
-  ];
+  ].filter(isDropped);
 }
 
 /** What was added later may be the new name of what was removed before. */
@@ -160,14 +228,10 @@ function withoutNew(model: Model): Model {
   return {
     ...model,
     dataclasses: model.dataclasses
-      .filter(({ isNew }) => isNew === undefined)
+      .filter(({ recorded }) => recorded !== 'new')
       .map((each) => ({
         ...each,
-        attributes: each.attributes.filter((of) => of.isNew === undefined),
+        attributes: each.attributes.filter((of) => of.recorded !== 'new'),
       })),
   };
-}
-
-function storageOf({ attributes }: Dataclass): readonly StorageAttribute[] {
-  return attributes.filter((each) => each.kind === 'storage');
 }

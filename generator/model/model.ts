@@ -79,8 +79,11 @@ export interface Dataclass {
   readonly indexes: readonly (readonly string[])[];
   /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */
   readonly uniqueIndexes?: readonly (readonly string[])[];
-  /** In a record of what data may have: added while an earlier change is open, so a database may lack it. */
-  readonly isNew?: true;
+  /**
+   * In a record of what data may have. `new`: added while an earlier change is open, so a database may lack it. `dropped`:
+   * a migration drops it, now or later.
+   */
+  readonly recorded?: 'new' | 'dropped';
   /** Absent where roles limit nothing. */
   readonly access?: DataAccess | undefined;
 }
@@ -124,8 +127,8 @@ export type Attribute =
   | RelationAliasAttribute;
 
 interface AttributeBase {
-  /** See `Dataclass.isNew`. */
-  readonly isNew?: true;
+  /** See `Dataclass.recorded`. */
+  readonly recorded?: 'new' | 'dropped';
   readonly name: string;
   /** The name that clients see instead. */
   readonly restName?: string;

@@ -133,6 +133,31 @@ function renamedBy(steps: readonly MigrationStep[], { table, column }: Part): Pa
   return now;
 }
 
+/** The name that a part has before these steps, if they bring it to this one. */
+function originOf(steps: readonly MigrationStep[], { table, column }: Part): Part {
+  let then: Part = column === undefined ? { table } : { table, column };
+  for (const step of steps.toReversed()) {
+    if (step.kind !== 'rename') continue;
+    if (step.column === undefined) {
+      if (step.to === then.table) then = { ...then, table: step.table };
+    } else if (step.table === then.table && step.to === then.column) {
+      then = { ...then, column: step.column };
+    }
+  }
+  return then;
+}
+
+/** Whether the model uses a part when these steps have run. */
+function isUsed(part: Part, later: readonly MigrationStep[], wanted: SchemaShape): boolean {
+  return wanted.tables.some((shape) => {
+    const table = { table: shape.name };
+    if (part.column === undefined) return isSamePart(originOf(later, table), part);
+    return stored(shape).some(({ name }) =>
+      isSamePart(originOf(later, { ...table, column: name }), part),
+    );
+  });
+}
+
 /** The tables and columns that a database has when some of the open steps have run. */
 class Parts {
   readonly #tables: Map<string, Set<string>>;
@@ -176,8 +201,7 @@ function needlessness(
   const { table, column } = step;
   const noun = column === undefined || step.kind === 'fill' ? 'table' : 'column';
   const isThere = parts.has(step.kind === 'fill' ? { table } : step);
-  const now = renamedBy(later, step);
-  const isWanted = new Parts(wanted).has(now);
+  const isWanted = isUsed(step, later, wanted);
   const missing = `unnecessary, because the database has no ${noun} "${noun === 'table' ? table : (column ?? '')}"`;
   switch (step.kind) {
     case 'drop':
@@ -195,12 +219,20 @@ function needlessness(
         : `unnecessary, because the model no longer has the column, which stays as it is.`;
     case 'fill':
       if (!isThere) return `${missing}.`;
-      if (column === undefined || isWanted || parts.has(step)) return undefined;
-      return `unnecessary, because neither the database nor the model has a column "${column}".`;
+      if (column === undefined || parts.has(step)) return undefined;
+      if (!isWanted) {
+        return `unnecessary, because neither the database nor the model has a column "${column}".`;
+      }
+      return addedBy(table, later, [], wanted).some(({ name }) => name === column)
+        ? undefined
+        : `unnecessary, because the start adds the column "${column}" with its default.`;
   }
 }
 
-/** The columns that a table lacks for a fill step, under the names that they have before the steps behind it. */
+/**
+ * The columns that a table lacks for a fill step, under the names that they have before the steps behind it. The start
+ * adds those with a default, and derived ones, with their values.
+ */
 function addedBy(
   table: string,
   later: readonly MigrationStep[],
@@ -210,6 +242,7 @@ function addedBy(
   const shape = tableOf(wanted, renamedBy(later, { table }).table);
   if (shape === undefined) return [];
   return stored(shape).flatMap((column) => {
+    if (column.default !== undefined || isDerived(column.name)) return [];
     const names = formerNames(table, later, column.name);
     if (names.some((each) => present.includes(each))) return [];
     const name = names.at(-1) ?? column.name;
@@ -248,14 +281,9 @@ class StepRun {
     const { migration, step } = this.named;
     const { database } = this;
     const what = `Migration ${migration}: ${stepWords(step)}`;
-    const parts = new Parts(await database.present());
-    const needless = needlessness(this.named, parts, await database.wanted());
+    const needless = await database.transaction(() => this.#passOver());
     if (needless !== undefined) {
-      // What gets this name from now on is not what this step was written for.
-      await database.transaction(() =>
-        note(database, this.named, { position: skipped, done: nowText() }),
-      );
-      this.options.tell(`${what}: ${needless}`);
+      if (needless !== '') this.options.tell(`${what}: ${needless}`);
       return undefined;
     }
     if (isContract(step) && !this.options.withContracts) {
@@ -279,6 +307,19 @@ class StepRun {
         { cause: error },
       );
     }
+  }
+
+  /** @returns why the step is needless; nothing if another run has done it */
+  async #passOver(): Promise<string | undefined> {
+    const { database } = this;
+    if ((await journalOf(database, this.named)).done !== undefined) return '';
+    const parts = new Parts(await database.present());
+    const needless = needlessness(this.named, parts, await database.wanted());
+    // What gets this name from now on is not what this step was written for.
+    if (needless !== undefined) {
+      await note(database, this.named, { position: skipped, done: nowText() });
+    }
+    return needless;
   }
 
   /** Describes the step, with the number of rows if it is known. */
@@ -358,7 +399,6 @@ class StepRun {
     }
   }
 
-  /** A column with a default gets its values when the start adds it. */
   async #expand(table: string): Promise<void> {
     const { database } = this;
     const { later } = this.named;
@@ -369,9 +409,7 @@ class StepRun {
     const present = new Map(actual.columns.map((each) => [each.name, each]));
     const missing = addedBy(table, later, [...present.keys()], wanted);
     await database.expand(table, {
-      added: missing
-        .filter((each) => each.default === undefined)
-        .map((each) => this.#beforeConversion(table, each)),
+      added: missing.map((each) => this.#beforeConversion(table, each)),
       loosened: shape.columns
         .filter(({ isMandatory }) => !isMandatory)
         .flatMap(({ name }) => formerNames(table, later, name))
@@ -523,6 +561,12 @@ class StepRun {
       }
       rows = lost;
       if (lost > atMost) throw new Error(`${words} would be lost, and ${allowedWords(step)}.`);
+      const referring = column === undefined ? await this.#referring(table) : [];
+      if (referring.length > 0) {
+        return {
+          waits: `columns of ${referring.join(', ')} refer to it: drop these columns first.`,
+        };
+      }
       await this.#requireNoOthers();
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
@@ -540,16 +584,18 @@ class StepRun {
     return { lost, words: counted(lost, column === undefined ? 'row' : 'value') };
   }
 
-  async #dropTable(table: string): Promise<void> {
+  /** The tables with foreign keys to a table. */
+  async #referring(table: string): Promise<readonly string[]> {
     const { tables } = await this.database.present();
-    const referring = tables.filter(
-      ({ name, foreignKeys }) =>
-        name !== table && foreignKeys.some(({ target }) => target === table),
-    );
-    if (referring.length > 0) {
-      const names = referring.map(({ name }) => quoted(name)).join(', ');
-      throw new Error(`columns of ${names} refer to it: drop these columns first.`);
-    }
+    return tables
+      .filter(
+        ({ name, foreignKeys }) =>
+          name !== table && foreignKeys.some(({ target }) => target === table),
+      )
+      .map(({ name }) => quoted(name));
+  }
+
+  async #dropTable(table: string): Promise<void> {
     await this.database.query(`DROP TABLE ${quoted(table)}`);
     await this.database.query('DELETE FROM "__form" WHERE "table" = $1', [table]);
   }

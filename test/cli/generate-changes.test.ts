@@ -39,9 +39,9 @@ async function changedWorld(older: string, newer: string): Promise<FakeWorld> {
 
 const short = `From the last model to this one (npx drs-gen diff server model.yaml shows all):
   breaks  Clients: Item.a0 was removed.
-  look    Data: Item.a0 was removed: its column a0 stays with all values, unused.
   look    Data: Item.b is new, and Item.a0 of the same type was removed: without renamedFrom, the values stay in the old column.
           if it was renamed, write renamedFrom: a0
+  look    Data: Item.a0 was removed: its column a0 stays with all values, unused.
 `;
 
 it('drs-gen reports what a changed model means before it writes', async () => {
