@@ -474,21 +474,24 @@ export type Both = CompanyEntity | FirmEntity;
   });
 });
 
-it('A class that the user has renamed already is used as it is, without a message', async () => {
-  const project = await projectOf(model());
-  const code = classCode(newNames);
-  for (const name of ['Company', 'CompanyEntity', 'CompanySelection', 'Clock']) {
-    project.remove(`src/classes/${name}.ts`);
-  }
-  for (const [path, text] of Object.entries(code)) project.write(path, text);
-  const answer = await project.generate(model(newNames));
-  expect(answer.code).toBe(0);
-  expect(answer.err).not.toContain('renamed');
-  expect(told(project, answer)).toEqual(['stub/old-name src/classes/FirmEntity.ts:13 Company']);
-  for (const [path, text] of Object.entries(code)) expect(project.read(path)).toBe(text);
-  expect(project.has('src/classes/Company.ts')).toBe(false);
-  expect(project.errors).toEqual([]);
-});
+itLong(
+  'A class that the user has renamed already is used as it is, without a message',
+  async () => {
+    const project = await projectOf(model());
+    const code = classCode(newNames);
+    for (const name of ['Company', 'CompanyEntity', 'CompanySelection', 'Clock']) {
+      project.remove(`src/classes/${name}.ts`);
+    }
+    for (const [path, text] of Object.entries(code)) project.write(path, text);
+    const answer = await project.generate(model(newNames));
+    expect(answer.code).toBe(0);
+    expect(answer.err).not.toContain('renamed');
+    expect(told(project, answer)).toEqual(['stub/old-name src/classes/FirmEntity.ts:13 Company']);
+    for (const [path, text] of Object.entries(code)) expect(project.read(path)).toBe(text);
+    expect(project.has('src/classes/Company.ts')).toBe(false);
+    expect(project.errors).toEqual([]);
+  },
+);
 
 itLong('A name that changed twice between two runs becomes the last one', async () => {
   const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });

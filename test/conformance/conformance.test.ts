@@ -4,7 +4,9 @@ import { fixedEvents } from '../support/fixed-events.js';
 import { functionServer } from '../support/function-server.js';
 import { ask } from '../support/ask.js';
 import { changeableServer, filledServer, moment } from '../support/staff-fixture.js';
+import { isLong } from '../support/long.js';
 import { restoredServer } from '../support/restored-server.js';
+import { isOnPostgres } from '../support/server.js';
 import type { Row } from '../support/row.js';
 import { accessRows, accessServer, headersOf } from './rows/access.js';
 import { restrictedWriteRows, restrictRows, restrictServer } from './rows/restrict.js';
@@ -56,6 +58,11 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
 };
 
 const rows = Object.values(tables).flat();
+
+/** Rows that need fresh data: `npm test` tries a third of them on PostgreSQL. */
+function fresh<T>(all: readonly T[]): readonly T[] {
+  return isLong || !isOnPostgres ? all : all.filter((_, index) => index % 3 === 0);
+}
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
 afterAll(() => {
@@ -141,7 +148,7 @@ describe('refused changes', () => {
 describe('A change on fresh data', () => {
   const server = restoredServer(changeableServer);
 
-  it.each(rows.filter((row) => !isRead(row) && !sharing.includes(row)))(
+  it.each(fresh(rows.filter((row) => !isRead(row) && !sharing.includes(row))))(
     '$id: $says',
     async ({ request, expect: expected, then = [] }) => {
       const { app, close } = await server();
@@ -158,7 +165,7 @@ describe('A change on fresh data', () => {
 describe('A function call on fresh data', () => {
   const server = restoredServer(closable(functionServer));
 
-  it.each(functionRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+  it.each(fresh(functionRows))('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, close } = await server();
     try {
       await ask(app, request, expected);
@@ -172,7 +179,7 @@ describe('A function call on fresh data', () => {
 describe('A request to a server with events', () => {
   const server = restoredServer(fixedEvents);
 
-  it.each(eventRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+  it.each(fresh(eventRows))('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, close } = await server();
     try {
       await ask(app, request, expected);
@@ -186,7 +193,7 @@ describe('A request to a server with events', () => {
 describe('A request to a server whose attributes have accessors', () => {
   const server = restoredServer(closable(filledComputedServer));
 
-  it.each(computedRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+  it.each(fresh(computedRows))('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, close } = await server();
     try {
       await ask(app, request, expected);
@@ -200,7 +207,7 @@ describe('A request to a server whose attributes have accessors', () => {
 describe('A request to a server with roles', () => {
   const server = restoredServer(closable(accessServer));
 
-  it.each(accessRows)('$id: $says', async (row) => {
+  it.each(fresh(accessRows))('$id: $says', async (row) => {
     const { app, close } = await server();
     try {
       const headers = await headersOf(app, row);

@@ -251,8 +251,8 @@ describe('A large request:', () => {
     }
   });
 
-  it('a text of ten million characters is answered', async () => {
-    const text = '字'.repeat(10_000_000);
+  it('a text of millions of characters is answered', async () => {
+    const text = '字'.repeat(isLong ? 10_000_000 : 1_000_000);
     const response = await post(app, JSON.stringify({ name: 'long', city: text }));
     // PostgreSQL cannot index it.
     expect(response.statusCode).toBe(isOnPostgres ? 400 : 200);

@@ -381,7 +381,7 @@ describeDatabases('drs-gen import-data', (databases) => {
 
   const read = (sql: string): ReturnType<TestDatabases['run']> => databases.run(target.url, sql);
 
-  it('copies values of SQLite as the types of the model have them', async () => {
+  itOnOne(databases)('copies values of SQLite as the types of the model have them', async () => {
     const project = await ofSqlite(
       `CREATE TABLE t (id INTEGER PRIMARY KEY, i INT, f BOOLEAN, d DATE, m DATETIME, c TIME, j JSON, s VARCHAR(20),
         r DOUBLE, b BLOB, u UUID, p BLOB);
@@ -442,7 +442,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     ]);
   });
 
-  it.skipIf(!hasPostgres)(
+  it.skipIf(!hasPostgres || (databases.driver === 'sqlite' && !isLong))(
     'copies values of PostgreSQL as the types of the model have them',
     async () => {
       const project = await ofPostgres(
@@ -823,7 +823,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     },
   );
 
-  itOnOne(databases)('waits for the program of a killed import that is still storing', async () => {
+  itLong('waits for the program of a killed import that is still storing', async () => {
     const project = await sqliteCircle();
     const go = join(project.place.folder, 'go');
     const { code } = await copyApart(serverWith(project, lateCommit(go)), target.url, 0);
@@ -1346,7 +1346,7 @@ describeDatabases('drs-gen import-data from exports', (databases) => {
     },
   );
 
-  itOnOne(databases)('takes few rows at once if their files are large', async () => {
+  itLong('takes few rows at once if their files are large', async () => {
     const place = workplace();
     place.put('model.yaml', shopModel);
     const server = compiledServer(

@@ -6,6 +6,7 @@ import { actClass, actFunctions, actNamed, type ActingDatastore } from '../../su
 import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
 import { create, modelOf, serverOf } from '../../support/server.js';
 import { Gate } from '../../support/gate.js';
+import { sampled } from '../../support/long.js';
 
 const text = `
 drs: 1
@@ -883,7 +884,7 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
         seed = (seed * 48_271) % 2_147_483_647;
         return seed % below;
       };
-      for (let round = 1; round <= 40; round += 1) {
+      for (let round = 1; round <= sampled(100); round += 1) {
         await begin();
         const steps = Array.from({ length: 7 }, (_, at) =>
           (kinds[draw(kinds.length)] as (typeof kinds)[number])(draw, at),
