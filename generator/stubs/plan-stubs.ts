@@ -77,11 +77,10 @@ class Review {
     const found = await exportedClass(this.#files, file, name).catch(() => undefined);
     if (found === undefined) return;
     const place = placeOf(found.file.path, found.node);
-    const aside = `${path}.unused`;
+    const aside = await this.#freePath(`${path}.unused`);
     const holdsOthers = [...this.#classFiles.values()].includes(path);
-    const isFree = (await this.input.read(aside)).kind === 'absent';
-    const isMoved = found.file.path === path && !holdsOthers && isFree;
-    if (isMoved) {
+    const isMoved = found.file.path === path && !holdsOthers;
+    if (isMoved && this.#moves.every(({ from }) => from !== path)) {
       this.#moves.push({ from: path, path: aside, before: file.text, text: file.text });
     }
     const what = isMoved
@@ -89,6 +88,14 @@ class Review {
       : 'the server does not use it, and it may not compile any more';
     const message = `The model no longer declares anything in the class ${name}: ${what}.`;
     this.#problems.add('stub/unused-class', message, place);
+  }
+
+  /** The path, or one with a number behind it, where no file is. */
+  async #freePath(path: string): Promise<string> {
+    for (let number = 1; ; number += 1) {
+      const free = number === 1 ? path : `${path}-${String(number)}`;
+      if ((await this.input.read(free)).kind === 'absent') return free;
+    }
   }
 
   plan(): StubPlan {

@@ -141,7 +141,10 @@ describe('drs-gen with classes of the user', () => {
     world.disk.put('/home/model.yaml', before);
     expect((await world.run('model.yaml -o server')).code).toBe(0);
     expect(text(world)).toContain('hire(');
+    world.disk.put('/home/model.yaml', companyModel({}));
+    expect((await world.run('model.yaml -o server')).code).toBe(0);
     expect(text(world, `${path}.unused`)).toBe(mine);
+    expect(text(world, `${path}.unused-2`)).toContain('hire(');
   });
 
   it('writes a file again that the user deleted', async () => {
