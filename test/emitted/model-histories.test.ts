@@ -237,4 +237,78 @@ describeDatabases('A history in which', (databases) => {
       ]);
     });
   });
+
+  it('a relation was removed together with the old name of its target', async () => {
+    await files.generate(yaml({ Company: [], Emp: ['name: string', 'employer: { to: Company }'] }));
+    const now = yaml({ Firm: ['renamedFrom: Company'], Emp: ['name: string'] });
+    await files.generate(now);
+    const { open } = await files.generate(now, { removed: [] });
+    expect(open).toMatchObject([{ kind: 'drop', table: 'Emp', column: 'employer_id' }]);
+  });
+
+  it('an attribute came back with another type, while its drop waited', async () => {
+    await served(yaml({ Shop: ['fax: integer'] }), stored('Shop', { fax: 7 }));
+    await files.generate(yaml({ Shop: [] }), { removed: [] });
+    const back = yaml({ Shop: ['fax: string'] });
+    const { open } = await files.generate(back, { removed: [] });
+    expect(open).toMatchObject([{ kind: 'convert', column: 'fax' }]);
+    const ended = await migrate(back);
+    expect([ended.code, ended.err]).toEqual([0, ended.err]);
+    await started(back, async (app) => {
+      expect(await valuesOf(app, 'Shop')).toEqual([{ fax: '7' }]);
+    });
+  });
+
+  it('an attribute got the name and the column of a dropped one', async () => {
+    await served(yaml({ Shop: ['a: string', 'b: integer'] }), stored('Shop', { a: 'old', b: 7 }));
+    const { written = '' } = await files.generate(yaml({ Shop: ['b: integer'] }), { removed: [] });
+    files.edit(written, (text) => text.replace("column: 'a' }", "column: 'a', atMost: 1 }"));
+    await files.generate(yaml({ Shop: ['a: { type: integer, renamedFrom: b }'] }));
+    const last = yaml({ Shop: ['a: integer'] });
+    await files.generate(last, { removed: [] });
+    const ended = await migrate(last);
+    expect([ended.code, ended.err]).toEqual([0, ended.err]);
+    await started(last, async (app) => {
+      expect(await valuesOf(app, 'Shop')).toEqual([{ a: 7 }]);
+    });
+  });
+
+  it('an attribute that a migration fills got a default later', async () => {
+    await served(yaml({ Emp: ['name: string'] }), stored('Emp', { name: 'a' }));
+    await files.generate(
+      yaml({ Emp: ['name: string', 'country: { type: string, mandatory: true }'] }),
+      {
+        removed: [],
+      },
+    );
+    await served(
+      yaml({ Emp: ['name: string', 'country: { type: string, mandatory: true, default: CH }'] }),
+      async (app) => {
+        expect(await valuesOf(app, 'Emp')).toEqual([{ name: 'a', country: 'CH' }]);
+      },
+    );
+  });
+
+  it('an indexed text was renamed after a fill of its table', async () => {
+    await served(
+      yaml({ Emp: ['name: { type: string, indexed: true }'] }),
+      stored('Emp', { name: 'a' }),
+    );
+    const b = 'b: { type: string, mandatory: true }';
+    const { written = '' } = await files.generate(
+      yaml({ Emp: ['name: { type: string, indexed: true }', b] }),
+      { removed: [] },
+    );
+    files.edit(written, (text) => text.replace("migrations.decide('Emp.b')", "'x'"));
+    await files.generate(
+      yaml({ Emp: ['label: { type: string, indexed: true, renamedFrom: name }', b] }),
+    );
+    const last = yaml({ Emp: ['label: { type: string, indexed: true }', b] });
+    await files.generate(last, { removed: [] });
+    const ended = await migrate(last);
+    expect([ended.code, ended.err]).toEqual([0, ended.err]);
+    await started(last, async (app) => {
+      expect(await valuesOf(app, 'Emp')).toEqual([{ label: 'a', b: 'x' }]);
+    });
+  });
 });
