@@ -6,6 +6,7 @@ import { describeDatabases } from '../support/databases.js';
 import { GeneratedFiles } from '../support/generated-files.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { type EndedCommand, runHere } from '../support/processes/run-here.js';
+import { itLong, itOnOne } from '../support/long.js';
 import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
 
 /** Histories of models, as teams have them; `property/histories.test.ts` draws random ones. */
@@ -311,4 +312,81 @@ describeDatabases('A history in which', (databases) => {
       expect(await valuesOf(app, 'Emp')).toEqual([{ label: 'a', b: 'x' }]);
     });
   });
+
+  /** A part of every project: places with people, some of which lead others. */
+  const project = (
+    size: number,
+    part: (at: number) => { readonly name: string; readonly lines: readonly string[] } | undefined,
+  ): string => {
+    const parts = Array.from({ length: size }, (_, at) => part(at)).filter(
+      (each) => each !== undefined,
+    );
+    return yaml(Object.fromEntries(parts.map(({ name, lines }) => [name, lines])));
+  };
+
+  // The sizes of public projects.
+  for (const size of [4, 16, 40, 60, 140]) {
+    const run = size > 16 ? itLong : itOnOne(databases);
+    run(`${String(size)} dataclasses are renamed, retyped and removed over the years`, async () => {
+      const isRenamed = (at: number): boolean => at % 4 === 1;
+      const isRetyped = (at: number): boolean => at % 3 === 2;
+      const isRemoved = (at: number): boolean => at % 8 === 3;
+      const nameOf = (at: number): string => (isRenamed(at) ? `Team${at}` : `Teams${at}`);
+      const first = project(size, (at) => ({
+        name: `Teams${at}`,
+        lines: ['title: string', 'amount: integer', 'manager: integer'],
+      }));
+      await served(first, async (app) => {
+        for (let at = 0; at < size; at += 1) {
+          await create(app, `Teams${at}`, [{ title: `t${at}`, amount: at, manager: 7 }]);
+        }
+      });
+      // A version that no database meets.
+      const second = project(size, (at) =>
+        isRemoved(at)
+          ? undefined
+          : {
+              name: nameOf(at),
+              lines: [
+                ...(isRenamed(at) ? [`renamedFrom: Teams${at}`] : []),
+                'title: string',
+                'amount: integer',
+                'manager_ID: { type: integer, renamedFrom: manager }',
+              ],
+            },
+      );
+      await files.generate(second);
+      const third = project(size, (at) =>
+        isRemoved(at)
+          ? undefined
+          : {
+              name: nameOf(at),
+              lines: [
+                ...(isRenamed(at) ? [`renamedFrom: Teams${at}`] : []),
+                'title: { type: string, unique: true, maxLength: 9 }',
+                `amount: ${isRetyped(at) ? 'string' : 'integer'}`,
+                'manager_ID: { type: integer, renamedFrom: manager }',
+                'level: { type: string, enum: [low, high], default: low, mandatory: true }',
+              ],
+            },
+      );
+      await files.generate(third, { removed: [] });
+      const ended = await migrate(third);
+      expect([ended.code, ended.err]).toEqual([0, ended.err]);
+      await started(third, async (app) => {
+        for (let at = 0; at < size; at += 1) {
+          if (isRemoved(at)) continue;
+          expect(await valuesOf(app, nameOf(at))).toEqual([
+            {
+              title: `t${at}`,
+              amount: isRetyped(at) ? String(at) : at,
+              manager_ID: 7,
+              level: 'low',
+            },
+          ]);
+        }
+      });
+      expect((await files.generate(third)).open.every(({ kind }) => kind === 'drop')).toBe(true);
+    });
+  }
 });
