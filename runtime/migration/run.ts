@@ -309,7 +309,7 @@ class StepRun {
     }
   }
 
-  /** @returns why the step is needless; nothing if another run has done it */
+  /** @returns why the step is needless; an empty text if another run has done it; `undefined` if it has to run */
   async #passOver(): Promise<string | undefined> {
     const { database } = this;
     if ((await journalOf(database, this.named)).done !== undefined) return '';
