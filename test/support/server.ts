@@ -11,7 +11,7 @@ import { fold } from '../../runtime/protocol/fold.js';
 import { builtRuntime } from './built-runtime.js';
 import { importFrom } from './compiled-server.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
-import { writeFiles } from './written-server.js';
+import { runtimePaths, writeFiles } from './written-server.js';
 
 // The parts that emitted servers declare, each with its own type.
 declare module 'fastify' {
@@ -81,7 +81,12 @@ function newServer(
   const migrations = Object.keys(written).flatMap(
     (path) => /^src\/migrations\/(\d{4}-.*)\.ts$/.exec(path)?.[1] ?? [],
   );
-  const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder, migrations };
+  const input = {
+    packageRoot,
+    modelFileName: 'model.yaml',
+    runtimeFolder: runtimePaths(runtimeFolder),
+    migrations,
+  };
   const emitted = emitServer({ ...model, databases }, input);
   const files = [
     ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { madeOnce } from './made-once.js';
 
@@ -9,29 +9,31 @@ interface WrittenFile {
   readonly text: string;
 }
 
-const runtimeFolder = 'runtime';
+/**
+ * A folder for `emitServer` with the files of a runtime, each of which holds its path only: to read
+ * and hash the four megabytes of a runtime for each server takes longer than anything else.
+ * {@link writeFiles} puts the file in the place of its path.
+ */
+export function runtimePaths(runtime: string): string {
+  return madeOnce(`${runtime}-paths`, (folder) => {
+    mkdirSync(folder);
+    for (const name of readdirSync(runtime)) writeFileSync(join(folder, name), join(runtime, name));
+  });
+}
 
 /**
- * Writes the files of a server to a separate folder, once. Servers with the same runtime share it,
- * so that a test process loads it once.
+ * Writes the files of a server to a separate folder, once. All servers link to the same runtime, so
+ * that a test process loads it once.
  * @param scratch folder for such folders
+ * @param files those of the runtime hold paths, see {@link runtimePaths}
  * @returns the folder; the same for the same files
  */
 export function writeFiles(scratch: string, files: readonly WrittenFile[]): string {
   return madeOnce(join(scratch, 'servers', hashOf(files)), (folder) => {
-    const runtime: WrittenFile[] = [];
     for (const file of files) {
-      if (file.path.startsWith(`${runtimeFolder}/`)) runtime.push(file);
+      if (file.path.startsWith('runtime/')) link(folder, file);
       else write(folder, file);
     }
-    const shared = writeRuntime(scratch, runtime);
-    symlinkSync(join(shared, runtimeFolder), join(folder, runtimeFolder), 'junction');
-  });
-}
-
-function writeRuntime(scratch: string, files: readonly WrittenFile[]): string {
-  return madeOnce(join(scratch, 'runtimes', hashOf(files)), (folder) => {
-    for (const file of files) write(folder, file);
   });
 }
 
@@ -45,4 +47,12 @@ function write(folder: string, { path, text }: WrittenFile): void {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
+}
+
+function link(folder: string, { path, text: target }: WrittenFile): void {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  // Windows lets only administrators link to files.
+  if (process.platform === 'win32') linkSync(target, file);
+  else symlinkSync(target, file);
 }

@@ -5,7 +5,7 @@ import { typeErrors } from '../support/type-errors.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
-import { writeFiles } from '../support/written-server.js';
+import { runtimePaths, writeFiles } from '../support/written-server.js';
 
 /** Code as users write it; a line that must not compile has `@ts-expect-error` above it. */
 const filled = join(packageRoot, 'test/types/filled');
@@ -30,7 +30,7 @@ it('Class code has the types of the model', async () => {
 
 it('Class code compiles in the place that it was moved to', async () => {
   const stubs = 'src/classes/';
-  const runtimeFolder = await typedRuntime();
+  const runtimeFolder = runtimePaths(await typedRuntime());
   const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder };
   const moved = emitServer(modelOf(model), input)
     .filter(({ path }) => path.startsWith(stubs))
