@@ -76,6 +76,12 @@ export class Company extends CompanyBase {
     switch (what) {
       case 'text':
         return new OutgoingMessage({ body: 'é' });
+      case 'long text':
+        return new OutgoingMessage({ body: 'x'.repeat(40_001) });
+      case 'many bytes':
+        return new OutgoingMessage({ body: new Uint8Array(40_001) });
+      case 'long stream':
+        return new OutgoingMessage({ body: Readable.from(['x'.repeat(40_001)]) });
       case 'json':
         return new OutgoingMessage({ status: 201, body: { a: new Date(0) }, headers: { 'X-One': '1' } });
       case 'bytes':

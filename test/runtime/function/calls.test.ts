@@ -343,6 +343,24 @@ describe('A message', () => {
     expect(codesOf(await post('/rest/Company/sends', [what]))).toEqual([500, 1837]);
   });
 
+  it.each([
+    ['long text', 413],
+    ['many bytes', 413],
+    ['long stream', 200],
+  ])(
+    'is refused if it is larger than TRANSFER_MEMORY, unless it is a stream: %s',
+    async (what, status) => {
+      const sizes = { BODY_SIZE: '40000', UPLOAD_SIZE: '40000', TRANSFER_MEMORY: '40000' };
+      const small = await functionServer({ environment: sizes });
+      const payload = JSON.stringify([what]);
+      const answer = await small.inject({ method: 'POST', url: '/rest/Company/sends', payload });
+      await small.close();
+      expect(answer.statusCode).toBe(status);
+      if (status === 413) expect(codesOf(answer)).toEqual([413, 1834]);
+      else expect(answer.body).toHaveLength(40_001);
+    },
+  );
+
   it.each(['text', 'stream', 'endless'])(
     'is sent without its body for a HEAD: %s',
     async (what) => {

@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codesOf } from '../../support/expect-served.js';
 import { gif, html, jpeg, png, svg } from '../../support/media-samples.js';
+import { modelFile } from '../../support/model-file.js';
+import { serverOf } from '../../support/server.js';
 import { idOf, mediaServer, type Response, save } from '../../support/served-media.js';
 
 let app: FastifyInstance;
@@ -221,4 +226,24 @@ describe('HTTP', () => {
     const same = await get(logo(1), { range: 'bytes=0-1', 'if-range': String(headers.etag) });
     expect(same.statusCode).toBe(206);
   });
+});
+
+it('An image or a BLOB larger than TRANSFER_MEMORY is refused', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'drs-large-'));
+  const databaseUrl = `sqlite:${join(folder, 'data.sqlite')}`;
+  const large = Buffer.concat([png, Buffer.alloc(40_001)]);
+  const first = await serverOf(modelFile('staff'), { databaseUrl });
+  const logos = { ID: await idOf(first, large, '?$rawPict=true') };
+  const brochures = { ID: await idOf(first, large) };
+  await save(first, { name: 'large', logo: logos, brochure: brochures });
+  expect((await first.inject(brochure(1))).rawPayload.equals(large)).toBe(true);
+  await first.close();
+  const sizes = { BODY_SIZE: '40000', UPLOAD_SIZE: '40000', TRANSFER_MEMORY: '40000' };
+  const second = await serverOf(modelFile('staff'), { databaseUrl, environment: sizes });
+  for (const url of [logo(1), brochure(1)]) {
+    const answer = await second.inject(url);
+    expect([answer.statusCode, ...codesOf(answer)]).toEqual([413, 1834]);
+  }
+  await second.close();
+  rmSync(folder, { recursive: true });
 });
