@@ -36,6 +36,18 @@ export async function exportedClass(
   return undefined;
 }
 
+/** The names that a file declares and exports. */
+export function exportedNames({ syntax }: UserFile): readonly string[] {
+  return syntax.statements.filter(isExported).flatMap((statement) => {
+    const declared = ts.isVariableStatement(statement)
+      ? statement.declarationList.declarations
+      : [statement as ts.DeclarationStatement];
+    return declared.flatMap(({ name }) =>
+      name !== undefined && ts.isIdentifier(name) ? [name.text] : [],
+    );
+  });
+}
+
 /** The class would be in a file that is no TypeScript. */
 export class UnreadableClassError extends Error {
   constructor(readonly file: UserFile) {

@@ -5,7 +5,7 @@ import type { Diagnostic } from '../source/diagnostic.js';
 import { addMembers, type Addition } from './add-members.js';
 import { type ClassMembers, membersOf } from './class-members.js';
 import { isAsDeclared, isThere } from './compare.js';
-import { exportedClass, type FoundClass, UnreadableClassError } from './find-class.js';
+import { exportedClass, exportedNames, type FoundClass, UnreadableClassError } from './find-class.js';
 import { namesIn } from './names-in-file.js';
 import { placeOf, StubProblems } from './problems.js';
 import { type UserFile, UserFiles } from './user-files.js';
@@ -83,8 +83,13 @@ class Review {
     if (isMoved && this.#moves.every(({ from }) => from !== path)) {
       this.#moves.push({ from: path, path: aside, before: file.text, text: file.text });
     }
+    const others = exportedNames(file).filter((each) => each !== name);
+    const more =
+      others.length === 0
+        ? ''
+        : `. If other files import ${others.join(', ')}, move that to a file of its own`;
     const what = isMoved
-      ? `it is moved to ${this.input.shown(aside)}, which is not compiled`
+      ? `its file is moved to ${this.input.shown(aside)}, which is not compiled${more}`
       : 'the server does not use it, and it may not compile any more';
     const message = `The model no longer declares anything in the class ${name}: ${what}.`;
     this.#problems.add('stub/unused-class', message, place);

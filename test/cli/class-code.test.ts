@@ -126,14 +126,16 @@ describe('drs-gen with classes of the user', () => {
 
   it('moves the file of a class that nothing uses any more to one that is not compiled', async () => {
     const world = await generated();
-    const mine = `${text(world) ?? ''}// mine\n`;
+    const mine = `${text(world) ?? ''}export const tax = 0.2;\nexport function round() {}\n`;
     world.disk.put(path, mine);
     world.disk.put('/home/model.yaml', companyModel({}));
     const dry = await world.run('model.yaml -o server --dry-run');
     expect(dry.out).toContain('src/classes/CompanyEntity.ts → src/classes/CompanyEntity.ts.unused');
     const { code, err } = await world.run('model.yaml -o server');
     expect(code).toBe(0);
-    expect(err).toContain('it is moved to server/src/classes/CompanyEntity.ts.unused');
+    expect(err).toContain(
+      'its file is moved to server/src/classes/CompanyEntity.ts.unused, which is not compiled. If other files import tax, round, move that to a file of its own.',
+    );
     expect([text(world), text(world, `${path}.unused`)]).toEqual([undefined, mine]);
     const tree = world.disk.tree('');
     expect((await world.run('model.yaml -o server')).err).not.toContain('unused');

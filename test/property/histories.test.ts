@@ -12,6 +12,8 @@ import { hasPostgres, type TestDatabase } from '../support/postgres.js';
 import { runHere } from '../support/processes/run-here.js';
 import { Random } from '../support/random-model/random.js';
 import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
+import { catalogOf, field, table } from '../import/catalogs.js';
+import { imported, workplace, type Workplace } from '../import/importer.js';
 
 /** `HISTORY_SEED=<seed>` runs one history again. */
 const onlySeed = process.env['HISTORY_SEED'];
@@ -82,6 +84,27 @@ ${bodies.join('\n')}
 `;
 }
 
+/** The catalog that an import reads: it has identities of parts, and no earlier names. */
+function sourceOf(dataclasses: readonly Dataclass[]): string {
+  const fieldOf = ({ id, name, kind, unique }: Attribute): string =>
+    field(name, kind === 'integer' ? 4 : 10, unique === true ? 'unique="true"' : '').replace(
+      `uuid="F-${name}"`,
+      `uuid="F${id}"`,
+    );
+  return catalogOf(
+    ...dataclasses.map(({ id, name, attributes }) =>
+      table(
+        name,
+        [
+          `<field name="ID" uuid="K${id}" type="4" unique="true" not_null="true"/>`,
+          ...attributes.map(fieldOf),
+        ],
+        `<primary_key field_name="ID" field_uuid="K${id}"/>`,
+      ).replace(`uuid="T-${name}"`, `uuid="T${id}"`),
+    ),
+  );
+}
+
 /** The values that an entity may have now, by attribute. */
 type Row = Map<number, ReadonlySet<Value>>;
 
@@ -110,10 +133,14 @@ class History {
   readonly #generated = new Set<string>();
   #ids = 0;
   #keys = 0;
+  /** The model. */
+  #text = '';
 
+  /** @param place of a source from which the model is imported again and again; absent if a user writes the model */
   constructor(
     private readonly random: Random,
     private readonly databases: TestDatabases,
+    private readonly place?: Workplace,
   ) {
     this.#dataclasses = [this.#dataclass(), this.#dataclass()];
   }
@@ -157,7 +184,8 @@ class History {
 
   #attribute(more: Partial<Attribute> = {}): Attribute {
     const id = this.#id();
-    const kind = this.random.pick(['string', 'integer', 'enum'] as const);
+    const kinds: readonly Kind[] = ['string', 'integer', 'enum'];
+    const kind = this.random.pick(this.place === undefined ? kinds : kinds.slice(0, 2));
     const name = `${this.random.pick(['fax', 'code', 'level', 'city'])}${id}`;
     return { id, name, earlier: [], kind, ...(kind === 'enum' ? { choices } : {}), ...more };
   }
@@ -170,19 +198,18 @@ class History {
 
   /** One or two changes of the model. */
   #change(): void {
-    const all = [
+    const ofSources = [
       this.#add,
-      this.#require,
       this.#remove,
       this.#rename,
       this.#convert,
-      this.#narrow,
       this.#makeUnique,
       this.#renameDataclass,
       this.#replaceDataclass,
-      this.#tidy,
-      this.#remember,
+      this.#split,
     ];
+    const ofUsers = [this.#require, this.#narrow, this.#tidy, this.#remember];
+    const all = this.place === undefined ? [...ofSources, ...ofUsers] : ofSources;
     const count = this.random.int(1, 2);
     for (let index = 0; index < count; index += 1) {
       const dataclass = this.random.pick(this.#dataclasses);
@@ -193,7 +220,7 @@ class History {
 
   #add(dataclass: Dataclass): string {
     const made = this.#attribute();
-    const isDefault = this.random.chance(40);
+    const isDefault = this.place === undefined && this.random.chance(40);
     const added = isDefault ? { ...made, default: filled[made.kind] } : made;
     this.#put({ ...dataclass, attributes: [...dataclass.attributes, added] });
     return `adds ${dataclass.name}.${added.name}`;
@@ -275,7 +302,9 @@ class History {
     const { id, name: before, earlier } = dataclass;
     const name = `${before}y`;
     const isForgotten =
-      this.random.chance(50) && !this.#forgotten.some((each) => each.dataclass === id);
+      this.place === undefined &&
+      this.random.chance(50) &&
+      !this.#forgotten.some((each) => each.dataclass === id);
     // The name of the table, which is what the server knows.
     if (isForgotten) this.#forgotten.push({ dataclass: id, earlier: earlier[0] ?? before });
     this.#put({
@@ -294,6 +323,19 @@ class History {
     this.#forgotten = this.#forgotten.filter((each) => each.dataclass !== dataclass.id);
     for (const each of [dataclass.name, ...dataclass.earlier]) this.#removed.add(each);
     return `removes ${dataclass.name}, and adds ${made.name}`;
+  }
+
+  /** An attribute moves to a dataclass of its own, without its values. */
+  #split(dataclass: Dataclass): string | undefined {
+    const said = this.#remove(dataclass);
+    if (said === undefined) return undefined;
+    const now = this.#dataclasses.find(({ id }) => id === dataclass.id);
+    const moved = dataclass.attributes.find((each) => now?.attributes.includes(each) === false);
+    if (moved === undefined) throw new Error('Nothing was removed.');
+    const made = this.#dataclass();
+    const attributes = [{ ...moved, id: this.#id(), earlier: [] }, ...made.attributes];
+    this.#dataclasses = [...this.#dataclasses, { ...made, attributes }];
+    return `${said}, and adds it to ${made.name}`;
   }
 
   /** Forgets that names were others, so that a migration has to rename columns. */
@@ -317,9 +359,24 @@ class History {
     return `remembers that ${found.name} was ${forgotten.earlier}`;
   }
 
+  async #writeModel(): Promise<string> {
+    const { place } = this;
+    if (place === undefined) return yamlOf(this.#dataclasses);
+    const isFirst = !place.has('model.yaml');
+    place.put('Shop/Project/Sources/catalog.4DCatalog', sourceOf(this.#dataclasses));
+    await imported(place, 'Shop');
+    if (isFirst)
+      place.put(
+        'model.yaml',
+        place.text('model.yaml').replace('drs: 1\n', 'drs: 1\ndatabase: [sqlite, postgres]\n'),
+      );
+    return place.text('model.yaml');
+  }
+
   async #generate(): Promise<void> {
+    this.#text = await this.#writeModel();
     try {
-      await this.#files.generate(yamlOf(this.#dataclasses));
+      await this.#files.generate(this.#text);
       this.log.push('drs-gen');
       this.#noteNames();
       if (this.random.chance(20)) await this.#migrate();
@@ -338,11 +395,10 @@ class History {
 
   /** `drs-gen migrate`; the user decides what it asks for. */
   async #migrate(): Promise<MigrationReview> {
-    const yaml = yamlOf(this.#dataclasses);
-    let review = await this.#files.generate(yaml, { removed: [] });
+    let review = await this.#files.generate(this.#text, { removed: [] });
     const removed = review.doubts.map(({ name }) => name).filter((name) => this.#isRemoved(name));
     if (removed.length > 0 && review.written === undefined) {
-      review = await this.#files.generate(yaml, { removed });
+      review = await this.#files.generate(this.#text, { removed });
     }
     this.log.push(
       `drs-gen migrate: ${review.open.map((each) => JSON.stringify([each.kind, each.table, each.column])).join(' ')}`,
@@ -415,7 +471,7 @@ class History {
         await this.#generate();
       }
     } else if (said.includes('then run: node dist/src/migrate.js')) {
-      const server = writeServer(modelOf(yamlOf(this.#dataclasses)), this.#files.migrations);
+      const server = writeServer(modelOf(this.#text), this.#files.migrations);
       const file = join(compiledServer(server), 'dist/src/migrate.js');
       const planned = await runHere(file, ['--plan'], {
         cwd: packageRoot,
@@ -442,7 +498,7 @@ class History {
     let app: FastifyInstance;
     try {
       app = await serverOf(
-        modelOf(yamlOf(this.#dataclasses)),
+        modelOf(this.#text),
         { databaseUrl: database.url, environment },
         this.#files.migrations,
       );
@@ -524,7 +580,8 @@ describe('Whatever the history of a model', () => {
       const failures: string[] = [];
       for (const seed of seeds.slice(first, first + size)) {
         const database = hasPostgres && seed % 2 === 0 ? 'postgres' : 'sqlite';
-        const history = new History(new Random(seed), testDatabases[database]);
+        const place = seed % 3 === 0 ? workplace() : undefined;
+        const history = new History(new Random(seed), testDatabases[database], place);
         try {
           await history.run();
         } catch (error) {

@@ -122,7 +122,7 @@ describe('A member that the model no longer declares', () => {
       { from: 'src/classes/Company.ts', path: aside, before: text, text },
     ]);
     expect(told(plan)).toEqual([
-      'stub/unused-class server/src/classes/Company.ts:3 The model no longer declares anything in the class Company: it is moved to server/src/classes/Company.ts.unused, which is not compiled.',
+      'stub/unused-class server/src/classes/Company.ts:3 The model no longer declares anything in the class Company: its file is moved to server/src/classes/Company.ts.unused, which is not compiled.',
       'stub/removed server/src/classes/CompanyEntity.ts:4 The model no longer declares CompanyEntity.f. It stays as a method of your own.',
     ]);
   });
