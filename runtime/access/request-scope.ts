@@ -128,6 +128,11 @@ export class RequestScopes {
     return new ScopesOfRequests(this.server, this.isRestricted, this.#storage);
   }
 
+  /** No code runs in a scope any more: until then, each promise of the process takes longer. */
+  close(): void {
+    this.#storage.disable();
+  }
+
   /** A new scope of a session, with the privileges that the session holds now. */
   of(session: Session): RequestScope {
     return this.isRestricted ? { session, rows: new VisibleRows(session) } : { session };

@@ -47,6 +47,12 @@ export const sessions = fastifyPlugin(
       kind === 'memory'
         ? memoryStores(limits, database.dialect.foldText, permissions ?? {})
         : await databaseStores(limits, database, processes);
+    const isRestricted = definitions.some(({ restrict }) => restrict === true);
+    const scopes = new RequestScopes({ session: systemSession(), isServer: true }, isRestricted);
+    // Immediately before the database closes: code that is still running has no scope then.
+    setup.closeAtEnd(() => {
+      scopes.close();
+    });
     setup.closeAtEnd(() => stores.close());
     setup.log.info(stateWords[kind]);
     if (settings.isOpen) {
@@ -54,8 +60,6 @@ export const sessions = fastifyPlugin(
         'The model has no roles: everything is allowed to everyone who can reach this.',
       );
     }
-    const isRestricted = definitions.some(({ restrict }) => restrict === true);
-    const scopes = new RequestScopes({ session: systemSession(), isServer: true }, isRestricted);
     const found = openSessions({
       name: settings.name,
       limits,
