@@ -5,7 +5,12 @@ import type { Diagnostic } from '../source/diagnostic.js';
 import { addMembers, type Addition } from './add-members.js';
 import { type ClassMembers, membersOf } from './class-members.js';
 import { isAsDeclared, isThere } from './compare.js';
-import { exportedClass, exportedNames, type FoundClass, UnreadableClassError } from './find-class.js';
+import {
+  exportedClass,
+  exportedNames,
+  type FoundClass,
+  UnreadableClassError,
+} from './find-class.js';
 import { namesIn } from './names-in-file.js';
 import { placeOf, StubProblems } from './problems.js';
 import { type UserFile, UserFiles } from './user-files.js';

@@ -500,7 +500,7 @@ itLong('A name that changed twice between two runs becomes the last one', async 
   expect(project.read('src/classes/EmployeeEntity.ts')).toContain('this.telex    = value');
 });
 
-it('Warnings about old names stop the run when warnings are errors', async () => {
+itLong('Warnings about old names stop the run when warnings are errors', async () => {
   const project = await projectOf(`${model()}roles: {}\n`, {
     'src/classes/Employee.ts': employee,
   });

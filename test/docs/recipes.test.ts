@@ -14,6 +14,7 @@ import { Client } from '../support/processes/client.js';
 import { kill, type ServerProcess, start } from '../support/processes/server-process.js';
 import { typeErrors } from '../support/type-errors.js';
 import { typedRuntime } from '../support/built-runtime.js';
+import { itLong } from '../support/long.js';
 import { compiledServer, importFrom } from '../support/compiled-server.js';
 import { hasPostgres, postgresDatabase } from '../support/postgres.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
@@ -191,7 +192,7 @@ async function withToken(path: string, claims: Readonly<Record<string, unknown>>
 }
 
 describe('The cookbook', () => {
-  it('has code that compiles in the server of its model', async () => {
+  itLong('has code that compiles in the server of its model', async () => {
     expect(Object.keys(written).length).toBeGreaterThan(14);
     const typed = join(folder, 'typed');
     cpSync(writeServer(modelOf(modelText), {}, await typedRuntime()), typed, { recursive: true });

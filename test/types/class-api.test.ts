@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { itLong } from '../support/long.js';
 import { typeErrors } from '../support/type-errors.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import { typedRuntime } from '../support/built-runtime.js';
@@ -28,7 +29,7 @@ it('Class code has the types of the model', async () => {
   expect(typeErrors(folder)).toEqual([]);
 });
 
-it('Class code compiles in the place that it was moved to', async () => {
+itLong('Class code compiles in the place that it was moved to', async () => {
   const stubs = 'src/classes/';
   const runtimeFolder = runtimePaths(await typedRuntime());
   const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder };
