@@ -350,11 +350,13 @@ describe('A renamed dataclass', () => {
       expectSound(project);
 
       const newer = model({ company: 'Firm', hire: 'employ', clock: 'Watch' });
-      const checked = await project.generate(newer, '--check');
-      expect(checked).toMatchObject({ code: 1 });
-      expect(checked.out).toContain(
-        `rename    src/classes/${folder}Company.ts → src/classes/${folder}Firm.ts`,
-      );
+      if (isLong) {
+        const checked = await project.generate(newer, '--check');
+        expect(checked).toMatchObject({ code: 1 });
+        expect(checked.out).toContain(
+          `rename    src/classes/${folder}Company.ts → src/classes/${folder}Firm.ts`,
+        );
+      }
       const answer = await project.generate(newer);
       expect(answer.code).toBe(0);
       expect(answer.err).toContain('4 renamed');
