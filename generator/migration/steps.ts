@@ -40,6 +40,8 @@ export interface RenameStep {
   /** Absent for the table itself. */
   readonly column?: string;
   readonly to: string;
+  /** A database may have either, or both: the newer one was generated before `renamedFrom` said what it is. */
+  readonly mayExist?: true;
 }
 
 export interface ConvertStep extends Conversion {
@@ -84,10 +86,16 @@ export function plannedSteps(before: Model, after: Model): readonly PlannedStep[
   );
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
-  const drops = dataclasses.removed
-    .filter((old) => !isUsed(old) && isToDrop(old, dataclasses))
-    .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
-  return inOrder([...steps, ...drops]);
+  const rest = dataclasses.removed
+    .filter((old) => !isUsed(old))
+    .flatMap((old): readonly PlannedStep[] => {
+      const { table } = old;
+      const successor = successorOf(old, dataclasses);
+      if (successor !== undefined)
+        return [{ kind: 'rename', table, to: successor.table, mayExist: true }];
+      return old.recorded === 'dropped' ? [] : [{ kind: 'drop', table }];
+    });
+  return inOrder([...steps, ...rest]);
 }
 
 function inOrder(steps: readonly PlannedStep[]): readonly PlannedStep[] {
@@ -129,8 +137,13 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   if (old.table !== table) steps.push({ kind: 'rename', table: old.table, to: table });
   for (const removed of attributes.removed) {
     const { column } = removed;
-    if (columns.has(column) || !isToDrop(removed, attributes)) continue;
-    steps.push({ kind: 'drop', table, column });
+    if (columns.has(column)) continue;
+    const successor = successorOf(removed, attributes);
+    if (successor === undefined) {
+      if (removed.recorded !== 'dropped') steps.push({ kind: 'drop', table, column });
+    } else if (conversionOf(removed, successor) === undefined) {
+      steps.push({ kind: 'rename', table, column, to: successor.column, mayExist: true });
+    }
   }
   for (const [before, after] of attributes.both) {
     if (before.column !== after.column) {
@@ -176,15 +189,22 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
 }
 
 /**
- * Whether a removed part has to be dropped. A part that was added as a new one, and has turned out to be a renamed one,
- * stays: databases that had the new one may hold values in it.
+ * The part that a part was added as, before `renamedFrom` said that it is an earlier one: databases that had it as the
+ * new one may hold values in it.
  */
-function isToDrop<T extends Named & Pick<Dataclass, 'recorded'>>(
+function successorOf<T extends Named & Pick<Dataclass, 'recorded'>>(
   { name, recorded }: T,
   { both }: Paired<T>,
-): boolean {
-  if (recorded === 'dropped') return false;
-  return recorded !== 'new' || both.every(([, now]) => now.name !== name);
+): T | undefined {
+  const added = withoutAside(name);
+  return recorded === 'new' ? both.find(([, now]) => now.name === added)?.[1] : undefined;
+}
+
+/** What follows the name of a removed part if another one has that name; no name of a model holds it. */
+export const aside = ' removed';
+
+export function withoutAside(name: string): string {
+  return name.replaceAll(aside, '');
 }
 
 export function storageOf({ attributes }: Dataclass): readonly StorageAttribute[] {

@@ -3,7 +3,14 @@ import { withNewNames } from '../evolution/new-names.js';
 import { paired, pairedStored } from '../evolution/renames.js';
 import { compareDecimals } from '../model/decimals.js';
 import type { Attribute, Dataclass, Model, StorageAttribute } from '../model/model.js';
-import { foldBetween, newlyUniqueLists, storageOf, type PlannedStep } from './steps.js';
+import {
+  aside,
+  foldBetween,
+  newlyUniqueLists,
+  storageOf,
+  withoutAside,
+  type PlannedStep,
+} from './steps.js';
 
 /** Steps from an older model to a newer one. */
 interface Steps {
@@ -54,12 +61,13 @@ class StoredParts {
   ) {}
 
   added<T extends Dataclass | Attribute>(part: T): T {
-    return this.steps.open.length === 0 ? part : { ...part, recorded: 'new' };
+    return { ...part, recorded: 'new' };
   }
 
   /** A removed part, as long as its values may be there. */
   removed<T extends Dataclass | Attribute>(part: T, table: string, column?: string): readonly T[] {
-    if (isIn(this.steps.open, 'drop', table, column)) return [part];
+    const { open } = this.steps;
+    if (isIn(open, 'drop', table, column) || isIn(open, 'rename', table, column)) return [part];
     const isDropped =
       part.recorded === 'dropped' || isIn(this.steps.written, 'drop', table, column);
     return isDropped ? [{ ...part, recorded: 'dropped' }] : [];
@@ -107,10 +115,11 @@ class StoredParts {
   }
 
   #attribute(was: Attribute | undefined, now: Attribute, table: string): Attribute {
-    if (was === undefined) return this.added(now);
+    const isFilled = now.kind === 'storage' && isIn(this.steps.written, 'fill', table, now.column);
+    if (was === undefined) return isFilled ? now : this.added(now);
     const form =
       was.kind === 'storage' && now.kind === 'storage' ? this.#form(was, now, table) : now;
-    return was.recorded === 'new' ? this.added(form) : form;
+    return was.recorded === 'new' && !isFilled ? this.added(form) : form;
   }
 
   #form(was: StorageAttribute, now: StorageAttribute, table: string): StorageAttribute {
@@ -130,9 +139,6 @@ function isIn(
 ): boolean {
   return steps.some((each) => each.kind === kind && each.table === table && each.column === column);
 }
-
-/** What follows the name of a removed part if another one has that name; no name of a model holds it. */
-const aside = ' removed';
 
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
@@ -197,11 +203,10 @@ export function doubtsOf(
   const isDropped = ({ table, column }: Doubt): boolean => isIn(steps, 'drop', table, column);
   const lineOf = (name: string, line: string, sqlLine: string): string =>
     name.endsWith(aside) ? sqlLine : line;
-  const shown = (name: string): string => name.replaceAll(aside, '');
   return [
     ...guessedDataclasses(models).map(({ removed: { name, table }, added, line }) => ({
       table,
-      name: shown(name),
+      name: withoutAside(name),
       now: added.name,
       line: lineOf(name, line, `table: ${table}`),
     })),
@@ -214,7 +219,7 @@ export function doubtsOf(
         return {
           table,
           column,
-          name: `${name}.${shown(removed.name)}`,
+          name: `${name}.${withoutAside(removed.name)}`,
           now: `${name}.${added.name}`,
           line: lineOf(removed.name, line, `column: ${column}`),
         };

@@ -122,11 +122,16 @@ interface Part {
   readonly column?: string;
 }
 
+/** Whether a step gives a part the name that those behind it know it by; with `mayExist`, they know its successor. */
+function namesAnew(step: MigrationStep): step is RenameStep {
+  return step.kind === 'rename' && step.mayExist !== true;
+}
+
 /** The name of a part when these steps have run. */
 function renamedBy(steps: readonly MigrationStep[], { table, column }: Part): Part {
   let now: Part = column === undefined ? { table } : { table, column };
   for (const step of steps) {
-    if (step.kind !== 'rename' || step.table !== now.table) continue;
+    if (!namesAnew(step) || step.table !== now.table) continue;
     if (step.column === undefined) now = { ...now, table: step.to };
     else if (step.column === now.column) now = { ...now, column: step.to };
   }
@@ -137,7 +142,7 @@ function renamedBy(steps: readonly MigrationStep[], { table, column }: Part): Pa
 function originOf(steps: readonly MigrationStep[], { table, column }: Part): Part {
   let then: Part = column === undefined ? { table } : { table, column };
   for (const step of steps.toReversed()) {
-    if (step.kind !== 'rename') continue;
+    if (!namesAnew(step)) continue;
     if (step.column === undefined) {
       if (step.to === then.table) then = { ...then, table: step.table };
     } else if (step.table === then.table && step.to === then.column) {
@@ -180,13 +185,17 @@ class Parts {
     if (step.kind === 'fill') {
       const present = [...columns];
       for (const { name } of addedBy(step.table, later, present, wanted)) columns.add(name);
-    } else if (step.kind !== 'convert') {
+    } else if (step.kind !== 'convert' && !(step.kind === 'rename' && this.has(targetOf(step)))) {
       if (step.column === undefined) this.#tables.delete(step.table);
       else columns.delete(step.column);
       if (step.kind === 'rename' && step.column === undefined) this.#tables.set(step.to, columns);
       else if (step.kind === 'rename') columns.add(step.to);
     }
   }
+}
+
+function targetOf({ table, column, to }: RenameStep): Part {
+  return column === undefined ? { table: to } : { table, column: to };
 }
 
 /**
@@ -208,9 +217,10 @@ function needlessness(
       if (isWanted) return `skipped, because the model uses the ${noun}.`;
       return isThere ? undefined : `${missing}.`;
     case 'rename': {
-      const target = column === undefined ? { table: step.to } : { table, column: step.to };
       if (isThere) return undefined;
-      return parts.has(target) ? `${missing}, and has "${step.to}" already.` : `${missing}.`;
+      return parts.has(targetOf(step))
+        ? `${missing}, and has "${step.to}" already.`
+        : `${missing}.`;
     }
     case 'convert':
       if (!isThere) return `${missing}.`;
@@ -259,7 +269,7 @@ function formerNames(
   const names = [column];
   for (const [place, step] of [...later.entries()].reverse()) {
     const isOfTable = renamedBy(later.slice(0, place), { table }).table === step.table;
-    if (step.kind !== 'rename' || step.column === undefined || !isOfTable) continue;
+    if (!namesAnew(step) || step.column === undefined || !isOfTable) continue;
     if (step.to === names.at(-1)) names.push(step.column);
   }
   return names;
@@ -338,8 +348,12 @@ class StepRun {
         const condition = step.where === undefined ? '1 = 1' : this.#sql(step.where);
         return counted(await this.#count(step.table, condition), 'row');
       }
-      case 'rename':
-        return 'no row is changed';
+      case 'rename': {
+        const moved = await this.#moved(step);
+        return moved === undefined
+          ? 'no row is changed'
+          : `${counted(moved, 'value')} would be moved`;
+      }
       case 'convert': {
         const all = await this.#count(step.table, `${quoted(step.column)} IS NOT NULL`);
         const lost = await this.#count(step.table, this.#lostBy(step));
@@ -361,6 +375,7 @@ class StepRun {
       case 'fill':
         return { rows: await this.#fill(step) };
       case 'rename':
+        if ((await this.#moved(step)) !== undefined) return { rows: await this.#move(step) };
         await this.#once(() => this.#rename(step));
         return {};
       case 'convert':
@@ -475,6 +490,40 @@ class StepRun {
     if (isLast) await finish(database, this.named);
     else await note(database, this.named, { position: JSON.stringify(batch.at(-1)?.__key) });
     return { rows: batch.length, isLast };
+  }
+
+  /**
+   * How many values a rename moves; `undefined` if the database does not have both parts, so that nothing moves.
+   * @throws Error if both have values
+   */
+  async #moved(step: RenameStep): Promise<number | undefined> {
+    const { table, column, to, mayExist } = step;
+    const parts = new Parts(await this.database.present());
+    if (mayExist !== true || !parts.has(targetOf(step))) return undefined;
+    if (column === undefined) {
+      const rows = await this.#count(table, '1 = 1');
+      if (rows === 0) return 0;
+      throw new Error(
+        `table ${quoted(table)} has ${counted(rows, 'row')}, and there is a table ${quoted(to)}. Move its rows there by hand and delete them, or take this step out of the migration: then they stay, unused.`,
+      );
+    }
+    const [old, now] = [quoted(column), quoted(to)];
+    const differ = `CAST(${old} AS text) <> CAST(${now} AS text)`;
+    const rows = await this.#count(table, differ);
+    if (rows === 0) return this.#count(table, movedBy(column, to));
+    throw new Error(
+      `${counted(rows, 'row')} of ${quoted(table)} have different values in ${old} and ${now}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${differ}. Set the one that is wrong to null, or take this step out of the migration: then the values of ${old} stay there, unused.`,
+    );
+  }
+
+  async #move({ table, column, to }: RenameStep): Promise<number> {
+    await this.#requireNoOthers();
+    if (column !== undefined) {
+      const where = movedBy(column, to);
+      return this.#fill({ kind: 'fill', table, column: to, where, set: { [to]: quoted(column) } });
+    }
+    await this.database.transaction(() => finish(this.database, this.named));
+    return 0;
   }
 
   async #rename({ table, column, to }: RenameStep): Promise<void> {
@@ -628,6 +677,10 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+function movedBy(column: string, to: string): string {
+  return `${quoted(column)} IS NOT NULL AND ${quoted(to)} IS NULL`;
 }
 
 function isSamePart(one: Part, other: Part): boolean {

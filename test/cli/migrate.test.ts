@@ -231,7 +231,9 @@ it('drs-gen accepts a renamedFrom that was forgotten in the previous run', async
   const renamed = modelOf('      telefax: { type: string, renamedFrom: fax }\n');
   expect(await generate(renamed)).toMatchObject({ code: 0 });
   expect(read('.drs-gen/model.lock.json')).toContain('"column": "fax"');
-  expect((await migrate(renamed)).err).toMatch(/No migration is needed/);
+  // Where the run between them was used, values are in the column that it named.
+  expect(await migrate(renamed)).toMatchObject({ code: 0 });
+  expect(read('src/migrations/0001-rename-telefax.ts')).toContain("to: 'fax', mayExist: true");
 });
 
 it('drs-gen migrate renames the column of a renamed attribute while another step is open', async () => {

@@ -79,6 +79,122 @@ describeDatabases('A history in which', (databases) => {
     );
   };
 
+  /** A model before and after a rename whose renamedFrom is written a version late. */
+  const late = (
+    of: (name: string, more?: string) => string,
+  ): { readonly before: string; readonly forgotten: string; readonly now: string } => ({
+    before: of('fax'),
+    forgotten: of('phone'),
+    now: of('phone', 'renamedFrom: fax'),
+  });
+
+  it.each([
+    ['before', false],
+    ['after', true],
+  ] as const)(
+    'a renamedFrom was forgotten, and a migration moves what was stored under the new name: %s a start',
+    async (_when, isStarted) => {
+      const { before, forgotten, now } = late((name, more = '') =>
+        yaml({ Shop: ['name: string', `${name}: { type: string, unique: true, ${more} }`] }),
+      );
+      const both = database;
+      const onlyNew = await databases.create();
+      const onlyOld = await databases.create();
+      try {
+        await served(before, stored('Shop', { name: 'a', fax: 'Old' }, { name: 'b' }));
+        database = onlyOld;
+        await started(before, stored('Shop', { name: 'a', fax: 'Old' }));
+        await files.generate(forgotten);
+        for (const each of [both, onlyNew]) {
+          database = each;
+          await started(forgotten, stored('Shop', { name: 'c', phone: 'New' }));
+        }
+        const step = { kind: 'rename', table: 'Shop', column: 'phone', to: 'fax', mayExist: true };
+        expect((await files.generate(now)).open).toEqual([step]);
+        // A start adds the column; the migration moves the values later.
+        if (isStarted) await started(now);
+        expect((await files.generate(now, { removed: [] })).open).toEqual([step]);
+        for (const [each, phones, plan] of [
+          [onlyOld, ['Old'], 'unnecessary, because the database has no column "phone"'],
+          [onlyNew, ['New'], isStarted ? '1 value would be moved' : 'no row is changed'],
+          [both, ['Old', null, 'New'], '1 value would be moved'],
+        ] as const) {
+          database = each;
+          expect((await migrate(now, '--plan')).out).toContain(plan);
+          expect(await migrate(now)).toMatchObject({ code: 0 });
+          await started(now, async (app) => {
+            expect((await valuesOf(app, 'Shop')).map((of) => 'phone' in of && of.phone)).toEqual(
+              phones,
+            );
+            const found = await app.inject('/rest/Shop:phone(nEW)');
+            expect(found.statusCode).toBe(each === onlyOld ? 404 : 200);
+          });
+        }
+      } finally {
+        database = both;
+        await onlyNew.drop();
+        await onlyOld.drop();
+      }
+    },
+  );
+
+  it('a renamedFrom was forgotten, and a row has a value under both names', async () => {
+    const { before, forgotten, now } = late((name, more = '') =>
+      yaml({ Shop: ['name: string', `${name}: { type: string, ${more} }`] }),
+    );
+    await served(before, stored('Shop', { name: 'a', fax: 'old' }));
+    await served(forgotten, stored('Shop', { __KEY: '1', __STAMP: 1, phone: 'new' }));
+    await files.generate(now, { removed: [] });
+    const { code, err } = await migrate(now);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('1 row of "Shop" have different values in "phone" and "fax"'),
+    ]);
+    const [, found = ''] = /SELECT \* FROM ("Shop" WHERE .*?)\. Set the one/.exec(err) ?? [];
+    expect(await databases.run(database.url, `select count(*) from ${found}`)).toEqual([[1]]);
+    await databases.run(database.url, 'update "Shop" set "fax" = null');
+    expect(await migrate(now)).toMatchObject({ code: 0 });
+    await started(now, async (app) => {
+      expect(await valuesOf(app, 'Shop')).toEqual([{ name: 'a', phone: 'new' }]);
+    });
+  });
+
+  it('the renamedFrom of a dataclass was forgotten, and databases have the new table', async () => {
+    const of = (name: string, ...more: readonly string[]): string =>
+      yaml({ [name]: [...more, 'text: string'] });
+    const both = database;
+    const onlyNew = await databases.create();
+    try {
+      await served(of('Notes'), stored('Notes', { text: 'old' }));
+      await files.generate(of('Note'));
+      database = onlyNew;
+      await started(of('Note'), stored('Note', { text: 'new' }));
+      const { open } = await files.generate(of('Note'), { removed: ['Notes'] });
+      expect(open).toEqual([{ kind: 'drop', table: 'Notes' }]);
+      files.edit('src/migrations/0001-drop-notes.ts', (text) =>
+        text.replace("table: 'Notes'", "table: 'Notes', atMost: 9"),
+      );
+      const now = of('Note', 'renamedFrom: Notes');
+      await files.generate(now);
+      database = onlyNew;
+      await expect(started(now)).rejects.toThrow('which writes a migration that renames the table');
+      await files.generate(now, { removed: [] });
+      for (const [each, text] of [
+        [both, 'old'],
+        [onlyNew, 'new'],
+      ] as const) {
+        database = each;
+        expect(await migrate(now)).toMatchObject({ code: 0 });
+        await started(now, async (app) => {
+          expect(await valuesOf(app, 'Note')).toEqual([{ text }]);
+        });
+      }
+    } finally {
+      database = both;
+      await onlyNew.drop();
+    }
+  });
+
   it('an attribute was removed years ago hides no step of a dataclass that came later', async () => {
     await served(yaml({ Shop: ['name: string', 'fax: string'] }));
     const codes = [7, 7, 7].map((code) => ({ code, label: `l${String(code)}`, kind: 'old' }));
@@ -208,7 +324,11 @@ describeDatabases('A history in which', (databases) => {
       expect(await valuesOf(app, 'Action')).toEqual([{ what: 'a', size: 1 }]);
       expect(await valuesOf(app, 'Note')).toEqual([{ text: 'n', size: 2 }]);
     });
-    expect((await files.generate(remembered, { removed: [] })).written).toBeUndefined();
+    // For databases that had the new tables.
+    expect((await files.generate(remembered, { removed: [] })).open).toEqual([
+      { kind: 'rename', table: 'Action', to: 'Actions', mayExist: true },
+      { kind: 'rename', table: 'Note', to: 'Notes', mayExist: true },
+    ]);
   });
 
   it('a table was said to be removed, and turns out to be renamed', async () => {

@@ -54,6 +54,11 @@ export interface RenameStep {
   readonly table: string;
   readonly column?: string;
   readonly to: string;
+  /**
+   * The database may have both, because `renamedFrom` was written late: then the values of a column move to where
+   * none are, and it stays, unused.
+   */
+  readonly mayExist?: true;
 }
 
 /** Drops a table or a column that the model does not use. */
