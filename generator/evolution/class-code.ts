@@ -36,7 +36,7 @@ function missing(path: string, what: string, verb: 'needs' | 'need' = 'needs'): 
 }
 
 function uncalled(path: string, what: string, verb: 'is' | 'are' = 'is'): Change {
-  const message = `${what} ${verb} no longer called; drs-gen leaves the code where it is.`;
+  const message = `${what} ${verb} no longer called; drs-gen deletes no code.`;
   return change('look', 'code-uncalled', path, { message });
 }
 

@@ -86,16 +86,22 @@ export function plannedSteps(before: Model, after: Model): readonly PlannedStep[
   );
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
-  const rest = dataclasses.removed
-    .filter((old) => !isUsed(old))
-    .flatMap((old): readonly PlannedStep[] => {
-      const { table } = old;
-      const successor = successorOf(old, dataclasses);
-      if (successor !== undefined)
-        return [{ kind: 'rename', table, to: successor.table, mayExist: true }];
-      return old.recorded === 'dropped' ? [] : [{ kind: 'drop', table }];
-    });
-  return inOrder([...steps, ...rest]);
+  const late = new Map(
+    dataclasses.removed.flatMap((old) => {
+      const earlier = addedAs(old, dataclasses);
+      return earlier === undefined ? [] : [[old, earlier.table] as const];
+    }),
+  );
+  const moves = [...late].map(([{ table }, to]): PlannedStep => ({
+    kind: 'rename',
+    table,
+    to,
+    mayExist: true,
+  }));
+  const drops = dataclasses.removed
+    .filter((old) => !isUsed(old) && !late.has(old) && old.recorded !== 'dropped')
+    .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
+  return inOrder([...moves, ...steps, ...drops]);
 }
 
 function inOrder(steps: readonly PlannedStep[]): readonly PlannedStep[] {
@@ -137,12 +143,11 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   if (old.table !== table) steps.push({ kind: 'rename', table: old.table, to: table });
   for (const removed of attributes.removed) {
     const { column } = removed;
-    if (columns.has(column)) continue;
-    const successor = successorOf(removed, attributes);
-    if (successor === undefined) {
-      if (removed.recorded !== 'dropped') steps.push({ kind: 'drop', table, column });
-    } else if (conversionOf(removed, successor) === undefined) {
-      steps.push({ kind: 'rename', table, column, to: successor.column, mayExist: true });
+    const earlier = addedAs(removed, attributes);
+    if (earlier !== undefined && conversionOf(removed, earlier) === undefined) {
+      steps.push({ kind: 'rename', table, column, to: earlier.column, mayExist: true });
+    } else if (!columns.has(column) && removed.recorded !== 'dropped') {
+      steps.push({ kind: 'drop', table, column });
     }
   }
   for (const [before, after] of attributes.both) {
@@ -189,15 +194,15 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
 }
 
 /**
- * The part that a part was added as, before `renamedFrom` said that it is an earlier one: databases that had it as the
- * new one may hold values in it.
+ * The earlier form of the part that a part was added as, before `renamedFrom` said so: databases that had the added one
+ * may hold values in it.
  */
-function successorOf<T extends Named & Pick<Dataclass, 'recorded'>>(
+function addedAs<T extends Named & Pick<Dataclass, 'recorded'>>(
   { name, recorded }: T,
   { both }: Paired<T>,
 ): T | undefined {
   const added = withoutAside(name);
-  return recorded === 'new' ? both.find(([, now]) => now.name === added)?.[1] : undefined;
+  return recorded === 'new' ? both.find(([, now]) => now.name === added)?.[0] : undefined;
 }
 
 /** What follows the name of a removed part if another one has that name; no name of a model holds it. */

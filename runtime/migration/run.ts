@@ -325,8 +325,9 @@ class StepRun {
     if ((await journalOf(database, this.named)).done !== undefined) return '';
     const parts = new Parts(await database.present());
     const needless = needlessness(this.named, parts, await database.wanted());
-    // What gets this name from now on is not what this step was written for.
-    if (needless !== undefined) {
+    // What gets this name from now on is not what this step was written for; but the next model may name it again.
+    const isThere = this.named.step.kind === 'convert' && parts.has(this.named.step);
+    if (needless !== undefined && !isThere) {
       await note(database, this.named, { position: skipped, done: nowText() });
     }
     return needless;
@@ -520,7 +521,10 @@ class StepRun {
     await this.#requireNoOthers();
     if (column !== undefined) {
       const where = movedBy(column, to);
-      return this.#fill({ kind: 'fill', table, column: to, where, set: { [to]: quoted(column) } });
+      const set = { [to]: quoted(column) };
+      const rows = await this.#fill({ kind: 'fill', table, column: to, where, set });
+      await this.database.transaction(() => this.#dropWithDerived(table, column), 'rebuilding');
+      return rows;
     }
     await this.database.transaction(() => finish(this.database, this.named));
     return 0;

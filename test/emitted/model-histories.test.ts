@@ -70,6 +70,14 @@ describeDatabases('A history in which', (databases) => {
       await create(app, dataclass, entities);
     };
 
+  const columnsOf = async (table: string): Promise<readonly unknown[]> => {
+    const sql =
+      databases.driver === 'sqlite'
+        ? `select name from pragma_table_info('${table}')`
+        : `select attname from pg_attribute where attrelid = '"${table}"'::regclass and not attisdropped`;
+    return (await databases.run(database.url, sql)).flat();
+  };
+
   const valuesOf = async (app: FastifyInstance, dataclass: string): Promise<readonly object[]> => {
     const { __ENTITIES: entities } = (await app.inject(`/rest/${dataclass}?$orderby=ID`)).json<{
       readonly __ENTITIES: readonly Record<string, unknown>[];
@@ -126,6 +134,7 @@ describeDatabases('A history in which', (databases) => {
             expect((await valuesOf(app, 'Shop')).map((of) => 'phone' in of && of.phone)).toEqual(
               phones,
             );
+            expect(await columnsOf('Shop')).not.toContain('phone');
             const found = await app.inject('/rest/Shop:phone(nEW)');
             expect(found.statusCode).toBe(each === onlyOld ? 404 : 200);
           });

@@ -52,6 +52,13 @@ interface Forgotten {
   readonly earlier: string;
 }
 
+/** An attribute that was generated under a new name as if it were another one, since its renamedFrom was forgotten. */
+interface LateRename {
+  readonly dataclass: number;
+  readonly former: Attribute;
+  readonly added: Attribute;
+}
+
 const choices = ['red', 'green', 'blue'];
 const filled: Readonly<Record<Kind, Value>> = { string: 'filled', integer: 77, enum: 'red' };
 
@@ -114,6 +121,12 @@ interface Change {
   readonly values: (value: Value) => readonly Value[];
 }
 
+/** `renamedFrom` says late that an attribute is another one: its values may be in either column. */
+interface Merge {
+  readonly attribute: number;
+  readonly added: number;
+}
+
 interface Stored {
   readonly database: TestDatabase;
   /** By dataclass and key. */
@@ -126,8 +139,10 @@ class History {
   readonly log: string[] = [];
   readonly #files = new GeneratedFiles();
   #dataclasses: readonly Dataclass[] = [];
-  #changes: Change[] = [];
+  #changes: (Change | Merge)[] = [];
   #forgotten: Forgotten[] = [];
+  #late: LateRename[] = [];
+  readonly #merges: Merge[] = [];
   #removed = new Set<string>();
   /** Names of attributes that a run of drs-gen has seen. */
   readonly #generated = new Set<string>();
@@ -155,6 +170,14 @@ class History {
           // The second database skips most versions.
           const isMet = version === 0 || this.random.chance(index === 0 ? 60 : 25);
           if (isMet || version === versions - 1) await this.#meet(each, index);
+        }
+      }
+      if (this.#merges.length > 0) {
+        await this.#migrate();
+        for (const [index, each] of stored.entries()) {
+          await this.#runMigrations(each, {});
+          await this.#meet(each, index);
+          this.#requireMerged(each);
         }
       }
     } finally {
@@ -208,7 +231,14 @@ class History {
       this.#replaceDataclass,
       this.#split,
     ];
-    const ofUsers = [this.#require, this.#narrow, this.#tidy, this.#remember];
+    const ofUsers = [
+      this.#require,
+      this.#narrow,
+      this.#tidy,
+      this.#remember,
+      this.#forgetRename,
+      this.#rememberRename,
+    ];
     const all = this.place === undefined ? [...ofSources, ...ofUsers] : ofSources;
     const count = this.random.int(1, 2);
     for (let index = 0; index < count; index += 1) {
@@ -248,10 +278,68 @@ class History {
   #rename(dataclass: Dataclass): string {
     const renamed = this.random.pick(dataclass.attributes);
     const name = `${renamed.name}x`;
-    // A start cannot tell a forgotten rename of an attribute, so the user remembers at once.
     const earlier = [...renamed.earlier, renamed.name];
     this.#putAttribute(dataclass, { ...renamed, name, earlier });
     return `renames ${dataclass.name}.${renamed.name} to ${name}`;
+  }
+
+  /** An attribute gets another name, as if the former one were removed and another one added. */
+  #forgetRename(dataclass: Dataclass): string | undefined {
+    const former = dataclass.attributes.find(
+      (each) =>
+        each.kind !== 'enum' &&
+        each.unique !== true &&
+        each.mandatory !== true &&
+        each.default === undefined &&
+        !this.#isLate(each),
+    );
+    if (former === undefined) return undefined;
+    const added = { ...former, id: this.#id(), name: `${former.name}z`, earlier: [] };
+    const attributes = dataclass.attributes.map((each) => (each === former ? added : each));
+    this.#put({ ...dataclass, attributes });
+    this.#late.push({ dataclass: dataclass.id, former, added });
+    return `renames ${dataclass.name}.${former.name} to ${added.name}, and forgets renamedFrom`;
+  }
+
+  #rememberRename(): string | undefined {
+    const late = this.#late.find(({ dataclass, added }) =>
+      this.#dataclasses.find(({ id }) => id === dataclass)?.attributes.includes(added),
+    );
+    const dataclass = this.#dataclasses.find(({ id }) => id === late?.dataclass);
+    if (late === undefined || dataclass === undefined) return undefined;
+    const { former, added } = late;
+    this.#late = this.#late.filter((each) => each !== late);
+    const { name } = added;
+    const now = { ...former, name, earlier: [...former.earlier, former.name] };
+    const attributes = dataclass.attributes.map((each) => (each === added ? now : each));
+    this.#put({ ...dataclass, attributes });
+    const merge = { attribute: former.id, added: added.id };
+    this.#merges.push(merge);
+    this.#changes.push(merge);
+    return `remembers that ${dataclass.name}.${name} was ${former.name}`;
+  }
+
+  /** Whether the name of an attribute has been, or will be, remembered late: no rule of it changes. */
+  #isLate({ id }: Attribute): boolean {
+    const ids = [
+      ...this.#late.map(({ added }) => added.id),
+      ...this.#merges.map(({ attribute }) => attribute),
+    ];
+    return ids.includes(id);
+  }
+
+  /** Values that were stored under the new name are where the model says. */
+  #requireMerged({ rows }: Stored): void {
+    for (const { id, attributes } of this.#dataclasses) {
+      for (const { attribute, added } of this.#merges) {
+        if (attributes.every((each) => each.id !== attribute)) continue;
+        for (const [key, row] of rows.get(id) ?? []) {
+          const [value = null] = row.get(attribute) ?? [];
+          const [other = null] = row.get(added) ?? [];
+          if (value === null) expect(other, `the value of ${key} under the new name`).toBeNull();
+        }
+      }
+    }
   }
 
   #putAttribute(dataclass: Dataclass, attribute: Attribute): void {
@@ -263,7 +351,7 @@ class History {
 
   #convert(dataclass: Dataclass): string | undefined {
     const found = dataclass.attributes.find(
-      ({ kind, default: value }) => kind === 'integer' && value === undefined,
+      (each) => each.kind === 'integer' && each.default === undefined && !this.#isLate(each),
     );
     if (found === undefined) return undefined;
     this.#putAttribute(dataclass, { ...found, kind: 'string' });
@@ -290,8 +378,11 @@ class History {
 
   #makeUnique(dataclass: Dataclass): string | undefined {
     const found = dataclass.attributes.find(
-      ({ kind, unique, default: value }) =>
-        kind === 'string' && unique !== true && value === undefined,
+      (each) =>
+        each.kind === 'string' &&
+        each.unique !== true &&
+        each.default === undefined &&
+        !this.#isLate(each),
     );
     if (found === undefined) return undefined;
     this.#putAttribute(dataclass, { ...found, unique: true });
@@ -341,7 +432,7 @@ class History {
   /** Forgets that names were others, so that a migration has to rename columns. */
   #tidy(dataclass: Dataclass): string | undefined {
     const found = dataclass.attributes.find(
-      ({ name, earlier }) => earlier.length > 0 && this.#generated.has(name),
+      (each) => each.earlier.length > 0 && this.#generated.has(each.name),
     );
     if (found === undefined) return undefined;
     this.#putAttribute(dataclass, { ...found, earlier: [] });
@@ -450,11 +541,7 @@ class History {
     }
   }
 
-  async #obey(
-    said: string,
-    { database }: Stored,
-    environment: Record<string, string>,
-  ): Promise<void> {
+  async #obey(said: string, stored: Stored, environment: Record<string, string>): Promise<void> {
     const similar =
       /table "(\w+)" has \d+ rows? and no dataclass of the model, and table "(\w+)"/.exec(said);
     if (similar !== null) {
@@ -471,22 +558,29 @@ class History {
         await this.#generate();
       }
     } else if (said.includes('then run: node dist/src/migrate.js')) {
-      const server = writeServer(modelOf(this.#text), this.#files.migrations);
-      const file = join(compiledServer(server), 'dist/src/migrate.js');
-      const planned = await runHere(file, ['--plan'], {
-        cwd: packageRoot,
-        environment: { DATABASE_URL: database.url },
-      });
-      expect(planned.code, planned.err).toBe(0);
-      const ended = await runHere(file, [], {
-        cwd: packageRoot,
-        environment: { ...environment, DATABASE_URL: database.url },
-      });
-      this.log.push(`migrate.js: ${ended.out}${ended.err}`.slice(0, 500));
+      await this.#runMigrations(stored, environment);
     } else if (said.includes('npx drs-gen migrate')) {
       const { written } = await this.#migrate();
       if (written === undefined) throw new Error(`drs-gen migrate writes nothing: ${said}`);
     } else throw new Error(`No remedy: ${said}`);
+  }
+
+  async #runMigrations(
+    { database }: Stored,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const server = writeServer(modelOf(this.#text), this.#files.migrations);
+    const file = join(compiledServer(server), 'dist/src/migrate.js');
+    const planned = await runHere(file, ['--plan'], {
+      cwd: packageRoot,
+      environment: { DATABASE_URL: database.url },
+    });
+    expect(planned.code, planned.err).toBe(0);
+    const ended = await runHere(file, [], {
+      cwd: packageRoot,
+      environment: { ...environment, DATABASE_URL: database.url },
+    });
+    this.log.push(`migrate.js: ${ended.out}${ended.err}`.slice(0, 500));
   }
 
   /** @returns what keeps the server from starting */
@@ -519,7 +613,7 @@ class History {
         for (const [key, row] of rows) {
           for (const attribute of attributes) {
             const value = found.get(key)?.[attribute.name] ?? null;
-            const allowed = row.get(attribute.id);
+            const allowed = this.#allowed(row, attribute);
             if (allowed !== undefined && !allowed.has(value)) {
               const isReplaced = attribute.unique === true && String(value).startsWith('unique ');
               const isFilled =
@@ -549,6 +643,14 @@ class History {
     return undefined;
   }
 
+  /** The values that an entity may have. What was stored under a name that `renamedFrom` explained late may move. */
+  #allowed(row: Row, { id }: Attribute): ReadonlySet<Value> | undefined {
+    const known = row.get(id);
+    const merges = this.#merges.filter(({ attribute }) => attribute === id);
+    if (known?.has(null) !== true) return known;
+    return new Set([...known, ...merges.flatMap(({ added }) => [...(row.get(added) ?? [])])]);
+  }
+
   #entity(attributes: readonly Attribute[]): Record<string, Value> {
     this.#keys += 1;
     const entity: Record<string, Value> = { ID: this.#keys };
@@ -562,11 +664,15 @@ class History {
   }
 }
 
-function follow(row: Row, changes: readonly Change[]): void {
-  for (const { attribute, values } of changes) {
-    const now = row.get(attribute);
-    if (now !== undefined)
-      row.set(attribute, new Set([...now].flatMap((each) => [...values(each)])));
+function follow(row: Row, changes: readonly (Change | Merge)[]): void {
+  for (const change of changes) {
+    const now = row.get(change.attribute);
+    if ('added' in change) {
+      const added = row.get(change.added);
+      row.set(change.attribute, new Set([...(now ?? [null]), ...(added ?? [null]), null]));
+    } else if (now !== undefined) {
+      row.set(change.attribute, new Set([...now].flatMap((each) => [...change.values(each)])));
+    }
   }
 }
 

@@ -56,7 +56,7 @@ export interface RenameStep {
   readonly to: string;
   /**
    * The database may have both, because `renamedFrom` was written late: then the values of a column move to where
-   * none are, and it stays, unused.
+   * none are, and it is dropped.
    */
   readonly mayExist?: true;
 }
