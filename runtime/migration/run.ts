@@ -324,10 +324,14 @@ class StepRun {
     const { database } = this;
     if ((await journalOf(database, this.named)).done !== undefined) return '';
     const parts = new Parts(await database.present());
-    const needless = needlessness(this.named, parts, await database.wanted());
-    // What gets this name from now on is not what this step was written for; but the next model may name it again.
-    const isThere = this.named.step.kind === 'convert' && parts.has(this.named.step);
-    if (needless !== undefined && !isThere) {
+    const wanted = await database.wanted();
+    const { step, later } = this.named;
+    const needless = needlessness(this.named, parts, wanted);
+    // The next model may name the part again: a start with this one may be refused. But a drop that is skipped, or what
+    // has no part in this database, is over: what gets the name from now on is not what the step was written for.
+    const isUnnamed = step.kind !== 'drop' && !isUsed(step, later, wanted);
+    const isOver = !isUnnamed || step.kind === 'rename' || !parts.has({ table: step.table });
+    if (needless !== undefined && isOver) {
       await note(database, this.named, { position: skipped, done: nowText() });
     }
     return needless;

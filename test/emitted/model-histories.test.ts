@@ -147,6 +147,22 @@ describeDatabases('A history in which', (databases) => {
     },
   );
 
+  it('a start was refused for a forgotten renamedFrom, and the conversion before it still runs', async () => {
+    const of = (name: string, type: string, ...more: readonly string[]): string =>
+      yaml({ [name]: [...more, `code: ${type}`] });
+    await served(of('Lots', 'integer'), stored('Lots', { code: 7 }));
+    await files.generate(of('Lots', 'string'), { removed: [] });
+    await files.generate(of('Lot', 'string'));
+    await expect(started(of('Lot', 'string'))).rejects.toThrow('renamedFrom: Lots');
+    const now = of('Lot', 'string', 'renamedFrom: Lots');
+    await files.generate(now);
+    await expect(started(now)).rejects.toThrow('has to convert "Lots"."code"');
+    expect(await migrate(now)).toMatchObject({ code: 0 });
+    await started(now, async (app) => {
+      expect(await valuesOf(app, 'Lot')).toEqual([{ code: '7' }]);
+    });
+  });
+
   it('a renamedFrom was forgotten, and a row has a value under both names', async () => {
     const { before, forgotten, now } = late((name, more = '') =>
       yaml({ Shop: ['name: string', `${name}: { type: string, ${more} }`] }),
