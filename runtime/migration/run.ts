@@ -344,7 +344,7 @@ class StepRun {
     const counted = await this.#concerned(step).catch(
       () => 'its rows can be counted when the steps before it are done',
     );
-    return `Migration ${migration}: ${stepWords(step)}: ${counted}.`;
+    return `Migration ${migration}: ${stepWords(step)}: ${counted.replace(/\.$/, '')}.`;
   }
 
   async #concerned(step: MigrationStep): Promise<string> {
@@ -354,10 +354,9 @@ class StepRun {
         return counted(await this.#count(step.table, condition), 'row');
       }
       case 'rename': {
-        const moved = await this.#moved(step);
-        return moved === undefined
-          ? 'no row is changed'
-          : `${counted(moved, 'value')} would be moved`;
+        const moving = await this.#moving(step);
+        if (moving === undefined) return 'no row is changed';
+        return moving.conflict ?? `${counted(moving.values, 'value')} would be moved`;
       }
       case 'convert': {
         const all = await this.#count(step.table, `${quoted(step.column)} IS NOT NULL`);
@@ -379,10 +378,13 @@ class StepRun {
     switch (step.kind) {
       case 'fill':
         return { rows: await this.#fill(step) };
-      case 'rename':
-        if ((await this.#moved(step)) !== undefined) return { rows: await this.#move(step) };
+      case 'rename': {
+        const moving = await this.#moving(step);
+        if (moving?.conflict !== undefined) throw new Error(moving.conflict);
+        if (moving !== undefined) return { rows: await this.#move(step) };
         await this.#once(() => this.#rename(step));
         return {};
+      }
       case 'convert':
         return (await this.#once(() => this.#convert(step))) ?? {};
       case 'drop':
@@ -497,34 +499,33 @@ class StepRun {
     return { rows: batch.length, isLast };
   }
 
-  /**
-   * How many values a rename moves; `undefined` if the database does not have both parts, so that nothing moves.
-   * @throws Error if both have values
-   */
-  async #moved(step: RenameStep): Promise<number | undefined> {
+  /** What a rename moves; `undefined` if the database does not have both parts, so that nothing moves. */
+  async #moving(step: RenameStep): Promise<Moving | undefined> {
     const { table, column, to, mayExist } = step;
     const parts = new Parts(await this.database.present());
     if (mayExist !== true || !parts.has(targetOf(step))) return undefined;
     if (column === undefined) {
       const rows = await this.#count(table, '1 = 1');
-      if (rows === 0) return 0;
-      throw new Error(
-        `table ${quoted(table)} has ${counted(rows, 'row')}, and there is a table ${quoted(to)}. Move its rows there by hand and delete them, or take this step out of the migration: then they stay, unused.`,
-      );
+      if (rows === 0) return { values: 0 };
+      const conflict = `table ${quoted(table)} has ${counted(rows, 'row')}, and there is a table ${quoted(to)}. Move its rows there by hand and delete them, or take this step out of the migration: then they stay, unused.`;
+      return { values: 0, conflict };
     }
     const [old, now] = [quoted(column), quoted(to)];
-    const differ = `CAST(${old} AS text) <> CAST(${now} AS text)`;
+    // PostgreSQL does not compare JSON; SQLite rounds numbers that become texts.
+    const differ =
+      this.database.kind === 'sqlite'
+        ? `${old} <> ${now}`
+        : `CAST(${old} AS text) <> CAST(${now} AS text)`;
     const rows = await this.#count(table, differ);
-    if (rows === 0) return this.#count(table, movedBy(column, to));
-    throw new Error(
-      `${counted(rows, 'row')} of ${quoted(table)} have different values in ${old} and ${now}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${differ}. Set the one that is wrong to null, or take this step out of the migration: then the values of ${old} stay there, unused.`,
-    );
+    if (rows === 0) return { values: await this.#count(table, isToMove(column, to)) };
+    const conflict = `${old} and ${now} have different values in ${counted(rows, 'row')}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${differ}. Set the one that is wrong to null, or take this step out of the migration: then the values of ${old} stay there, unused.`;
+    return { values: 0, conflict };
   }
 
   async #move({ table, column, to }: RenameStep): Promise<number> {
     await this.#requireNoOthers();
     if (column !== undefined) {
-      const where = movedBy(column, to);
+      const where = isToMove(column, to);
       const set = { [to]: quoted(column) };
       const rows = await this.#fill({ kind: 'fill', table, column: to, where, set });
       await this.database.transaction(() => this.#dropWithDerived(table, column), 'rebuilding');
@@ -687,7 +688,8 @@ class StepRun {
   }
 }
 
-function movedBy(column: string, to: string): string {
+/** SQL that finds the rows whose value moves to the other column. */
+function isToMove(column: string, to: string): string {
   return `${quoted(column)} IS NOT NULL AND ${quoted(to)} IS NULL`;
 }
 
@@ -705,6 +707,12 @@ function stored({ columns }: TableShape): readonly ColumnShape[] {
 
 function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
   return `atMost allows ${atMost}`;
+}
+
+interface Moving {
+  readonly values: number;
+  /** Why they cannot move. */
+  readonly conflict?: string;
 }
 
 /** The result of a step. */

@@ -84,7 +84,7 @@ function commentOf(step: PlannedStep): string {
     case 'convert':
       return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model can no longer run.`;
     case 'rename':
-      return `${step.mayExist === true ? 'It was generated under its new name before renamedFrom was written: if a database has both, values move. ' : ''}Servers of the older model can no longer run.`;
+      return `${step.mayExist === true ? 'renamedFrom was written late, so a database may have both: then values move. ' : ''}Servers of the older model can no longer run.`;
     case 'drop':
       return 'Waits until atMost says how many values may be lost.';
   }
