@@ -394,10 +394,32 @@ class Merger {
   #remove(map: YAMLMap, part: DraftPart, before: PlainValue, label: string): void {
     const name = this.#theirs.get(part.id) ?? part.name;
     const value: unknown = this.#valueOf(this.#pairs.of(map).get(name)?.value);
-    if (isDeepStrictEqual(value, before)) {
+    if (isDeepStrictEqual(this.#asImported(part, value, before), before)) {
       this.#pairs.delete(map, name);
       this.#hasChanged = true;
     } else this.sides.notes.add('import/kept', name, { part: `${label}${name}`, what: '' });
+  }
+
+  /** The value of a part without what {@link #keepValues} wrote in it, which is no edit of the user. */
+  #asImported(part: DraftPart, value: unknown, before: unknown): unknown {
+    if (!isMapping(value) || this.#theirs.get(part.id) !== part.name) return value;
+    const known = isMapping(before) ? before : {};
+    const written = ['renamedFrom', 'table', 'column'];
+    const rest = Object.fromEntries(
+      Object.entries(value).filter(([key]) => key in known || !written.includes(key)),
+    );
+    const { attributes } = rest;
+    if ('attributes' in part && isMapping(attributes)) {
+      const parts = new Map((part as DraftDataclass).attributes.map((each) => [each.name, each]));
+      const old = isMapping(known['attributes']) ? known['attributes'] : {};
+      rest['attributes'] = Object.fromEntries(
+        Object.entries(attributes).map(([name, each]) => {
+          const inner = parts.get(name);
+          return [name, inner === undefined ? each : this.#asImported(inner, each, old[name])];
+        }),
+      );
+    }
+    return typeof before === 'string' && Object.keys(rest).length === 1 ? rest['type'] : rest;
   }
 
   #properties(
@@ -476,6 +498,10 @@ class Merger {
     }
     return map;
   }
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const levels = ['dataclass', 'selection', 'entity'] as const;

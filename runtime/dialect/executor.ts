@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pending, caught } from './pending.js';
 import type { SqlValue, Statement } from './statement.js';
 
@@ -145,10 +146,21 @@ export class TooComplexError extends Error {
   }
 }
 
-/** Retries a transaction once after a conflict. Class code must not run in it: its other effects would happen twice. */
-export function againAfterConflict<T>(write: () => Pending<T>): Pending<T> {
+/** How often a transaction is retried after conflicts. */
+const mostRetries = 2;
+
+/** The longest pause before a retry: two transactions that met do not begin again at the same time. */
+const retryPauseMilliseconds = 50;
+
+/**
+ * Retries a transaction after a conflict, at most {@link mostRetries} times. Class code must not run
+ * in it: its other effects would happen twice.
+ */
+export function againAfterConflict<T>(write: () => Pending<T>, retries = mostRetries): Pending<T> {
   return caught(write, (error) => {
-    if (!(error instanceof ConflictError)) throw error;
-    return write();
+    if (!(error instanceof ConflictError) || retries === 0) throw error;
+    return sleep(Math.random() * retryPauseMilliseconds).then(() =>
+      againAfterConflict(write, retries - 1),
+    );
   });
 }

@@ -194,6 +194,18 @@ describe('A server of an earlier version', () => {
     expect([code, err]).toEqual([0, expect.not.stringMatching(/tsx|dev/) as string]);
   });
 
+  it('has files upgraded that this version no longer writes', async () => {
+    const world = await earlierServer();
+    const users = (specifier: string): string =>
+      `import { hashPassword } from '${specifier}';\nexport const hash = hashPassword('x');\n`;
+    for (const path of ['src/users.ts', 'src/create-user.ts']) {
+      world.disk.put(`/home/server/${path}`, users('./runtime/access/password.js'));
+    }
+    expect((await world.run('model.yaml -o server --upgrade')).code).toBe(0);
+    expect(textOf(world, 'src/users.ts')).toBe(users('#runtime/access'));
+    expect(textOf(world, 'src/create-user.ts')).toBe(users('#runtime/access'));
+  });
+
   it('keeps the line endings of its files with --upgrade', async () => {
     const world = await earlierServer();
     const windows = textOf(world, 'package.json').replaceAll('\n', '\r\n');

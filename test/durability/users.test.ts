@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -118,6 +118,121 @@ it('The first login on a full disk is answered like every other one', async (con
   execFileSync('prlimit', ['--pid', String(server.child.pid), '--fsize=0:unlimited']);
   const answer = await new Client(server.origin).post('/rest/$directory/login', ['mia', 'x']);
   expect(answer).toMatchObject({ status: 401, body: { result: false } });
+});
+
+/** What an earlier drs-gen wrote into servers on SQLite: their users own these files now. */
+const earlierFiles = {
+  'src/users.ts': `
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { hashPassword } from '#runtime/access';
+
+export interface User {
+  readonly name: string;
+  readonly password: string;
+  readonly privileges: readonly string[];
+  readonly roles: readonly string[];
+}
+
+interface UserRow {
+  readonly name: string;
+  readonly password: string;
+  readonly privileges: string;
+  readonly roles: string;
+}
+
+let opened: Database.Database | undefined;
+
+function users(): Database.Database {
+  if (opened !== undefined) return opened;
+  const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
+  const beside = join(dirname(DATABASE_URL.replace(/^sqlite:/, '')), 'users.sqlite');
+  opened = new Database(USERS_DATABASE === '' ? beside : USERS_DATABASE);
+  opened.exec(\`create table if not exists "users" (
+    "folded" text primary key,
+    "name" text not null,
+    "password" text not null,
+    "privileges" text not null,
+    "roles" text not null
+  ) strict\`);
+  return opened;
+}
+
+export function openUsers(): void {
+  users();
+}
+
+export function findUser(name: string): Promise<User | undefined> {
+  const row = users()
+    .prepare<[string], UserRow>('select * from "users" where "folded" = ?')
+    .get(folded(name));
+  if (row === undefined) return Promise.resolve(undefined);
+  const { privileges, roles } = row;
+  return Promise.resolve({
+    ...row,
+    privileges: JSON.parse(privileges) as string[],
+    roles: JSON.parse(roles) as string[],
+  });
+}
+
+export async function createUser(user: User): Promise<void> {
+  const { name, privileges, roles } = user;
+  const password = await hashPassword(user.password);
+  users()
+    .prepare('insert or replace into "users" values (?, ?, ?, ?, ?)')
+    .run(folded(name), name, password, JSON.stringify(privileges), JSON.stringify(roles));
+}
+
+function folded(name: string): string {
+  return name.normalize('NFC').toLowerCase();
+}
+`,
+  'src/create-user.ts': `
+import { createUser } from './users.js';
+
+const [name = '', password = ''] = process.argv.slice(2);
+await createUser({ name, password, roles: [], privileges: ['view'] });
+`,
+  'src/login.ts': `
+import { isPassword, type Login } from '#runtime/access';
+import { findUser } from './users.js';
+
+export { openUsers } from './users.js';
+
+export async function login(user: string, password: string): Promise<Login | null> {
+  const found = await findUser(user);
+  const isRight = await isPassword(password, found?.password);
+  if (found === undefined || !isRight) return null;
+  return { userName: found.name, privileges: found.privileges, roles: found.roles };
+}
+`,
+};
+
+it('A server with the table of users of an earlier drs-gen shares it with the command users', async () => {
+  const earlier = compiledProgram(model, earlierFiles);
+  const place = new Scratch(earlier);
+  try {
+    const { origin } = await place.start();
+    const logIn = async (name: string, password: string): Promise<number> =>
+      (await new Client(origin).post('/rest/$directory/login', [name, password])).status;
+    const users = usersHere(earlier, place.folder);
+    const createUser = join(dirname(earlier), 'create-user.js');
+    const env = { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${place.folder}/data.sqlite` };
+    execFileSync(process.execPath, [createUser, 'Mia', 'first'], { env });
+    expect(await users(['add', 'bob', '--privilege', 'view'], 'other')).toMatchObject({ code: 0 });
+    execFileSync(process.execPath, [createUser, 'Eve', 'third'], { env });
+    expect(await users(['list'])).toMatchObject({
+      out: ['bob', 'Eve', 'Mia']
+        .map((name) => `${name}\tenabled\troles: none\tprivileges: view\n`)
+        .join(''),
+    });
+    const statuses = [await logIn('mia', 'first'), await logIn('bob', 'other')];
+    expect(statuses).toEqual([200, 200]);
+    expect(await users(['disable', 'mia'])).toMatchObject({ code: 0 });
+    expect([await logIn('mia', 'first'), await logIn('eve', 'third')]).toEqual([401, 200]);
+  } finally {
+    await place.remove();
+  }
 });
 
 /** Everything that ends a user's sessions does so before the next request, on each server. */

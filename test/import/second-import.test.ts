@@ -250,6 +250,31 @@ describe('A name that the source has changed', () => {
     );
   });
 
+  it('is no edit of the user: what the source removes later is removed', async () => {
+    const place = placeOf(team(known('m', 'manager'), known('c', 'city'), known('z', 'zip')));
+    await imported(place, 'Shop');
+    await reimported(place, team(known('m', 'manager_ID'), known('c', 'town'), known('z', 'code')));
+    edit(place, ['town: { type: string', 'town: { description: Ours, type: string']);
+    const result = await reimported(place, team(known('m', 'manager_ID')));
+    expect(JSON.parse(result)).toEqual({
+      ID: { type: 'uuid', key: true, generated: 'uuid' },
+      manager_ID: { type: 'string', renamedFrom: 'manager' },
+      town: { type: 'string', description: 'Ours', renamedFrom: 'city' },
+    });
+  });
+
+  it('of a table and its fields is no edit of the user: the table is removed with them', async () => {
+    const place = placeOf(team(known('m', 'manager'), known('c', 'city')));
+    await imported(place, 'Shop');
+    await reimported(place, team(known('m', 'manager'), known('c', 'town')));
+    const renamed = team(known('m', 'city'), known('c', 'town')).replaceAll('"Team"', '"Crew"');
+    change(place, renamed);
+    const crew = attributesOf(await imported(place, 'Shop'), 'Crew');
+    expect(crew).toMatchObject({ city: { renamedFrom: 'manager' } });
+    change(place, catalogOf(keyed('Other', [])));
+    expect(Object.keys((await imported(place, 'Shop')).model.dataclasses)).toEqual(['Other']);
+  });
+
   it('keeps the values where the type has changed, too, and reports the loss first', async () => {
     const place = placeOf(team(known('m', 'isOpen'), field('city', 10)));
     await imported(place, 'Shop');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Client, DatabaseError } from 'pg';
 import {
-  ConflictError,
+  againAfterConflict,
   DatabaseUnavailableError,
   type Rows,
   type Transaction,
@@ -55,13 +55,8 @@ export class PostgresState implements StateDatabase {
       steps.length === 1 && first !== undefined && isRead.test(first.text)
         ? this.runner.readStep(first)
         : this.runner.together(steps);
-    try {
-      return await ask();
-    } catch (error) {
-      // A list of statements is complete in itself, so it can be repeated.
-      if (!(error instanceof ConflictError)) throw error;
-      return await ask();
-    }
+    // A list of statements is complete in itself, so it can be repeated.
+    return againAfterConflict(ask);
   }
 
   readWithin(transaction: Transaction, [text, ...values]: StateStatement): Promise<Rows> {
