@@ -208,32 +208,37 @@ export async function login(user: string, password: string): Promise<Login | nul
 `,
 };
 
-it('A server with the table of users of an earlier drs-gen shares it with the command users', async () => {
-  const earlier = compiledProgram(model, earlierFiles);
-  const place = new Scratch(earlier);
-  try {
-    const { origin } = await place.start();
-    const logIn = async (name: string, password: string): Promise<number> =>
-      (await new Client(origin).post('/rest/$directory/login', [name, password])).status;
-    const users = usersHere(earlier, place.folder);
-    const createUser = join(dirname(earlier), 'create-user.js');
-    const env = { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${place.folder}/data.sqlite` };
-    execFileSync(process.execPath, [createUser, 'Mia', 'first'], { env });
-    expect(await users(['add', 'bob', '--privilege', 'view'], 'other')).toMatchObject({ code: 0 });
-    execFileSync(process.execPath, [createUser, 'Eve', 'third'], { env });
-    expect(await users(['list'])).toMatchObject({
-      out: ['bob', 'Eve', 'Mia']
-        .map((name) => `${name}\tenabled\troles: none\tprivileges: view\n`)
-        .join(''),
-    });
-    const statuses = [await logIn('mia', 'first'), await logIn('bob', 'other')];
-    expect(statuses).toEqual([200, 200]);
-    expect(await users(['disable', 'mia'])).toMatchObject({ code: 0 });
-    expect([await logIn('mia', 'first'), await logIn('eve', 'third')]).toEqual([401, 200]);
-  } finally {
-    await place.remove();
-  }
-});
+itLong(
+  'A server with the table of users of an earlier drs-gen shares it with the command users',
+  async () => {
+    const earlier = compiledProgram(model, earlierFiles);
+    const place = new Scratch(earlier);
+    try {
+      const { origin } = await place.start();
+      const logIn = async (name: string, password: string): Promise<number> =>
+        (await new Client(origin).post('/rest/$directory/login', [name, password])).status;
+      const users = usersHere(earlier, place.folder);
+      const createUser = join(dirname(earlier), 'create-user.js');
+      const env = { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${place.folder}/data.sqlite` };
+      execFileSync(process.execPath, [createUser, 'Mia', 'first'], { env });
+      expect(await users(['add', 'bob', '--privilege', 'view'], 'other')).toMatchObject({
+        code: 0,
+      });
+      execFileSync(process.execPath, [createUser, 'Eve', 'third'], { env });
+      expect(await users(['list'])).toMatchObject({
+        out: ['bob', 'Eve', 'Mia']
+          .map((name) => `${name}\tenabled\troles: none\tprivileges: view\n`)
+          .join(''),
+      });
+      const statuses = [await logIn('mia', 'first'), await logIn('bob', 'other')];
+      expect(statuses).toEqual([200, 200]);
+      expect(await users(['disable', 'mia'])).toMatchObject({ code: 0 });
+      expect([await logIn('mia', 'first'), await logIn('eve', 'third')]).toEqual([401, 200]);
+    } finally {
+      await place.remove();
+    }
+  },
+);
 
 /** Everything that ends a user's sessions does so before the next request, on each server. */
 async function endsSessions(

@@ -12,7 +12,7 @@ import {
   width,
 } from '../../generator/emit/layout.js';
 import { anyCharacter } from '../support/any-character.js';
-import { sampled } from '../support/long.js';
+import { isLong, sampled } from '../support/long.js';
 
 const options = { parser: 'typescript', printWidth: 100, singleQuote: true } as const;
 
@@ -148,7 +148,8 @@ describe('Emitted code has the layout of prettier', () => {
 describe('The width of a line is counted as prettier counts it', () => {
   it('for any character', () => {
     const different: string[] = [];
-    for (let point = 0x20; point <= 0x10ffff; point += 1) {
+    const step = isLong ? 1 : 11;
+    for (let point = 0x20; point <= 0x10ffff; point += step) {
       if (point === 0x7f || (point >= 0xd800 && point <= 0xdfff)) continue;
       const character = String.fromCodePoint(point);
       if (width(character) !== util.getStringWidth(character)) different.push(point.toString(16));

@@ -219,50 +219,56 @@ describeDatabases('A history in which', (databases) => {
     }
   });
 
-  it('an attribute was removed years ago hides no step of a dataclass that came later', async () => {
-    await served(yaml({ Shop: ['name: string', 'fax: string'] }));
-    const codes = [7, 7, 7].map((code) => ({ code, label: `l${String(code)}`, kind: 'old' }));
-    await served(
-      yaml({
+  itOnOne(databases)(
+    'an attribute was removed years ago hides no step of a dataclass that came later',
+    async () => {
+      await served(yaml({ Shop: ['name: string', 'fax: string'] }));
+      const codes = [7, 7, 7].map((code) => ({ code, label: `l${String(code)}`, kind: 'old' }));
+      await served(
+        yaml({
+          Shop: ['name: string'],
+          Status: ['code: integer', 'label: string', 'kind: string'],
+        }),
+        stored('Status', ...codes),
+      );
+      const stricter = yaml({
         Shop: ['name: string'],
-        Status: ['code: integer', 'label: string', 'kind: string'],
-      }),
-      stored('Status', ...codes),
-    );
-    const stricter = yaml({
-      Shop: ['name: string'],
-      Status: [
-        'code: { type: integer, unique: true }',
-        'label: { type: string, maxLength: 1 }',
-        'kind: { type: string, enum: [new] }',
-      ],
-    });
-    const listed = (await files.generate(stricter)).open.map(({ kind, column }) => [kind, column]);
-    expect(listed).toEqual([
-      ['fill', 'code'],
-      ['fill', 'label'],
-      ['fill', 'kind'],
-      ['drop', 'fax'],
-    ]);
-    await expect(started(stricter)).rejects.toThrow('npx drs-gen migrate');
-    const { written = '' } = await files.generate(stricter, { removed: [] });
-    files.edit(written, (text) =>
-      text
-        .replace(
-          "() => ({ code: migrations.decide('Status.code') })",
-          '(row: StatusRow) => ({ code: row.ID })',
-        )
-        .replace("migrations.decide('Status.label')", "'x'")
-        .replace("migrations.decide('Status.kind')", "'new'"),
-    );
-    await started(stricter, async (app) => {
-      expect(await valuesOf(app, 'Status')).toEqual([
-        { code: 7, label: 'x', kind: 'new' },
-        { code: 2, label: 'x', kind: 'new' },
-        { code: 3, label: 'x', kind: 'new' },
+        Status: [
+          'code: { type: integer, unique: true }',
+          'label: { type: string, maxLength: 1 }',
+          'kind: { type: string, enum: [new] }',
+        ],
+      });
+      const listed = (await files.generate(stricter)).open.map(({ kind, column }) => [
+        kind,
+        column,
       ]);
-    });
-  });
+      expect(listed).toEqual([
+        ['fill', 'code'],
+        ['fill', 'label'],
+        ['fill', 'kind'],
+        ['drop', 'fax'],
+      ]);
+      await expect(started(stricter)).rejects.toThrow('npx drs-gen migrate');
+      const { written = '' } = await files.generate(stricter, { removed: [] });
+      files.edit(written, (text) =>
+        text
+          .replace(
+            "() => ({ code: migrations.decide('Status.code') })",
+            '(row: StatusRow) => ({ code: row.ID })',
+          )
+          .replace("migrations.decide('Status.label')", "'x'")
+          .replace("migrations.decide('Status.kind')", "'new'"),
+      );
+      await started(stricter, async (app) => {
+        expect(await valuesOf(app, 'Status')).toEqual([
+          { code: 7, label: 'x', kind: 'new' },
+          { code: 2, label: 'x', kind: 'new' },
+          { code: 3, label: 'x', kind: 'new' },
+        ]);
+      });
+    },
+  );
 
   it('a database skipped the version that added what the next one converts', async () => {
     const first = yaml({ Lot: ['name: string'] });
@@ -320,42 +326,45 @@ describeDatabases('A history in which', (databases) => {
     });
   });
 
-  it('a rename of dataclasses was forgotten, and told one after the other', async () => {
-    const [actions, notes] = [
-      ['what: string', 'size: integer'],
-      ['text: string', 'size: integer'],
-    ];
-    await served(yaml({ Actions: actions, Notes: notes, Empty: [] }), async (app) => {
-      await create(app, 'Actions', [{ what: 'a', size: 1 }]);
-      await create(app, 'Notes', [{ text: 'n', size: 2 }]);
-      await create(app, 'Empty', [{}]);
-    });
-    const renamed = yaml({ Action: actions, Note: notes, Empty: [] });
-    const review = await files.generate(renamed, { removed: [] });
-    expect(review.written).toBeUndefined();
-    expect(review.doubts.map(({ name, now, line }) => [name, now, line])).toEqual([
-      ['Actions', 'Action', 'renamedFrom: Actions'],
-      ['Notes', 'Note', 'renamedFrom: Notes'],
-    ]);
-    const said = await started(renamed).catch((error: unknown) => String(error));
-    expect(said).toMatch(/"Actions" has 1 row .* "Action", [^]* "Notes" has 1 row .* "Note",/);
-    const remembered = yaml({
-      Action: ['renamedFrom: Actions', ...actions],
-      Note: ['renamedFrom: Notes', ...notes],
-      Empty: [],
-    });
-    await served(remembered, async (app) => {
-      expect(await valuesOf(app, 'Action')).toEqual([{ what: 'a', size: 1 }]);
-      expect(await valuesOf(app, 'Note')).toEqual([{ text: 'n', size: 2 }]);
-    });
-    // For databases that had the new tables.
-    expect((await files.generate(remembered, { removed: [] })).open).toEqual([
-      { kind: 'rename', table: 'Action', to: 'Actions', mayExist: true },
-      { kind: 'rename', table: 'Note', to: 'Notes', mayExist: true },
-    ]);
-  });
+  itOnOne(databases)(
+    'a rename of dataclasses was forgotten, and told one after the other',
+    async () => {
+      const [actions, notes] = [
+        ['what: string', 'size: integer'],
+        ['text: string', 'size: integer'],
+      ];
+      await served(yaml({ Actions: actions, Notes: notes, Empty: [] }), async (app) => {
+        await create(app, 'Actions', [{ what: 'a', size: 1 }]);
+        await create(app, 'Notes', [{ text: 'n', size: 2 }]);
+        await create(app, 'Empty', [{}]);
+      });
+      const renamed = yaml({ Action: actions, Note: notes, Empty: [] });
+      const review = await files.generate(renamed, { removed: [] });
+      expect(review.written).toBeUndefined();
+      expect(review.doubts.map(({ name, now, line }) => [name, now, line])).toEqual([
+        ['Actions', 'Action', 'renamedFrom: Actions'],
+        ['Notes', 'Note', 'renamedFrom: Notes'],
+      ]);
+      const said = await started(renamed).catch((error: unknown) => String(error));
+      expect(said).toMatch(/"Actions" has 1 row .* "Action", [^]* "Notes" has 1 row .* "Note",/);
+      const remembered = yaml({
+        Action: ['renamedFrom: Actions', ...actions],
+        Note: ['renamedFrom: Notes', ...notes],
+        Empty: [],
+      });
+      await served(remembered, async (app) => {
+        expect(await valuesOf(app, 'Action')).toEqual([{ what: 'a', size: 1 }]);
+        expect(await valuesOf(app, 'Note')).toEqual([{ text: 'n', size: 2 }]);
+      });
+      // For databases that had the new tables.
+      expect((await files.generate(remembered, { removed: [] })).open).toEqual([
+        { kind: 'rename', table: 'Action', to: 'Actions', mayExist: true },
+        { kind: 'rename', table: 'Note', to: 'Notes', mayExist: true },
+      ]);
+    },
+  );
 
-  it('a table was said to be removed, and turns out to be renamed', async () => {
+  itOnOne(databases)('a table was said to be removed, and turns out to be renamed', async () => {
     const comments = ['content: string', 'size: integer'];
     await served(
       yaml({ Comments: comments }),
@@ -383,28 +392,36 @@ describeDatabases('A history in which', (databases) => {
     });
   });
 
-  it('a relation was removed together with the old name of its target', async () => {
-    await files.generate(yaml({ Company: [], Emp: ['name: string', 'employer: { to: Company }'] }));
-    const now = yaml({ Firm: ['renamedFrom: Company'], Emp: ['name: string'] });
-    await files.generate(now);
-    const { open } = await files.generate(now, { removed: [] });
-    expect(open).toMatchObject([{ kind: 'drop', table: 'Emp', column: 'employer_id' }]);
-  });
+  itOnOne(databases)(
+    'a relation was removed together with the old name of its target',
+    async () => {
+      await files.generate(
+        yaml({ Company: [], Emp: ['name: string', 'employer: { to: Company }'] }),
+      );
+      const now = yaml({ Firm: ['renamedFrom: Company'], Emp: ['name: string'] });
+      await files.generate(now);
+      const { open } = await files.generate(now, { removed: [] });
+      expect(open).toMatchObject([{ kind: 'drop', table: 'Emp', column: 'employer_id' }]);
+    },
+  );
 
-  it('an attribute came back with another type, while its drop waited', async () => {
-    await served(yaml({ Shop: ['fax: integer'] }), stored('Shop', { fax: 7 }));
-    await files.generate(yaml({ Shop: [] }), { removed: [] });
-    const back = yaml({ Shop: ['fax: string'] });
-    const { open } = await files.generate(back, { removed: [] });
-    expect(open).toMatchObject([{ kind: 'convert', column: 'fax' }]);
-    const ended = await migrate(back);
-    expect([ended.code, ended.err]).toEqual([0, ended.err]);
-    await started(back, async (app) => {
-      expect(await valuesOf(app, 'Shop')).toEqual([{ fax: '7' }]);
-    });
-  });
+  itOnOne(databases)(
+    'an attribute came back with another type, while its drop waited',
+    async () => {
+      await served(yaml({ Shop: ['fax: integer'] }), stored('Shop', { fax: 7 }));
+      await files.generate(yaml({ Shop: [] }), { removed: [] });
+      const back = yaml({ Shop: ['fax: string'] });
+      const { open } = await files.generate(back, { removed: [] });
+      expect(open).toMatchObject([{ kind: 'convert', column: 'fax' }]);
+      const ended = await migrate(back);
+      expect([ended.code, ended.err]).toEqual([0, ended.err]);
+      await started(back, async (app) => {
+        expect(await valuesOf(app, 'Shop')).toEqual([{ fax: '7' }]);
+      });
+    },
+  );
 
-  it('an attribute got the name and the column of a dropped one', async () => {
+  itOnOne(databases)('an attribute got the name and the column of a dropped one', async () => {
     await served(yaml({ Shop: ['a: string', 'b: integer'] }), stored('Shop', { a: 'old', b: 7 }));
     const { written = '' } = await files.generate(yaml({ Shop: ['b: integer'] }), { removed: [] });
     files.edit(written, (text) => text.replace("column: 'a' }", "column: 'a', atMost: 1 }"));
@@ -418,7 +435,7 @@ describeDatabases('A history in which', (databases) => {
     });
   });
 
-  it('an attribute that a migration fills got a default later', async () => {
+  itOnOne(databases)('an attribute that a migration fills got a default later', async () => {
     await served(yaml({ Emp: ['name: string'] }), stored('Emp', { name: 'a' }));
     await files.generate(
       yaml({ Emp: ['name: string', 'country: { type: string, mandatory: true }'] }),

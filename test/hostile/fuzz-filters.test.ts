@@ -5,7 +5,7 @@ import type { FilterParams } from '../../runtime/filter/params.js';
 import { FilterParser, filterInputs } from '../../runtime/filter/prepared-filter.js';
 import { RequestError } from '../../runtime/protocol/errors.js';
 import { parseOrderBy } from '../../runtime/query/order-by.js';
-import { sampled } from '../support/long.js';
+import { isLong, sampled } from '../support/long.js';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed } from '../support/expect-served.js';
@@ -191,16 +191,19 @@ describe('A filter as long as the limit', () => {
     return refusal;
   }
 
-  it.each(repeated)('is served or refused: %j', (piece) => {
-    for (const start of starts) {
-      for (const end of ['', ']', ')', "'", '=1']) {
-        const count = Math.floor((filterLength - start.length - end.length) / piece.length);
-        const text = start + piece.repeat(count) + end;
-        const refusal = measured(text);
-        if (refusal !== undefined) expectRefusal(refusal, text);
+  it.each(repeated.filter((_, at) => isLong || at % 3 === 0))(
+    'is served or refused: %j',
+    (piece) => {
+      for (const start of starts) {
+        for (const end of ['', ']', ')', "'", '=1']) {
+          const count = Math.floor((filterLength - start.length - end.length) / piece.length);
+          const text = start + piece.repeat(count) + end;
+          const refusal = measured(text);
+          if (refusal !== undefined) expectRefusal(refusal, text);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('is refused when it is one character longer', () => {
     const text = `a='${'x'.repeat(filterLength - 4)}'`;

@@ -9,6 +9,7 @@ import {
   type MockInstance,
   vi,
 } from 'vitest';
+import { isLong } from '../support/long.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed, type Response } from '../support/expect-served.js';
@@ -80,29 +81,32 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
     expect(normalize).not.toHaveBeenCalled();
   });
 
-  it('in values are stored, found again, and never sorted more than 30 at a time', async () => {
-    for (const text of [hostile, twins]) {
-      // An index of PostgreSQL cannot hold longer texts.
-      const indexed = text.slice(0, 1000);
-      const values = { plain: text, indexed, extra: { text, list: [text] } };
-      const [made] = await create(app, 'Text', [values]);
-      expect(made).toMatchObject(values);
-    }
-    for (const path of ['plain', 'indexed', 'extra.text', 'extra.list[]']) {
-      for (const comparator of ['=', 'begin', '>=']) {
-        const params = encodeURIComponent(JSON.stringify([short.slice(0, 900)]));
-        const response = await app.inject(
-          `/rest/Text?$filter=${encodeURIComponent(`${path} ${comparator} :1`)}&$params=${params}`,
-        );
-        const found = comparator === '=' ? 0 : comparator === 'begin' ? 1 : 2;
-        expect(response.json(), `${path} ${comparator}`).toMatchObject({ __COUNT: found });
+  it.runIf(isLong || makeDatabase === undefined)(
+    'in values are stored, found again, and never sorted more than 30 at a time',
+    async () => {
+      for (const text of [hostile, twins]) {
+        // An index of PostgreSQL cannot hold longer texts.
+        const indexed = text.slice(0, 1000);
+        const values = { plain: text, indexed, extra: { text, list: [text] } };
+        const [made] = await create(app, 'Text', [values]);
+        expect(made).toMatchObject(values);
       }
-    }
-    const ordered = await app.inject('/rest/Text?$orderby=plain desc,indexed,extra.text');
-    expect(ordered.json()).toMatchObject({ __ENTITIES: [{ ID: 2 }, { ID: 1 }] });
-    expect(mostAtOnce()).toBeLessThanOrEqual(60);
-    expect(normalize).toHaveBeenCalled();
-  });
+      for (const path of ['plain', 'indexed', 'extra.text', 'extra.list[]']) {
+        for (const comparator of ['=', 'begin', '>=']) {
+          const params = encodeURIComponent(JSON.stringify([short.slice(0, 900)]));
+          const response = await app.inject(
+            `/rest/Text?$filter=${encodeURIComponent(`${path} ${comparator} :1`)}&$params=${params}`,
+          );
+          const found = comparator === '=' ? 0 : comparator === 'begin' ? 1 : 2;
+          expect(response.json(), `${path} ${comparator}`).toMatchObject({ __COUNT: found });
+        }
+      }
+      const ordered = await app.inject('/rest/Text?$orderby=plain desc,indexed,extra.text');
+      expect(ordered.json()).toMatchObject({ __ENTITIES: [{ ID: 2 }, { ID: 1 }] });
+      expect(mostAtOnce()).toBeLessThanOrEqual(60);
+      expect(normalize).toHaveBeenCalled();
+    },
+  );
 
   it('in keys are distinguished and found again', async () => {
     await create(app, 'Word', [{ word: short }, { word: `${short}\u0316` }]);

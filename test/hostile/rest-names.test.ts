@@ -8,6 +8,7 @@ import { builtRuntime, typedRuntime } from '../support/built-runtime.js';
 import { writeClient } from '../support/built-client.js';
 import { Client } from '../support/cookies.js';
 import { describeDatabases } from '../support/databases.js';
+import { itLong } from '../support/long.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
 import { typeErrors } from '../support/type-errors.js';
@@ -478,7 +479,7 @@ it('Names for clients are those of the OpenAPI document', async () => {
   expect(document).not.toMatch(/Item_58|main_group/);
 });
 
-it('The code of a server with names for clients compiles', async () => {
+itLong('The code of a server with names for clients compiles', async () => {
   const server = writeServer(modelOf(yaml), { ...files }, await typedRuntime());
   expect(typeErrors(server)).toEqual([]);
 });
