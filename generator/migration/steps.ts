@@ -81,9 +81,11 @@ export function decisionOf(step: PlannedStep): string | undefined {
 /** The steps that `before` needs in addition to the changes that a start makes by itself. */
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
   const dataclasses = pairedStored(before.dataclasses, after.dataclasses);
-  const steps = dataclasses.both.flatMap(([old, now]) =>
-    dataclassSteps({ old, now, fold: foldBetween(before, after), model: after }),
-  );
+  const former = new Set(dataclasses.removed.filter(isKept).map(({ table }) => table));
+  const steps = dataclasses.both.flatMap(([old, now]) => [
+    ...(old.table === now.table ? [] : [renameStep({ table: old.table, to: now.table }, former)]),
+    ...dataclassSteps({ old, now, fold: foldBetween(before, after), model: after }),
+  ]);
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
   const late = new Map(
@@ -99,7 +101,7 @@ export function plannedSteps(before: Model, after: Model): readonly PlannedStep[
     mayExist: true,
   }));
   const drops = dataclasses.removed
-    .filter((old) => !isUsed(old) && !late.has(old) && old.recorded !== 'dropped')
+    .filter((old) => !isUsed(old) && !late.has(old) && isKept(old))
     .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
   return inOrder([...moves, ...steps, ...drops]);
 }
@@ -139,20 +141,20 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   const attributes = pairedStored(storageOf(old), storageOf(now));
   const columns = new Set(news.map(({ column }) => column));
   const row = rowOf(olds, news);
+  const former = new Set(attributes.removed.filter(isKept).map(({ column }) => column));
   const steps: PlannedStep[] = [];
-  if (old.table !== table) steps.push({ kind: 'rename', table: old.table, to: table });
   for (const removed of attributes.removed) {
     const { column } = removed;
     const earlier = addedAs(removed, attributes);
     if (earlier !== undefined && conversionOf(removed, earlier) === undefined) {
       steps.push({ kind: 'rename', table, column, to: earlier.column, mayExist: true });
-    } else if (!columns.has(column) && removed.recorded !== 'dropped') {
+    } else if (!columns.has(column) && isKept(removed)) {
       steps.push({ kind: 'drop', table, column });
     }
   }
   for (const [before, after] of attributes.both) {
     if (before.column !== after.column) {
-      steps.push({ kind: 'rename', table, column: before.column, to: after.column });
+      steps.push(renameStep({ table, column: before.column, to: after.column }, former));
     }
     // Other tables and clients hold copies of a key.
     const isKey =
@@ -193,6 +195,19 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   return steps;
 }
 
+/** Whether databases still have a part that the model has lost. */
+function isKept({ recorded }: Pick<Dataclass, 'recorded'>): boolean {
+  return recorded !== 'dropped';
+}
+
+/** @param former names of parts that the model has lost, and that some databases have */
+function renameStep(
+  step: Omit<RenameStep, 'kind' | 'mayExist'>,
+  former: ReadonlySet<string>,
+): RenameStep {
+  return { kind: 'rename', ...step, ...(former.has(step.to) ? { mayExist: true } : {}) };
+}
+
 /**
  * The earlier form of the part that a part was added as, before `renamedFrom` said so: databases that had the added one
  * may hold values in it.
@@ -201,8 +216,11 @@ function addedAs<T extends Named & Pick<Dataclass, 'recorded'>>(
   { name, recorded }: T,
   { both }: Paired<T>,
 ): T | undefined {
+  if (recorded !== 'new') return undefined;
   const added = withoutAside(name);
-  return recorded === 'new' ? both.find(([, now]) => now.name === added)?.[0] : undefined;
+  const isAdded = (now: T): boolean =>
+    now.name === added || now.renamedFrom?.includes(added) === true;
+  return both.find(([, now]) => isAdded(now))?.[0];
 }
 
 /** What follows the name of a removed part if another one has that name; no name of a model holds it. */

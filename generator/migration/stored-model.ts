@@ -68,6 +68,7 @@ class StoredParts {
   removed<T extends Dataclass | Attribute>(part: T, table: string, column?: string): readonly T[] {
     const { open } = this.steps;
     if (isIn(open, 'drop', table, column) || isIn(open, 'rename', table, column)) return [part];
+    if (isTarget(open, table, column)) return [part];
     const isDropped =
       part.recorded === 'dropped' || isIn(this.steps.written, 'drop', table, column);
     return isDropped ? [{ ...part, recorded: 'dropped' }] : [];
@@ -81,8 +82,9 @@ class StoredParts {
     const former = new Map([...others.both, ...storage.both].map(([was, is]) => [is, was]));
     const taken = new Set(now.attributes.map(({ name }) => name));
     const dropped = storage.removed
-      .filter(({ column }) =>
-        now.attributes.every((of) => of.kind !== 'storage' || of.column !== column),
+      .filter(
+        ({ column }) =>
+          isTarget(open, table, column) || storageOf(now).every((of) => of.column !== column),
       )
       // New rows have no value, even if it was mandatory.
       .flatMap((each) => this.removed({ ...each, mandatory: false }, table, each.column));
@@ -138,6 +140,16 @@ function isIn(
   column?: string,
 ): boolean {
   return steps.some((each) => each.kind === kind && each.table === table && each.column === column);
+}
+
+/** Whether a part gets the name of another one, which databases may have beside it. */
+function isTarget(steps: readonly PlannedStep[], table: string, column?: string): boolean {
+  return steps.some((each) => {
+    if (each.kind !== 'rename') return false;
+    return column === undefined
+      ? each.column === undefined && each.to === table
+      : each.column !== undefined && each.table === table && each.to === column;
+  });
 }
 
 function freeName(name: string, taken: Set<string>): string {

@@ -229,10 +229,13 @@ function needlessness(
         : `unnecessary, because the model no longer has the column, which stays as it is.`;
     case 'fill':
       if (!isThere) return `${missing}.`;
-      if (column === undefined || parts.has(step)) return undefined;
+      if (column === undefined) return undefined;
       if (!isWanted) {
-        return `unnecessary, because neither the database nor the model has a column "${column}".`;
+        return parts.has(step)
+          ? `unnecessary, because the model no longer has the column "${column}", which stays as it is.`
+          : `unnecessary, because neither the database nor the model has a column "${column}".`;
       }
+      if (parts.has(step)) return undefined;
       return addedBy(table, later, [], wanted).some(({ name }) => name === column)
         ? undefined
         : `unnecessary, because the start adds the column "${column}" with its default.`;

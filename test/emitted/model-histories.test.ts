@@ -270,6 +270,59 @@ describeDatabases('A history in which', (databases) => {
     },
   );
 
+  it('a renamedFrom was forgotten and remembered, and the next rename came before the migration', async () => {
+    const of = (name: string, more = ''): string =>
+      yaml({ Shop: ['name: string', `${name}: { type: string${more} }`] });
+    await served(of('fax'), stored('Shop', { name: 'a', fax: 'Old' }));
+    await served(of('phone'), stored('Shop', { name: 'b', phone: 'New' }));
+    await files.generate(of('phone', ', renamedFrom: fax'));
+    const now = of('mobile', ', renamedFrom: [fax, phone]');
+    const step = { kind: 'rename', table: 'Shop', column: 'phone', to: 'fax', mayExist: true };
+    expect((await files.generate(now, { removed: [] })).open).toEqual([step]);
+    expect(await migrate(now)).toMatchObject({ code: 0 });
+    await started(now, async (app) => {
+      expect(await valuesOf(app, 'Shop')).toEqual([
+        { name: 'a', mobile: 'Old' },
+        { name: 'b', mobile: 'New' },
+      ]);
+    });
+  });
+
+  it('a database skipped a conversion and a fill of what the model has lost since', async () => {
+    const of = (...code: readonly string[]): string => yaml({ Lot: ['name: string', ...code] });
+    await served(
+      of('code: integer'),
+      stored('Lot', { name: 'a', code: 7 }, { name: 'b', code: 7 }),
+    );
+    await files.generate(of('code: string'), { removed: [] });
+    const { written = '' } = await files.generate(of('code: { type: string, unique: true }'), {
+      removed: [],
+    });
+    files.edit(written, (text) => text.replace(/migrations\.decide\('[^']*'\)/, 'null'));
+    const last = of();
+    await files.generate(last);
+    const plan = await migrate(last, '--plan');
+    expect([plan.code, plan.out]).toEqual([
+      0,
+      expect.stringContaining('unnecessary, because the model no longer has the column'),
+    ]);
+    await started(last, async (app) => {
+      expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a' }, { name: 'b' }]);
+    });
+  });
+
+  it('a table got a new name that was forgotten, after the model had lost most of its columns', async () => {
+    await served(
+      yaml({ Lots: ['city: string', 'fax: string', 'level: integer'] }),
+      stored('Lots', { city: 'Ulm', level: 3 }),
+    );
+    const now = yaml({ Lot: ['level: integer'] });
+    await files.generate(now);
+    await expect(started(now)).rejects.toThrow('renamedFrom: Lots');
+    // What has another name is another thing.
+    await started(yaml({ Grade: ['level: integer'] }));
+  });
+
   it('a database skipped the version that added what the next one converts', async () => {
     const first = yaml({ Lot: ['name: string'] });
     await served(first, stored('Lot', { name: 'a' }));

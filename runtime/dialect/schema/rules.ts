@@ -1,4 +1,4 @@
-import { editDistance } from '../../protocol/names.js';
+import { editDistance, nearestName } from '../../protocol/names.js';
 import { quoted, wordsOf } from '../table-definition.js';
 import { type SchemaChange, schemaChanges } from './changes.js';
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape, TableShape } from './shape.js';
@@ -303,14 +303,20 @@ function successorsOf(actual: SchemaShape, wanted: SchemaShape): ReadonlyMap<str
   return successors;
 }
 
-/** Whether a new table has the same key as an unused one and at least half of its columns. */
+/**
+ * Whether a new table has the same key as an unused one and at least half of its columns. If their names are similar, half
+ * of its own are enough: the unused one may have columns that later models have lost.
+ */
 function isAlike(former: TableShape, added: TableShape): boolean {
   if (keyOf(former).join() !== keyOf(added).join()) return false;
   const columns = ownColumns(former);
   const known = new Set(ownColumns(added));
   const common = columns.filter((each) => known.has(each)).length;
   // Every table has a key, so a table of nothing else is similar to those of nothing else only.
-  return columns.length === 0 ? known.size === 0 : common > 0 && common * 2 >= columns.length;
+  if (columns.length === 0) return known.size === 0;
+  if (common === 0) return false;
+  const isNear = nearestName(added.name, [former.name]) !== undefined;
+  return common * 2 >= (isNear ? Math.min(columns.length, known.size) : columns.length);
 }
 
 function keyOf({ columns }: TableShape): readonly string[] {
