@@ -81,9 +81,15 @@ export function decisionOf(step: PlannedStep): string | undefined {
 /** The steps that `before` needs in addition to the changes that a start makes by itself. */
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
   const dataclasses = pairedStored(before.dataclasses, after.dataclasses);
-  const former = new Set(dataclasses.removed.filter(isKept).map(({ table }) => table));
   const steps = dataclasses.both.flatMap(([old, now]) => [
-    ...(old.table === now.table ? [] : [renameStep({ table: old.table, to: now.table }, former)]),
+    ...(old.table === now.table
+      ? []
+      : [
+          renameStep(
+            { table: old.table, to: now.table },
+            dataclasses.removed.some((each) => each.table === now.table && wasCalled(now, each)),
+          ),
+        ]),
     ...dataclassSteps({ old, now, fold: foldBetween(before, after), model: after }),
   ]);
   const isUsed = ({ table }: Dataclass): boolean =>
@@ -141,7 +147,6 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   const attributes = pairedStored(storageOf(old), storageOf(now));
   const columns = new Set(news.map(({ column }) => column));
   const row = rowOf(olds, news);
-  const former = new Set(attributes.removed.filter(isKept).map(({ column }) => column));
   const steps: PlannedStep[] = [];
   for (const removed of attributes.removed) {
     const { column } = removed;
@@ -154,7 +159,10 @@ function dataclassSteps({ old, now, fold, model }: DataclassPair): readonly Plan
   }
   for (const [before, after] of attributes.both) {
     if (before.column !== after.column) {
-      steps.push(renameStep({ table, column: before.column, to: after.column }, former));
+      const mayExist = attributes.removed.some(
+        (each) => each.column === after.column && wasCalled(after, each),
+      );
+      steps.push(renameStep({ table, column: before.column, to: after.column }, mayExist));
     }
     // Other tables and clients hold copies of a key.
     const isKey =
@@ -200,12 +208,16 @@ function isKept({ recorded }: Pick<Dataclass, 'recorded'>): boolean {
   return recorded !== 'dropped';
 }
 
-/** @param former names of parts that the model has lost, and that some databases have */
-function renameStep(
-  step: Omit<RenameStep, 'kind' | 'mayExist'>,
-  former: ReadonlySet<string>,
-): RenameStep {
-  return { kind: 'rename', ...step, ...(former.has(step.to) ? { mayExist: true } : {}) };
+/** Whether databases may have a part that the model has lost, and says to be the same. */
+function wasCalled(
+  { renamedFrom = [] }: Named,
+  former: Named & Pick<Dataclass, 'recorded'>,
+): boolean {
+  return isKept(former) && renamedFrom.includes(withoutAside(former.name));
+}
+
+function renameStep(step: Omit<RenameStep, 'kind' | 'mayExist'>, mayExist: boolean): RenameStep {
+  return { kind: 'rename', ...step, ...(mayExist ? { mayExist } : {}) };
 }
 
 /**
