@@ -47,7 +47,12 @@ const code: Rule = (line) =>
     },
   );
 
+/** The files of a database on SQLite: its state stands beside it, as `data.sqlite-state`. */
+const databaseFiles: Rule = (line) => (line === '*.sqlite-shm' ? '*.sqlite-*' : line);
+
 const rules: Readonly<Record<string, Rule>> = {
+  '.gitignore': databaseFiles,
+  '.dockerignore': databaseFiles,
   'package.json': (line, file) => {
     const isEarlier = !file.includes('"#runtime/*"');
     if (isEarlier && /^ *"type": "module",$/.test(line)) {

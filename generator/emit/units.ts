@@ -16,10 +16,9 @@ import { databaseView } from './views/classes/database.js';
 import { dataclassClassesView } from './views/classes/dataclass-classes.js';
 import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
-import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
 import { migrationsView } from './views/migration.js';
 import { queriesView } from './views/queries.js';
-import { routesView } from './views/routes.js';
+import { functionRoutesView, hasFunctionRoutes, routesView } from './views/routes.js';
 import { dockerView, environmentView, packageView, readmeView } from './views/project.js';
 
 /** drs-gen owns what is in these folders of a server. Every other file is the user's, written once. */
@@ -140,7 +139,9 @@ export const modelUnits: readonly ModelUnit[] = [
   file('README.md', readmeView),
   file('Dockerfile', dockerView),
   file('.dockerignore', emptyView, 'dockerignore'),
+  file('.gitattributes', emptyView, 'gitattributes'),
   file('.gitignore', emptyView, 'gitignore'),
+  file('.prettierignore', emptyView, 'prettierignore'),
   file('.env.example', environmentView, 'env.example'),
 ];
 

@@ -7,12 +7,13 @@ import { dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { readJson } from '../http/body.js';
 import { beyondRelation } from '../http/dataclass-reads.js';
-import type { DataclassRoutes } from '../http/dataclass-routes.js';
+import type { DataclassHandlers } from '../http/dataclass-routes.js';
 import { refuseLongBody } from '../http/dataclass-writes.js';
 import { missingDataclass } from '../http/errors.js';
 import type { Callable, Calling, FunctionService } from '../http/function-service.js';
 import { parametersOf, readingParameters, refusedMethod } from '../http/reading-parameters.js';
 import { missingEntity, sendJson } from '../http/reply.js';
+import { requireExecution, requirePrivilege } from '../http/route-privileges.js';
 import type { DataclassRequest } from '../http/service-context.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
@@ -28,7 +29,7 @@ declare module 'fastify' {
      * Handlers for the routes of a dataclass that also understand clients of Wakanda.
      * @throws Error for a dataclass that the model does not expose
      */
-    readonly wakanda: (name: string) => DataclassRoutes;
+    readonly wakanda: (definition: DataclassDefinition) => DataclassHandlers;
   }
 }
 
@@ -39,31 +40,36 @@ declare module 'fastify' {
  */
 export const wakanda = fastifyPlugin(
   (app, _options, done) => {
-    app.decorate('wakanda', (name: string) => compatibleRoutes(app, name));
+    app.decorate('wakanda', (definition: DataclassDefinition) =>
+      compatibleHandlers(app, definition),
+    );
     registerNamedCatalog(app);
     done();
   },
   { name: 'drs-compatibility', dependencies: ['drs-protocol'] },
 );
 
-type Handler = DataclassRoutes['writeAttributes'];
+type Handler = DataclassHandlers['attributes'];
 
-function compatibleRoutes(app: FastifyInstance, name: string): DataclassRoutes {
-  const routes = app.dataclass(name);
-  const definition = definitionOf(app, name);
-  const { writeCollection, writeEntity, writeAttributes } = routes;
+function compatibleHandlers(
+  app: FastifyInstance,
+  definition: DataclassDefinition,
+): DataclassHandlers {
+  const handlers = app.dataclass(definition);
+  const { collection, entity, attributes } = handlers;
   return {
-    ...routes,
-    writeCollection: recomputing(app, definition, writeCollection),
-    writeEntity: recomputing(app, definition, writeEntity),
-    writeAttributes: (request, reply) => {
+    ...handlers,
+    collection: recomputing(app, definition, collection),
+    entity: recomputing(app, definition, entity),
+    attributes: (request, reply) => {
+      if (request.method !== 'POST') return attributes(request, reply);
       const call = callOfRelated(request);
       if (call !== undefined) return callRelated(app, definition, call, request, reply);
       const attribute = request.params.attributes?.trim();
       const isBare = Object.keys(request.query as object).length === 0;
       // Its client sends a BLOB without saying what to do with it (protocol P14.6).
       if (isBare && isBlob(definition, attribute)) request.query = { $binary: 'true' };
-      return writeAttributes(request, reply);
+      return attributes(request, reply);
     },
   };
 }
@@ -135,10 +141,11 @@ async function callRelated(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { sessions, services } = app;
-  const { context } = services.models.visible.of(await sessions.of(request, reply));
+  const session = await sessions.of(request, reply);
+  const { context } = services.models.visible.of(session);
   refuseLongBody(request, context.limits.bodySize);
   const owner = dataclassIn(context, ownerName);
-  requirePermission(owner, 'read');
+  requirePrivilege(request, session, 'read');
   const path = request.params.attributes?.trim() ?? '';
   const relation = owner.exposedAttributes.get(path);
   if (relation === undefined) throw unknownAttribute(owner, path, 'path');
@@ -155,10 +162,12 @@ async function callRelated(
   if (functions === undefined || definition === undefined) {
     throw unknownAttribute({ name: relation.target }, call.name, 'path');
   }
+  const shown = `${relation.target}Selection.${call.name}`;
+  requireExecution(session, definition.access, shown);
   request.query = ofFunction(call.query, relation, expand);
   return functions.handler({
     definition,
-    shown: `${relation.target}Selection.${call.name}`,
+    shown,
     with: (calling, work) => onRelated(app, calling, ownerName, relation, work),
   })(request, reply);
 }
@@ -210,7 +219,8 @@ function recomputing(
 ): Handler {
   return (request, reply) => {
     const functions = functionsOf(app);
-    const read = functions === undefined ? undefined : recomputed(request, definition.name);
+    const isRead = functions === undefined || request.method !== 'POST';
+    const read = isRead ? undefined : recomputed(request, definition.name);
     return functions === undefined || read === undefined
       ? ordinary(request, reply)
       : functions.handler(recomputation(definition, read))(request, reply);

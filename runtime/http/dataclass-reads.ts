@@ -4,7 +4,6 @@ import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -30,6 +29,7 @@ import {
   refuseSetParameters,
 } from './reading-parameters.js';
 import { LockService } from './lock-service.js';
+import { requirePrivilege } from './route-privileges.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
@@ -70,7 +70,7 @@ export class DataclassReads {
     scope: RequestScope,
     address: AddressParts,
   ): void => {
-    requirePermission(this.#dataclass, 'read');
+    requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = address;
     if (attributes === '$entityset') {
@@ -102,7 +102,7 @@ export class DataclassReads {
     scope: RequestScope,
     address: AddressParts,
   ): void => {
-    requirePermission(this.#dataclass, 'read');
+    requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
     refuseSetParameters(parameters);
     const { key: clause = '', attributes } = address;
@@ -142,10 +142,10 @@ export class DataclassReads {
   readonly readByValue = (
     request: DataclassRequest,
     reply: FastifyReply,
-    _scope: RequestScope,
+    scope: RequestScope,
     address: AddressParts,
   ): void => {
-    requirePermission(this.#dataclass, 'read');
+    requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
     refuseForms(parameters, this.#context.options, 'one entity');
     const { lookup = '', attributes } = address;
@@ -167,7 +167,7 @@ export class DataclassReads {
     scope: RequestScope,
     address: AddressParts,
   ): void => {
-    requirePermission(this.#dataclass, 'read');
+    requirePrivilege(request, scope.session, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = address;
@@ -201,7 +201,7 @@ export class DataclassReads {
     if (attributes !== undefined || method !== undefined) refuseLock(parameters);
     refuseForms(parameters, this.#context.options, '$lock');
     // A lock protects what its holder wants to change.
-    requirePermission(this.#dataclass, 'update');
+    requirePrivilege(request, session, 'update');
     refuseCrossSite(request);
     return this.#locks.answer(session, key, lock === true);
   }

@@ -1,23 +1,24 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
-import type { Opening } from '../protocol/definition.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
+import type { RoutePrivileges } from './route-privileges.js';
 import type { AddressParts, DataclassRequest } from './service-context.js';
 
 type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
 
-/** The emitted plugin registers the routes of a dataclass with these options and handlers. */
-export interface DataclassRoutes {
-  readonly readCollection: Handler;
-  readonly writeCollection: Handler;
-  readonly readEntity: Handler;
-  readonly writeEntity: Handler;
-  readonly writeAttributes: Handler;
-  readonly readByValue: Handler;
-  /** Reads attributes of all entities, or an entity set. */
-  readonly readBelow: Handler;
-  /** Changes the same. */
-  readonly writeBelow: Handler;
+/** The handlers of a dataclass: one for each address, for all methods that the emitted plugin registers there. */
+export interface DataclassHandlers {
+  /** `/rest/<dataclass>` */
+  readonly collection: Handler;
+  /** `/rest/<dataclass>(<key>)` */
+  readonly entity: Handler;
+  /** `/rest/<dataclass>(<key>)/<attributes>` */
+  readonly attributes: Handler;
+  /** `/rest/<dataclass>:<attribute>(<value>)`, and the same followed by attributes; only read. */
+  readonly byValue: Handler;
+  /** `/rest/<dataclass>/<attributes>`, `/$entityset/<set>`, and both. */
+  readonly attributesOrSet: Handler;
   /** The largest body of a request that sets an image or a BLOB: as large as an upload. */
   readonly mediaBodyLimit: number;
 }
@@ -28,20 +29,17 @@ declare module 'fastify' {
     readonly dataclass?: string;
     /** The function that the route calls, with its class or singleton: `Company.fromCity`. */
     readonly function?: string;
-    /**
-     * Privileges of which one is enough, by what the request does: an empty list opens to nobody,
-     * and an action that is not listed is open to everyone. Attributes may need more.
-     */
-    readonly privileges?: {
-      readonly [action in 'create' | 'read' | 'update' | 'drop' | 'execute']?: Opening;
-    };
+    /** Whether the function is also called with GET. */
+    readonly onHTTPGet?: boolean;
+    /** Who may use the route; without them, everyone (`access.md#what-roles-do`). */
+    readonly privileges?: RoutePrivileges | undefined;
   }
   interface FastifyInstance {
     /**
      * Handlers for the routes of a dataclass.
      * @throws Error for a dataclass that the model does not expose
      */
-    readonly dataclass: (name: string) => DataclassRoutes;
+    readonly dataclass: (definition: DataclassDefinition) => DataclassHandlers;
   }
 }
 
@@ -66,14 +64,14 @@ type WriteName = 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeE
  * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
  * the dataclass as its session sees it.
  * @param nothing answers if there is nothing at the address
- * @param mediaBodyLimit see {@link DataclassRoutes}
+ * @param mediaBodyLimit see {@link DataclassHandlers}
  */
-export function dataclassRoutes(
+export function dataclassHandlers(
   { sessions, scopes, services }: FastifyInstance,
-  name: string,
+  { name }: DataclassDefinition,
   nothing: Handler,
   mediaBodyLimit: number,
-): DataclassRoutes {
+): DataclassHandlers {
   const { models, runsIn } = services;
   const scoped =
     (isInScope: boolean, answer: ScopedHandler): AddressHandler =>
@@ -101,32 +99,32 @@ export function dataclassRoutes(
     scoped(runsIn.writes, (request, reply, scope, address) =>
       models.visible.of(scope.session).of(name).writes[member](request, reply, scope, address),
     );
-  const readCollection = read('readCollection');
+  const readOrWrite =
+    (reading: AddressHandler, writing: AddressHandler): AddressHandler =>
+    (request, reply, address) =>
+      (request.method === 'POST' ? writing : reading)(request, reply, address);
+  const collection = read('readCollection');
+  const attributes = write('writeAttributes');
   const readByValue = read('readByValue');
-  const writeAttributes = write('writeAttributes');
-  const below =
-    (collection: AddressHandler, set: AddressHandler): Handler =>
-    (request, reply) => {
-      const address = addressBelow(wildcardParts(request, '/'), request.method);
-      if (address === undefined) return nothing(request, reply);
-      return (address.set === undefined ? collection : set)(request, reply, address);
-    };
+  const attributesOfAll = readOrWrite(collection, attributes);
+  const entitySet = readOrWrite(read('readEntitySet'), write('writeEntitySet'));
   return {
-    readCollection,
-    writeCollection: write('writeCollection'),
-    readEntity: read('readEntity'),
-    writeEntity: write('writeEntity'),
-    writeAttributes,
-    readByValue: (request, reply) => {
-      const [lookup = '', attributes, more] = wildcardParts(request, ':');
-      if (lookup === '' || attributes === '' || more !== undefined) return nothing(request, reply);
+    collection: readOrWrite(collection, write('writeCollection')),
+    entity: readOrWrite(read('readEntity'), write('writeEntity')),
+    attributes: readOrWrite(read('readEntity'), attributes),
+    byValue: (request, reply) => {
+      const [lookup = '', path, more] = segmentsBehind(request, ':');
+      if (lookup === '' || path === '' || more !== undefined) return nothing(request, reply);
       return readByValue(request, reply, {
         lookup,
-        ...(attributes === undefined ? {} : { attributes }),
+        ...(path === undefined ? {} : { attributes: path }),
       });
     },
-    readBelow: below(readCollection, read('readEntitySet')),
-    writeBelow: below(writeAttributes, write('writeEntitySet')),
+    attributesOrSet: (request, reply) => {
+      const address = addressOf(segmentsBehind(request, '/'), request.method);
+      if (address === undefined) return nothing(request, reply);
+      return (address.set === undefined ? attributesOfAll : entitySet)(request, reply, address);
+    },
     mediaBodyLimit,
   };
 }
@@ -135,24 +133,24 @@ export function dataclassRoutes(
  * `<attributes>`, `$entityset/<set>` or, for reads, `<attributes>/$entityset/<set>`; `undefined`
  * for anything else.
  */
-function addressBelow(parts: readonly string[], method: string): AddressParts | undefined {
+function addressOf(parts: readonly string[], method: string): AddressParts | undefined {
   const [first = '', second = '', third = ''] = parts;
   if (parts.includes('')) return undefined;
   if (parts.length === 1) return { attributes: first };
-  if (parts.length === 2 && first === entitySet) return { set: second };
-  if (method !== 'POST' && parts.length === 3 && second === entitySet)
+  if (parts.length === 2 && first === setMark) return { set: second };
+  if (method !== 'POST' && parts.length === 3 && second === setMark)
     return { attributes: first, set: third };
   return undefined;
 }
 
-const entitySet = '$entityset';
+const setMark = '$entityset';
 
 /**
  * The segments behind a wildcard. Fastify decodes the wildcard as a whole, so a URL with an encoded
  * slash, which belongs to a value, is split before it is decoded.
  * @param mark what stands before the wildcard
  */
-function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): readonly string[] {
+function segmentsBehind({ params, raw }: DataclassRequest, mark: '/' | ':'): readonly string[] {
   const { '*': rest = '' } = params;
   const { url = '' } = raw;
   if (!/%2f/i.test(url)) return rest.split('/');

@@ -2,7 +2,6 @@ import type { FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { requirePermission } from '../dataclass/permissions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -15,6 +14,7 @@ import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './receive-body.js';
 import { type Sent, sendWhenThere, missingEntity } from './reply.js';
+import { allows, requirePrivilege } from './route-privileges.js';
 import {
   type AddressKey,
   type WriteCaller,
@@ -65,7 +65,7 @@ export class DataclassWrites {
       return undefined;
     }
     if (method !== 'delete') return this.#write(request, reply, scope, method, parameters);
-    requirePermission(this.dataclass, 'drop');
+    requirePrivilege(request, scope.session, 'drop');
     const answer = this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMatching(parameters, session),
     );
@@ -89,7 +89,7 @@ export class DataclassWrites {
     const { text } = readKeyClause(address.key ?? '');
     if (method !== 'delete')
       return this.#write(request, reply, scope, method, parameters, { text });
-    requirePermission(this.dataclass, 'drop');
+    requirePrivilege(request, scope.session, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
     const answer = this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteByKey(key, parameters, session),
@@ -141,7 +141,7 @@ export class DataclassWrites {
       this.reads.readEntitySet(request, reply, scope, address);
       return undefined;
     }
-    requirePermission(this.dataclass, 'drop');
+    requirePrivilege(request, scope.session, 'drop');
     const parameters = parametersOf(request, 'write');
     const { set = '' } = address;
     refuseLock(parameters);
@@ -163,7 +163,7 @@ export class DataclassWrites {
   ): Sent {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
-    this.#requireEither(body);
+    requireEither(request, scope);
     refuseForms(parameters, this.context.options, 'a change');
     // A client that means the entities of a filter must not create one.
     if (parameters.filter !== undefined) {
@@ -181,17 +181,6 @@ export class DataclassWrites {
     return sendWhenThere(reply, answer);
   }
 
-  /**
-   * Without the privilege to create and that to update, the body is not even read. The stamp says
-   * which of both an entity needs.
-   */
-  #requireEither(body: unknown): void {
-    const { permissions } = this.dataclass;
-    if (permissions === undefined || permissions.create || permissions.update) return;
-    const isChange = Buffer.isBuffer(body) && body.includes('"__STAMP"');
-    requirePermission(this.dataclass, isChange ? 'update' : 'create');
-  }
-
   #writeMedia(
     request: DataclassRequest,
     reply: FastifyReply,
@@ -201,7 +190,7 @@ export class DataclassWrites {
     type: 'image' | 'blob',
   ): Sent {
     const parameters = parametersOf(request, 'write');
-    requirePermission(this.dataclass, 'update');
+    requirePrivilege(request, scope.session, 'update');
     const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
     refuseForms(parameters, this.context.options, what);
     const attribute = this.dataclass.exposedAttributes.get(name);
@@ -259,4 +248,15 @@ function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
 export function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
   if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
   throw bodyTooLarge(bodySize);
+}
+
+/**
+ * Without the privilege to create and that to update, the body is not even read. The stamp says
+ * which of both an entity needs.
+ */
+function requireEither(request: DataclassRequest, { session }: RequestScope): void {
+  if (allows(request, session, 'create') || allows(request, session, 'update')) return;
+  const { body } = request;
+  const isChange = Buffer.isBuffer(body) && body.includes('"__STAMP"');
+  requirePrivilege(request, session, isChange ? 'update' : 'create');
 }

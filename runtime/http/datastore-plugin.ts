@@ -158,7 +158,6 @@ function wholeView(definitions: readonly DataclassDefinition[]): ModelView {
     catalog: definitions,
     lists: () => true,
     calls: () => true,
-    requireExecution: () => undefined,
   };
 }
 

@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+} from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { setRequesterOf } from '../access/session.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
@@ -14,6 +20,7 @@ import { sendMedia, sendMessage } from './function-messages.js';
 import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
 import { missingEntity, sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
+import { requirePrivilege } from './route-privileges.js';
 import type { ServedModels } from './served-model.js';
 import { sql } from 'kysely';
 import type { RequestScope } from '../access/request-scope.js';
@@ -71,13 +78,7 @@ export const functions = fastifyPlugin(
   { name: 'drs-functions', dependencies: ['drs-protocol'] },
 );
 
-function openFunctions({
-  setup,
-  services,
-  sessions,
-  stores,
-  definitions,
-}: FastifyInstance): FunctionService {
+function openFunctions({ setup, services, sessions, stores }: FastifyInstance): FunctionService {
   const { models, isLimited, classes } = services;
   if (classes === undefined) throw new Error('The classes of the model are not given.');
   const { host, registry } = classes;
@@ -97,7 +98,6 @@ function openFunctions({
   });
   return new FunctionService({
     host,
-    definitions,
     registry,
     singletons,
     models,
@@ -110,7 +110,6 @@ function openFunctions({
 /** What is needed to call functions of all classes. */
 interface FunctionContext {
   readonly host: ClassHost;
-  readonly definitions: readonly DataclassDefinition[];
   readonly registry: ClassRegistry;
   readonly singletons: Singletons;
   readonly models: ServedModels;
@@ -129,6 +128,13 @@ type CallRequest = FastifyRequest<{
 }>;
 
 type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** The route of a function without its address; `config.privileges` says who may call it. */
+interface FunctionRoute {
+  readonly method: HTTPMethods[];
+  readonly config: FastifyContextConfig;
+  readonly handler: CallHandler;
+}
 
 /** The parts of one call of a function. */
 export interface Calling {
@@ -157,7 +163,7 @@ export interface Callable {
 }
 
 /**
- * Makes the handlers of functions (protocol P11.1 to P11.5); the emitted routes name one for each.
+ * Makes the routes of functions (protocol P11.1 to P11.5), to which emitted code gives addresses.
  */
 export class FunctionService {
   constructor(private readonly context: FunctionContext) {}
@@ -173,11 +179,11 @@ export class FunctionService {
   }
 
   /** `/<dataClass>/<function>` of the dataclass's class */
-  dataclass(dataclass: string, name: string): CallHandler {
-    return this.handler({
-      definition: this.#definition(dataclass, name, 'dataclass'),
-      shown: `${dataclass}.${name}`,
-      with: (_calling, work) => work(this.context.host.codeOf(dataclass).instance),
+  dataclass(owner: DataclassDefinition, name: string): FunctionRoute {
+    return this.#route({
+      definition: ofLevel(owner, name, 'dataclass'),
+      shown: `${owner.name}.${name}`,
+      with: (_calling, work) => work(this.context.host.codeOf(owner.name).instance),
     });
   }
 
@@ -185,9 +191,10 @@ export class FunctionService {
    * `/<dataClass>/<function>` of the selection class, alone, with a filter, or with a set (protocol
    * P11.3)
    */
-  selection(dataclass: string, name: string): CallHandler {
-    return this.handler({
-      definition: this.#definition(dataclass, name, 'selection'),
+  selection(owner: DataclassDefinition, name: string): FunctionRoute {
+    const { name: dataclass } = owner;
+    return this.#route({
+      definition: ofLevel(owner, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
       with: async ({ request, sent, own, visible, scope }, work) => {
         this.#requireRead(scope, dataclass);
@@ -202,47 +209,54 @@ export class FunctionService {
   }
 
   /** `/<dataClass>(<key>)/<function>` */
-  entity(dataclass: string, name: string): CallHandler {
-    return this.handler({
-      definition: this.#definition(dataclass, name, 'entity'),
-      shown: `${dataclass}Entity.${name}`,
+  entity(owner: DataclassDefinition, name: string): FunctionRoute {
+    return this.#route({
+      definition: ofLevel(owner, name, 'entity'),
+      shown: `${owner.name}Entity.${name}`,
       with: async ({ request, scope }, work) => {
         const { text } = readKeyClause(request.params.key ?? '');
-        return work(await this.#entity(this.#requireRead(scope, dataclass), text));
+        return work(await this.#entity(this.#requireRead(scope, owner.name), text));
       },
     });
   }
 
   /** `/$singleton/<SingletonClass>/<function>` */
-  singleton(singleton: string, name: string): CallHandler {
+  singleton(singleton: string, name: string): FunctionRoute {
     const { registry, singletons } = this.context;
     const known = registry.singletons[singleton];
     if (known === undefined) throw new Error(`There is no singleton ${singleton}.`);
-    return this.handler({
+    return this.#route({
       definition: found(known.functions, name, singleton),
       shown: `${singleton}.${name}`,
       with: ({ own }, work) => singletons.run(singleton, own.session, work),
     });
   }
 
-  /** Answers a GET of a function that is not declared `onHTTPGet`: 405 with 1829. */
-  onlyByPost(name: string): () => never {
-    return () => {
-      const message = `The function "${name}" is called with POST.`;
-      throw new RequestError(405, [protocolError('functionNotByGet', message)], { allow: 'POST' });
+  /** A GET of a function that is not declared `onHTTPGet` is refused by the handler. */
+  #route(callable: Callable): FunctionRoute {
+    const { access, onHTTPGet } = callable.definition;
+    return {
+      method: ['GET', 'POST'],
+      config: {
+        function: callable.shown,
+        ...(onHTTPGet === undefined ? {} : { onHTTPGet }),
+        ...(access === undefined ? {} : { privileges: { execute: access } }),
+      },
+      handler: this.handler(callable),
     };
   }
 
   /** Calls a function for a request, and answers with what it returns. */
   handler(callable: Callable): CallHandler {
     return async (request, reply) => {
+      requireMethod(request, callable.definition.name);
       const { models, host, isLimited, sessions } = this.context;
       const { scopes } = host;
       const session = await sessions.of(request, reply);
       const own = scopes.of(session);
-      const { context: visible, view } = models.visible.of(session);
-      const { definition, shown } = callable;
-      view.requireExecution(definition, shown);
+      requirePrivilege(request, session, 'execute');
+      const { context: visible } = models.visible.of(session);
+      const { definition } = callable;
       const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
       checkOutput(visible, definition.returns, sent.output);
       const { promote } = definition;
@@ -312,16 +326,6 @@ export class FunctionService {
     requirePermission(dataclass, 'read');
     return dataclass;
   }
-
-  #definition(
-    dataclass: string,
-    name: string,
-    level: FunctionDefinition['level'],
-  ): FunctionDefinition {
-    const definition = this.context.definitions.find((each) => each.name === dataclass);
-    const ofLevel = definition?.functions?.filter((each) => each.level === level) ?? [];
-    return found(ofLevel, name, dataclass);
-  }
 }
 
 /**
@@ -369,6 +373,26 @@ function dataclassOf(type: FunctionType): string | undefined {
   if (typeof type !== 'object') return undefined;
   if ('list' in type) return dataclassOf(type.list);
   return 'entity' in type ? type.entity : type.selection;
+}
+
+function ofLevel(
+  { name: owner, functions = [] }: DataclassDefinition,
+  name: string,
+  level: FunctionDefinition['level'],
+): FunctionDefinition {
+  return found(
+    functions.filter((each) => each.level === level),
+    name,
+    owner,
+  );
+}
+
+/** A function that is not declared `onHTTPGet` is called with POST only. */
+function requireMethod({ method, routeOptions }: CallRequest, name: string): void {
+  const { function: called, onHTTPGet } = routeOptions.config;
+  if (method === 'POST' || called === undefined || onHTTPGet === true) return;
+  const message = `The function "${name}" is called with POST.`;
+  throw new RequestError(405, [protocolError('functionNotByGet', message)], { allow: 'POST' });
 }
 
 function found(

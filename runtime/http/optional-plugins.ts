@@ -67,12 +67,6 @@ export interface ModelView {
    * @param dataclass of the function, if it belongs to one
    */
   calls(definition: FunctionDefinition, dataclass?: string): boolean;
-  /**
-   * Refuses a call of a function for which the session has no privilege.
-   * @param shown the function as a client calls it, such as `Company.hire`
-   * @throws RequestError 401 or 403 with 1561
-   */
-  requireExecution(definition: FunctionDefinition, shown: string): void;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, FastifyInstance, onRequestHookHandle
 import { fastifyPlugin } from 'fastify-plugin';
 import { registerCatalog } from './catalog.js';
 import { refuseCrossSite } from './cross-site.js';
-import { dataclassRoutes } from './dataclass-routes.js';
+import { dataclassHandlers } from './dataclass-routes.js';
 import { answerNotFound } from './errors.js';
 import { guardSessions } from './open-sessions.js';
 import { permissionsOf } from './optional-plugins.js';
@@ -15,6 +15,7 @@ import type { RequestSessions } from './request-sessions.js';
 import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuseForms } from '../query/answer-form.js';
 import type { Settings } from './settings.js';
@@ -31,18 +32,17 @@ import { receiveBody } from './receive-body.js';
  */
 export const protocol = fastifyPlugin(
   async (app) => {
-    const { setup, definitions, sessions, stores, services } = app;
+    const { setup, sessions, stores, services } = app;
     const { settings, limits, quotas, answerError, environment } = setup;
     const served = new Set<string>();
     const nothing = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
       answerNotFound(request, reply, served);
     const mediaBodyLimit = Math.max(limits.bodySize, limits.uploadSize);
-    app.decorate('dataclass', (name: string) => {
-      if (!definitions.some((each) => each.name === name && each.exposed)) {
-        throw new Error(`The model exposes no dataclass ${name}.`);
-      }
+    app.decorate('dataclass', (definition: DataclassDefinition) => {
+      const { name, exposed } = definition;
+      if (!exposed) throw new Error(`The model exposes no dataclass ${name}.`);
       served.add(name);
-      return dataclassRoutes(app, name, nothing, mediaBodyLimit);
+      return dataclassHandlers(app, definition, nothing, mediaBodyLimit);
     });
     app.setChildLoggerFactory((logger) => logger);
     guardRequests(app);

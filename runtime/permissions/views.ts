@@ -1,6 +1,6 @@
 import { type Dataclass, linkDataclasses, restrictionOf } from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
-import { denied, type DenialStatus } from '../protocol/errors.js';
+import type { DenialStatus } from '../protocol/errors.js';
 import type {
   DataAccess,
   DataclassDefinition,
@@ -78,15 +78,6 @@ export class View {
     if (dataclass === undefined || this.#readable.has(dataclass)) return true;
     const owner = this.#definitions.find(({ name }) => name === dataclass);
     return isCalledUnread(definition, owner?.access?.read);
-  }
-
-  /**
-   * Refuses a call that the session has no privilege for.
-   * @param shown the function as a client calls it, `Company.hire` for one
-   * @throws RequestError 401 or 403 with 1561
-   */
-  requireExecution({ access }: FunctionDefinition, shown: string): void {
-    if (!this.#opens(access)) throw denied('execute', `the function "${shown}"`, this.status);
   }
 
   /**
@@ -216,7 +207,7 @@ export class Views<T> {
     functions: readonly FunctionDefinition[],
     make: (view: View) => T,
   ) {
-    this.#definitions = definitions.map(withReaders);
+    this.#definitions = definitions;
     this.#make = make;
     const names = openings(this.#definitions, functions).flat().map(foldName);
     this.#relevant = [...new Set(names)].sort();
@@ -251,16 +242,6 @@ export class Views<T> {
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
     return this.#make(new View(this.#definitions, new Set(this.#heldOf(privileges)), status));
   }
-}
-
-/** Adds to the definition who may read each attribute, as the queries say. */
-function withReaders(definition: DataclassDefinition): DataclassDefinition {
-  const readers = definition.queries.attributes;
-  const attributes = definition.attributes.map((attribute) => {
-    const { read } = (Object.hasOwn(readers, attribute.name) && readers[attribute.name]) || {};
-    return read === undefined ? attribute : { ...attribute, access: { ...attribute.access, read } };
-  });
-  return { ...definition, attributes };
 }
 
 /** Every list of privileges that opens something. */

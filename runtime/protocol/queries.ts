@@ -24,8 +24,6 @@ export interface Row<Table> {
 export type Attributes<EntityRow> = Readonly<Record<string, AttributeQuery<EntityRow>>>;
 
 interface AttributeQuery<EntityRow> {
-  /** Privileges, of which one is needed to read it; an empty list opens it to nobody. */
-  readonly read?: readonly string[];
   /** Its value; left out if class code computes it. */
   readonly value?: (row: EntityRow) => RawBuilder<unknown>;
 }

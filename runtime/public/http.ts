@@ -2,7 +2,7 @@
 export type { AppOptions } from '../http/create-server.js';
 export { createServer } from '../http/create-server.js';
 // Declares `app.dataclass`.
-export type { DataclassRoutes } from '../http/dataclass-routes.js';
+export type { DataclassHandlers } from '../http/dataclass-routes.js';
 export { database, migrate } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
 export { loadData } from '../http/load-data.js';

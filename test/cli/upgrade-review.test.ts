@@ -43,6 +43,8 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
     ['', 'COPY --from=build --chown=node:node /app/runtime ./runtime\n'],
     ['"dist/server/main.js"', '"dist/src/main.js"'],
   ],
+  '.gitignore': [['*.sqlite-shm\n', '*.sqlite-*\n']],
+  '.dockerignore': [['*.sqlite-shm\n', '*.sqlite-*\n']],
   'src/main.ts': [["'./runtime/http/serve.js'", "'#runtime/http'"]],
 };
 

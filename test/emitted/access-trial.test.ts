@@ -77,7 +77,12 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
     'create: true',
   ],
   ['whoever reads updates', 'permissions/views.ts', 'read && this.#opens(access?.update)', 'read'],
-  ['whoever reads deletes', 'permissions/views.ts', 'read && this.#opens(access?.drop)', 'read'],
+  [
+    'whoever reads deletes',
+    'http/dataclass-writes.ts',
+    "requirePrivilege(request, scope.session, 'drop');",
+    '',
+  ],
   [
     'a foreign key is written where its relation may not be',
     'permissions/views.ts',
@@ -98,9 +103,9 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'functions are called by everybody',
-    'permissions/views.ts',
-    'if (!this.#opens(access)) throw denied',
-    'if (access === null) throw denied',
+    'http/function-service.ts',
+    "requirePrivilege(request, session, 'execute');",
+    '',
   ],
   [
     'a new entity reveals names of hidden aliases',
@@ -110,9 +115,9 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'a dataclass that may not be read is read',
-    'dataclass/permissions.ts',
-    'if (permissions === undefined || permissions[action]) return;',
-    "if (permissions === undefined || permissions[action] || action === 'read') return;",
+    'http/route-privileges.ts',
+    'if (allows(request, session, action)) return;',
+    "if (allows(request, session, action) || action === 'read') return;",
   ],
   [
     'the catalog lists everything',
@@ -164,6 +169,17 @@ describe('The access test of a server', () => {
     const open = { ...setters, [file]: emitted.replace(access, '$1{}') };
     const deviations = await found(model, open, { isFirstEnough: true });
     expect(deviations.filter((each) => each.includes('nickname'))).not.toEqual([]);
+  });
+
+  it('finds that a route has lost its privileges', async () => {
+    const model = modelFile('guarded');
+    const file = 'src/generated/routes/Employee.ts';
+    const emitted = emittedText(model, file);
+    const privileges = ', privileges: EmployeeDataclass.access';
+    expect(emitted).toContain(privileges);
+    const open = { ...setters, [file]: emitted.replace(privileges, '') };
+    const deviations = await found(model, open, { isFirstEnough: true });
+    expect(deviations.filter((each) => each.includes('Employee'))).not.toEqual([]);
   });
 
   it.each(faults.filter((_, index) => isLong || index === 0))(

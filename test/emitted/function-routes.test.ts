@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { emitContext } from '../../generator/emit/context.js';
 import {
-  dataclassFunctionRoutes,
   functionRoutesView,
   hasFunctionRoutes,
-} from '../../generator/emit/views/function-routes.js';
+  routesView,
+} from '../../generator/emit/views/routes.js';
 import type { Dataclass, Model } from '../../generator/model/model.js';
 import { modelOf } from '../support/server.js';
 
@@ -13,30 +13,32 @@ function model(functions: string, atTop = ''): Model {
   return modelOf([...lines, '    attributes: { ID: { type: integer, key: true } }'].join('\n'));
 }
 
+/** The routes of functions among those of the dataclass. */
 function routesOf(functions: string): readonly string[] {
-  const [dataclass] = model(functions).dataclasses as readonly [Dataclass];
-  return dataclassFunctionRoutes(dataclass);
+  const given = model(functions);
+  const [dataclass] = given.dataclasses as readonly [Dataclass];
+  const { routes } = routesView(emitContext(given, 'model.yaml'), dataclass) as {
+    readonly routes: readonly string[];
+  };
+  return routes.filter((each) => each.includes('app.functions'));
 }
 
-describe('The functions of a dataclass have a line for each address and verb', () => {
+describe('The functions of a dataclass have a route for each address', () => {
   it('of its class and of its entities', () => {
     const functions =
       'functions: { dataclass: { f: { exposed: true, onHTTPGet: true } }, entity: { g: { exposed: true } } }';
     expect(routesOf(functions)).toEqual([
-      "app.get('/rest/A/f', functions.dataclass.f)",
-      "app.post('/rest/A/f', functions.dataclass.f)",
-      "app.get('/rest/A(:key/g', app.functions.onlyByPost('g'))",
-      "app.post('/rest/A(:key/g', functions.entity.g)",
+      "app.route({ url: '/rest/A/f', ...app.functions.dataclass(ADataclass, 'f') });",
+      "app.route({ url: '/rest/A(:key/g', ...app.functions.entity(ADataclass, 'g') });",
     ]);
   });
 
   it('of its selections, with and without a set', () => {
-    const routes = routesOf('functions: { selection: { f: { exposed: true } } }');
-    expect(routes.filter((each) => each.startsWith('app.post'))).toEqual([
-      "app.post('/rest/A/f', functions.selection.f)",
-      "app.post('/rest/A/f/$entityset', functions.selection.f)",
-      "app.post('/rest/A/f/$entityset/:set', functions.selection.f)",
-      "app.post('/rest/A/$entityset/:set/f', functions.selection.f)",
+    const given = "...app.functions.selection(ADataclass, 'f')";
+    expect(routesOf('functions: { selection: { f: { exposed: true } } }')).toEqual([
+      `app.route({ url: '/rest/A/f', ${given} });`,
+      `app.route({ url: '/rest/A/f/$entityset/:set?', ${given} });`,
+      `app.route({ url: '/rest/A/$entityset/:set/f', ${given} });`,
     ]);
   });
 
@@ -54,10 +56,7 @@ describe('The functions of the datastore and of singletons', () => {
     const top =
       'singletons: { S: { functions: { f: { exposed: true, onHTTPGet: true }, g: {} } }, T: {} }';
     expect(routes(top)).toMatchObject({
-      routes: [
-        "app.get('/rest/$singleton/S/f', functions.singleton.S.f)",
-        "app.post('/rest/$singleton/S/f', functions.singleton.S.f)",
-      ],
+      routes: ["app.route({ url: '/rest/$singleton/S/f', ...app.functions.singleton('S', 'f') });"],
     });
   });
 

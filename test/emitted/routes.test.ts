@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { create, serverOf } from '../support/server.js';
+import { emitServer } from '../../generator/emit/emit-server.js';
+import { builtRuntime } from '../support/built-runtime.js';
+import { create, modelOf, packageRoot, serverOf } from '../support/server.js';
 
 const model = `
 drs: 1
@@ -151,5 +153,75 @@ describe('The routes of dataclasses', () => {
   it('answer for a dataclass that is not exposed as for one that does not exist', async () => {
     const [hidden, missing] = [await app.inject('/rest/Hidden'), await app.inject('/rest/Missin')];
     expect(hidden.body.replace('Hidden', 'Missin')).toBe(missing.body);
+  });
+});
+
+describe('A privilege that is edited in an emitted file', () => {
+  const guarded = `
+drs: 1
+name: guarded
+dataclasses:
+  Note:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+      secret: string
+    functions:
+      dataclass: { clear: { exposed: true } }
+roles:
+  privileges: [{ privilege: edit }]
+  permissions:
+    allowed:
+      - { applyTo: Note, type: dataclass, create: [guest], update: [edit] }
+      - { applyTo: Note.secret, type: attribute, read: [edit] }
+      - { applyTo: Note.clear, type: method, execute: [edit] }
+`;
+  const classes = {
+    'src/classes/Note.ts': `import { NoteBase } from '../generated/api.js';
+export class Note extends NoteBase {
+  clear(): undefined {}
+}
+`,
+  };
+  const path = 'src/generated/dataclasses/Note.ts';
+
+  /** What a guest gets of reads, changes and calls. */
+  async function answers(...edit: readonly [before: string, now: string][]): Promise<unknown> {
+    const context = { packageRoot, modelFileName: 'model.yaml', runtimeFolder: builtRuntime() };
+    const emitted = emitServer(modelOf(guarded), context).find((each) => each.path === path);
+    let { text = '' } = emitted ?? {};
+    for (const [before, now] of edit) {
+      expect(text).toContain(before);
+      text = text.replace(before, now);
+    }
+    const app = await serverOf(guarded, {}, { ...classes, [path]: text });
+    try {
+      await create(app, 'Note', [{ ID: 1, text: 'a', secret: 'b' }]);
+      const save = { method: 'POST', url: '/rest/Note?$method=update' } as const;
+      const change = { __KEY: 1, __STAMP: 1, text: 'c' };
+      const read = await app.inject('/rest/Note(1)');
+      return {
+        read: read.statusCode,
+        attributes: Object.keys(read.json<object>()).filter((name) => !name.startsWith('__')),
+        update: (await app.inject({ ...save, payload: change })).statusCode,
+        call: (await app.inject({ method: 'POST', url: '/rest/Note/clear' })).statusCode,
+      };
+    } finally {
+      await app.close();
+    }
+  }
+
+  const before = { read: 200, attributes: ['ID', 'text'], update: 401, call: 401 };
+
+  it('opens and closes what the server serves: routes, attributes and functions', async () => {
+    expect(await answers()).toEqual(before);
+    const update = "update: ['edit']";
+    expect(await answers([update, "update: ['guest']"])).toEqual({ ...before, update: 200 });
+    expect(await answers([update, `read: [], ${update}`])).toMatchObject({ read: 401 });
+    const read = "access: { read: ['edit'] }";
+    const shown = ['ID', 'text', 'secret'];
+    expect(await answers([read, 'access: {}'])).toEqual({ ...before, attributes: shown });
+    const execute = "access: ['edit']";
+    expect(await answers([execute, "access: ['guest']"])).toEqual({ ...before, call: 200 });
   });
 });

@@ -9,9 +9,9 @@ import { importStatements } from '../classes/imports.js';
 import { importsOf } from '../classes/places.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, RawCode, stringLiteral } from '../layout.js';
-import { hasFunctionRoutes } from './function-routes.js';
 import { rolesLiteral } from './access.js';
 import { servedLimits } from './limits.js';
+import { hasFunctionRoutes } from './routes.js';
 
 /** The list of all attribute tables. */
 export function definitionsView(context: EmitContext): object {
@@ -83,7 +83,7 @@ export function appView(context: EmitContext): object {
       ...(hasOldClients ? ['wakanda'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),
       ...exposed.map((each) => context.routesName(each)),
-    ].map((each) => call('app.register', [each], 2)),
+    ].map((each) => call('await app.register', [each], 2)),
   };
 }
 

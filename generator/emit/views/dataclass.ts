@@ -1,10 +1,4 @@
-import type {
-  Attribute,
-  DataAccess,
-  Dataclass,
-  Model,
-  StorageAttribute,
-} from '../../model/model.js';
+import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { accessLiteral } from './access.js';
 import {
@@ -58,12 +52,6 @@ function documented(model: Model, dataclass: Dataclass, attribute: Attribute): L
   return description === '' ? definition : new Documented(description, definition);
 }
 
-function unread(access: DataAccess | undefined): DataAccess | undefined {
-  if (access === undefined) return undefined;
-  const others = { ...access, read: undefined };
-  return Object.values(others).some((each) => each !== undefined) ? others : undefined;
-}
-
 type Properties = { readonly [name: string]: Literal | undefined };
 
 function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attribute): Properties {
@@ -71,8 +59,7 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
     // Clients can have used no other names.
     renamedFrom: attribute.exposed ? attribute.renamedFrom : undefined,
     ...(attribute.exposed ? {} : { exposed: false }),
-    // The queries say who may read what clients may name.
-    access: accessLiteral(attribute.exposed ? unread(attribute.access) : attribute.access),
+    access: accessLiteral(attribute.access),
   };
   switch (attribute.kind) {
     case 'storage':

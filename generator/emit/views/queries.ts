@@ -255,34 +255,18 @@ function relatedSignature({ path, type }: AliasPath): string {
   return `  related(\n${tuple}\n  ): Row<${type}>;`;
 }
 
-/** The query for one attribute of an answer, and who may read it. */
+/** The query for one attribute of an answer. */
 function attributeMember(model: Model, dataclass: Dataclass, attribute: Attribute): string {
-  const read = attribute.access?.read;
-  const privileges = read === undefined ? [] : [`read: [${read.map(stringLiteral).join(', ')}]`];
   const calls = valueCalls(model, dataclass, attribute);
   const label = `  ${propertyName(attribute.name)}: `;
+  if (calls === undefined) return `${label}{},`;
   // Every object has a property of that name, whose type TypeScript would use.
   const row = attribute.name in Object.prototype ? '(row: EntityRow)' : '(row)';
-  const value = calls === undefined ? [] : [`value: ${row} => row${calls.join('')}`];
-  const members = [...privileges, ...value];
-  if (members.length === 0) return `${label}{},`;
-  const flat = `${label}{ ${members.join(', ')} },`;
+  const flat = `${label}{ value: ${row} => row${calls.join('')} },`;
   if (fits(flat)) return flat;
   const start = fits(`${label}{`) ? label : `${label.trimEnd()}\n    `;
   const indent = start === label ? '  ' : '    ';
-  const lines = [
-    ...(read === undefined ? [] : [listMember(indent, 'read', read)]),
-    ...(calls === undefined ? [] : [valueMember(indent, row, calls)]),
-  ];
-  return `${start}{\n${lines.join('')}${indent}},`;
-}
-
-function listMember(indent: string, name: string, items: readonly string[]): string {
-  const texts = items.map(stringLiteral);
-  const flat = `${indent}  ${name}: [${texts.join(', ')}],`;
-  if (fits(flat)) return `${flat}\n`;
-  const lines = texts.map((each) => `${indent}    ${each},\n`).join('');
-  return `${indent}  ${name}: [\n${lines}${indent}  ],\n`;
+  return `${start}{\n${valueMember(indent, row, calls)}${indent}},`;
 }
 
 function valueMember(indent: string, row: string, calls: readonly string[]): string {

@@ -147,7 +147,7 @@ describe('Views', () => {
     expect(withFunction({ level: 'dataclass', access: ['a'] })).toEqual([]);
   });
 
-  it('refuse calls of functions', () => {
+  it('list functions that may be called or described', () => {
     const hire: FunctionDefinition = {
       name: 'hire',
       level: 'entity',
@@ -156,15 +156,6 @@ describe('Views', () => {
       access: ['boss'],
     };
     const views = viewsOf([dataclass('Other')], [hire]);
-    const refusal = expect.objectContaining({
-      errors: [expect.objectContaining({ errCode: 1561 })],
-    }) as Error;
-    expect(() => {
-      views.of(guest).requireExecution(hire, 'Other.hire');
-    }).toThrow(refusal);
-    expect(() => {
-      views.of(user('boss')).requireExecution(hire, 'Other.hire');
-    }).not.toThrow();
     expect(views.of(user('boss')).lists(hire)).toBe(true);
     expect(views.of(guest).lists(hire)).toBe(false);
     expect(views.of(guest).lists({ ...hire, describe: ['guest'] })).toBe(true);

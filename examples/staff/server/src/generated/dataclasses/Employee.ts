@@ -49,7 +49,13 @@ export const EmployeeDataclass: DataclassDefinition = {
     },
     { name: 'birthDate', kind: 'storage', type: 'date', column: 'birthDate', dateOnly: true },
     { name: 'hiredAt', kind: 'storage', type: 'date', column: 'hiredAt' },
-    { name: 'salary', kind: 'storage', type: 'number', column: 'salary' },
+    {
+      name: 'salary',
+      kind: 'storage',
+      type: 'number',
+      column: 'salary',
+      access: { read: ['manageStaff'] },
+    },
     { name: 'photo', kind: 'storage', type: 'image', column: 'photo' },
     { name: 'cv', kind: 'storage', type: 'blob', column: 'cv' },
     {

@@ -47,10 +47,9 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 }
 
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
-function rest(app: FastifyInstance, _options: object, done: () => void): void {
-  app.register(protocol);
-  app.register(patientRoutes);
-  app.register(recordRoutes);
-  app.register(complaintRoutes);
-  done();
+async function rest(app: FastifyInstance): Promise<void> {
+  await app.register(protocol);
+  await app.register(patientRoutes);
+  await app.register(recordRoutes);
+  await app.register(complaintRoutes);
 }

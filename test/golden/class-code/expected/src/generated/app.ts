@@ -49,13 +49,12 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 }
 
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
-function rest(app: FastifyInstance, _options: object, done: () => void): void {
-  app.register(protocol);
-  app.register(functions);
-  app.register(wakanda);
-  app.register(serverFunctions);
-  app.register(companyRoutes);
-  app.register(employeeRoutes);
-  app.register(sessionRoutes);
-  done();
+async function rest(app: FastifyInstance): Promise<void> {
+  await app.register(protocol);
+  await app.register(functions);
+  await app.register(wakanda);
+  await app.register(serverFunctions);
+  await app.register(companyRoutes);
+  await app.register(employeeRoutes);
+  await app.register(sessionRoutes);
 }

@@ -48,17 +48,16 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 }
 
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
-function rest(app: FastifyInstance, _options: object, done: () => void): void {
-  app.register(protocol);
-  app.register(classRoutes);
-  app.register(objectRoutes);
-  app.register(selectRoutes);
-  app.register(a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Routes);
-  app.register(数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Routes);
-  app.register(x_2Routes);
-  app.register(x_Routes);
-  app.register(aRoutes);
-  app.register(aBRoutes);
-  app.register(a_BRoutes);
-  done();
+async function rest(app: FastifyInstance): Promise<void> {
+  await app.register(protocol);
+  await app.register(classRoutes);
+  await app.register(objectRoutes);
+  await app.register(selectRoutes);
+  await app.register(a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Routes);
+  await app.register(数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Routes);
+  await app.register(x_2Routes);
+  await app.register(x_Routes);
+  await app.register(aRoutes);
+  await app.register(aBRoutes);
+  await app.register(a_BRoutes);
 }

@@ -39,8 +39,7 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 }
 
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
-function rest(app: FastifyInstance, _options: object, done: () => void): void {
-  app.register(protocol);
-  app.register(noteRoutes);
-  done();
+async function rest(app: FastifyInstance): Promise<void> {
+  await app.register(protocol);
+  await app.register(noteRoutes);
 }

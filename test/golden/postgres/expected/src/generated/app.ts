@@ -43,10 +43,9 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 }
 
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
-function rest(app: FastifyInstance, _options: object, done: () => void): void {
-  app.register(protocol);
-  app.register(authorRoutes);
-  app.register(bookRoutes);
-  app.register(tagRoutes);
-  done();
+async function rest(app: FastifyInstance): Promise<void> {
+  await app.register(protocol);
+  await app.register(authorRoutes);
+  await app.register(bookRoutes);
+  await app.register(tagRoutes);
 }

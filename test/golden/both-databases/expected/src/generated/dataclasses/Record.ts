@@ -22,7 +22,13 @@ export const RecordDataclass: DataclassDefinition = {
     },
     { name: 'written', kind: 'storage', type: 'date', column: 'written' },
     { name: 'diagnosis', kind: 'storage', type: 'string', column: 'diagnosis' },
-    { name: 'personalNotes', kind: 'storage', type: 'string', column: 'personalNotes' },
+    {
+      name: 'personalNotes',
+      kind: 'storage',
+      type: 'string',
+      column: 'personalNotes',
+      access: { read: ['medicalAction'] },
+    },
     {
       name: 'patient',
       kind: 'relatedEntity',

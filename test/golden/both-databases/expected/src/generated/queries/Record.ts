@@ -10,13 +10,13 @@ type EntityRow = Row<RecordTable>;
 
 /**
  * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens Record.
+ * computes attributes without it.
  */
 export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
   written: { value: (row) => row.column('written') },
   diagnosis: { value: (row) => row.column('diagnosis') },
-  personalNotes: { read: ['medicalAction'], value: (row) => row.column('personalNotes') },
+  personalNotes: { value: (row) => row.column('personalNotes') },
   patient: { value: (row) => row.column('patient_id') },
 };
 

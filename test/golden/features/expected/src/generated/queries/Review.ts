@@ -15,7 +15,7 @@ interface EntityRow extends Row<ReviewTable> {
 
 /**
  * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens Review.
+ * computes attributes without it.
  */
 export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },

@@ -17,7 +17,7 @@ type EntityRow = Row<a_name_with_sixty_three_characters_which_is_as_long_as_it_g
 
 /**
  * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.
+ * computes attributes without it.
  */
 export const attributes: Attributes<EntityRow> = {
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1: {

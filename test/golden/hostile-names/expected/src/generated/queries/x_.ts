@@ -17,7 +17,7 @@ type EntityRow = Row<x_Table>;
 
 /**
  * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens x_.
+ * computes attributes without it.
  */
 export const attributes: Attributes<EntityRow> = {
   key: { value: (row) => row.column('key') },

@@ -17,7 +17,7 @@ type EntityRow = Row<数据类名称数据类名称数据类名称数据类名�
 
 /**
  * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.
+ * computes attributes without it.
  */
 export const attributes: Attributes<EntityRow> = {
   ['键']: { value: (row) => row.column('键') },
