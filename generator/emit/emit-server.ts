@@ -58,30 +58,59 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/**
- * Which servers have a file of the runtime, by its name up to the first dot; all servers have files
- * that are not listed.
- */
-const needed: Readonly<Record<string, (model: Model, migrations: readonly string[]) => boolean>> = {
-  access: ({ roles }) => roles !== undefined,
-  class: hasClassCode,
-  compatibility: isCompatible,
-  functions: servesFunctions,
-  media: hasMedia,
-  migrations: (_model, migrations) => migrations.length > 0,
-  // The generator runs it; servers have the same code in `http`.
-  openapi: () => false,
-  permissions: limitsSessions,
-  postgres: ({ databases }) => databases.includes('postgres'),
-  'reader-process': ({ databases }) => databases.includes('sqlite'),
-  sqlite: ({ databases }) => databases.includes('sqlite'),
-  testing: ({ roles }) => roles !== undefined,
-  users: ({ roles }) => roles !== undefined,
-  vectors: hasVectors,
+/** A file of the runtime. */
+interface RuntimePart {
+  readonly purpose: string;
+  /** Which servers have it; all, if this is left out. */
+  readonly when?: (model: Model, migrations: readonly string[]) => boolean;
+}
+
+const hasRoles = ({ roles }: Model): boolean => roles !== undefined;
+
+/** The files of the runtime by their names up to the first dot. */
+const runtimeParts: Readonly<Record<string, RuntimePart>> = {
+  core: {
+    purpose:
+      'what all others share: filters, queries, entities, entity sets, the objects of class code',
+  },
+  http: { purpose: 'the plugins of a server, its start and its stop' },
+  definition: { purpose: 'types of what the model says (types only)' },
+  sqlite: { purpose: 'SQLite', when: ({ databases }) => databases.includes('sqlite') },
+  'reader-process': {
+    purpose: 'the program of the processes that read from SQLite beside the server',
+    when: ({ databases }) => databases.includes('sqlite'),
+  },
+  postgres: { purpose: 'PostgreSQL', when: ({ databases }) => databases.includes('postgres') },
+  class: { purpose: 'runs class code: events, accessors, `restrict`', when: hasClassCode },
+  functions: { purpose: 'calls functions of class code for clients', when: servesFunctions },
+  permissions: {
+    purpose: 'logins, privileges, and the model as a session sees it',
+    when: limitsSessions,
+  },
+  access: { purpose: 'what `src/login.ts` uses: passwords, types of sessions', when: hasRoles },
+  users: { purpose: '`npm run users`, and its table', when: hasRoles },
+  media: { purpose: 'images and BLOBs', when: hasMedia },
+  vectors: { purpose: 'compares vectors', when: hasVectors },
+  compatibility: { purpose: 'what clients of Wakanda send', when: isCompatible },
+  state: { purpose: 'sessions, entity sets, locks and quotas in the database; loaded for `STATE`' },
+  processes: { purpose: 'several processes at one address; loaded for `PROCESSES`' },
+  metrics: { purpose: 'metrics for Prometheus; loaded for `METRICS_PORT`' },
+  tracing: { purpose: 'spans of OpenTelemetry; loaded for `TRACING`' },
+  'openapi-document': { purpose: 'the answer of `/rest/$openapi`; loaded by its first request' },
+  migrate: { purpose: 'the command `migrate.js`; loaded by it' },
+  migrations: {
+    purpose: 'runs the migrations of `src/migrations`',
+    when: (_model, migrations) => migrations.length > 0,
+  },
+  seed: { purpose: '`npm run seed`' },
+  'import-data': { purpose: 'stores what `drs-gen import-data` reads' },
+  testing: { purpose: 'what the access test needs', when: hasRoles },
+  // The generator runs it; servers have the same code in `openapi-document`.
+  openapi: { purpose: '', when: () => false },
 };
 
 /**
- * The compiled runtime, with the parts that the model needs.
+ * The compiled runtime, with the parts that the model needs and a table of them.
  * @throws Error if it does not exist
  */
 function runtimeFiles(
@@ -89,10 +118,29 @@ function runtimeFiles(
   model: Model,
   migrations: readonly string[] = [],
 ): Omit<EmittedFile, 'owner'>[] {
-  return readdirSync(runtimeFolder)
-    .filter((name) => needed[name.replace(/\..*$/s, '')]?.(model, migrations) !== false)
-    .map((name) => ({
+  const partOf = (file: string): string => file.replace(/\..*$/s, '');
+  const files = readdirSync(runtimeFolder).filter(
+    (file) => runtimeParts[partOf(file)]?.when?.(model, migrations) !== false,
+  );
+  const present = new Set(files.map(partOf));
+  const rows = Object.entries(runtimeParts)
+    .filter(([name]) => present.has(name))
+    .map(([name, { purpose }]) => `| \`${name}\` | ${purpose} |\n`);
+  return [
+    { path: 'runtime/README.md', text: `${runtimeIntroduction}${rows.join('')}` },
+    ...files.map((name) => ({
       path: `runtime/${name}`,
       text: readFileSync(join(runtimeFolder, name), 'utf8'),
-    }));
+    })),
+  ];
 }
+
+const runtimeIntroduction = `# The runtime
+
+The code that all servers of drs-gen share, without what this model does not use: compiled JavaScript (\`.js\`) with types
+(\`.d.ts\`) and source maps (\`.js.map\`). drs-gen writes these files with each run; do not edit them. Code imports
+them as \`#runtime/http\` and so on.
+
+| file | |
+|---|---|
+`;

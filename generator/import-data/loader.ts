@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-// The messages between this program and that of the server, `runtime/http/load-data.ts`.
+// The messages between this program and that of the server, `runtime/seed/load-data.ts`.
 
 /** A row for the server: values by attribute, in the form of a JSON body; images and BLOBs as bytes. */
 export interface LoadedRow {

@@ -2,7 +2,7 @@ import type { Session } from '../access/session.js';
 import type { SingletonClass } from '../class/registry.js';
 import type { SingletonState } from '../class/dataclass.js';
 import type { SingletonFields, SingletonTurn } from '../state/database-singletons.js';
-import { jsonOf } from '../state/stored-values.js';
+import { jsonOf } from '../protocol/plain-json.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** Reports sessions that end, each by its ID. */

@@ -17,7 +17,6 @@ import {
   errorReporter,
   type ErrorReporter,
 } from './errors.js';
-import { metrics, metricsPort } from './metrics.js';
 import { http } from './node-http.js';
 import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
@@ -32,9 +31,15 @@ import {
   limitAnswers,
 } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
-import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
+import {
+  type Limits,
+  limitsFrom,
+  logLevel,
+  metricsPort,
+  type Settings,
+  trustedProxies,
+} from './settings.js';
 import { isSendHooked } from './answer-memory.js';
-import { tracing } from './tracing.js';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
@@ -176,8 +181,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     done();
   });
   if (hasLog) logRequests(app, log);
-  if (isTraced) app.register(tracing);
-  if (portOfMetrics !== undefined) app.register(metrics, { port: portOfMetrics });
+  if (isTraced) app.register(import('./tracing.js'));
+  if (portOfMetrics !== undefined) app.register(import('./metrics.js'), { port: portOfMetrics });
   allowOrigins(app, origins);
   app.register(gate.underPressure(load.maxWait));
   limitAnswers(app, load.transferMemory);

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
 import { sql } from 'kysely';
 import {
@@ -11,7 +10,7 @@ import type { ServedDatabase, UseState } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/schema/presence.js';
-import { Trial } from '../dialect/schema/trial.js';
+import type { Trial } from '../dialect/schema/trial.js';
 import type { StateSchema } from '../dialect/state-database.js';
 import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
@@ -90,7 +89,7 @@ function readiness({ dialect, executor }: Database): () => Promise<boolean> {
 }
 
 /** How a database is opened, and what may be done to it then. */
-interface OpeningOptions extends DatabaseOptions {
+export interface OpeningOptions extends DatabaseOptions {
   readonly accentInsensitive: boolean;
   readonly queryTimeout: number | null;
   readonly environment: Environment;
@@ -102,7 +101,7 @@ interface OpeningOptions extends DatabaseOptions {
 }
 
 /** @throws Error that says why, when it cannot be opened or is none that the server takes */
-async function openDatabase(opening: OpeningOptions): Promise<Database> {
+export async function openDatabase(opening: OpeningOptions): Promise<Database> {
   const { chosen, textFold, hasVectors, data } = chosenFor(opening);
   const { vectors } = chosen;
   if (hasVectors && vectors === undefined) {
@@ -123,7 +122,7 @@ interface ChosenOptions {
   readonly data: DataOptions;
 }
 
-function chosenFor(opening: OpeningOptions): ChosenOptions {
+export function chosenFor(opening: OpeningOptions): ChosenOptions {
   const { definitions, databases, environment, databaseUrl, trial } = opening;
   const inEnvironment = setting(environment, 'DATABASE_URL', '');
   const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
@@ -185,16 +184,29 @@ export interface CommandOptions extends DatabaseOptions {
 
 /** Opens the database for a command, not for requests: statements may take any time. */
 export function openForCommand(
-  { settings, ...options }: CommandOptions,
+  options: CommandOptions,
   log: (words: string) => void,
 ): Promise<Database> {
-  return openDatabase({
+  return openDatabase(commandOpening(options, log));
+}
+
+export function commandOpening(
+  { settings, ...options }: CommandOptions,
+  log: (words: string) => void,
+): OpeningOptions {
+  return {
     ...options,
     accentInsensitive: settings.accentInsensitive,
     queryTimeout: null,
     environment: migrateEnvironment(process.env),
     log,
-  });
+  };
+}
+
+/** `node dist/src/migrate.js`: brings the database that `DATABASE_URL` names to the model, with the steps that a start leaves out. */
+export async function migrate(options: CommandOptions): Promise<void> {
+  const { migrateByCommand } = await import('../migration/command.js');
+  await migrateByCommand(options);
 }
 
 /** What servers remember about their clients, for a command: see `DatabaseDriver.withState`. */
@@ -208,118 +220,11 @@ export function withServerState(
   return chosen.driver.withState(chosen.url, schema, use);
 }
 
-const migrateUsage = `Usage: node dist/src/migrate.js [--plan | --try <copy>]
-
-Brings the database that DATABASE_URL names to the model of this server, with the steps of
-src/migrations that a start leaves out.
-
-  --plan         changes no data; tells what the migrations would do, and to how many rows
-  --try <copy>   does all of it on a copy, and tells how long each step takes and what others
-                 that write would wait for. <copy> is the path of a new file on SQLite, and the
-                 name of a new schema in the same database on PostgreSQL. It is kept.
-  -h, --help     prints this
-`;
-
-const usageExitCode = 2;
-
-type MigrateCommand =
-  | { readonly kind: 'migrate' | 'plan' | 'help' }
-  | { readonly kind: 'try'; readonly target: string }
-  | { readonly kind: 'wrong'; readonly why: string };
-
-function migrateCommand(): MigrateCommand {
-  try {
-    const { values } = parseArgs({
-      options: {
-        plan: { type: 'boolean', default: false },
-        try: { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-    if (values.help) return { kind: 'help' };
-    if (values.try === undefined) return { kind: values.plan ? 'plan' : 'migrate' };
-    if (values.plan) return { kind: 'wrong', why: '--plan and --try exclude each other.' };
-    return { kind: 'try', target: values.try };
-  } catch (error) {
-    return { kind: 'wrong', why: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/**
- * `node dist/src/migrate.js`: brings the database that `DATABASE_URL` names to the model, with the steps that a start leaves out.
- * Prints what it does; with `--plan`, what migrations would do; with `--try`, what it does to a copy. An error is told on stderr,
- * and the process ends with 1, or with 2 where the command line is wrong.
- */
-export async function migrate({ settings, ...options }: CommandOptions): Promise<void> {
-  const log = (words: string): void => {
-    process.stdout.write(`${words}\n`);
-  };
-  const opening: OpeningOptions = {
-    ...options,
-    accentInsensitive: settings.accentInsensitive,
-    queryTimeout: null,
-    environment: migrateEnvironment(process.env),
-    withContracts: true,
-    log,
-  };
-  const command = migrateCommand();
-  try {
-    switch (command.kind) {
-      case 'help':
-        process.stdout.write(migrateUsage);
-        return;
-      case 'wrong':
-        process.stderr.write(`${command.why}\n\n${migrateUsage}`);
-        process.exitCode = usageExitCode;
-        return;
-      case 'plan':
-        await planMigrations(opening);
-        return;
-      case 'try':
-        await tryMigrations(opening, command.target);
-        return;
-      case 'migrate':
-        await runMigrations(opening);
-        log('The schema of the database matches the model.');
-    }
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  }
-}
-
 /** Changes of the schema need the database itself: a pooler may give each statement another session. */
 function migrateEnvironment(environment: Environment): Environment {
   const direct = setting(environment, 'DATABASE_DIRECT_URL', '');
   const url = direct === '' ? {} : { DATABASE_URL: direct };
   return { ...environment, ...url, DATABASE_POOLER: '', MIGRATE: 'auto' };
-}
-
-async function planMigrations(opening: OpeningOptions): Promise<void> {
-  const { chosen, textFold, data } = chosenFor(opening);
-  const lines = await chosen.driver.plan(chosen.url, chosen.schema, textFold, data);
-  for (const line of lines) opening.log(line);
-  if (lines.length === 0) opening.log('All steps of the migrations have run.');
-}
-
-async function runMigrations(opening: OpeningOptions): Promise<void> {
-  const { executor, added = [] } = await openDatabase(opening);
-  for (const each of added) opening.log(`In the database, ${each}.`);
-  await executor.close();
-}
-
-async function tryMigrations(opening: OpeningOptions, target: string): Promise<void> {
-  const { log } = opening;
-  const { chosen, textFold: fold } = chosenFor(opening);
-  const { url, words } = await chosen.driver.copy(chosen.url, target, { fold, log });
-  const trial = new Trial(log);
-  try {
-    await runMigrations({ ...opening, databaseUrl: url, trial });
-    log('The schema of the copy matches the model.');
-  } finally {
-    trial.end();
-    for (const each of words) log(each);
-  }
 }
 
 /** A database that the server takes, and where it is. */

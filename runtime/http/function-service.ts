@@ -169,9 +169,9 @@ export class FunctionService {
   constructor(private readonly context: FunctionContext) {}
 
   /** `/$catalog/<function>` */
-  datastore(name: string): CallHandler {
+  datastore(name: string): FunctionRoute {
     const { registry, host } = this.context;
-    return this.handler({
+    return this.#route({
       definition: found(registry.datastoreFunctions, name, 'datastore'),
       shown: `DataStore.${name}`,
       with: (_calling, work) => work(host.datastore),

@@ -6,20 +6,6 @@ import { http } from './node-http.js';
 import type * as Prometheus from 'prom-client';
 import { factsOf } from './request-log.js';
 
-/**
- * The port of the metrics, from `METRICS_PORT`; `undefined` if it is not set.
- * @throws Error that names the variable
- */
-export function metricsPort(environment: Environment): number | undefined {
-  const text = setting(environment, 'METRICS_PORT', '');
-  if (text === '') return undefined;
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new Error(
-    `METRICS_PORT is ${JSON.stringify(text)}; it must be a whole number from 1 to 65535.`,
-  );
-}
-
 /** Loaded only by servers with metrics. */
 async function loadClient(): Promise<typeof Prometheus> {
   try {
@@ -38,7 +24,7 @@ const buckets = [
  * Measures requests and statements. Labels have few values, which no client can make up: names of
  * the model, kinds of requests, statuses.
  */
-export const metrics = fastifyPlugin<{ readonly port: number }>(
+export default fastifyPlugin<{ readonly port: number }>(
   async (app, { port }) => {
     const { setup } = app;
     const { AggregatorRegistry, collectDefaultMetrics, Histogram, Registry } = await loadClient();

@@ -9,7 +9,7 @@ import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions, cookieName, synchronizeSession } from './request-sessions.js';
-import { databaseStores, memoryStores, type ServerStores, stateKind } from './server-stores.js';
+import { memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
 import type { Settings } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
@@ -46,7 +46,9 @@ export const sessions = fastifyPlugin(
     const stores =
       kind === 'memory'
         ? memoryStores(limits, database.dialect.foldText, permissions ?? {})
-        : await databaseStores(limits, database, processes);
+        : await (
+            await import('../state/database-stores.js')
+          ).databaseStores(limits, database, processes);
     const isRestricted = definitions.some(({ restrict }) => restrict === true);
     const scopes = new RequestScopes({ session: systemSession(), isServer: true }, isRestricted);
     // Immediately before the database closes: code that is still running has no scope then.

@@ -10,7 +10,6 @@ import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
 import { type AppOptions, closeUnready } from './create-server.js';
 import { isOneOfSeveral, type ListeningMessage, stopMessage } from './one-of-several.js';
-import { startProcesses } from './server-processes.js';
 import { stopDelay, stopOnSignal } from './stop.js';
 
 /** Makes a server, and adds what is the user's own; what it returns is awaited. */
@@ -32,7 +31,7 @@ export async function serve(build: BuildServer): Promise<void> {
       return;
     }
     const processes = processCount(setting(process.env, 'PROCESSES', '1'));
-    const url = processes === 1 ? (await listen(build)).url : await startProcesses(processes);
+    const url = processes === 1 ? (await listen(build)).url : await startSeveral(processes);
     if (url !== undefined) process.stdout.write(`listening on ${url}\n`);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -62,6 +61,11 @@ async function serveAsOneOfSeveral(build: BuildServer): Promise<void> {
     // The connection to the parent process would keep this one alive.
     process.exit(1);
   }
+}
+
+async function startSeveral(processes: number): Promise<string | undefined> {
+  const { startProcesses } = await import('./server-processes.js');
+  return startProcesses(processes);
 }
 
 /** More are a mistake: each has caches and connections of its own. */

@@ -12,8 +12,6 @@ import { DataclassWrites } from './dataclass-writes.js';
 import type { ErrorReporter } from './errors.js';
 import type { CodeHooks, ModelView, ServedPermissions } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
-import { describedModel } from './described-model.js';
-import { openApiDocument } from '../openapi/document.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
@@ -78,7 +76,7 @@ class ServedModel {
   readonly context: ServiceContext;
   readonly #services = new Map<string, DataclassServices>();
   #catalog: Catalog | undefined;
-  #openApi: Uint8Array | undefined;
+  #openApi: Promise<Uint8Array> | undefined;
 
   /**
    * @param name a different one for each view, empty for the whole model
@@ -123,10 +121,14 @@ class ServedModel {
       functions: listedFunctions(parts.functions, (each) => view.lists(each)),
     }));
   }
+
   /** The OpenAPI document (`openapi.md`); made at its first request. */
-  get openApi(): Uint8Array {
-    return (this.#openApi ??= Buffer.from(
-      JSON.stringify(openApiDocument(describedModel(this.parts, this.view))),
-    ));
+  get openApi(): Promise<Uint8Array> {
+    return (this.#openApi ??= this.#describe());
+  }
+
+  async #describe(): Promise<Uint8Array> {
+    const { servedDocument } = await import('../openapi/served-document.js');
+    return servedDocument(this.parts, this.view);
   }
 }

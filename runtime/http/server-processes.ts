@@ -2,8 +2,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
-import { metricsPort, serveMetricsOfProcesses } from './metrics.js';
 import { environmentOfOne, type ListeningMessage, stopMessage } from './one-of-several.js';
+import { metricsPort } from './settings.js';
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopDelay, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 
@@ -34,7 +34,10 @@ export async function startProcesses(count: number): Promise<string | undefined>
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
   const delay = stopDelay(process.env);
   const portOfMetrics = metricsPort(process.env);
-  if (portOfMetrics !== undefined) await serveMetricsOfProcesses(portOfMetrics, process.env);
+  if (portOfMetrics !== undefined) {
+    const { serveMetricsOfProcesses } = await import('./metrics.js');
+    await serveMetricsOfProcesses(portOfMetrics, process.env);
+  }
   return new ServerProcesses(count, delay).start();
 }
 

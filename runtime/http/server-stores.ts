@@ -12,12 +12,7 @@ import type { EntitySetStore } from '../entity-set/entity-set-store.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
-import { DatabaseLockTable } from '../state/database-lock-table.js';
-import { QuotaTable } from '../state/database-rates.js';
-import { DatabaseSingletons } from '../state/database-singletons.js';
-import { DatabaseSessionStore } from '../state/database-session-store.js';
-import { DatabaseEntitySetStore } from '../state/database-set-store.js';
-import { stateSchema } from '../state/schema.js';
+import type { DatabaseSingletons } from '../state/database-singletons.js';
 import type { Limits } from './settings.js';
 
 /** The state that outlives requests: what a server remembers about its clients. */
@@ -51,7 +46,7 @@ interface MemoryOptions extends Pick<LoginModule, 'endedUsers'> {
   readonly clock?: Clock;
 }
 
-type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
+export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
 
 /** Where a server keeps its state. */
 type StateKind = 'memory' | 'database';
@@ -144,91 +139,4 @@ export function ratesByAddress(): (address: string) => Rates {
     byNetwork.set(key, made);
     return made;
   };
-}
-
-/** The owner of the rates of all requests together; no session has this ID. */
-const serverRates = 'server';
-
-/**
- * Stores in the database, for all servers that use it.
- * @param processes of this machine, which share the memory for cached keys of sets
- * @throws Error if the state cannot be opened
- */
-export async function databaseStores(
-  limits: StoreLimits,
-  { dialect, state }: Database,
-  processes: number,
-): Promise<ServerStores> {
-  if (state === undefined) throw new Error('The database keeps no state.');
-  const database = await state.open(stateSchema);
-  const { entitySetMemory, maxLocksPerSession } = limits;
-  const quotas = new QuotaTable(database);
-  const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session));
-  const stored = (session: string): Pending<void> => sessions.stored(session);
-  const sets = new DatabaseEntitySetStore(
-    database,
-    entitySetMemory,
-    entitySetMemory / processes,
-    stored,
-  );
-  const ticks = new Ticks();
-  const singletons = new DatabaseSingletons(database, stored);
-  for (const each of [singletons, sessions, sets, quotas]) ticks.add(() => each.tick());
-  return {
-    clock: systemClock(),
-    sessions,
-    sets,
-    locks: new DatabaseLockTable(database, maxLocksPerSession, dialect.foldText, stored),
-    rates: quotas.of(serverRates),
-    // No session has such an ID.
-    ratesOfGuests: (address) => quotas.of(`address ${network(address)}`),
-    state: {
-      database,
-      singletons,
-      stored,
-      everyTick: (work) => {
-        ticks.add(work);
-      },
-    },
-    close: async () => {
-      await ticks.end();
-      sets.close();
-      await sessions.close();
-      await database.close();
-    },
-  };
-}
-
-/** Milliseconds between two ticks. */
-const tickMilliseconds = 5_000;
-
-/** Work that every server does now and then, such as removing what has expired. */
-class Ticks {
-  readonly #works: (() => Promise<void>)[] = [];
-  #running: Promise<void> | undefined;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor() {
-    this.#timer = setInterval(() => {
-      this.#running ??= this.#runAll().finally(() => {
-        this.#running = undefined;
-      });
-    }, tickMilliseconds).unref();
-  }
-
-  add(work: () => Promise<void>): void {
-    this.#works.push(work);
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#running;
-  }
-
-  async #runAll(): Promise<void> {
-    for (const work of this.#works) {
-      // Requests report that the database cannot be reached.
-      await work().catch(() => undefined);
-    }
-  }
 }

@@ -191,3 +191,17 @@ export function limitsFrom(limits: Limits, environment: Environment): Limits {
     `PAGE_SIZE is ${pageSize}; it must not be greater than MAX_PAGE_SIZE, ${maxPageSize}.`,
   );
 }
+
+/**
+ * The port of the metrics, from `METRICS_PORT`; `undefined` if it is not set.
+ * @throws Error that names the variable
+ */
+export function metricsPort(environment: Environment): number | undefined {
+  const text = setting(environment, 'METRICS_PORT', '');
+  if (text === '') return undefined;
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new Error(
+    `METRICS_PORT is ${JSON.stringify(text)}; it must be a whole number from 1 to 65535.`,
+  );
+}

@@ -24,7 +24,7 @@ async function loadApi(): Promise<typeof OpenTelemetry> {
  * A span for each request and for each statement, by the SDK that the process has registered. Without
  * an SDK the spans go nowhere.
  */
-export const tracing = fastifyPlugin(
+export default fastifyPlugin(
   async (app) => {
     const { context, propagation, SpanKind, SpanStatusCode, trace } = await loadApi();
     const tracer = trace.getTracer('drs-gen');

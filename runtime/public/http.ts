@@ -5,10 +5,8 @@ export { createServer } from '../http/create-server.js';
 export type { DataclassHandlers } from '../http/dataclass-routes.js';
 export { database, migrate } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
-export { loadData } from '../http/load-data.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';
-export { seed } from '../seed/seed.js';
 export { serve } from '../http/serve.js';
 // Declares `app.media`.
 export type { ServedMedia } from '../http/served-media.js';

@@ -31,6 +31,16 @@ const programs = {
   openapi: 'openapi/document.ts',
 };
 
+/** What a server loads when a setting, a command or a request asks for it, by the name of its file. */
+const loadedLater = {
+  metrics: 'http/metrics.ts',
+  migrate: 'migration/command.ts',
+  'openapi-document': 'openapi/served-document.ts',
+  processes: 'http/server-processes.ts',
+  state: 'state/database-stores.ts',
+  tracing: 'http/tracing.ts',
+};
+
 /** For each public entry, the beginnings of the paths of its modules. The first match counts. */
 const ownModules = {
   access: ['access/password'],
@@ -40,7 +50,16 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
-  http: ['http/', 'openapi/', 'seed/'],
+  'import-data': ['seed/load-data'],
+  seed: ['seed/'],
+  metrics: ['http/metrics'],
+  migrate: ['migration/command'],
+  'openapi-document': ['openapi/'],
+  processes: ['http/server-processes'],
+  state: ['state/'],
+  tracing: ['http/tracing'],
+  migrations: ['migration/'],
+  http: ['http/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
   users: ['users/'],
@@ -53,7 +72,10 @@ const ownModules = {
  */
 export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
   const texts = new Map(Object.entries(changed).map(([path, text]) => [join(runtime, path), text]));
-  const more = Object.entries(added).map(([name, path]) => [name, join(root, path)]);
+  const more = [
+    ...Object.entries(loadedLater).map(([name, path]) => [name, join(runtime, path)]),
+    ...Object.entries(added).map(([name, path]) => [name, join(root, path)]),
+  ];
   await bundle({ ...publicEntries('js'), ...Object.fromEntries(more) }, chunkOf);
   for (const [name, path] of Object.entries(programs)) {
     await bundle({ [name]: join(runtime, path) });

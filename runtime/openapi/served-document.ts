@@ -5,16 +5,17 @@ import type {
   DescribedFunction,
   DescribedModel,
   ValueRules,
-} from '../openapi/described-model.js';
+} from './described-model.js';
 import type {
   AttributeDefinition,
   DataclassDefinition,
   FunctionDefinition,
   RelatedEntitiesDefinition,
 } from '../protocol/definition.js';
-import type { ServerFunctions } from './catalog.js';
-import type { ModelView } from './optional-plugins.js';
-import type { Limits, Settings } from './settings.js';
+import { openApiDocument } from './document.js';
+import type { ServerFunctions } from '../http/catalog.js';
+import type { ModelView } from '../http/optional-plugins.js';
+import type { Limits, Settings } from '../http/settings.js';
 
 interface DescribedParts {
   readonly settings: Settings;
@@ -23,8 +24,13 @@ interface DescribedParts {
   readonly functions: ServerFunctions;
 }
 
+/** The OpenAPI document of what the sessions of a view may use (`openapi.md`). */
+export function servedDocument(parts: DescribedParts, view: ModelView): Uint8Array {
+  return Buffer.from(JSON.stringify(openApiDocument(describedModel(parts, view))));
+}
+
 /** What the sessions of a view may use of the model; nothing else is named. */
-export function describedModel(parts: DescribedParts, view: ModelView): DescribedModel {
+function describedModel(parts: DescribedParts, view: ModelView): DescribedModel {
   const { settings, limits, definitions, functions } = parts;
   const called = (list: readonly FunctionDefinition[]): readonly DescribedFunction[] =>
     list.filter((each) => view.calls(each)).map(describedFunction);

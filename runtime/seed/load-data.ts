@@ -25,7 +25,7 @@ import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
 import { emptyPlans } from '../query/reading-context.js';
-import { type CommandOptions, openForCommand } from './database-plugin.js';
+import { type CommandOptions, openForCommand } from '../http/database-plugin.js';
 
 /** A row of a source: values by attribute, in the form of a JSON body; images and BLOBs as bytes. */
 interface LoadedRow {

@@ -1,0 +1,2 @@
+/** `#runtime/seed`: `npm run seed`. */
+export { seed } from '../seed/seed.js';

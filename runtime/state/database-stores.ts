@@ -1,0 +1,98 @@
+import { network } from '../access/quotas.js';
+import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
+import { systemClock } from '../entity-set/clock.js';
+import type { ServerStores, StoreLimits } from '../http/server-stores.js';
+import { DatabaseLockTable } from './database-lock-table.js';
+import { QuotaTable } from './database-rates.js';
+import { DatabaseSessionStore } from './database-session-store.js';
+import { DatabaseEntitySetStore } from './database-set-store.js';
+import { DatabaseSingletons } from './database-singletons.js';
+import { stateSchema } from './schema.js';
+
+/** The owner of the rates of all requests together; no session has this ID. */
+const serverRates = 'server';
+
+/**
+ * Stores in the database, for all servers that use it.
+ * @param processes of this machine, which share the memory for cached keys of sets
+ * @throws Error if the state cannot be opened
+ */
+export async function databaseStores(
+  limits: StoreLimits,
+  { dialect, state }: Database,
+  processes: number,
+): Promise<ServerStores> {
+  if (state === undefined) throw new Error('The database keeps no state.');
+  const database = await state.open(stateSchema);
+  const { entitySetMemory, maxLocksPerSession } = limits;
+  const quotas = new QuotaTable(database);
+  const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session));
+  const stored = (session: string): Pending<void> => sessions.stored(session);
+  const sets = new DatabaseEntitySetStore(
+    database,
+    entitySetMemory,
+    entitySetMemory / processes,
+    stored,
+  );
+  const ticks = new Ticks();
+  const singletons = new DatabaseSingletons(database, stored);
+  for (const each of [singletons, sessions, sets, quotas]) ticks.add(() => each.tick());
+  return {
+    clock: systemClock(),
+    sessions,
+    sets,
+    locks: new DatabaseLockTable(database, maxLocksPerSession, dialect.foldText, stored),
+    rates: quotas.of(serverRates),
+    // No session has such an ID.
+    ratesOfGuests: (address) => quotas.of(`address ${network(address)}`),
+    state: {
+      database,
+      singletons,
+      stored,
+      everyTick: (work) => {
+        ticks.add(work);
+      },
+    },
+    close: async () => {
+      await ticks.end();
+      sets.close();
+      await sessions.close();
+      await database.close();
+    },
+  };
+}
+
+/** Milliseconds between two ticks. */
+const tickMilliseconds = 5_000;
+
+/** Work that every server does now and then, such as removing what has expired. */
+class Ticks {
+  readonly #works: (() => Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#runAll().finally(() => {
+        this.#running = undefined;
+      });
+    }, tickMilliseconds).unref();
+  }
+
+  add(work: () => Promise<void>): void {
+    this.#works.push(work);
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #runAll(): Promise<void> {
+    for (const work of this.#works) {
+      // Requests report that the database cannot be reached.
+      await work().catch(() => undefined);
+    }
+  }
+}
