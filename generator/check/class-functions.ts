@@ -1,6 +1,6 @@
 import { child, entriesOf, itemsOf, textOf } from '../source/tree.js';
 import { isOneOf, singletonScopes } from '../source/vocabulary.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { classFunctions } from './functions.js';
 import { functionNames } from './reserved.js';
 import { renamedFromOf } from './renames.js';

@@ -1,5 +1,5 @@
 import { booleanOf, child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { checkName, checkReserved, checkUnique, wrongRestName } from './names.js';
 import { checkEntryRenames, checkRenames } from './renames.js';
 import {

@@ -1,5 +1,5 @@
 import { soundExpression, type ExpressionUse } from './computed.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import type { Dataclass, RelatedEntityAttribute, StorageType } from '../model/model.js';
 import type { Place } from '../source/tree.js';
 import type { Context } from './context.js';

@@ -1,5 +1,5 @@
 import { booleanOf, child, entry, textOf } from '../source/tree.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { renameHint } from './renames.js';
 import { keyDraft, type AttributeDraft, type DataclassDraft } from './world.js';
 import type { StorageAttribute, StorageType } from '../model/model.js';

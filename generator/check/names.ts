@@ -1,4 +1,4 @@
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import type { SourceKey } from '../source/tree.js';
 import type { Context } from './context.js';
 

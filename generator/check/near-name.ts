@@ -1,4 +1,5 @@
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
+import { editDistance } from '../../runtime/protocol/names.js';
 
 /**
  * Longer words, and more candidates, are not compared, so that a hostile file costs no more than a
@@ -29,33 +30,4 @@ export function createSuggest(): Suggest {
     }
     return nearest === undefined ? undefined : `did you mean ${nearest}?`;
   };
-}
-
-/**
- * Damerau-Levenshtein distance with adjacent swaps: the number of typing errors between two words.
- */
-export function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const isSame = a[row - 1] === b[column - 1];
-      let least = Math.min(
-        at(last, column) + 1,
-        at(current, column - 1) + 1,
-        at(last, column - 1) + (isSame ? 0 : 1),
-      );
-      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (row > 1 && column > 1 && isSwap) least = Math.min(least, at(beforeLast, column - 2) + 1);
-      current.push(least);
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return at(last, b.length);
-}
-
-function at(list: readonly number[], index: number): number {
-  return list[index] ?? Infinity;
 }

@@ -1,5 +1,5 @@
 import { child, entriesOf, itemsOf, textOf } from '../source/tree.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { checkName } from './names.js';
 import { foundWords } from './shape/describe-error.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';

@@ -1,6 +1,6 @@
 import { entry, textOf } from '../source/tree.js';
 import { isInComposite } from '../model/columns.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import type { Place } from '../source/tree.js';
 import type { Dataclass } from '../model/model.js';
 import type { Renamed } from './renames.js';

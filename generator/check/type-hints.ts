@@ -1,7 +1,7 @@
 import { child, entriesOf, textOf } from '../source/tree.js';
 import { storageTypes } from '../source/vocabulary.js';
 import { attributeKind } from './attribute-kind.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import type { SourceEntry, SourceNode } from '../source/tree.js';
 import type { Suggest } from './near-name.js';
 

@@ -1,8 +1,9 @@
 import { booleanOf, child, entriesOf, numberOf, textOf } from '../source/tree.js';
-import { type Digits, mostDigits } from '../model/decimals.js';
+import type { Digits } from '../model/decimals.js';
+import { mostDigits } from '../../runtime/protocol/decimal.js';
 import { isOneOf, storageTypes } from '../source/vocabulary.js';
 import { attributeKind, type AttributeKind } from './attribute-kind.js';
-import { fold } from './fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { earlierNames } from './renames.js';
 import type { StorageType } from '../model/model.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';

@@ -119,9 +119,10 @@ function runtimeFiles(
   migrations: readonly string[] = [],
 ): Omit<EmittedFile, 'owner'>[] {
   const partOf = (file: string): string => file.replace(/\..*$/s, '');
-  const files = readdirSync(runtimeFolder).filter(
-    (file) => runtimeParts[partOf(file)]?.when?.(model, migrations) !== false,
-  );
+  const files = readdirSync(runtimeFolder, { withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map(({ name }) => name)
+    .filter((name) => runtimeParts[partOf(name)]?.when?.(model, migrations) !== false);
   const present = new Set(files.map(partOf));
   const rows = Object.entries(runtimeParts)
     .filter(([name]) => present.has(name))

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { editDistance } from '../check/near-name.js';
+import { editDistance } from '../../runtime/protocol/names.js';
 import { paired, type Paired } from './renames.js';
 import type { Attribute, Dataclass, Model, RelatedEntityAttribute } from '../model/model.js';
 

@@ -1,5 +1,6 @@
 import type { StorageAttribute, StorageType } from '../model/model.js';
-import { type Digits, mostDigits } from '../model/decimals.js';
+import type { Digits } from '../model/decimals.js';
+import { mostDigits } from '../../runtime/protocol/decimal.js';
 import { sqlName } from '../model/sql-text.js';
 
 /** How the values of a column are converted. */

@@ -1,4 +1,4 @@
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { type Draft, namesOf } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
 import type { LoadReference, Ready, TargetAttribute, TargetDataclass } from './loader.js';

@@ -1,4 +1,4 @@
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { eventNames, isOneOf, oldEventNames, type accessors } from '../source/vocabulary.js';
 import type { SourceText } from './files.js';
 import type { SourceType, StorageType } from './source-model.js';

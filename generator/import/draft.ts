@@ -1,4 +1,4 @@
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import {
   datastoreMembers,
   entityMembers,

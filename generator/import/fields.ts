@@ -1,6 +1,7 @@
 import { dayOf, momentOf } from '../check/values.js';
 import { isIndexable } from '../check/storage.js';
-import { decimalOf, mostDigits } from '../model/decimals.js';
+import { decimalOf } from '../model/decimals.js';
+import { mostDigits } from '../../runtime/protocol/decimal.js';
 import type { Notes } from './messages.js';
 import type { SourceField, StorageType } from './source-model.js';
 import type { DraftMapping, DraftValue } from './render.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, parseDocument, Scalar, YAMLMap, type Document, type Pair } from 'yaml';
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import type { Notes } from './messages.js';
 import { Scope } from './names.js';
 import {

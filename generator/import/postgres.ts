@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import {
   isOurs,
   isWanted,
@@ -12,7 +12,7 @@ import {
   type Table,
 } from './database.js';
 import { ImportStop, type Notes } from './messages.js';
-import { mostDigits } from '../model/decimals.js';
+import { mostDigits } from '../../runtime/protocol/decimal.js';
 import type { Identity, SourceModel, StorageType } from './source-model.js';
 import { asType, constantOf, narrowed, ruleOf, type Rule } from './sql.js';
 

@@ -1,5 +1,5 @@
 import { basename, dirname, extname, join } from 'node:path';
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { readCatalog, type Catalog } from './catalog.js';
 import {
   computedType,

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { builtIn } from '../check/roles/privileges.js';
 import { actions as allActions } from '../source/vocabulary.js';
 import type { SourceText } from './files.js';

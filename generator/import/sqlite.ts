@@ -14,7 +14,8 @@ import {
   type Table,
 } from './database.js';
 import { ImportStop, type Notes } from './messages.js';
-import { type Digits, mostDigits } from '../model/decimals.js';
+import type { Digits } from '../model/decimals.js';
+import { mostDigits } from '../../runtime/protocol/decimal.js';
 import type { SourceModel, StorageType } from './source-model.js';
 import {
   asType,

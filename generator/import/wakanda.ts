@@ -1,5 +1,5 @@
 import { basename, dirname, extname } from 'node:path';
-import { fold } from '../check/fold.js';
+import { fold } from '../../runtime/protocol/fold.js';
 import { eventNames } from '../source/vocabulary.js';
 import type { Accessor, EventName } from './classes.js';
 import { SourceFiles, type SourceText } from './files.js';

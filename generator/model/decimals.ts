@@ -1,3 +1,4 @@
+import { digitsOfDouble } from '../../runtime/protocol/decimal.js';
 import type { Database } from './model.js';
 
 /** How many digits the values of a decimal have, and how many of them are behind the point. */
@@ -6,10 +7,6 @@ export interface Digits {
   readonly scale: number;
 }
 
-/** The greatest precision: so many digits fit into the 64 bits of an integer of SQLite. */
-export const mostDigits = 18;
-
-const digitsOfDouble = 15;
 const form = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 
 /** A decimal as the server stores it. A number is taken by its digits, of which a double holds 15. */

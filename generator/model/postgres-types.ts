@@ -1,4 +1,4 @@
-import { mostDigits } from './decimals.js';
+import { mostDigits } from '../../runtime/protocol/decimal.js';
 import type { StorageAttribute, StorageType } from './model.js';
 
 /** Texts are compared by their bytes, as they are in SQLite, whatever the language of the database is. */

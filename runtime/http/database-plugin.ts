@@ -203,12 +203,6 @@ export function commandOpening(
   };
 }
 
-/** `node dist/src/migrate.js`: brings the database that `DATABASE_URL` names to the model, with the steps that a start leaves out. */
-export async function migrate(options: CommandOptions): Promise<void> {
-  const { migrateByCommand } = await import('../migration/command.js');
-  await migrateByCommand(options);
-}
-
 /** What servers remember about their clients, for a command: see `DatabaseDriver.withState`. */
 export function withServerState(
   databases: readonly ServedDatabase[],

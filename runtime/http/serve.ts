@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
 import { type AppOptions, closeUnready } from './create-server.js';
+import type { CommandOptions } from './database-plugin.js';
 import { isOneOfSeveral, type ListeningMessage, stopMessage } from './one-of-several.js';
 import { stopDelay, stopOnSignal } from './stop.js';
 
@@ -61,6 +62,12 @@ async function serveAsOneOfSeveral(build: BuildServer): Promise<void> {
     // The connection to the parent process would keep this one alive.
     process.exit(1);
   }
+}
+
+/** `node dist/src/migrate.js`: brings the database that `DATABASE_URL` names to the model, with the steps that a start leaves out. */
+export async function migrate(options: CommandOptions): Promise<void> {
+  const { migrateByCommand } = await import('../migration/command.js');
+  await migrateByCommand(options);
 }
 
 async function startSeveral(processes: number): Promise<string | undefined> {

@@ -16,7 +16,7 @@ export interface DecimalType {
 export const mostDigits = 18;
 
 /** JSON numbers are doubles, which hold every number of that many digits. */
-const digitsOfDouble = 15;
+export const digitsOfDouble = 15;
 
 /** Beyond every value, whatever its scale. */
 const farthest = 60;

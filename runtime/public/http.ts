@@ -3,11 +3,11 @@ export type { AppOptions } from '../http/create-server.js';
 export { createServer } from '../http/create-server.js';
 // Declares `app.dataclass`.
 export type { DataclassHandlers } from '../http/dataclass-routes.js';
-export { database, migrate } from '../http/database-plugin.js';
+export { database } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';
-export { serve } from '../http/serve.js';
+export { migrate, serve } from '../http/serve.js';
 // Declares `app.media`.
 export type { ServedMedia } from '../http/served-media.js';
 export type { Limits, Settings } from '../http/settings.js';

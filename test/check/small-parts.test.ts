@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { dayOf, momentOf } from '../../generator/check/values.js';
 import { outsideOneExpression } from '../../generator/check/expression-text.js';
-import { createSuggest, editDistance } from '../../generator/check/near-name.js';
+import { createSuggest } from '../../generator/check/near-name.js';
+import { editDistance } from '../../runtime/protocol/names.js';
 
 describe('Similar names', () => {
   it('are found by the number of typing errors', () => {

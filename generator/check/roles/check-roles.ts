@@ -1,6 +1,6 @@
 import { booleanOf, child, entry, itemsOf, textOf } from '../../source/tree.js';
 import { actions as actionWords, isOneOf, permissionTypes } from '../../source/vocabulary.js';
-import { fold } from '../fold.js';
+import { fold } from '../../../runtime/protocol/fold.js';
 import { checkRenames, renamedFromOf } from '../renames.js';
 import { builtIn, checkPrivileges, type Privileges } from './privileges.js';
 import type { Action, Permission, Roles, Model } from '../../model/model.js';

@@ -1,5 +1,5 @@
 import { child, entriesOf, itemsOf, textOf } from '../../source/tree.js';
-import { fold } from '../fold.js';
+import { fold } from '../../../runtime/protocol/fold.js';
 import { earlierNames, renamedFromOf, renameHint, type Renamed } from '../renames.js';
 import type { Roles } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';

@@ -13,7 +13,7 @@ import {
   unknownValue,
   type Part,
 } from './describe-error.js';
-import { fold } from '../fold.js';
+import { fold } from '../../../runtime/protocol/fold.js';
 import { type ErrorObject, Ajv, type ValidateFunction } from 'ajv';
 import type { SourceEntry, SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';

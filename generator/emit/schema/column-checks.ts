@@ -1,4 +1,5 @@
-import { decimalConstant, greatestDecimal, mostDigits } from '../../model/decimals.js';
+import { decimalConstant, greatestDecimal } from '../../model/decimals.js';
+import { mostDigits } from '../../../runtime/protocol/decimal.js';
 import type { Database, StorageAttribute } from '../../model/model.js';
 import { sqlConstant, sqlName } from '../../model/sql-text.js';
 

@@ -1,3 +1,4 @@
+import { fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
 import { referencedBy, targetOf } from '../../model/lookup.js';
 import type {
   ComputedAttribute,
@@ -81,27 +82,14 @@ function foldedDefault(
   { protocol }: Model,
   { default: value }: StorageAttribute,
 ): string | undefined {
-  return typeof value === 'string' ? textConstant(folded(value, protocol)) : undefined;
+  return typeof value === 'string'
+    ? textConstant((protocol.accentInsensitive ? foldWithoutAccents : fold)(value))
+    : undefined;
 }
 
 /** No text of SQL can contain the character U+0000. */
 function textConstant(text: string): string | undefined {
   return text.includes('\0') ? undefined : sqlConstant(text);
-}
-
-/**
- * As the server folds texts, except for more than 30 marks on a character, which it corrects at its
- * next start.
- */
-function folded(text: string, { accentInsensitive }: Model['protocol']): string {
-  const bare = accentInsensitive
-    ? text
-        .normalize('NFD')
-        .toLowerCase()
-        .normalize('NFD')
-        .replace(/(?=\p{Mn})\p{Script=Inherited}/gu, '')
-    : text;
-  return bare.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** The attributes of a dataclass that the database computes. */
