@@ -9,10 +9,15 @@
  * and to the first answer, on an empty file and on one with the schema; processor time up to that
  * answer, which is more precise on a busy machine; resident megabytes five seconds later. Medians
  * of five starts, except for the empty file.
+ *
+ * A second table lists the lines of the runtime's JavaScript that two servers have loaded: that of
+ * `drs-gen init` after a read with a filter and an expansion, a save, a deletion, a set and the
+ * catalog, and that of the example after reads as a user.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { run } from './command.js';
 import { largeModel } from './large-model.js';
 import { compiler, root, typescript, work } from './places.js';
@@ -47,16 +52,88 @@ for (const size of [30, 300]) {
 }
 console.log(aligned([['dataclasses', 'listens ms', 'answers ms', 'cpu ms', 'MB'], ...rows]));
 
+const loaded: string[][] = [];
+const first = join(folder, 'first');
+rmSync(first, { recursive: true, force: true });
+run(process.execPath, [compiler, 'init', first], { cwd: root });
+const ada = { firstName: 'Ada', lastName: 'Bell' };
+loaded.push(
+  ...(await loadedLines('init', compiled(join(first, 'model.yaml'), join(first, 'server')), [
+    ['POST', '/rest/Company?$method=update', { name: 'Acme', city: 'Ulm' }],
+    ['POST', '/rest/Employee?$method=update', { ...ada, employer: { __KEY: 1 } }],
+    ['GET', '/rest/Company?$filter="city = ulm"&$expand=staff'],
+    ['GET', '/rest/Employee?$method=entityset'],
+    ['POST', '/rest/Employee?$filter="lastName = Bell"&$method=delete'],
+    ['GET', '/rest/$catalog/$all'],
+  ])),
+);
+const example = join(root, 'examples/staff/model.yaml');
+loaded.push(
+  ...(await loadedLines('example', compiled(example, join(folder, 'example')), [
+    ['GET', '/rest/Company?$filter="name begin a"&$expand=staff'],
+    ['GET', '/rest/Company?$method=entityset'],
+    ['POST', '/rest/Company?$method=update', { name: 'Acme' }],
+    ['GET', '/rest/$catalog/$all'],
+    ['POST', '/rest/$singleton/Clock/now'],
+  ])),
+);
+console.log(aligned([['server', 'file', 'lines'], ...loaded]));
+
 /** @returns the file that Node runs */
 function build(size: number): string {
   const model = join(folder, `${size}.yaml`);
-  const project = join(folder, String(size));
   mkdirSync(folder, { recursive: true });
-  rmSync(project, { recursive: true, force: true });
   writeFileSync(model, largeModel(size));
+  return compiled(model, join(folder, String(size)));
+}
+
+/** @returns the file that Node runs */
+function compiled(model: string, project: string): string {
+  rmSync(project, { recursive: true, force: true });
   run(process.execPath, [compiler, model, '-o', project], { cwd: root });
   run(process.execPath, [typescript, '-p', project], { cwd: root });
   return preparation.placed(join(project, 'dist/src/main.js'));
+}
+
+type Asked = readonly [method: 'GET' | 'POST', path: string, body?: object];
+
+/** Rows with the lines of each file of the runtime that a server has loaded after these requests. */
+async function loadedLines(
+  name: string,
+  script: string,
+  requests: readonly Asked[],
+): Promise<readonly string[][]> {
+  const coverage = join(folder, `coverage-${name}`);
+  rmSync(coverage, { recursive: true, force: true });
+  const files = {
+    name,
+    script,
+    database: ':memory:',
+    env: { NODE_V8_COVERAGE: coverage, READERS: '0' },
+  };
+  const server = await Server.start(files, { node: preparation.node });
+  for (const [method, path, body] of requests) {
+    const response = await fetch(`${server.origin}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (response.status >= 500) throw new Error(`${path}: ${response.status} ${text}`);
+  }
+  await server.stop();
+  const urls = readdirSync(coverage).flatMap((file) => {
+    const { result } = JSON.parse(readFileSync(join(coverage, file), 'utf8')) as {
+      readonly result: readonly { readonly url: string }[];
+    };
+    return result.map(({ url }) => url);
+  });
+  const own = [...new Set(urls)].filter((url) => /\/runtime\/[\w-]+\.js$/.test(url)).sort();
+  const lines = own.map((url) => readFileSync(fileURLToPath(url), 'utf8').split('\n').length);
+  const total = lines.reduce((sum, each) => sum + each, 0);
+  return [
+    ...own.map((url, index) => [name, url.replace(/.*\//, ''), String(lines[index])]),
+    [name, 'all', String(total)],
+  ];
 }
 
 async function start(script: string, database: string): Promise<Start> {
