@@ -29,8 +29,6 @@ declare module 'fastify' {
     readonly dataclass?: string;
     /** The function that the route calls, with its class or singleton: `Company.fromCity`. */
     readonly function?: string;
-    /** Whether the function is also called with GET. */
-    readonly onHTTPGet?: boolean;
     /** Who may use the route; without them, everyone (`access.md#what-roles-do`). */
     readonly privileges?: RoutePrivileges | undefined;
   }

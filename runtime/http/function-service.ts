@@ -234,12 +234,11 @@ export class FunctionService {
 
   /** A GET of a function that is not declared `onHTTPGet` is refused by the handler. */
   #route(callable: Callable): FunctionRoute {
-    const { access, onHTTPGet } = callable.definition;
+    const { access } = callable.definition;
     return {
       method: ['GET', 'POST'],
       config: {
         function: callable.shown,
-        ...(onHTTPGet === undefined ? {} : { onHTTPGet }),
         ...(access === undefined ? {} : { privileges: { execute: access } }),
       },
       handler: this.handler(callable),
@@ -249,7 +248,7 @@ export class FunctionService {
   /** Calls a function for a request, and answers with what it returns. */
   handler(callable: Callable): CallHandler {
     return async (request, reply) => {
-      requireMethod(request, callable.definition.name);
+      requireMethod(request.method, callable.definition);
       const { models, host, isLimited, sessions } = this.context;
       const { scopes } = host;
       const session = await sessions.of(request, reply);
@@ -388,9 +387,8 @@ function ofLevel(
 }
 
 /** A function that is not declared `onHTTPGet` is called with POST only. */
-function requireMethod({ method, routeOptions }: CallRequest, name: string): void {
-  const { function: called, onHTTPGet } = routeOptions.config;
-  if (method === 'POST' || called === undefined || onHTTPGet === true) return;
+function requireMethod(method: string, { name, onHTTPGet }: FunctionDefinition): void {
+  if (method === 'POST' || onHTTPGet === true) return;
   const message = `The function "${name}" is called with POST.`;
   throw new RequestError(405, [protocolError('functionNotByGet', message)], { allow: 'POST' });
 }

@@ -21,7 +21,14 @@ export function allows(
   session: Session,
   action: keyof RoutePrivileges,
 ): boolean {
-  const { privileges } = routeOptions.config;
+  const { config } = routeOptions;
+  // The emitted routes name one of both. A hook that replaces their config must not open them.
+  if (config.dataclass === undefined && config.function === undefined) {
+    throw new Error(
+      `The route ${String(routeOptions.url)} has lost its config: a hook replaced it.`,
+    );
+  }
+  const { privileges } = config;
   if (privileges === undefined) return true;
   const { read, [action]: opening } = privileges;
   // Who changes or removes an entity sees it.

@@ -124,7 +124,10 @@ class ServedModel {
 
   /** The OpenAPI document (`openapi.md`); made at its first request. */
   get openApi(): Promise<Uint8Array> {
-    return (this.#openApi ??= this.#describe());
+    return (this.#openApi ??= this.#describe().catch((error: unknown) => {
+      this.#openApi = undefined;
+      throw error;
+    }));
   }
 
   async #describe(): Promise<Uint8Array> {

@@ -224,4 +224,22 @@ export class Note extends NoteBase {
     const execute = "access: ['edit']";
     expect(await answers([execute, "access: ['guest']"])).toEqual({ ...before, call: 200 });
   });
+
+  it('is in the config of routes, and a hook that replaces the config opens nothing', async () => {
+    const extend = (app: FastifyInstance): void => {
+      app.addHook('onRoute', (route) => {
+        if (route.url.startsWith('/rest/Note')) route.config = {};
+      });
+    };
+    const app = await serverOf(guarded, { extend }, classes);
+    for (const [method, url] of [
+      ['GET', '/rest/Note'],
+      ['POST', '/rest/Note(1)?$method=delete'],
+      ['POST', '/rest/Note/clear'],
+    ] as const) {
+      expect((await app.inject({ method, url })).statusCode, url).toBe(500);
+    }
+    expect((await app.inject('/rest/Note/clear')).statusCode).toBe(405);
+    await app.close();
+  });
 });

@@ -31,7 +31,7 @@ export function runtimePaths(runtime: string): string {
 export function writeFiles(scratch: string, files: readonly WrittenFile[]): string {
   return madeOnce(join(scratch, 'servers', hashOf(files)), (folder) => {
     for (const file of files) {
-      if (file.path.startsWith('runtime/')) link(folder, file);
+      if (/^runtime\/.*\.(?:js|ts|map)$/.test(file.path)) link(folder, file);
       else write(folder, file);
     }
   });
