@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { editDistance } from '../../runtime/protocol/names.js';
+import { successorsOf } from '../../runtime/protocol/names.js';
 import { paired, type Paired } from './renames.js';
 import type { Attribute, Dataclass, Model, RelatedEntityAttribute } from '../model/model.js';
 
@@ -116,21 +116,9 @@ function guesses<T extends { readonly name: string; readonly renamedFrom?: reado
   isAlike: (a: T, b: T) => boolean,
 ): Guess<T>[] {
   if (removed.length * added.length > maxGuessed) return [];
-  const pairs = added.flatMap((part) =>
-    removed
-      .filter((each) => isAlike(each, part))
-      .map((each) => ({ each, part, distance: editDistance(each.name, part.name) })),
-  );
-  // The most similar names first, each once.
-  const taken = new Set<T>();
-  const found = new Map<T, T>();
-  for (const { each, part } of pairs.sort((a, b) => a.distance - b.distance)) {
-    if (taken.has(each) || taken.has(part)) continue;
-    taken.add(each).add(part);
-    found.set(part, each);
-  }
+  const former = new Map([...successorsOf(removed, added, isAlike)].map(([was, is]) => [is, was]));
   return added.flatMap((part) => {
-    const each = found.get(part);
+    const each = former.get(part);
     return each === undefined ? [] : [{ removed: each, added: part, line: renamedFromLine(each) }];
   });
 }

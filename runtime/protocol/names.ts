@@ -120,6 +120,34 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return nearest;
 }
 
+interface Named {
+  readonly name: string;
+}
+
+/**
+ * The new name that each removed part may have now: pairs of parts that are alike, those with the most similar names first,
+ * each part once. The generator compares models by it, and a start its database with the model.
+ */
+export function successorsOf<T extends Named>(
+  removed: readonly T[],
+  added: readonly T[],
+  isAlike: (removed: T, added: T) => boolean,
+): ReadonlyMap<T, T> {
+  const pairs = added.flatMap((part) =>
+    removed
+      .filter((each) => isAlike(each, part))
+      .map((each) => ({ each, part, edits: editDistance(each.name, part.name) })),
+  );
+  const found = new Map<T, T>();
+  const taken = new Set<T>();
+  for (const { each, part } of pairs.sort((a, b) => a.edits - b.edits)) {
+    if (found.has(each) || taken.has(part)) continue;
+    found.set(each, part);
+    taken.add(part);
+  }
+  return found;
+}
+
 /** The number of letters to add, drop, change or swap with the next one. */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];

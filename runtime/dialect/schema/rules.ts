@@ -1,4 +1,4 @@
-import { editDistance, nearestName } from '../../protocol/names.js';
+import { nearestName, successorsOf } from '../../protocol/names.js';
 import { quoted, wordsOf } from '../table-definition.js';
 import { type SchemaChange, schemaChanges } from './changes.js';
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape, TableShape } from './shape.js';
@@ -147,7 +147,7 @@ export function decide(
     actual: byName(actual),
     wanted: byName(wanted),
     changes,
-    successors: successorsOf(actual, wanted),
+    successors: successorTables(actual, wanted),
   };
   // Possible renames come first, because they may explain the rest.
   return [...unused, ...changes].flatMap((change) => decisionOf(change, context) ?? []);
@@ -182,7 +182,7 @@ function decisionOf(change: SchemaChange, context: Context): Decision | undefine
     case 'addColumn':
       return addColumn(change);
     case 'unusedColumn':
-      return unusedColumn(change);
+      return unusedColumn(change, context);
     case 'changeType':
       return changeType(change, context);
     case 'changeKey':
@@ -246,16 +246,21 @@ function isNeeded(column: ColumnShape): boolean {
   return isMandatory && !isKey && expression === undefined && column.default === undefined;
 }
 
-function unusedColumn(change: Of<'unusedColumn'>): Decision | undefined {
+function unusedColumn(change: Of<'unusedColumn'>, context: Context): Decision | undefined {
   const { table, column } = change;
   // Computed columns hold no data of their own.
   if (column.expression !== undefined || sourceOf(column.name) !== undefined) return undefined;
+  const now = successorColumns(table, context).get(column.name);
   return {
     change,
     count: `SELECT count(${quoted(column.name)}) FROM ${quoted(table)}`,
     outcome: (values) => ({
       kind: 'keep',
-      words: `table "${table}": column "${column.name}" is kept with ${counted(values, 'value')}, and no attribute of the model uses it`,
+      words: `table "${table}": column "${column.name}" is kept with ${counted(values, 'value')}, and no attribute of the model uses it${
+        now === undefined || values === 0
+          ? ''
+          : `. If the attribute of the new column "${now}" has its values, add this line to it in the model: renamedFrom: ${column.name}`
+      }`,
     }),
   };
 }
@@ -282,25 +287,31 @@ function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | un
   };
 }
 
-/** Finds a new table for each unused one, the most similar names first, each once. */
-function successorsOf(actual: SchemaShape, wanted: SchemaShape): ReadonlyMap<string, string> {
+/** The new table that each unused one may be called now. */
+function successorTables(actual: SchemaShape, wanted: SchemaShape): ReadonlyMap<string, string> {
   const [present, used] = [byName(actual), byName(wanted)];
+  const unused = actual.tables.filter((each) => !used.has(each.name) && isOurs(each));
   const added = wanted.tables.filter(({ name }) => !present.has(name));
-  const pairs = actual.tables
-    .filter((each) => !used.has(each.name) && isOurs(each))
-    .flatMap((former) =>
-      added
-        .filter((each) => isAlike(former, each))
-        .map(({ name }) => ({ former: former.name, name, edits: editDistance(former.name, name) })),
-    );
-  const successors = new Map<string, string>();
-  const taken = new Set<string>();
-  for (const { former, name } of pairs.sort((a, b) => a.edits - b.edits)) {
-    if (successors.has(former) || taken.has(name)) continue;
-    successors.set(former, name);
-    taken.add(name);
-  }
-  return successors;
+  return namesOf(successorsOf(unused, added, isAlike));
+}
+
+/** The new column of a table that each of its unused ones may be called now. */
+function successorColumns(table: string, { actual, wanted }: Context): ReadonlyMap<string, string> {
+  const columns = (of: TableShape | undefined, without: TableShape | undefined): ColumnShape[] =>
+    stored(of).filter(({ name }) => stored(without).every((each) => each.name !== name));
+  const [present, model] = [actual.get(table), wanted.get(table)];
+  const isOfType = (a: ColumnShape, b: ColumnShape): boolean => a.type === b.type;
+  return namesOf(successorsOf(columns(present, model), columns(model, present), isOfType));
+}
+
+function stored(table: TableShape | undefined): readonly ColumnShape[] {
+  return (table?.columns ?? []).filter(({ name }) => sourceOf(name) === undefined);
+}
+
+function namesOf(
+  pairs: ReadonlyMap<{ readonly name: string }, { readonly name: string }>,
+): ReadonlyMap<string, string> {
+  return new Map([...pairs].map(([removed, added]) => [removed.name, added.name]));
 }
 
 /**

@@ -54,9 +54,11 @@ export function notReported(
   unused: readonly string[],
   journal: readonly JournalEntry[],
 ): readonly string[] {
-  const withoutNumber = (words: string): string => words.replace(/ with \d+ /, ' ');
-  const reported = new Set(journal.at(-1)?.changes.map(withoutNumber));
-  return unused.filter((each) => !reported.has(withoutNumber(each)));
+  // The hint at its new name is given while that is added.
+  const part = (words: string): string =>
+    words.replace(/ with \d+ /, ' ').replace(/\. If the attribute of .*$/s, '');
+  const reported = new Set(journal.at(-1)?.changes.map(part));
+  return unused.filter((each) => !reported.has(part(each)));
 }
 
 /** A model that returns to an earlier state with one more migration is a new version. */

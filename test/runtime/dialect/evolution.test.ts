@@ -331,6 +331,14 @@ const changes: readonly Change[] = [
     says: [/column "fax" is kept with 40 values, and no attribute of the model uses it/],
   },
   {
+    what: 'an attribute gets another name, and its renamedFrom is forgotten',
+    later: changed('fax: ', 'phone: '),
+    says: [
+      /column "fax" is kept with 40 values.*"phone" has its values, .*: renamedFrom: fax/,
+      'table "Company": column "phone" is added',
+    ],
+  },
+  {
     what: 'a mandatory attribute is removed',
     later: without('name', 'label'),
     says: ['table "Company": column "name" may be empty', /column "name" is kept with 40 values/],

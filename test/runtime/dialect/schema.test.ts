@@ -162,7 +162,7 @@ describe('A database that differs is changed to the model:', () => {
       [
         'table "Owner": column "code" is added',
         'table "Owner": index "Owner.code" is rebuilt',
-        'table "Owner": column "label" is kept with 1 value, and no attribute of the model uses it',
+        'table "Owner": column "label" is kept with 1 value, and no attribute of the model uses it. If the attribute of the new column "code" has its values, add this line to it in the model: renamedFrom: label',
       ],
     ],
     [
