@@ -219,8 +219,8 @@ function recomputing(
 ): Handler {
   return (request, reply) => {
     const functions = functionsOf(app);
-    const isRead = functions === undefined || request.method !== 'POST';
-    const read = isRead ? undefined : recomputed(request, definition.name);
+    const isChange = functions !== undefined && request.method === 'POST';
+    const read = isChange ? recomputed(request, definition.name) : undefined;
     return functions === undefined || read === undefined
       ? ordinary(request, reply)
       : functions.handler(recomputation(definition, read))(request, reply);

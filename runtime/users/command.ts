@@ -6,8 +6,6 @@ import { hashPassword } from '../access/password.js';
 import { foldName } from '../access/session.js';
 import { type CommandOptions, withServerState } from '../http/database-plugin.js';
 import { nearestName } from '../protocol/names.js';
-import { endSessionsOf } from '../state/end-sessions.js';
-import { stateSchema } from '../state/schema.js';
 import { disabledHash, isDisabled, StoredUsers, type User, type UserGrants } from './user-table.js';
 
 const usage = `Usage: npm run users -- <command> [<name>] [options]
@@ -224,8 +222,9 @@ function ending(options: UsersOptions, change: Change): Verb {
 }
 
 /** A server whose sessions are in its memory finds the user in the table: see `endedUsers`. */
-function endStoredSessions({ databases }: UsersOptions, userName: string): Promise<void> {
-  return withServerState(databases, stateSchema, (state) => endSessionsOf(state, userName));
+async function endStoredSessions({ databases }: UsersOptions, userName: string): Promise<void> {
+  const { endSessionsOf, stateSchema } = await import('../state/database-stores.js');
+  await withServerState(databases, stateSchema, (state) => endSessionsOf(state, userName));
 }
 
 /**

@@ -54,11 +54,11 @@ export function notReported(
   unused: readonly string[],
   journal: readonly JournalEntry[],
 ): readonly string[] {
-  // The hint at its new name is given while that is added.
-  const part = (words: string): string =>
+  // The number changes with rows, and only the start that adds a column says what it may have been called.
+  const withoutDetails = (words: string): string =>
     words.replace(/ with \d+ /, ' ').replace(/\. If the attribute of .*$/s, '');
-  const reported = new Set(journal.at(-1)?.changes.map(part));
-  return unused.filter((each) => !reported.has(part(each)));
+  const reported = new Set(journal.at(-1)?.changes.map(withoutDetails));
+  return unused.filter((each) => !reported.has(withoutDetails(each)));
 }
 
 /** A model that returns to an earlier state with one more migration is a new version. */
