@@ -81,6 +81,17 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
     when: ({ databases }) => databases.includes('sqlite'),
   },
   postgres: { purpose: 'PostgreSQL', when: ({ databases }) => databases.includes('postgres') },
+  'schema-changes': {
+    purpose: 'what a start does about a database that is not as the model wants it; loaded then',
+  },
+  'sqlite-migration': {
+    purpose: 'the same for SQLite',
+    when: ({ databases }) => databases.includes('sqlite'),
+  },
+  'postgres-migration': {
+    purpose: 'the same for PostgreSQL',
+    when: ({ databases }) => databases.includes('postgres'),
+  },
   class: { purpose: 'runs class code: events, accessors, `restrict`', when: hasClassCode },
   functions: { purpose: 'calls functions of class code for clients', when: servesFunctions },
   permissions: {

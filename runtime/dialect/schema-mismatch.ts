@@ -40,3 +40,11 @@ function linesOf({ what, remedy }: SchemaDifference): string[] {
     ? [`  - ${what}`]
     : [`  - ${what}`, `      ${remedy.replaceAll('\n', '\n      ')}`];
 }
+
+/** Another server has to migrate the database first (`MIGRATE=check`). */
+export class SchemaPendingError extends Error {}
+
+/** A migration cannot continue. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}

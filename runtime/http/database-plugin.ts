@@ -9,7 +9,7 @@ import {
 import type { ServedDatabase, UseState } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { settledWithin } from '../dialect/pending.js';
-import { announceServer } from '../dialect/schema/presence.js';
+import { announceServer } from '../dialect/presence.js';
 import type { Trial } from '../dialect/schema/trial.js';
 import type { StateSchema } from '../dialect/state-database.js';
 import type { DataclassDefinition, StorageDefinition } from '../protocol/definition.js';

@@ -6,7 +6,6 @@ import {
   isContract,
   type MigratedDatabase,
   type Migration,
-  MigrationError,
   type MigrationOptions,
   type Migrations,
   type MigrationStep,
@@ -17,9 +16,10 @@ import {
   stepWords,
   type UpdatedRow,
 } from '../dialect/schema/migration.js';
-import { requireNoOthers } from '../dialect/schema/presence.js';
+import { requireNoOthers } from '../dialect/presence.js';
 import { counted } from '../dialect/schema/rules.js';
 import type { ColumnShape, SchemaShape, TableShape } from '../dialect/schema/shape.js';
+import { MigrationError } from '../dialect/schema-mismatch.js';
 import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/dates.js';

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import type { AppOptions } from '../../runtime/http/create-server.js';
@@ -32,6 +34,30 @@ async function statementsOf(dataclasses: number): Promise<string[]> {
 it('A start runs no statement for a dataclass that nobody requests', async () => {
   const [few, many] = [await statementsOf(3), await statementsOf(60)];
   expect(many.length).toBe(few.length);
+});
+
+/** The files of the runtime that `migrate.js` loads for a database. */
+function loadedFor(program: string, file: string): readonly string[] {
+  const coverage = mkdtempSync(join(program, 'coverage-'));
+  const { status, stderr } = spawnSync(process.execPath, [join(program, 'dist/src/migrate.js')], {
+    env: { DATABASE_URL: `sqlite:${file}`, NODE_V8_COVERAGE: coverage },
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const written = readdirSync(coverage).map((each) => readFileSync(join(coverage, each), 'utf8'));
+  return [...written.join('').matchAll(/\/([\w-]+)\.js"/g)].map(([, name = '']) => name);
+}
+
+it('A start loads what changes schemas only for a database that is not as the model wants it', () => {
+  const program = compiledServer(writeServer(modelOf(largeModel(3))));
+  const file = join(mkdtempSync(join(program, 'data-')), 'data.sqlite');
+  expect(loadedFor(program, file)).toContain('sqlite');
+  expect(loadedFor(program, file)).not.toContain('sqlite-migration');
+  const database = new Database(file);
+  database.exec('DROP INDEX "__Thing1.ownerID"');
+  database.close();
+  expect(loadedFor(program, file)).toContain('sqlite-migration');
+  expect(loadedFor(program, file)).not.toContain('sqlite-migration');
 });
 
 it.each([

@@ -36,9 +36,18 @@ const loadedLater = {
   metrics: 'http/metrics.ts',
   migrate: 'migration/command.ts',
   'openapi-document': 'openapi/served-document.ts',
+  'postgres-migration': 'dialect/postgres/migration/adapt.ts',
   processes: 'http/server-processes.ts',
+  'sqlite-migration': 'dialect/sqlite/migration/adapt.ts',
   state: 'state/database-stores.ts',
   tracing: 'http/tracing.ts',
+};
+
+/** The file with the types of what is loaded later, where those who load it share types with it. */
+const typesWith = {
+  'schema-changes': 'core',
+  'sqlite-migration': 'sqlite',
+  'postgres-migration': 'postgres',
 };
 
 /** For each public entry, the beginnings of the paths of its modules. The first match counts. */
@@ -60,6 +69,9 @@ const ownModules = {
   tracing: ['http/tracing'],
   migrations: ['migration/'],
   http: ['http/'],
+  'schema-changes': ['dialect/schema/'],
+  'postgres-migration': ['dialect/postgres/migration/'],
+  'sqlite-migration': ['dialect/sqlite/migration/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
   users: ['users/'],
@@ -183,7 +195,7 @@ async function writeTypes(folder) {
     banner,
     entryFileNames: '[name].d.ts',
     chunkFileNames: '[name].d.ts',
-    manualChunks: chunkOf,
+    manualChunks: (id) => typesWith[chunkOf(id)] ?? chunkOf(id),
     hoistTransitiveImports: false,
     minifyInternalExports: false,
   });

@@ -1,11 +1,9 @@
 import { Client } from 'pg';
 import type { DatabaseCopy, CopyOptions, DatabaseDriver } from '../driver.js';
 import { DatabaseUnavailableError, type Executor } from '../executor.js';
-import { SchemaMismatchError } from '../schema-mismatch.js';
-import { migrateData, noteData, planData, type DataOptions } from '../schema/migrate-data.js';
-import { MigrationError } from '../schema/migration.js';
-import { usualMigration, migrateOptions } from '../schema/start.js';
-import { copySchema, requirePlainName } from './copy.js';
+import { MigrationError, SchemaMismatchError } from '../schema-mismatch.js';
+import { migrateOptions } from '../schema-version.js';
+import type { DataOptions } from '../schema/migrate-data.js';
 import {
   clientOptions,
   openClient,
@@ -14,9 +12,7 @@ import {
   prepareSession,
 } from './connect.js';
 import { PostgresExecutor } from './executor.js';
-import { defaultLockWait } from './lock-wait.js';
-import { MigratedSchema } from './migrated-schema.js';
-import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schema.js';
+import { hashOf, isCurrent, type WantedSchema } from './schema.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
 import type { StateAccess } from '../state-database.js';
@@ -101,6 +97,7 @@ async function copyPostgres(
   name: string,
   { log }: CopyOptions,
 ): Promise<DatabaseCopy> {
+  const { copySchema, requirePlainName } = await import('./migration/adapt.js');
   const copy = { name, functions, log };
   requirePlainName(copy.name);
   await withClient(url, (client, schema) => copySchema(client, schema, copy));
@@ -139,35 +136,15 @@ async function withClient<T>(
   }
 }
 
-function migrated(client: Client, name: string, wanted: WantedSchema): MigratedSchema {
-  const { lockWait = defaultLockWait, log } = wanted;
-  return new MigratedSchema({
-    client,
-    name,
-    wanted: () => wantedCatalog(client, name, wanted),
-    lockWait,
-    log,
-    trial: wanted.data?.trial,
-  });
-}
-
-/** Migrates the data and then the schema. */
+/** Most starts find the database as the last one left it, and need nothing that changes a schema. */
 async function prepareDatabase(
   client: Client,
   name: string,
   wanted: WantedSchema,
 ): Promise<readonly string[]> {
-  const { data, log, migration = usualMigration } = wanted;
-  if (data === undefined) return prepareSchema(client, name, wanted);
-  const database = migrated(client, name, wanted);
-  const start = { ...data, log, migration, hash: hashOf(wanted) };
-  const wasThere = await migrateData(database, start);
-  const added = await prepareSchema(client, name, {
-    ...wanted,
-    migration: { ...migration, migrations: data.migrations?.names },
-  });
-  await noteData(database, wasThere, data);
-  return added;
+  if (await isCurrent(client, name, wanted)) return [];
+  const { adaptDatabase } = await import('./migration/adapt.js');
+  return adaptDatabase(client, name, wanted);
 }
 
 /** @returns the schema for new tables according to the URL or the user's settings: `public` by default */
@@ -288,7 +265,10 @@ export const postgresDriver: DatabaseDriver = {
   },
   plan: (url, schema, fold, data) => {
     const wanted = { statements: schema, functions, data: { ...data, fold } };
-    return withClient(url, (client, name) => planData(migrated(client, name, wanted), data, fold));
+    return withClient(url, async (client, name) => {
+      const { planMigrations } = await import('./migration/adapt.js');
+      return planMigrations(client, name, wanted);
+    });
   },
   copy: copyPostgres,
   withState: (url, schema, use) =>

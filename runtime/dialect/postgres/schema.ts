@@ -1,53 +1,18 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientBase, DatabaseError } from 'pg';
+import type { ClientBase } from 'pg';
 import type { Fold } from '../../protocol/fold.js';
-import { newUuid } from '../../protocol/uuid.js';
-import { schemaChanges } from '../schema/changes.js';
-import { decide, missingIn, neededByNewer, type Outcome, targetOf } from '../schema/rules.js';
-import { type DataOptions, dataTables } from '../schema/migrate-data.js';
+import type { DataOptions } from '../schema/migrate-data.js';
 import {
-  type JournalEntry,
-  type StartOptions,
-  newerThan,
-  notReported,
-  refuse,
+  dataTables,
+  formRows,
+  formsQuery,
   schemaHash,
-  SchemaPendingError,
-  usualMigration,
+  type StartOptions,
   versionHash,
-  waitMilliseconds,
-  wordsOf,
-  requireAsItIs,
-  requireUsable,
-  foreignDatabase,
-  readJournal,
-  journalQuery,
-  type Additions,
-} from '../schema/start.js';
-import type { Trial } from '../schema/trial.js';
-import { quoted } from '../table-definition.js';
-import { type SchemaCatalog, readCatalog, readFunctions } from './catalog.js';
-import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
-import {
-  defaultLockWait,
-  heldLocks,
-  type TableLock,
-  type LockWait,
-  lockWords,
-  oneAtATime,
-  whenUnlocked,
-} from './lock-wait.js';
-import {
-  columnDefinition,
-  newTable,
-  schemaSteps,
-  type SchemaStep,
-  untouchedTables,
-  wantedOf,
-} from './schema-steps.js';
-import { createTouchTrigger, touchFunction, touchTrigger, versionTable } from './table-versions.js';
-import type { SchemaMismatchError } from '../schema-mismatch.js';
+} from '../schema-version.js';
+import { readCatalog, type SchemaCatalog } from './catalog.js';
+import type { LockWait } from './migration/lock-wait.js';
+import { touchFunction, versionTable } from './table-versions.js';
 
 export interface WantedSchema {
   /** The model's tables and indexes, one SQL statement each. */
@@ -63,7 +28,7 @@ export interface WantedSchema {
 }
 
 /** The server's own tables. */
-const ownTables: readonly string[] = [
+export const ownTables: readonly string[] = [
   // One row for each fact about the datastore: counters and texts.
   `create table "__datastore" (
   "name" text collate "C" primary key,
@@ -89,371 +54,48 @@ const ownTables: readonly string[] = [
   ...dataTables,
 ];
 
-const foreignHint = ' Its URL may also name another schema: ?options=-c%20search_path%3Dshop.';
-
-/** A change may require others, such as indexes of a column that is created again; these get a round of their own. */
-const mostRounds = 3;
-
-/** SQLSTATE classes of errors that data or schema explain: integrity, and invalid definitions. */
-const explained = /^(?:23|42|0A|22|2B|54)/;
-
-/**
- * Creates the schema, or migrates an existing one to the model if no row is lost or becomes invalid. Decides all
- * changes before it makes the first one. Each change is a transaction of its own, so that a start can be
- * interrupted and the next one continues.
- * @param name of PostgreSQL's schema that holds the tables; the session resolves names there
- * @returns what changed in an existing schema and what is unused, in words
- * @throws SchemaMismatchError with every difference if one is refused
- */
-export async function prepareSchema(
-  client: ClientBase,
-  name: string,
-  wanted: WantedSchema,
-): Promise<readonly string[]> {
-  const start = new PostgresSchemaStart(client, name, wanted);
-  for (;;) {
-    try {
-      return await oneAtATime(client, name, start.tell, () => start.prepare());
-    } catch (error) {
-      if (!(error instanceof SchemaPendingError)) throw error;
-      start.tell(error.message);
-    }
-    await sleep(waitMilliseconds);
-  }
-}
-
 /** Identifies the model: servers of one model have the same hash. */
 export function hashOf({ statements, functions }: WantedSchema): string {
   return schemaHash([...ownTables, ...statements, ...functions, touchFunction]);
 }
 
-/** The schema that the model wants, in the form of PostgreSQL's catalog. */
-export function wantedCatalog(
+/** Identifies the version of the schema, with its migrations. */
+export function versionOf(wanted: WantedSchema): string {
+  return versionHash(hashOf(wanted), wanted.data?.migrations?.names);
+}
+
+/** Identifies both schemas: the wanted one and the present one. */
+export function stampOf(wanted: WantedSchema, present: SchemaCatalog): string {
+  const hash = createHash('sha256');
+  return hash.update(JSON.stringify([versionOf(wanted), present])).digest('hex');
+}
+
+/** A stamp marks a database that matched: it is compared again only when its schema or the model changes. */
+export async function isStamped(
+  client: ClientBase,
+  wanted: WantedSchema,
+  present: SchemaCatalog,
+): Promise<boolean> {
+  if (!present.tables.some(({ name }) => name === '__datastore')) return false;
+  const { rows } = await client.query<{ text: string }>(
+    `select "text" from "__datastore" where "name" = 'schema'`,
+  );
+  return rows[0]?.text === stampOf(wanted, present);
+}
+
+/**
+ * Whether the schema and the forms of the values are those of the model, and no migration may have open steps.
+ * `migration/adapt.ts` brings any other database to the model.
+ * @param name of PostgreSQL's schema that holds the tables; the session resolves names there
+ */
+export async function isCurrent(
   client: ClientBase,
   name: string,
   wanted: WantedSchema,
-): Promise<SchemaCatalog> {
-  return new PostgresSchemaStart(client, name, wanted).wantedCatalog();
-}
-
-class PostgresSchemaStart {
-  readonly #statements: readonly string[];
-  readonly #functions: readonly string[];
-  readonly #hash: string;
-  readonly #lockWait: LockWait;
-  readonly #migration: StartOptions;
-  /** The last message logged while this start waits. */
-  #reported = '';
-
-  constructor(
-    private readonly client: ClientBase,
-    private readonly name: string,
-    private readonly wanted: WantedSchema,
-  ) {
-    this.#statements = [...ownTables, ...wanted.statements];
-    this.#functions = [...wanted.functions, touchFunction];
-    this.#lockWait = wanted.lockWait ?? defaultLockWait;
-    this.#migration = wanted.migration ?? usualMigration;
-    this.#hash = versionHash(hashOf(wanted), this.#migration.migrations);
-  }
-
-  wantedCatalog(): Promise<SchemaCatalog> {
-    return this.#undone(() => this.#expected());
-  }
-
-  /** @throws SchemaPendingError if another server has to change the schema first */
-  async prepare(): Promise<readonly string[]> {
-    const actual = await readCatalog(this.client, this.name);
-    const has = (table: string): boolean => actual.tables.some(({ name }) => name === table);
-    // A stamp marks a database that matched: it is compared again only when its schema or the model changes.
-    if (has('__datastore') && (await this.#knownStamp()) === this.#stampOf(actual)) return [];
-    const journal = has('__schema') ? await this.#journal() : [];
-    if (this.#migration.mode !== 'auto') return this.#takeAsItIs(actual, journal);
-    if (actual.tables.length === 0) return this.#create();
-    const newer = newerThan(this.#hash, journal);
-    const { expected, outcomes } = await this.#undone(async () => {
-      const shape = await this.#expected();
-      if (!has('__datastore')) throw this.#foreignDatabase(actual, shape);
-      if (newer !== undefined) this.#requireUsable(actual, shape, newer);
-      const isOlder = newer !== undefined;
-      return { expected: shape, outcomes: isOlder ? [] : await this.#outcomes(actual, shape) };
-    });
-    // An older server changes nothing.
-    if (newer !== undefined) return [];
-    refuse(outcomes);
-    const filled = await this.#adapt(actual, expected);
-    const done = [...wordsOf('apply', outcomes), ...filled];
-    const unused = wordsOf('keep', outcomes);
-    const isNew = done.length > 0 || journal.at(-1)?.hash !== this.#hash;
-    await this.#remember(isNew ? [...done, ...unused] : undefined);
-    return [...done, ...notReported(unused, journal)];
-  }
-
-  /** A server that must not change the schema accepts a compatible one. */
-  async #takeAsItIs(
-    actual: SchemaCatalog,
-    journal: readonly JournalEntry[],
-  ): Promise<readonly string[]> {
-    const missing = await this.#undone(async () => {
-      const expected = await this.#expected();
-      const functions = await readFunctions(this.client, this.name);
-      return [...missingParts(actual, expected), ...missingFunctions(actual.functions, functions)];
-    });
-    requireAsItIs(
-      missing,
-      this.#migration,
-      journal.some(({ hash }) => hash === this.#hash),
-    );
-    return [];
-  }
-
-  /** @throws SchemaMismatchError if a newer server removed something that this one needs */
-  #requireUsable(actual: SchemaCatalog, expected: SchemaCatalog, newer: JournalEntry): void {
-    const missing = missingParts(actual, expected);
-    for (const each of requireUsable(missing, newer, neededByNewer(actual, expected))) {
-      this.wanted.log?.(each);
-    }
-  }
-
-  /** Logs once what the start waits for. */
-  readonly tell = (words: string): void => {
-    if (words === this.#reported) return;
-    this.#reported = words;
-    this.wanted.log?.(words);
-  };
-
-  /** One transaction and one round trip. */
-  async #create(): Promise<readonly string[]> {
-    const { statements } = this.wanted;
-    await this.client.query('begin');
-    try {
-      const tables = [...wantedOf({ tables: [] }, statements).tables.keys()];
-      const touching = tables.map(createTouchTrigger);
-      await this.#runAll([...ownTables, ...this.#functions, ...statements, ...touching]);
-      await this.client.query(
-        `insert into "__datastore" ("name", "value", "text") values ('globalStamp', 0, null), ('uniqueID', null, $1)`,
-        [newUuid()],
-      );
-      await this.#remember(['the schema is created']);
-      await this.client.query('commit');
-    } catch (error) {
-      await this.client.query('rollback');
-      throw error;
-    }
-    return [];
-  }
-
-  /** Runs work with the functions of this server, which may differ from the present ones, and rolls back. */
-  async #undone<T>(work: () => Promise<T>): Promise<T> {
-    await this.client.query('begin');
-    try {
-      await this.#runAll(this.#functions);
-      return await work();
-    } finally {
-      await this.client.query('rollback');
-    }
-  }
-
-  /** Decides all changes before the first one is made. */
-  async #outcomes(actual: SchemaCatalog, expected: SchemaCatalog): Promise<readonly Outcome[]> {
-    const decisions = decide(actual, expected, {
-      keep: this.#migration.keep,
-      derived: (column, source) => {
-        const fold = foldOf(column);
-        return fold === undefined ? source : `${fold.functionName}(${source})`;
-      },
-    });
-    const outcomes: Outcome[] = [];
-    const trial = this.wanted.data?.trial;
-    trial?.begin();
-    for (const { count, outcome } of decisions) outcomes.push(outcome(await this.#count(count)));
-    if (decisions.length > 0) trial?.done('count the rows that changes of the schema concern');
-    const vectors = await vectorsWithoutNorm(this.client, actual, expected);
-    return [
-      ...outcomes,
-      ...vectors.map(({ table, source, column }): Outcome => ({
-        kind: 'refuse',
-        what: `table "${table.name}": column "${column}" is empty where "${source}" is not`,
-        remedy: `Save the vectors of "${source}" by the server, which computes "${column}".`,
-      })),
-    ];
-  }
-
-  async #count(sql: string | undefined): Promise<number> {
-    if (sql === undefined) return 0;
-    const { rows } = await this.client.query<[string]>({ text: sql, rowMode: 'array' });
-    return Number(rows[0]?.[0] ?? 0);
-  }
-
-  /** Creates the wanted tables as temporary ones, reads them, and rolls back. */
-  async #expected(): Promise<SchemaCatalog> {
-    const { client } = this;
-    const { rows } = await client.query<{ path: string }>(
-      `select current_setting('search_path') as "path"`,
-    );
-    const path = rows[0]?.path ?? '';
-    await client.query('savepoint "comparison"');
-    await client.query(`set local search_path = pg_temp, ${path.replace(/, pg_temp$/, '')}`);
-    await this.#runAll(this.#statements);
-    const own = await client.query<{ own: string }>(
-      `select nspname as "own" from pg_namespace where oid = pg_my_temp_schema()`,
-    );
-    const expected = await readCatalog(client, own.rows[0]?.own ?? '');
-    await client.query('rollback to savepoint "comparison"');
-    return expected;
-  }
-
-  /** Changes the schema until it matches; returns what was filled, in words. */
-  async #adapt(before: SchemaCatalog, expected: SchemaCatalog): Promise<readonly string[]> {
-    await this.#runAll(this.#functions);
-    const wanted = wantedOf(expected, this.#statements);
-    const filled: string[] = [];
-    let actual = before;
-    for (let round = 1; ; round += 1) {
-      const changes = schemaChanges(actual, targetOf(actual, expected));
-      const steps = schemaSteps(changes, actual, wanted);
-      const isDone = steps.before.length + steps.after.length === 0;
-      if (round > 1 && isDone) return filled;
-      if (round > mostRounds) {
-        const kinds = changes.map(({ kind, table }) => `${kind} "${table}"`).join(', ');
-        throw new Error(`PostgreSQL reports a different schema after each migration: ${kinds}`);
-      }
-      for (const step of steps.before) await this.#take(step);
-      const filling = {
-        client: this.client,
-        lockWait: this.#lockWait,
-        log: this.wanted.log,
-        trial: this.wanted.data?.trial,
-      };
-      filled.push(...(await fillFoldedColumns(filling, expected)));
-      for (const step of steps.after) await this.#take(step);
-      actual = await readCatalog(this.client, this.name);
-    }
-  }
-
-  async #take(taken: SchemaStep): Promise<void> {
-    const { tables, sql, isConcurrent, isRewrite, undo } = taken;
-    const { client } = this;
-    const { log, data } = this.wanted;
-    const what = sql.split(/[;\n]/, 1)[0] ?? '';
-    const trial = data?.trial;
-    if (trial === undefined && (isConcurrent === true || isRewrite === true)) {
-      const cost =
-        isRewrite === true ? ', and others that use the table wait until it has ended' : '';
-      log?.(`In the database, this runs${cost}: ${shownStep(sql)}`);
-    }
-    const run = (): Promise<unknown> =>
-      trial === undefined ? client.query(sql) : this.#measure(taken, trial);
-    const goBack = undo === undefined ? undefined : (): Promise<unknown> => client.query(undo);
-    try {
-      const step = { tables, what, run, isConcurrent, undo: goBack, log };
-      await whenUnlocked(client, this.#lockWait, step);
-    } catch (error) {
-      throw failureOf(error, what);
-    }
-  }
-
-  /** Reports to a trial how long a step takes and which locks it holds at its end. */
-  async #measure({ tables, sql, isConcurrent, isNew }: SchemaStep, trial: Trial): Promise<void> {
-    trial.begin();
-    const start = performance.now();
-    // Statements that are sent together are one transaction.
-    const text = isConcurrent === true ? sql : `${sql};\n${heldLocks}`;
-    // pg returns an array for several statements.
-    const results = [await this.client.query<TableLock>(text)].flat();
-    const milliseconds = performance.now() - start;
-    const held = results.at(-1)?.rows ?? [];
-    const [table = ''] = tables;
-    const others = held.filter((lock) => isNew !== true || lock.table !== table);
-    for (const lock of lockWords(others)) trial.locked(lock, milliseconds);
-    const rows = await this.#count(`select count(*) from ${quoted(table)}`);
-    trial.done(shownStep(sql), rows);
-  }
-
-  #foreignDatabase(actual: SchemaCatalog, expected: SchemaCatalog): SchemaMismatchError {
-    const wanted = wantedOf(expected, this.#statements);
-    const additions: Additions = {
-      table: (table) => newTable(table, wanted),
-      column: (table, column) =>
-        `ALTER TABLE ${quoted(table)} ADD COLUMN ${columnDefinition(table, column, wanted)}`,
-    };
-    return foreignDatabase(schemaChanges(actual, expected), additions, foreignHint);
-  }
-
-  /** Without values, a text may hold several statements: one round trip and one transaction for all. */
-  async #runAll(statements: readonly string[]): Promise<void> {
-    await this.client.query(statements.map((each) => `${each};`).join('\n'));
-  }
-
-  async #journal(): Promise<readonly JournalEntry[]> {
-    const { rows } =
-      await this.client.query<Record<'hash' | 'time' | 'changes', string>>(journalQuery);
-    return readJournal(rows);
-  }
-
-  async #knownStamp(): Promise<unknown> {
-    const { rows } = await this.client.query<{ text: string }>(
-      `select "text" from "__datastore" where "name" = 'schema'`,
-    );
-    return rows[0]?.text;
-  }
-
-  /** The last step: the database matches this model. @param changes for the journal, if something changed */
-  async #remember(changes: readonly string[] | undefined): Promise<void> {
-    const stamp = this.#stampOf(await readCatalog(this.client, this.name));
-    await this.client.query(
-      `with "entry" as (
-        insert into "__schema" ("hash", "time", "changes") select $2, $3, $4::text where $4::text is not null)
-      insert into "__datastore" ("name", "text") values ('schema', $1)
-        on conflict ("name") do update set "text" = excluded."text"`,
-      [
-        stamp,
-        this.#hash,
-        new Date().toISOString(),
-        changes === undefined ? null : JSON.stringify(changes),
-      ],
-    );
-  }
-
-  /** Identifies both schemas: the wanted one and the present one. */
-  #stampOf(present: SchemaCatalog): string {
-    const hash = createHash('sha256');
-    return hash.update(JSON.stringify([this.#hash, present])).digest('hex');
-  }
-}
-
-function missingParts(actual: SchemaCatalog, expected: SchemaCatalog): readonly string[] {
-  return [
-    ...missingIn(actual, expected),
-    ...untouchedTables(actual, expected).map(
-      (table) => `table "${table}": trigger "${touchTrigger}" is missing`,
-    ),
-  ];
-}
-
-/** @param wanted functions, each with the hash of its body */
-function missingFunctions(actual: readonly string[], wanted: readonly string[]): readonly string[] {
-  const signatureOf = (entry: string): string => entry.slice(0, entry.lastIndexOf(' '));
-  const known = new Set(actual.map(signatureOf));
-  return wanted
-    .map(signatureOf)
-    .filter((each) => !known.has(each))
-    .map((each) => `function ${each} is missing`);
-}
-
-/** The first line of a step without its preparation. */
-function shownStep(sql: string): string {
-  const lines = sql.split(';\n').map((each) => (each.split('\n', 1)[0] ?? '').replace(/ \($/, ''));
-  const shown = lines.filter((each) => !/ IF EXISTS |^CREATE OR REPLACE /.test(each));
-  return (shown.length === 0 ? lines : shown).join('; ');
-}
-
-/** Rows written meanwhile may violate what was decided. */
-function failureOf(error: unknown, what: string): unknown {
-  if (!(error instanceof DatabaseError) || !explained.test(error.code ?? '')) return error;
-  const detail = error.detail === undefined ? '' : ` (${error.detail})`;
-  return new Error(
-    `"${what}" failed: ${error.message}${detail}; earlier changes stay, and the next start continues from there`,
-    { cause: error },
-  );
+): Promise<boolean> {
+  if (wanted.data?.migrations !== undefined) return false;
+  if (!(await isStamped(client, wanted, await readCatalog(client, name)))) return false;
+  const [all] = formRows(wanted.data?.forms ?? []).slice(-1);
+  const { rows } = await client.query<{ form: string }>(formsQuery);
+  return rows[0]?.form === all?.form;
 }

@@ -1,8 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Fold } from '../../protocol/fold.js';
-import { SchemaMismatchError, type SchemaDifference } from '../schema-mismatch.js';
-import { type MigratedDatabase, MigrationError, type Migrations } from './migration.js';
-import { advice, type StartOptions, waitMilliseconds } from './start.js';
+import { MigrationError, type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import {
+  type ColumnForm,
+  dataTables,
+  formInsert,
+  formRows,
+  type StartOptions,
+  waitMilliseconds,
+} from '../schema-version.js';
+import type { MigratedDatabase, Migrations } from './migration.js';
+import { advice } from './start.js';
 import type { Trial } from './trial.js';
 import { conversionRemedy, keyRemedy } from './rules.js';
 
@@ -24,13 +32,6 @@ interface DataStart extends DataOptions {
   readonly migration: StartOptions;
   readonly log: ((words: string) => void) | undefined;
 }
-
-/** Tables for facts about the data that no schema holds. */
-export const dataTables: readonly string[] = [
-  `CREATE TABLE "__form" ("table" text NOT NULL, "column" text NOT NULL, "form" text NOT NULL, PRIMARY KEY ("table", "column"))`,
-  `CREATE TABLE "__migration" ("name" text NOT NULL, "step" integer NOT NULL, "position" text, "done" text, PRIMARY KEY ("name", "step"))`,
-  `CREATE TABLE "__server" ("id" text PRIMARY KEY NOT NULL, "hash" text NOT NULL, "seen" text NOT NULL)`,
-];
 
 /**
  * Migrates the data of an existing database as far as that has to happen before its schema changes.
@@ -88,19 +89,15 @@ export async function noteData(
   { forms, migrations }: DataOptions,
 ): Promise<void> {
   const known = await knownForms(database);
-  const unknown = forms.filter(
+  const unknown = formRows(forms).filter(
     ({ table, column, form }) => known.get(keyOf(table, column)) !== form,
   );
-  // Most starts have nothing to write and need not wait for writers.
+  // A start with nothing to write need not wait for writers.
   if (wasThere && unknown.length === 0) return;
   await database.transaction(async () => {
     if (!wasThere) await migrations?.skip(database);
     for (const { table, column, form } of unknown) {
-      await database.query(
-        `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)
-          ON CONFLICT ("table", "column") DO UPDATE SET "form" = excluded."form"`,
-        [table, column, form],
-      );
+      await database.query(formInsert, [table, column, form]);
     }
   });
 }
@@ -124,16 +121,6 @@ async function untilMigrated(
     reported = words;
     await setTimeout(waitMilliseconds);
   }
-}
-
-/** The meaning of a column's values where its type does not say it: dates and date-only values are both texts. */
-interface ColumnForm {
-  readonly table: string;
-  readonly column: string;
-  /** `date only`, `decimal with scale 2`, or the type of the attribute. */
-  readonly form: string;
-  /** Whether the column is a key or a foreign key. */
-  readonly isKey?: boolean;
 }
 
 /** Forms whose values are valid in another form without a change. */

@@ -160,8 +160,3 @@ export interface MigratedDatabase {
   /** Drops columns with their rules and indexes; needs an open transaction. */
   dropColumns(table: string, columns: readonly string[]): Promise<void>;
 }
-
-/** A migration cannot continue. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError';
-}

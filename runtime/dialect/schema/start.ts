@@ -1,35 +1,11 @@
-import { createHash } from 'node:crypto';
-import { type Environment, setting } from '../../protocol/environment.js';
-import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import {
+  type SchemaDifference,
+  SchemaMismatchError,
+  SchemaPendingError,
+} from '../schema-mismatch.js';
+import type { StartOptions } from '../schema-version.js';
 import type { SchemaChange } from './changes.js';
 import type { Outcome } from './rules.js';
-
-/** `auto` migrates the schema; `check` waits until another server has done so; `off` uses it as it is. */
-type MigrateMode = 'auto' | 'check' | 'off';
-
-export interface StartOptions {
-  readonly mode: MigrateMode;
-  /** Unused tables that are not a former name of a new one. */
-  readonly keep: ReadonlySet<string>;
-  /** Names of the server's migrations. */
-  readonly migrations?: readonly string[] | undefined;
-}
-
-export const usualMigration: StartOptions = { mode: 'auto', keep: new Set() };
-
-/** @throws Error that names `MIGRATE` if its value is invalid */
-export function migrateOptions(environment: Environment): StartOptions {
-  const mode = setting(environment, 'MIGRATE', 'auto');
-  if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
-    throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);
-  }
-  const kept = setting(environment, 'MIGRATE_KEEP', '');
-  // The name of a table may contain a comma.
-  return { mode, keep: new Set([kept, ...kept.split(',').map((each) => each.trim())]) };
-}
-
-/** The interval at which a server that must not change the schema checks it again. */
-export const waitMilliseconds = 1000;
 
 /** A version that a server has migrated the database to: a row of `__schema`. */
 export interface JournalEntry {
@@ -61,18 +37,6 @@ export function notReported(
   return unused.filter((each) => !reported.has(withoutDetails(each)));
 }
 
-/** A model that returns to an earlier state with one more migration is a new version. */
-export function versionHash(hash: string, migrations: readonly string[] = []): string {
-  return migrations.length === 0 ? hash : schemaHash([hash, ...migrations]);
-}
-
-/** The hash of a model's schema. */
-export function schemaHash(statements: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const statement of statements) hash.update(statement).update('\0');
-  return hash.digest('hex');
-}
-
 /** The entry of a newer model to which the database was migrated, if `hash` is an older one. */
 export function newerThan(
   hash: string,
@@ -82,9 +46,6 @@ export function newerThan(
   const isKnown = journal.some((each) => each.hash === hash);
   return isKnown && newest?.hash !== hash ? newest : undefined;
 }
-
-/** Another server has to migrate the database first (`MIGRATE=check`). */
-export class SchemaPendingError extends Error {}
 
 /** The end of a refusal in which every difference has a remedy. */
 export const advice =

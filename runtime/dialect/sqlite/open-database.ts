@@ -1,24 +1,23 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import type { Database } from '../database.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
+import type { DataOptions } from '../schema/migrate-data.js';
+import { SchemaPendingError } from '../schema-mismatch.js';
 import {
-  type StartOptions,
+  migrateOptions,
   schemaHash,
-  SchemaPendingError,
+  type StartOptions,
   usualMigration,
   waitMilliseconds,
-  migrateOptions,
-} from '../schema/start.js';
-import { type DataOptions, migrateData, noteData, planData } from '../schema/migrate-data.js';
+} from '../schema-version.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
-import { MigratedFile, wholeDatabase } from './migrated-file.js';
+import type { Adapted } from './migration/adapt.js';
 import {
   type SqliteConnections,
-  cannotOpen,
   databaseFile,
   openConnections,
   type Prepare,
@@ -27,13 +26,12 @@ import {
 import { Placements } from './readers/placement.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './database-file.js';
-import { type SchemaReport, prepareSchema } from './schema.js';
+import { SqliteSchema } from './schema.js';
 import { SqliteState } from './state.js';
 import { vectorExtension } from './vector-extension.js';
 import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
-import { copyDatabase } from './copy.js';
 
 /** The default number of processes for long reads. */
 const usualReaders = 2;
@@ -67,35 +65,23 @@ export async function openDatabase(
   fold: Fold,
   options: OpenOptions = {},
 ): Promise<Database> {
-  const { hasVectors, migration = usualMigration, synchronous = 'normal', log } = options;
+  const { hasVectors, synchronous = 'normal', log, migration = usualMigration } = options;
+  const { data = { forms: [] } } = options;
   const loadVectors = hasVectors === true ? await vectorExtension() : undefined;
-  const hash = schemaHash(schema);
-  const wasThere = await withMigrated(url, schema, fold, options, (file) =>
-    migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
-  );
-  let prepared: SchemaReport = { changes: [], remarks: [] };
-  const prepare: Prepare = (database) => {
-    const { trial } = dataOf(options);
-    const start = performance.now();
-    trial?.begin();
-    prepared = prepareSchema(
-      database,
-      { statements: schema, fold, trial },
-      { ...migration, migrations: options.data?.migrations?.names },
-    );
-    if (trial === undefined || prepared.changes.length === 0) return;
-    trial.locked(wholeDatabase, performance.now() - start);
-    trial.done('The changes of the schema, in one transaction');
-  };
-  const connections = await whenFree(
-    () => openConnections(url, fold, synchronous, prepare, loadVectors),
+  const open = (prepare: Prepare): Promise<SqliteConnections> =>
+    whenFree(() => openConnections(url, fold, synchronous, prepare, loadVectors), log);
+  const wanted = {
+    path: databaseFile(url),
+    statements: schema,
+    forms: data.forms,
+    migrations: data.migrations?.names ?? [],
+    fold,
+    migration,
+    data,
     log,
-  );
+  };
+  const { connections, added } = await openAsModel(wanted, open);
   try {
-    await withMigrated(url, schema, fold, options, (file) =>
-      noteData(file, wasThere === true, dataOf(options)),
-    );
-    for (const each of prepared.remarks) log?.(each);
     const uniqueId = connections.writer
       .prepare(`select "value" from "__datastore" where "name" = 'uniqueID'`)
       .pluck()
@@ -104,16 +90,54 @@ export async function openDatabase(
       dialect: sqliteDialect(fold),
       executor: executorOf(connections, fold, options),
       uniqueId: String(uniqueId),
-      schemaHash: hash,
+      schemaHash: schemaHash(schema),
       isOfOneProcess: connections.file === undefined,
       state: stateBeside(connections.path),
-      added: prepared.changes,
+      added,
     };
   } catch (error) {
     connections.reader.close();
     connections.writer.close();
     throw error;
   }
+}
+
+/** The schema or the values of the database are not those of the model, or migrations may have open steps. */
+class OtherSchemaError extends Error {}
+
+/** Most starts find the database as the last one left it, and need nothing that changes a schema. */
+async function openAsModel(
+  wanted: Adapted,
+  open: (prepare: Prepare) => Promise<SqliteConnections>,
+): Promise<{ readonly connections: SqliteConnections; readonly added: readonly string[] }> {
+  try {
+    const connections = await open((database) => {
+      requireCurrent(database, wanted);
+    });
+    return { connections, added: [] };
+  } catch (error) {
+    if (!(error instanceof OtherSchemaError)) throw error;
+  }
+  const { openAdapted } = await import('./migration/adapt.js');
+  return openAdapted(wanted, open);
+}
+
+/** Creates the schema in an empty database. @throws OtherSchemaError */
+function requireCurrent(database: Sqlite.Database, wanted: Adapted): void {
+  const { path, migrations, migration } = wanted;
+  const schema = new SqliteSchema(database, wanted);
+  if (migrations.length === 0 || path === ':memory:') {
+    if (schema.isCurrent) return;
+    if (migration.mode === 'auto' && schema.isEmpty) {
+      // Another process may start at the same time.
+      const create = (): boolean => {
+        if (schema.isEmpty) schema.create();
+        return schema.isCurrent;
+      };
+      if (database.transaction(create).immediate()) return;
+    }
+  }
+  throw new OtherSchemaError();
 }
 
 function stateFile(path: string): string {
@@ -129,33 +153,6 @@ function stateBeside(path: string | undefined): Database['state'] {
     // Synchronous work whose errors reject the promise.
     open: (schema) => Promise.resolve().then(() => SqliteState.open(file, schema)),
   };
-}
-
-function dataOf({ data = { forms: [] } }: OpenOptions): DataOptions {
-  return data;
-}
-
-/** Opens a separate connection to an existing file: a database in memory is always new. */
-async function withMigrated<T>(
-  url: string,
-  schema: readonly string[],
-  fold: Fold,
-  { data }: OpenOptions,
-  use: (file: MigratedFile) => Promise<T>,
-): Promise<T | undefined> {
-  const path = databaseFile(url);
-  const isFile =
-    path !== ':memory:' && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  if (data === undefined || !isFile) return undefined;
-  let file: MigratedFile | undefined;
-  try {
-    file = new MigratedFile(path, schema, fold, data.trial);
-    return await use(file);
-  } catch (error) {
-    throw cannotOpen(path, error);
-  } finally {
-    file?.close();
-  }
 }
 
 /** Waits while another server changes the database or has to change it. */
@@ -234,10 +231,13 @@ export const sqliteDriver: DatabaseDriver = {
       log,
     }),
   plan: async (url, schema, fold, data) => {
-    const planned = withMigrated(url, schema, fold, { data }, (file) => planData(file, data, fold));
-    return (await planned) ?? [];
+    const { planMigrations } = await import('./migration/adapt.js');
+    return planMigrations({ path: databaseFile(url), statements: schema, fold, data });
   },
-  copy: copyDatabase,
+  copy: async (url, target, options) => {
+    const { copyDatabase } = await import('./migration/adapt.js');
+    return copyDatabase(url, target, options);
+  },
   withState: async (url, schema, use) => {
     const file = stateFile(databaseFile(url));
     if (!existsSync(file)) return;

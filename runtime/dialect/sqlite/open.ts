@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
-import { SchemaPendingError } from '../schema/start.js';
-import { SchemaMismatchError } from '../schema-mismatch.js';
+import { SchemaMismatchError, SchemaPendingError } from '../schema-mismatch.js';
 import { DatabaseFile } from './database-file.js';
 import { unusableDriver } from './errors.js';
 import { registerFunctions } from './functions.js';

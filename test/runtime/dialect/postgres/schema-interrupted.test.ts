@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clientOptions, prepareSession } from '../../../../runtime/dialect/postgres/connect.js';
 import { postgresFunctions } from '../../../../runtime/dialect/postgres/functions.js';
 import { openConnections } from '../../../../runtime/dialect/postgres/open.js';
-import { prepareSchema } from '../../../../runtime/dialect/postgres/schema.js';
+import { prepareSchema } from '../../../../runtime/dialect/postgres/migration/adapt.js';
 import { isLong } from '../../../support/long.js';
 import { describePostgres, postgresCopies, type TestDatabase } from '../../../support/postgres.js';
 

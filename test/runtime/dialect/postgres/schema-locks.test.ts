@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { LockWait } from '../../../../runtime/dialect/postgres/lock-wait.js';
+import type { LockWait } from '../../../../runtime/dialect/postgres/migration/lock-wait.js';
 import { openConnections } from '../../../../runtime/dialect/postgres/open.js';
 import {
   describePostgres,

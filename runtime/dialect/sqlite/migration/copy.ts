@@ -1,10 +1,10 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Fold } from '../../protocol/fold.js';
-import type { CopyOptions, DatabaseCopy } from '../driver.js';
-import { registerFunctions } from './functions.js';
-import { databaseFile } from './open.js';
+import type { Fold } from '../../../protocol/fold.js';
+import type { CopyOptions, DatabaseCopy } from '../../driver.js';
+import { registerFunctions } from '../functions.js';
+import { databaseFile } from '../open.js';
 import { freeBytes } from './rebuild.js';
 
 /** Suffixes of the files that SQLite and servers create next to a database. */

@@ -5,12 +5,12 @@ import type {
   MigratedDatabase,
   MigrationRow,
   UpdatedRow,
-} from '../schema/migration.js';
-import { namedColumns } from '../schema/rules.js';
-import type { SchemaShape } from '../schema/shape.js';
-import type { Trial } from '../schema/trial.js';
-import { quoted } from '../table-definition.js';
-import { type SchemaCatalog, type CatalogTable, readCatalog } from './catalog.js';
+} from '../../schema/migration.js';
+import { namedColumns } from '../../schema/rules.js';
+import type { SchemaShape } from '../../schema/shape.js';
+import type { Trial } from '../../schema/trial.js';
+import { quoted } from '../../table-definition.js';
+import { type SchemaCatalog, type CatalogTable, readCatalog } from '../catalog.js';
 import {
   heldLocks,
   type TableLock,

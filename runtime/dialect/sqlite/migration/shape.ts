@@ -1,20 +1,20 @@
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { Fold } from '../../protocol/fold.js';
+import type { Fold } from '../../../protocol/fold.js';
 import type {
   ColumnShape,
   ForeignKeyShape,
   IndexShape,
   SchemaShape,
   TableShape,
-} from '../schema/shape.js';
+} from '../../schema/shape.js';
 import {
   type DefinitionPart,
   quoted,
   quotedName,
   readTableDefinition,
   sqlTokens,
-} from '../table-definition.js';
-import { registerFunctions } from './functions.js';
+} from '../../table-definition.js';
+import { registerFunctions } from '../functions.js';
 
 interface ColumnRow {
   readonly name: string;

@@ -1,9 +1,10 @@
-import { newUuid } from '../../protocol/uuid.js';
-import type { Database } from '../database.js';
-import { whenThere, settledWithin } from '../pending.js';
-import { Slot } from '../statement.js';
+import { newUuid } from '../protocol/uuid.js';
+import type { Database } from './database.js';
+import { whenThere, settledWithin } from './pending.js';
+import { Slot } from './statement.js';
 import { sql } from 'kysely';
-import { type MigratedDatabase, MigrationError } from './migration.js';
+import type { MigratedDatabase } from './schema/migration.js';
+import { MigrationError } from './schema-mismatch.js';
 
 /** The interval of a server's heartbeat, and how long a heartbeat is valid. */
 const beatMilliseconds = 20_000;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { SchemaChange } from '../schema/changes.js';
-import { isOurs } from '../schema/rules.js';
-import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape } from '../schema/shape.js';
-import { quoted, readTableDefinition } from '../table-definition.js';
-import type { SchemaCatalog, CatalogTable, Constraint } from './catalog.js';
+import type { SchemaChange } from '../../schema/changes.js';
+import { isOurs } from '../../schema/rules.js';
+import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape } from '../../schema/shape.js';
+import { quoted, readTableDefinition } from '../../table-definition.js';
+import type { SchemaCatalog, CatalogTable, Constraint } from '../catalog.js';
 import { foldOf } from './derived-columns.js';
-import { createTouchTrigger, touchTrigger } from './table-versions.js';
+import { createTouchTrigger, touchTrigger } from '../table-versions.js';
 
 /** Statements of one transaction with brief locks. Servers of both models can use the schema after it; it may run again. */
 export interface SchemaStep {

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
-import type { SchemaShape, TableShape } from '../schema/shape.js';
-import type { Trial } from '../schema/trial.js';
-import { quoted } from '../table-definition.js';
+import type { SchemaShape, TableShape } from '../../schema/shape.js';
+import type { Trial } from '../../schema/trial.js';
+import { quoted } from '../../table-definition.js';
 import { type LockWait, whenUnlocked } from './lock-wait.js';
 
 /** The context of filling columns. */

@@ -1,10 +1,10 @@
 import { type Client, DatabaseError } from 'pg';
-import { MigrationError } from '../schema/migration.js';
-import { quoted } from '../table-definition.js';
+import { MigrationError } from '../../schema-mismatch.js';
+import { quoted } from '../../table-definition.js';
 import { foldOf } from './derived-columns.js';
 import { followText } from './schema-steps.js';
-import { stateSchemaOf } from './state.js';
-import { createTouchTrigger, touchFunction } from './table-versions.js';
+import { stateSchemaOf } from '../state.js';
+import { createTouchTrigger, touchFunction } from '../table-versions.js';
 
 /** Names that PostgreSQL accepts without quotes, also in a URL. */
 const plainName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;

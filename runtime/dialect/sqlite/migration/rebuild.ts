@@ -1,8 +1,8 @@
 import { statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import type { ColumnShape, ForeignKeyShape, TableShape } from '../schema/shape.js';
-import { quoted, readTableDefinition } from '../table-definition.js';
+import type { ColumnShape, ForeignKeyShape, TableShape } from '../../schema/shape.js';
+import { quoted, readTableDefinition } from '../../table-definition.js';
 import { namesOf, statementOf } from './shape.js';
 
 /** A table to rebuild. */

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import type { Fold } from '../../protocol/fold.js';
+import type { Fold } from '../../../protocol/fold.js';
 import type {
   ColumnValue,
   Expansion,
   MigratedDatabase,
   MigrationRow,
   UpdatedRow,
-} from '../schema/migration.js';
-import { namedColumns } from '../schema/rules.js';
-import type { SchemaShape, TableShape } from '../schema/shape.js';
-import type { Trial } from '../schema/trial.js';
-import { quoted } from '../table-definition.js';
-import { longestPauseMilliseconds } from './executor.js';
-import { registerFunctions } from './functions.js';
+} from '../../schema/migration.js';
+import { namedColumns } from '../../schema/rules.js';
+import type { SchemaShape, TableShape } from '../../schema/shape.js';
+import type { Trial } from '../../schema/trial.js';
+import { quoted } from '../../table-definition.js';
+import { longestPauseMilliseconds } from '../executor.js';
+import { registerFunctions } from '../functions.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape, withSchema } from './shape.js';
 

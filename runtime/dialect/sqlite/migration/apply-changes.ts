@@ -1,14 +1,14 @@
 import type Database from 'better-sqlite3';
-import type { SchemaChange } from '../schema/changes.js';
-import { namedColumns, targetOf } from '../schema/rules.js';
-import type { SchemaShape, TableShape } from '../schema/shape.js';
-import type { Trial } from '../schema/trial.js';
-import type { SchemaDifference } from '../schema-mismatch.js';
-import { quoted, readTableDefinition } from '../table-definition.js';
+import type { SchemaChange } from '../../schema/changes.js';
+import { namedColumns, targetOf } from '../../schema/rules.js';
+import type { SchemaShape, TableShape } from '../../schema/shape.js';
+import type { Trial } from '../../schema/trial.js';
+import type { SchemaDifference } from '../../schema-mismatch.js';
+import { quoted, readTableDefinition } from '../../table-definition.js';
 import { fillDerivedColumns } from './derived-columns.js';
 import { missingBytes, type Rebuilt, rebuildTable } from './rebuild.js';
 import { namesOf, statementOf } from './shape.js';
-import { refusalOf } from './errors.js';
+import { refusalOf } from '../errors.js';
 
 export interface WantedDatabase {
   /** An empty database with the wanted schema. */

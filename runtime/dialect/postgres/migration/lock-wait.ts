@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientBase, DatabaseError } from 'pg';
-import { quoted } from '../table-definition.js';
+import { quoted } from '../../table-definition.js';
 
 /** How long a change of the schema waits for transactions that use its table. */
 export interface LockWait {

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import { directionOf, normOf, singlePrecision } from '../../protocol/vector.js';
-import type { SchemaDifference } from '../schema-mismatch.js';
-import { quoted } from '../table-definition.js';
+import { directionOf, normOf, singlePrecision } from '../../../protocol/vector.js';
+import type { SchemaDifference } from '../../schema-mismatch.js';
+import { quoted } from '../../table-definition.js';
 import { columnNames, tableNames } from './shape.js';
-import { refusalOf } from './errors.js';
+import { refusalOf } from '../errors.js';
 
 export interface Filled {
   /** What was filled, in words. */

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { type Environment, setting } from '../protocol/environment.js';
+
+/** `auto` migrates the schema; `check` waits until another server has done so; `off` uses it as it is. */
+type MigrateMode = 'auto' | 'check' | 'off';
+
+export interface StartOptions {
+  readonly mode: MigrateMode;
+  /** Unused tables that are not a former name of a new one. */
+  readonly keep: ReadonlySet<string>;
+}
+
+export const usualMigration: StartOptions = { mode: 'auto', keep: new Set() };
+
+/** @throws Error that names `MIGRATE` if its value is invalid */
+export function migrateOptions(environment: Environment): StartOptions {
+  const mode = setting(environment, 'MIGRATE', 'auto');
+  if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
+    throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);
+  }
+  const kept = setting(environment, 'MIGRATE_KEEP', '');
+  // The name of a table may contain a comma.
+  return { mode, keep: new Set([kept, ...kept.split(',').map((each) => each.trim())]) };
+}
+
+/** The interval at which a server that must not change the schema checks it again. */
+export const waitMilliseconds = 1000;
+
+/** The hash of a model's schema. */
+export function schemaHash(statements: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const statement of statements) hash.update(statement).update('\0');
+  return hash.digest('hex');
+}
+
+/** A model that returns to an earlier state with one more migration is a new version. */
+export function versionHash(hash: string, migrations: readonly string[] = []): string {
+  return migrations.length === 0 ? hash : schemaHash([hash, ...migrations]);
+}
+
+/** Tables for facts about the data that no schema holds. */
+export const dataTables: readonly string[] = [
+  `CREATE TABLE "__form" ("table" text NOT NULL, "column" text NOT NULL, "form" text NOT NULL, PRIMARY KEY ("table", "column"))`,
+  `CREATE TABLE "__migration" ("name" text NOT NULL, "step" integer NOT NULL, "position" text, "done" text, PRIMARY KEY ("name", "step"))`,
+  `CREATE TABLE "__server" ("id" text PRIMARY KEY NOT NULL, "hash" text NOT NULL, "seen" text NOT NULL)`,
+];
+
+/** The meaning of a column's values where its type does not say it: dates and date-only values are both texts. */
+export interface ColumnForm {
+  readonly table: string;
+  readonly column: string;
+  /** `date only`, `decimal with scale 2`, or the type of the attribute. */
+  readonly form: string;
+  /** Whether the column is a key or a foreign key. */
+  readonly isKey?: boolean;
+}
+
+/** The rows of `__form`; that without a table has the hash of the others, which tells a start that all are there. */
+export function formRows(forms: readonly ColumnForm[]): readonly ColumnForm[] {
+  const all = forms.map(({ table, column, form }) => JSON.stringify([table, column, form]));
+  return [...forms, { table: '', column: '', form: schemaHash(all) }];
+}
+
+/** Reads the hash of the forms for which {@link formRows} were stored last. */
+export const formsQuery = `select "form" from "__form" where "table" = '' and "column" = ''`;
+
+/** Stores a row of `__form`. */
+export const formInsert = `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)
+  ON CONFLICT ("table", "column") DO UPDATE SET "form" = excluded."form"`;
