@@ -7,7 +7,7 @@ import { isRelation, type ToManyDefinition } from '../dataclass/attribute-path.j
 import { comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
-import { From, Aliases, selecting } from '../dataclass/source.js';
+import { From, Aliases } from '../dataclass/source.js';
 import { type SqlValue, Slot, type Statement } from '../dialect/statement.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
@@ -436,8 +436,10 @@ class EntityRows {
     const { dialect } = host.context.database;
     const one = new From(new Aliases(), dataclass, 'table');
     const oneColumns = sql.join(layout.columns(dialect, one));
-    const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-    this.#byKey = dialect.compile(selecting(one.complete(byKey), oneColumns));
+    const { byKey } = dataclass.queries;
+    this.#byKey = dialect.compile(
+      byKey(dialect.db, sql`${new Slot(0)}`, one.selecting(oneColumns)),
+    );
     const list = dialect.each(sql`${new Slot(0)}`, valueTypeOf(dataclass.key.type));
     const many = new From(new Aliases(), dataclass, { list });
     const manyColumns = sql.join(layout.columns(dialect, many));
@@ -464,8 +466,8 @@ class EntityRows {
       const from = new From(new Aliases(), this.dataclass, 'table');
       const query = queryOf(this.dataclass.queries.by, name);
       if (query === undefined) throw new Error(`${this.dataclass.name} has no query for ${name}.`);
-      const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
-      return dialect.compile(selecting(found, sql.join(this.layout.columns(dialect, from))));
+      const columns = sql.join(this.layout.columns(dialect, from));
+      return dialect.compile(query(dialect.db, sql`${new Slot(0)}`, from.selecting(columns)));
     });
     const attribute = this.dataclass.allAttributes.get(name);
     const isText = attribute?.kind === 'storage' && attribute.type === 'string';

@@ -6,7 +6,7 @@ import {
   resolveAlias,
 } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, selecting } from '../dataclass/source.js';
+import { Aliases, column, From } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type {
@@ -117,8 +117,8 @@ export class EntityLayout {
     return getOrInsertComputed(this.#bytes, field, () => {
       const from = new From(new Aliases(), this.dataclass, 'table');
       const bytes = this.column(from, field);
-      const byKey = this.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-      return dialect.compile(selecting(from.complete(byKey), bytes));
+      const { byKey } = this.dataclass.queries;
+      return dialect.compile(byKey(dialect.db, sql`${new Slot(0)}`, from.selecting(bytes)));
     });
   }
 

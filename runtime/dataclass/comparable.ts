@@ -2,15 +2,10 @@ import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Slot } from '../dialect/statement.js';
 import { type Dataclass, isReadFromTarget } from './dataclasses.js';
-import { type ColumnDefinition, followAll } from './attribute-path.js';
+import type { ColumnDefinition } from './attribute-path.js';
 import { column, type Source, type From } from './source.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import type {
-  RelatedEntityDefinition,
-  StorageDefinition,
-  AttributeDefinition,
-} from '../protocol/definition.js';
-import type { AnyRow } from '../protocol/queries.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 
 /**
  * A column in the form of comparisons and orders: text is folded, by its folded column if it has
@@ -99,29 +94,4 @@ export function relatedKeyOf(
   }
   const { key } = dataclass.target(relation);
   return { source: from.follow(source, relation), attribute: key, isJoined: true };
-}
-
-/**
- * The value of an attribute that clients may name, as the emitted queries say; for a relation, its
- * key.
- */
-export function attributeValue(from: From, source: Source, { name }: AttributeDefinition): Sql {
-  const { attributes } = source.dataclass.queries;
-  const value = Object.hasOwn(attributes, name) ? attributes[name]?.value : undefined;
-  if (value === undefined) throw new Error(`${source.dataclass.name}.${name} has no column.`);
-  return value(rowOf(from, source));
-}
-
-function rowOf(from: From, source: Source): AnyRow {
-  return {
-    column: (name) => column(source, name),
-    related: (...path) => rowOf(from, followPath(from, source, path)),
-  };
-}
-
-function followPath(from: From, source: Source, path: readonly string[]): Source {
-  return path.reduce((at, name) => {
-    const relation = at.dataclass.allAttributes.get(name) as RelatedEntityDefinition;
-    return followAll(from, at, [relation]);
-  }, source);
 }

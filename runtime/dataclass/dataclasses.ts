@@ -8,7 +8,7 @@ import type {
 } from '../protocol/definition.js';
 import type { DenialStatus } from '../protocol/errors.js';
 import { type LongNames, longNamesOf } from '../protocol/names.js';
-import { type DataclassQueries, queriesOf } from '../protocol/queries.js';
+import type { DataclassQueries } from '../protocol/queries.js';
 import { hasRules } from '../protocol/rules.js';
 import type { Permissions } from './permissions.js';
 import { sql } from 'kysely';
@@ -120,7 +120,7 @@ function link(
     exposed: definition.exposed,
     key: known(allAttributes.get(definition.key), definition.key) as StorageDefinition,
     attributes: definition.attributes,
-    queries: queriesOf(definition.queries),
+    queries: definition.queries,
     exposedAttributes: new Map(
       definition.attributes
         .filter((each) => each.exposed !== false)

@@ -144,15 +144,34 @@ export class From {
    */
   complete(query: EntityQuery, ...conditions: readonly (Sql | undefined)[]): EntityQuery {
     const { alias, dataclass } = this.root;
-    const joined = [...this.#joins.values()].reduce(
-      (all, { source, table: other, on }) =>
-        all.leftJoin(other.as(source.alias), (join) => join.on(isTrue(on))),
-      query,
-    );
     return [...conditions, dataclass.restriction?.condition(alias)].reduce<EntityQuery>(
       (all, condition) => (condition === undefined ? all : all.where(isTrue(condition))),
-      joined,
+      this.join(query),
     );
+  }
+
+  /**
+   * Adds the joins to an emitted query.
+   * @param known how many of the first ones it has already
+   */
+  join(query: EntityQuery, known = 0): EntityQuery {
+    return [...this.#joins.values()]
+      .slice(known)
+      .reduce(
+        (all, { source, table: other, on }) =>
+          all.leftJoin(other.as(source.alias), (join) => join.on(isTrue(on))),
+        query,
+      );
+  }
+
+  /**
+   * Selects columns by an emitted query, {@link From.complete completed}. Written last, when every join is known.
+   */
+  selecting(
+    columns: Sql,
+    ...conditions: readonly (Sql | undefined)[]
+  ): (query: EntityQuery) => EntityQuery {
+    return (query) => selecting(this.complete(query, ...conditions), columns);
   }
 
   /**

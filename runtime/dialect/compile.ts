@@ -1,20 +1,15 @@
 import {
-  type CompiledQuery,
   type KyselyPlugin,
   type OperationNode,
   OperationNodeTransformer,
   type ValueNode,
   type Dialect,
 } from 'kysely';
-import type { AnyKysely } from '../protocol/queries.js';
+import type { AnyKysely, BuiltQuery } from '../protocol/queries.js';
 import type { Sql } from './sql.js';
 import { RestrictionSlot, type Statement } from './statement.js';
 
-/** A query of Kysely's builder. */
-export interface BuiltQuery {
-  compile(): CompiledQuery;
-  withPlugin(plugin: KyselyPlugin): BuiltQuery;
-}
+export type { BuiltQuery } from '../protocol/queries.js';
 
 /** Compiles a query into its SQL text and the values to bind. */
 export function compileWith(writer: AnyKysely, query: Sql | BuiltQuery): Statement {

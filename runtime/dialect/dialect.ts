@@ -1,5 +1,5 @@
 import type { Fold } from '../protocol/fold.js';
-import type { AnyKysely } from '../protocol/queries.js';
+import type { AnyKysely, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql } from './sql.js';
@@ -7,21 +7,8 @@ import type { SqlValue, Statement } from './statement.js';
 import type { ValueType } from './value-type.js';
 import type { VectorAccess } from './vector-access.js';
 
+export type { IntegerJson, JsonPart, NullableJson } from '../protocol/queries.js';
 export type { Sql } from './sql.js';
-
-/** A piece of a JSON text: literal text, SQL that the database computes, or `null` where a value is null. */
-export type JsonPart = string | Sql | NullableJson | IntegerJson;
-
-/** An integer that is never null; it is cheaper to write than a value of any type. */
-export interface IntegerJson {
-  readonly integer: Sql;
-}
-
-/** The JSON of the parts, or `null` if the condition holds. */
-export interface NullableJson {
-  readonly isNull: Sql;
-  readonly parts: readonly JsonPart[];
-}
 
 export type Operator = '=' | '<' | '<=' | '>' | '>=';
 

@@ -257,8 +257,8 @@ function planFindReferred(
   const query = isByKey ? queries.byKey : queryOf(queries.by, references);
   if (query === undefined)
     throw new Error(`${target.name} has no query for ${String(references)}.`);
-  const found = from.complete(query(dialect.db, sql`${new Slot(0)}`));
-  return dialect.compile(selecting(found, referredColumn(from.root, relation)));
+  const select = from.selecting(referredColumn(from.root, relation));
+  return dialect.compile(query(dialect.db, sql`${new Slot(0)}`, select));
 }
 
 /** Finds values of an entity that may not change, because other entities refer to them by references. */
@@ -307,8 +307,8 @@ class HeldValues {
       const foreignKey = column(others.root, referring.foreignKey(relation).column);
       const isReferred = sql`exists (select 1 ${others.clause} where ${foreignKey} = ${value})`;
       const isChanged = sql`${value} is distinct from ${new Slot(1)}`;
-      const own = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-      return dialect.compile(selecting(from.complete(own, isReferred, isChanged), sql.lit(1)));
+      const select = from.selecting(sql.lit(1), isReferred, isChanged);
+      return dialect.compile(dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select));
     });
   }
 }

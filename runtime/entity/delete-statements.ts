@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
+import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -327,8 +327,8 @@ class DeletionWriter {
   listedKey(dataclass: Dataclass, number: number): BuiltQuery {
     const from = new From(new Aliases(), dataclass, 'table');
     const key = keyColumn(from.root);
-    const byKey = dataclass.queries.byKey(this.dialect.db, sql`${new Slot(0)}`);
-    return selecting(from.complete(byKey, sql`exists (${this.#isListed(number, key)})`), key);
+    const select = from.selecting(key, sql`exists (${this.#isListed(number, key)})`);
+    return dataclass.queries.byKey(this.dialect.db, sql`${new Slot(0)}`, select);
   }
 
   #number(dataclass: Dataclass): Sql {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, keyColumn, selecting } from '../dataclass/source.js';
+import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -120,8 +120,8 @@ export class EntityDeleter {
 
 function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
   const from = new From(new Aliases(), dataclass, 'table');
-  const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  return dialect.compile(selecting(from.complete(byKey), column(from.root, '__STAMP')));
+  const select = from.selecting(column(from.root, '__STAMP'));
+  return dialect.compile(dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select));
 }
 
 /**

@@ -16,7 +16,7 @@ import { hasFaults, type Refusal } from './refusals.js';
 import type { Constraints } from './constraints.js';
 import { sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import { boundValue } from '../dataclass/comparable.js';
-import { Aliases, column, From, selecting, type Source } from '../dataclass/source.js';
+import { Aliases, column, From, type Source } from '../dataclass/source.js';
 import { type DerivedColumns, derivedColumns } from './derived-columns.js';
 
 const changed = { isChange: true } as const;
@@ -444,8 +444,8 @@ class UpdateStatements {
   }
 
   #select(value: Sql, lock?: Sql): Statement {
-    const byKey = this.dataclass.queries.byKey(this.dialect.db, sql`${keySlot}`);
-    const query = selecting(this.#from.complete(byKey, ...this.#shown()), value);
+    const select = this.#from.selecting(value, ...this.#shown());
+    const query = this.dataclass.queries.byKey(this.dialect.db, sql`${keySlot}`, select);
     return this.dialect.compile(lock === undefined ? query : query.modifyEnd(lock));
   }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { comparableKey } from '../dataclass/comparable.js';
-import { Aliases, column, From, selecting } from '../dataclass/source.js';
+import { Aliases, column, From } from '../dataclass/source.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -72,14 +72,13 @@ export class MediaReader {
     const bytes = column(from.root, attribute.column);
     const stamp = column(from.root, '__STAMP');
     const timestamp = column(from.root, '__TIMESTAMP');
-    const byKey = this.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    const byKey = (select: ReturnType<From['selecting']>): Statement =>
+      dialect.compile(this.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select));
     const version = sql`concat(${stamp}, ' ', ${timestamp}, ' ', coalesce(cast(length(${bytes}) as text), 'null'))`;
     return {
       // The length is known without reading the value.
-      version: dialect.compile(selecting(from.complete(byKey), version)),
-      bytes: dialect.compile(
-        selecting(from.complete(byKey, sql`${stamp} = ${new Slot(1)}`), bytes),
-      ),
+      version: byKey(from.selecting(version)),
+      bytes: byKey(from.selecting(bytes, sql`${stamp} = ${new Slot(1)}`)),
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { QueriesModule } from './queries.js';
+import type { DataclassQueries } from './queries.js';
 
 /** The name of an attribute in class code. */
 export function memberName({ name, member }: AttributeDefinition): string {
@@ -37,7 +37,7 @@ export interface DataclassDefinition {
    */
   readonly access?: DataAccess;
   /** The Kysely queries from which its statements are built. */
-  readonly queries: QueriesModule;
+  readonly queries: DataclassQueries;
 }
 
 /**
@@ -98,10 +98,7 @@ interface NamedDefinition {
   readonly renamedFrom?: readonly string[];
   /** Only ever `false`: clients cannot name this attribute. */
   readonly exposed?: false;
-  /**
-   * Needed in addition to what the dataclass needs. Privileges to read an exposed attribute are in
-   * the emitted queries.
-   */
+  /** Needed in addition to what the dataclass needs. */
   readonly access?: DataAccess;
 }
 

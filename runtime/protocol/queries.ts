@@ -1,51 +1,73 @@
 import type {
-  DeleteQueryBuilder,
-  DeleteResult,
+  CompiledQuery,
   Expression,
   InsertQueryBuilder,
   InsertResult,
   Kysely,
+  KyselyPlugin,
+  QueryExecutorProvider,
   RawBuilder,
   SelectQueryBuilder,
   UpdateQueryBuilder,
   UpdateResult,
 } from 'kysely';
+import type { StorageType } from './definition.js';
 
 /** A value of a query, or an expression that gives it. */
 export type Value<T> = T | Expression<T>;
 
-/** A row in a statement, whatever the alias of its table is. */
-export interface Row<Table> {
-  /** The column of that name. */
-  column(name: keyof Table & string): RawBuilder<unknown>;
+/** The JSON of a value: texts and SQL, one behind the other. */
+export type Json = readonly JsonPart[];
+
+/** A piece of a JSON text: literal text, SQL that the database computes, or `null` where a value is null. */
+export type JsonPart = string | RawBuilder<unknown> | NullableJson | IntegerJson;
+
+/** An integer that is never null; it is cheaper to write than a value of any type. */
+export interface IntegerJson {
+  readonly integer: RawBuilder<unknown>;
+}
+
+/** The JSON of the parts, or `null` if the condition holds. */
+export interface NullableJson {
+  readonly isNull: RawBuilder<unknown>;
+  readonly parts: Json;
+}
+
+type ColumnJson<Column> = (column: Column) => Json;
+
+/**
+ * A row in a statement, whatever the alias of its table is, as answers show its columns: a method for each type of
+ * the model writes the JSON of a column in the SQL of the database.
+ */
+export type Row<Table> = RowWith<keyof Table & string>;
+
+interface RowWith<Column> extends Readonly<Record<StorageType, ColumnJson<Column>>> {
+  /** Address and key of the entity to which a relation leads, whose key the column holds. */
+  readonly relatedEntity: ColumnJson<Column>;
+  /** The address of the entities to which a relation leads from the entity whose key the column holds. */
+  readonly relatedEntities: ColumnJson<Column>;
+  /** The place of a value that class code computes when the statement has run. */
+  computed(): Json;
 }
 
 /** The attributes of an entity in answers, by name. */
-export type Attributes<EntityRow> = Readonly<Record<string, AttributeQuery<EntityRow>>>;
-
-interface AttributeQuery<EntityRow> {
-  /** Its value; left out if class code computes it. */
-  readonly value?: (row: EntityRow) => RawBuilder<unknown>;
-}
+export type Attributes<EntityRow> = Readonly<Record<string, (row: EntityRow) => Json>>;
 
 /**
- * A module of `src/generated/queries`. Its functions name its own tables, so this type names none.
+ * Adds the SELECT list to the query of one entity: its JSON, made of the attributes that the session may read. Where
+ * the server itself needs an entity, it selects other columns.
  */
-export interface QueriesModule {
-  readonly attributes: Attributes<never>;
-  readonly entities: Emitted;
-  readonly page: Emitted;
-  readonly count: Emitted;
-  readonly byKey: Emitted;
-  readonly by: Readonly<Record<string, Emitted>>;
-  readonly of: Readonly<Record<string, Emitted>>;
-  readonly insert: Emitted;
-  readonly change: Emitted;
-  readonly update: Emitted;
-  readonly remove: Emitted;
-}
+export type Select<EntityRow> = (
+  query: EntityQuery,
+  attributes: Attributes<EntityRow>,
+) => EntityQuery;
 
-type Emitted = (...given: never[]) => unknown;
+/** Writes the answer with a page: the rows of its entities as {@link Select} does, and the number of all. */
+export type SelectPage<EntityRow> = (
+  rows: EntityQuery,
+  attributes: Attributes<EntityRow>,
+  count: EntityQuery,
+) => RawBuilder<unknown>;
 
 /** Tables whose columns are not known when the runtime is compiled. */
 export type AnyTables = Record<string, Record<string, unknown>>;
@@ -53,56 +75,66 @@ export type AnyKysely = Kysely<AnyTables>;
 /** Entities of one dataclass; a statement adds the conditions of a request. */
 export type EntityQuery = SelectQueryBuilder<AnyTables, string, object>;
 
-type EntityValues = Readonly<Record<string, Expression<unknown>>>;
-
-/** The same module as the runtime calls it: definitions give the names of columns. */
-export interface DataclassQueries {
-  readonly attributes: Attributes<AnyRow>;
-  readonly entities: (db: AnyKysely) => EntityQuery;
-  readonly page: (
-    query: EntityQuery,
-    top: Expression<unknown>,
-    skip: Expression<unknown>,
-  ) => EntityQuery;
-  readonly count: (query: EntityQuery) => EntityQuery;
-  readonly byKey: KeyQuery;
-  readonly by: Readonly<Record<string, KeyQuery>>;
-  readonly of: Readonly<Record<string, KeyQuery>>;
-  readonly insert: (
-    db: AnyKysely,
-    row: EntityValues,
-  ) => InsertQueryBuilder<AnyTables, string, InsertResult>;
-  readonly change: ChangeQuery;
-  readonly update: ChangeQuery;
-  readonly remove: (
-    db: AnyKysely,
-    keys: Expression<unknown>,
-  ) => DeleteQueryBuilder<AnyTables, string, DeleteResult>;
+/** A query of Kysely's builder. */
+export interface BuiltQuery {
+  compile(): CompiledQuery;
+  withPlugin(plugin: KyselyPlugin): BuiltQuery;
 }
 
 /** A row with the aliases of the tables that it reaches. */
-export interface AnyRow {
-  column(name: string): RawBuilder<unknown>;
+export interface AnyRow extends RowWith<string> {
   related(...path: readonly string[]): AnyRow;
 }
 
-type KeyQuery = (db: AnyKysely, value: Expression<unknown>) => EntityQuery;
-type ChangeQuery = (
-  db: AnyKysely,
-  key: Expression<unknown>,
-  stamp: Expression<unknown>,
-  changes: EntityValues,
-) => UpdateQueryBuilder<AnyTables, string, string, UpdateResult>;
-
-/** A query for an attribute; the name may be that of a member that every object has. */
-export function queryOf(queries: DataclassQueries['by'], name: string): KeyQuery | undefined {
-  return Object.hasOwn(queries, name) ? queries[name] : undefined;
-}
+type AnyValues = Readonly<Record<string, unknown>>;
 
 /**
- * `tsc` has checked an emitted module against the tables; here its functions get expressions and
- * columns of any name.
+ * A module of `src/generated/queries`, as the runtime calls it. The module names its own tables, columns and types of
+ * values, which definitions tell the runtime; so `db` is any Kysely here, and a value any value.
  */
-export function queriesOf(module: QueriesModule): DataclassQueries {
-  return module as unknown as DataclassQueries;
+export interface DataclassQueries {
+  readonly attributes: Attributes<AnyRow>;
+  readonly entities: Emitted['entities'];
+  readonly page: Emitted['page'];
+  readonly count: Emitted['count'];
+  readonly byKey: Emitted['byKey'];
+  readonly by: Readonly<Record<string, Emitted['byKey']>>;
+  readonly of: Readonly<Record<string, Emitted['of']>>;
+  readonly insert: Emitted['insert'];
+  readonly change: Emitted['change'];
+  readonly update: Emitted['change'];
+  readonly remove: Emitted['remove'];
+}
+
+/** As methods, whose parameters may have wider types than those of the emitted functions. */
+interface Emitted {
+  entities(db: QueryExecutorProvider): EntityQuery;
+  page(
+    query: EntityQuery,
+    top: unknown,
+    skip: unknown,
+    select: SelectPage<AnyRow>,
+  ): RawBuilder<unknown>;
+  count(query: EntityQuery): EntityQuery;
+  byKey(db: QueryExecutorProvider, value: unknown, select: Select<AnyRow>): EntityQuery;
+  of(db: QueryExecutorProvider, value: unknown): EntityQuery;
+  insert(
+    db: QueryExecutorProvider,
+    row: AnyValues,
+  ): InsertQueryBuilder<AnyTables, string, InsertResult>;
+  change(
+    db: QueryExecutorProvider,
+    key: unknown,
+    stamp: unknown,
+    changes: AnyValues,
+  ): UpdateQueryBuilder<AnyTables, string, string, UpdateResult>;
+  remove(db: QueryExecutorProvider, keys: Expression<unknown>): BuiltQuery;
+}
+
+/** A query for an attribute; the name may be that of a member that every object has. */
+export function queryOf<Query>(
+  queries: Readonly<Record<string, Query>>,
+  name: string,
+): Query | undefined {
+  return Object.hasOwn(queries, name) ? queries[name] : undefined;
 }

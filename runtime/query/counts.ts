@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { Aliases, From } from '../dataclass/source.js';
+import { From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Database } from '../dialect/database.js';
@@ -7,6 +7,7 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { planFor, type SelectionRequest } from './selection-request.js';
 import {
@@ -194,8 +195,20 @@ function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQue
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection);
   const count = selection.dataclass.queries.count(from.complete(query, condition));
+  return ofBase(context, selection, count);
+}
+
+function ofBase(context: QueryContext, selection: Selection, count: EntityQuery): Sql | BuiltQuery {
   if (selection.base.kind !== 'related') return count;
   return sql`select ${ifBaseExists(context, selection, sql`${count}`)}`;
+}
+
+/** The emitted query that counts the entities of a page. */
+export interface Counted {
+  readonly selection: Selection;
+  readonly query: EntityQuery;
+  /** The tables that it reads. */
+  readonly tables: ReadonlySet<string>;
 }
 
 /** How a statement that answers a page knows the number of all entities. */
@@ -211,16 +224,18 @@ interface Counting {
  * On SQLite the number of all entities is a bound value. On PostgreSQL the statement compares the
  * version of the tables with that of the bound number, and counts again if they differ: number and
  * page belong to the same moment, and cost one round trip.
- * @param selection whose entities are counted; none for an entity set, whose members are known
+ * @param counted none for an entity set, whose members are known
  */
-export function countingOf(context: QueryContext, selection: Selection | undefined): Counting {
+export function countingOf(context: QueryContext, counted: Counted | undefined): Counting {
   const { dialect } = context;
-  if (selection === undefined || dialect.tablesVersion === undefined) {
+  if (counted === undefined || dialect.tablesVersion === undefined) {
     return { prefix: sql``, count: dialect.integer(sql`${countSlot}`), columns: sql`` };
   }
   const count = sql`(select "count" from "__counted")`;
+  const { selection, query, tables } = counted;
+  const counting = ofBase(context, selection, query);
   return {
-    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, selection)} `,
+    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, counting, tables)} `,
     count,
     columns: sql`, ${count}, (select "version" from "__counted")`,
   };
@@ -232,21 +247,19 @@ function countedStatement(
   tablesVersion: NonNullable<Dialect['tablesVersion']>,
   selection: Selection,
 ): Sql {
-  const counted = knownOrCounted(context, tablesVersion, selection);
+  const count = countQuery(context, selection);
+  const counted = knownOrCounted(context, tablesVersion, count, context.aliases.tables);
   return sql`with ${counted} select "count", "version" from "__counted"`;
 }
 
 function knownOrCounted(
-  context: QueryContext,
+  { dialect }: QueryContext,
   tablesVersion: NonNullable<Dialect['tablesVersion']>,
-  selection: Selection,
+  count: Sql | BuiltQuery,
+  tables: ReadonlySet<string>,
 ): Sql {
-  const { dialect } = context;
-  // Only tables that the count reads decide its version.
-  const aliases = new Aliases();
-  const count = countQuery({ ...context, aliases }, selection);
   const isRestricted = dialect.compile(count).restricted !== undefined;
-  const version = tablesVersion(isRestricted ? undefined : aliases.tables);
+  const version = tablesVersion(isRestricted ? undefined : tables);
   const isKnown = sql`"version" = ${dialect.bound(sql`${versionSlot}`, 'text')}`;
   return sql`"__counted" as materialized (select "version", case when ${isKnown} then ${dialect.integer(sql`${countSlot}`)} else ${subquery(count)} end as "count" from (select ${version} as "version" offset 0) as "__now")`;
 }

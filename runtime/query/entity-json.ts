@@ -1,14 +1,15 @@
 import { sql } from 'kysely';
 import {
+  type ColumnDefinition,
   followAll,
+  isRelation,
   leadsToMany,
   reached,
+  type Relation,
   relationsOf,
-  resolveAlias,
   type ToManyDefinition,
 } from '../dataclass/attribute-path.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
-import { relatedKeyOf, attributeValue } from '../dataclass/comparable.js';
+import { type Dataclass, isReadFromTarget } from '../dataclass/dataclasses.js';
 import {
   column,
   foreignKeyColumn,
@@ -19,14 +20,17 @@ import {
 } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
+  AttributeDefinition,
+  ComputedDefinition,
   RelatedEntityDefinition,
   RelationAliasDefinition,
-  ComputedDefinition,
+  StorageType,
 } from '../protocol/definition.js';
+import { type AnyRow, type Attributes, type Json, queryOf } from '../protocol/queries.js';
 import { keyOrder } from './order-sql.js';
 import type { QueryContext } from './context.js';
 import type { Parameters } from './parameters.js';
-import type { ProjectedField, Projection } from './projection.js';
+import type { Projection } from './projection.js';
 import { keyedUri, keyJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
@@ -126,19 +130,30 @@ function relatedPage(
   return [sql`(select ${json} ${from})`];
 }
 
-/** One entity as a text; `head` comes first. */
+/**
+ * One entity as a text.
+ * @param attributes as they were emitted
+ * @param head comes first
+ */
 export function entityText(
   context: QueryContext,
   from: From,
   source: Source,
   projection: Projection,
   form: EntityForm,
+  attributes: Attributes<AnyRow> = source.dataclass.queries.attributes,
   head: readonly JsonPart[] = [],
 ): Sql {
   const parts = [...form.begin(context, source, projection, head)];
-  for (const field of projection.fields) {
-    parts.push(`,${JSON.stringify(field.attribute.name)}:`);
-    parts.push(...fieldJson(context, from, source, field, form));
+  for (const { attribute, expanded } of projection.fields) {
+    parts.push(`,${JSON.stringify(attribute.name)}:`);
+    if (expanded !== undefined && isRelation(attribute)) {
+      parts.push(...expandedJson(context, from, source, attribute, expanded, form));
+    } else {
+      const json = queryOf(attributes, attribute.name);
+      if (json === undefined) throw new Error(`No query has the attribute ${attribute.name}.`);
+      parts.push(...json(rowOf(context, from, source, attribute, form)));
+    }
   }
   parts.push('}');
   return isLong(projection) ? context.dialect.concat(parts) : context.dialect.fill(parts);
@@ -152,41 +167,98 @@ function isLong({ fields }: Projection): boolean {
   );
 }
 
-/** One attribute of an entity. */
-function fieldJson(
+/**
+ * A row as an emitted attribute sees it.
+ * @param isJoined whether it may be missing, because its table is joined
+ */
+function rowOf(
   context: QueryContext,
   from: From,
   source: Source,
-  { attribute, expanded }: ProjectedField,
+  attribute: AttributeDefinition,
   form: EntityForm,
-): readonly JsonPart[] {
-  switch (attribute.kind) {
-    case 'storage':
-    case 'expression':
-      return valueJson(context, source, attribute, attributeValue(from, source, attribute));
-    case 'computed':
-      return computedJson(context, source, attribute);
-    case 'alias': {
-      const { relations, end } = resolveAlias(source.dataclass, attribute);
-      const target = followAll(from, source, relations);
-      const value = attributeValue(from, source, attribute);
-      return valueOfJoined(target, valueJson(context, target, end, value), relations.length > 0);
-    }
-    case 'relatedEntity':
-      return expanded === undefined
-        ? unexpandedEntity(context, from, source, attribute, form)
-        : [expandedEntity(context, from, source, attribute, expanded, form)];
-    case 'relationAlias':
-    case 'relatedEntities': {
-      if (!leadsToMany(attribute)) {
-        return aliasedEntity(context, from, source, attribute, expanded, form);
+  isJoined = false,
+): AnyRow {
+  const { dataclass } = source;
+  const json =
+    (type: StorageType) =>
+    (name: string): Json => {
+      const value = valueJson(context, source, { ...columnOf(dataclass, name), type });
+      return valueOfJoined(source, value, isJoined);
+    };
+  return {
+    string: json('string'),
+    uuid: json('uuid'),
+    number: json('number'),
+    integer: json('integer'),
+    decimal: json('decimal'),
+    boolean: json('boolean'),
+    date: json('date'),
+    duration: json('duration'),
+    object: json('object'),
+    image: json('image'),
+    blob: json('blob'),
+    vector: json('vector'),
+    relatedEntity: (name) => {
+      if (!isRelation(attribute)) throw misused(attribute);
+      if (!isJoined && attribute.kind === 'relatedEntity') {
+        return unexpandedEntity(context, from, source, attribute, name, form);
       }
-      const ownerKey = attributeValue(from, source, attribute);
-      return expanded === undefined
-        ? form.relatedEntities(context, source, attribute, ownerKey)
-        : expandedEntities(context, source, attribute, ownerKey, expanded, form);
-    }
+      const key = column(source, name);
+      const parts = form.relatedKey(context, dataclass.target(attribute), key);
+      return [{ isNull: sql`${key} is null`, parts }];
+    },
+    relatedEntities: (name) => {
+      if (!leadsToMany(attribute)) throw misused(attribute);
+      return form.relatedEntities(context, source, attribute, column(source, name));
+    },
+    computed: () => {
+      if (attribute.kind !== 'computed') throw misused(attribute);
+      return computedJson(context, source, attribute);
+    },
+    related: (...path) => {
+      const target = followPath(from, source, path);
+      return rowOf(context, from, target, attribute, form, true);
+    },
+  };
+}
+
+function misused({ name, kind }: AttributeDefinition): Error {
+  return new Error(`The emitted query of the attribute ${name} is none of its kind, ${kind}.`);
+}
+
+function columnOf({ name, attributes }: Dataclass, wanted: string): ColumnDefinition {
+  const found = attributes.find(
+    (each): each is ColumnDefinition => 'column' in each && each.column === wanted,
+  );
+  if (found === undefined) throw new Error(`No attribute of ${name} has the column ${wanted}.`);
+  return found;
+}
+
+function followPath(from: From, source: Source, path: readonly string[]): Source {
+  return path.reduce((at, name) => {
+    const relation = at.dataclass.allAttributes.get(name);
+    if (relation?.kind !== 'relatedEntity') throw new Error(`${name} is no to-one relation.`);
+    return from.follow(at, relation);
+  }, source);
+}
+
+/** The entities to which a relation leads, instead of their address. */
+function expandedJson(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  relation: Relation | RelationAliasDefinition,
+  expanded: Projection,
+  form: EntityForm,
+): Json {
+  if (leadsToMany(relation)) {
+    return expandedEntities(context, source, relation, keyColumn(source), expanded, form);
   }
+  const relations = relationsOf(source.dataclass, relation) as readonly RelatedEntityDefinition[];
+  const target = followAll(from, source, relations);
+  const json = entityText(context, from, target, expanded, form);
+  return [context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json)];
 }
 
 /** A value that is never null in its table is null if the path to it ends early. */
@@ -199,52 +271,21 @@ export function valueOfJoined(
   return [{ isNull: sql`${keyColumn(target)} is null`, parts: value }];
 }
 
+/** A relation to a hidden entity is null, so its key is read from that entity (`access.md#restrict`). */
 function unexpandedEntity(
   context: QueryContext,
   from: From,
   source: Source,
   relation: RelatedEntityDefinition,
+  foreignKey: string,
   form: EntityForm,
-): readonly JsonPart[] {
-  const { source: holder, attribute, isJoined } = relatedKeyOf(from, source, relation);
-  const key = isJoined ? column(holder, attribute.column) : attributeValue(from, source, relation);
-  const parts = form.relatedKey(context, source.dataclass.target(relation), key);
-  return relation.mandatory === true && !isJoined
-    ? parts
-    : [{ isNull: sql`${key} is null`, parts }];
-}
-
-function expandedEntity(
-  context: QueryContext,
-  from: From,
-  source: Source,
-  relation: RelatedEntityDefinition,
-  expanded: Projection,
-  form: EntityForm,
-): Sql {
-  const target = from.follow(source, relation);
-  const json = entityText(context, from, target, expanded, form);
-  return context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json);
-}
-
-/** The entity to which an alias over to-one relations leads. */
-function aliasedEntity(
-  context: QueryContext,
-  from: From,
-  source: Source,
-  alias: RelationAliasDefinition,
-  expanded: Projection | undefined,
-  form: EntityForm,
-): readonly JsonPart[] {
-  if (expanded === undefined) {
-    const key = attributeValue(from, source, alias);
-    const parts = form.relatedKey(context, source.dataclass.target(alias), key);
-    return [{ isNull: sql`${key} is null`, parts }];
-  }
-  const relations = relationsOf(source.dataclass, alias) as readonly RelatedEntityDefinition[];
-  const target = followAll(from, source, relations);
-  const json = entityText(context, from, target, expanded, form);
-  return [context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json)];
+): Json {
+  const { dataclass } = source;
+  const isHidden = isReadFromTarget(dataclass, relation);
+  const key = isHidden ? keyColumn(from.follow(source, relation)) : column(source, foreignKey);
+  const parts = form.relatedKey(context, dataclass.target(relation), key);
+  const isNever = relation.mandatory === true && !isHidden;
+  return isNever ? parts : [{ isNull: sql`${key} is null`, parts }];
 }
 
 /** The first page of the related entities, as part of the owner's row. */

@@ -1,6 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import { type Statement, Slot } from '../dialect/statement.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale } from '../protocol/decimal.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -17,15 +17,15 @@ import {
   type Projection,
 } from './projection.js';
 import { sql, type SqlBool } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
-import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
+import { boundValue, comparableColumn } from '../dataclass/comparable.js';
+import { From, keyColumn, selecting } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import { valueTypeOf } from '../dialect/value-type.js';
-import { type EntityQuery, queryOf } from '../protocol/queries.js';
+import { type AnyRow, queryOf, type Select } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
 import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
 import { entityText, protocolForm, requestedForm } from './entity-json.js';
+import { keyOrder } from './order-sql.js';
 import { entityUri, scaleOf } from './value-json.js';
 
 /** The types of attributes whose values an address can contain. */
@@ -79,10 +79,7 @@ export class EntityReader {
       { value: text, text },
       foldText,
     );
-    const value =
-      attribute.type === 'decimal' && typeof given === 'string'
-        ? decimalAtScale(given, scaleOf(attribute), 'exact')
-        : given;
+    const value = storedForm(attribute, given);
     if (value === undefined) return undefined;
     return this.context.database.executor.read(statement, [value]);
   }
@@ -113,6 +110,23 @@ export class EntityReader {
   }
 }
 
+/** A value as the column of an attribute may have it; `undefined` if no column has it. */
+function storedForm(
+  attribute: StorageDefinition,
+  value: SqlValue | undefined,
+): SqlValue | undefined {
+  const { type } = attribute;
+  if (type === 'decimal' && typeof value === 'string') {
+    return decimalAtScale(value, scaleOf(attribute), 'exact');
+  }
+  const isWhole = type === 'integer' || type === 'duration';
+  return isWhole && !isInteger(value) ? undefined : value;
+}
+
+function isInteger(value: SqlValue | undefined): boolean {
+  return Number.isInteger(value) && Math.abs(Number(value)) < 9e18;
+}
+
 /** Reads one entity by a value, folded if it is a text: its only parameter. The first in key order, if several have it. */
 export function planEntity(
   dialect: Dialect,
@@ -125,24 +139,20 @@ export function planEntity(
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
   const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
-  const json = entityText(context, from, from.root, projection, form, head);
   // Not as bytes: Node sends a short text together with the headers.
-  const query = from.complete(entitiesWith(dialect, from.root, attribute));
-  return compileAnswer(context, selecting(query, json));
-}
-
-/** The entities with a value: at most one, unless the attribute's values are not unique. */
-function entitiesWith(dialect: Dialect, root: Source, attribute: StorageDefinition): EntityQuery {
-  const { queries, key } = root.dataclass;
-  const type = valueTypeOf(attribute.type);
-  const value = dialect.compared(sql`${new Slot(0)}`, type);
-  if (attribute === key) return queries.byKey(dialect.db, value);
-  const byUnique = queryOf(queries.by, attribute.name);
-  if (byUnique !== undefined) return byUnique(dialect.db, value);
-  const stored = comparableColumn(dialect, root, attribute);
-  const isWanted = dialect.compare(stored, '=', sql`${new Slot(0)}`, type);
-  const first = queries.page(queries.entities(dialect.db), sql.lit(1), sql.lit(0));
-  return first.where(isWanted.$castTo<SqlBool>());
+  const select: Select<AnyRow> = (query, attributes) => {
+    const json = entityText(context, from, from.root, projection, form, attributes, head);
+    return selecting(from.complete(query), json);
+  };
+  const { queries, key } = dataclass;
+  const query = attribute === key ? queries.byKey : queryOf(queries.by, attribute.name);
+  const value = boundValue(dialect, attribute, new Slot(0));
+  if (query !== undefined) return compileAnswer(context, query(dialect.db, value, select));
+  const stored = comparableColumn(dialect, from.root, attribute);
+  const isWanted = sql<SqlBool>`${stored} = ${value}`;
+  const entities = queries.entities(dialect.db).where(isWanted);
+  const first = entities.orderBy(keyOrder(context, from.root)).limit(sql.lit(1));
+  return compileAnswer(context, select(first, queries.attributes));
 }
 
 /** Reads a saved entity by its key, as a member of the answer to `$method=update` (protocol P7.17). */
@@ -154,9 +164,9 @@ export function planSavedEntity(
 ): Statement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
-  const json = savedJson(context, from, projection);
-  const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
-  return compileAnswer(context, selecting(from.complete(saved), json));
+  const select = from.selecting(savedJson(context, from, projection));
+  const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select);
+  return compileAnswer(context, saved);
 }
 
 /**
@@ -204,5 +214,5 @@ function savedJson(context: QueryContext, from: From, projection: Projection): S
     ...entityUri(context, from.root),
     '",',
   ];
-  return entityText(context, from, from.root, projection, protocolForm, head);
+  return entityText(context, from, from.root, projection, protocolForm, undefined, head);
 }

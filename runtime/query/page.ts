@@ -4,12 +4,13 @@ import { column, From, keyColumn, selecting, type Source } from '../dataclass/so
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
-import type { EntitiesPage, Slot, SqlValue, Statement } from '../dialect/statement.js';
+import type { EntitiesPage, SqlValue, Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
 import { whenResolved } from './computed-requests.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { countingOf } from './counts.js';
+import { type Counted, countingOf } from './counts.js';
 import {
   type EntityForm,
   entityText,
@@ -117,9 +118,7 @@ function boundsOf(context: ReadingContext, { skip = 0, top: given }: Paging): Pa
   if (dialect.plansByLimit && skip === 0 && isUsual) {
     return { name: `first ${top}`, top: sql.lit(top), skip: sql.lit(0) };
   }
-  // A plain variable behind LIMIT makes SQLite prepare the statement again for every value.
-  const integer = (slot: Slot): Sql => dialect.integer(sql`${slot}`);
-  return { name: undefined, top: integer(topSlot), skip: integer(skipSlot) };
+  return { name: undefined, top: sql`${topSlot}`, skip: sql`${skipSlot}` };
 }
 
 const noTexts = { filter: undefined, params: undefined, orderby: undefined };
@@ -215,26 +214,26 @@ export function planCollection(
   const head: JsonPart[] = ['{'];
   if (kind === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
   if (kind !== 'selection') head.push(`"__DATACLASS":${name},`);
-  const counting =
-    parameters.count === false ? undefined : countingOf(context, selectionOf(source));
-  const { json, from } = pageJson(context, {
-    head: [
-      ...head,
-      `"__entityModel":${name},"__GlobalStamp":`,
-      context.dialect.globalStamp,
-      ...(counting === undefined ? [] : [',"__COUNT":', counting.count]),
-      ',',
-    ],
-    rows: pageRows(context, source, (rowFrom, root) =>
-      entityText(context, rowFrom, root, projection, form),
-    ),
-    first: dialect.integer(sql`${skipSlot}`),
-  });
-  const written = dialect.asBytes(json);
-  const answer =
-    counting === undefined
+  const writeRow: WriteRow = (from, root, attributes) =>
+    entityText(context, from, root, projection, form, attributes);
+  const answer = pageQuery(context, source, writeRow, (rows, counted) => {
+    const counting = parameters.count === false ? undefined : countingOf(context, counted);
+    const { json, from } = pageJson(context, {
+      head: [
+        ...head,
+        `"__entityModel":${name},"__GlobalStamp":`,
+        context.dialect.globalStamp,
+        ...(counting === undefined ? [] : [',"__COUNT":', counting.count]),
+        ',',
+      ],
+      rows,
+      first: dialect.integer(sql`${skipSlot}`),
+    });
+    const written = dialect.asBytes(json);
+    return counting === undefined
       ? sql`select ${uncounted(context, source, written)} ${from}`
       : sql`${counting.prefix}select ${written}${counting.columns} ${from}`;
+  });
   return pagePlan(context, answer, source, mostRelated(projection, options.pageSize));
 }
 
@@ -271,14 +270,14 @@ function planArray(
   form: EntityForm,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const rows = pageRows(context, source, (from, root) =>
-    entityText(context, from, root, projection, form),
-  );
-  const alias = context.aliases.next();
-  const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
-  const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
-  const answer = source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
-  const query = sql`select ${answer} from ${rows} as ${sql.id(alias)}`;
+  const writeRow: WriteRow = (from, root, attributes) =>
+    entityText(context, from, root, projection, form, attributes);
+  const query = pageQuery(context, source, writeRow, (rows) => {
+    const alias = context.aliases.next();
+    const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
+    const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
+    return sql`select ${uncounted(context, source, json)} from ${rows} as ${sql.id(alias)}`;
+  });
   return pagePlan(context, query, source, mostRelated(projection, options.pageSize));
 }
 
@@ -316,18 +315,20 @@ function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): re
 }
 
 /** Writes one entity of the page as a text. */
-type WriteRow = (from: From, root: Source) => Sql;
+type WriteRow = (from: From, root: Source, attributes: Attributes<AnyRow>) => Sql;
+
+/**
+ * Writes the answer with a page.
+ * @param rows a subquery that returns each entity as the text column `json`, in order
+ * @param counted none for an entity set
+ */
+export type WriteAnswer = (rows: Sql, counted: Counted | undefined) => Sql;
 
 /** An entity that was deleted after its set was made (protocol P9.5). */
 const undefinedEntity = '{"__STAMP":0}';
 
 function dataclassOf(source: PageSource): Dataclass {
   return source.kind === 'keys' ? source.dataclass : source.selection.dataclass;
-}
-
-/** None for the entities of a list of keys. */
-export function selectionOf(source: PageSource): Selection | undefined {
-  return source.kind === 'keys' ? undefined : source.selection;
 }
 
 /**
@@ -351,26 +352,56 @@ function kindOf(source: PageSource, { restricted }: Statement): EntitiesPage['of
   return isFiltered ? 'filtered' : 'all';
 }
 
-/** A subquery that returns each entity of the page as the text column `json`, in order. */
-export function pageRows(
+/** The statement that answers a page: the emitted query of a page with what a request adds. */
+export function pageQuery(
   context: QueryContext,
   source: PageSource,
-  write: WriteRow,
+  writeRow: WriteRow,
+  writeAnswer: WriteAnswer,
   missing: string = undefinedEntity,
 ): Sql {
-  if (source.kind === 'keys') return rowsOfKeys(context, source.dataclass, write, missing);
-  const { selection, order } = source;
-  const { dataclass } = selection;
-  if (!isOrdered(selection, order)) {
-    const rows = unjoinedRows(context, source, write);
+  if (source.kind === 'keys') {
+    return writeAnswer(rowsOfKeys(context, source.dataclass, writeRow, missing), undefined);
+  }
+  const { selection, bounds } = source;
+  const { queries } = selection.dataclass;
+  const from = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, from, selection);
+  const entities = from.complete(query, condition);
+  // Only tables that the count reads decide its version.
+  const tables = new Set(context.aliases.tables);
+  return queries.page(entities, bounds.top, bounds.skip, (page, attributes, count) => {
+    const write: WriteEntity = (of, root) => writeRow(of, root, attributes);
+    const rows = pageRows(context, from, source, page, write);
+    return writeAnswer(rows, { selection, query: count, tables });
+  });
+}
+
+type WriteEntity = (from: From, root: Source) => Sql;
+
+/** @param page a query of `chosen`, without columns */
+function pageRows(
+  context: QueryContext,
+  chosen: From,
+  { selection, order }: PageOfSelection,
+  page: EntityQuery,
+  write: WriteEntity,
+): Sql {
+  const known = chosen.joinCount;
+  const sorted = isOrdered(selection, order)
+    ? selectionOrder(context, chosen, selection, order)
+    : undefined;
+  if (sorted === undefined) {
+    const rows = unjoinedRows(context, chosen, page, write);
     if (rows !== undefined) return rows;
   }
   // Sorting moves only keys, an index that covers the order serves a deep page without reading the
   // table, and joins of the answer are not made for skipped rows.
-  const chosen = new From(context.aliases, dataclass, 'table');
-  const page = pageOf(context, chosen, source);
-  const keys = page(sql`${keyColumn(chosen.root)} as "key"`);
-  const from = new From(context.aliases, dataclass, { rows: keys, dialect: context.dialect });
+  const ordered =
+    sorted === undefined ? page : chosen.join(page, known).clearOrderBy().orderBy(sorted);
+  const keys = sql`${selecting(ordered, sql`${keyColumn(chosen.root)} as "key"`)}`;
+  const { dialect } = context;
+  const from = new From(context.aliases, selection.dataclass, { rows: keys, dialect });
   const json = write(from, from.root);
   return sql`(select ${json} as "json" ${from.clause}${from.order})`;
 }
@@ -378,21 +409,19 @@ export function pageRows(
 /** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
 function unjoinedRows(
   context: QueryContext,
-  source: PageOfSelection,
-  write: WriteRow,
+  chosen: From,
+  page: EntityQuery,
+  write: WriteEntity,
 ): Sql | undefined {
-  const { dataclass } = source.selection;
-  const chosen = new From(context.aliases, dataclass, 'table');
-  const page = pageOf(context, chosen, source);
   // Around the page, there are no joins that its filter has made.
   const isAround = context.dialect.computesSkippedRows;
-  const from = isAround ? new From(context.aliases, dataclass, 'table') : chosen;
+  const from = isAround ? new From(context.aliases, chosen.root.dataclass, 'table') : chosen;
   const before = from.joinCount;
   const json = write(from, from.root);
   if (from.joinCount > before) return undefined;
-  if (!isAround) return page(sql`${json} as "json"`);
+  if (!isAround) return sql`${selecting(page, sql`${json} as "json"`)}`;
   const table = sql.id(from.root.alias);
-  return sql`(select ${json} as "json" from ${page(sql`${table}.*`)} as ${table})`;
+  return sql`(select ${json} as "json" from ${selecting(page, sql`${table}.*`)} as ${table})`;
 }
 
 function rowsOfKeys(
@@ -404,27 +433,10 @@ function rowsOfKeys(
   const from = new From(context.aliases, dataclass, {
     list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
   });
-  const json = write(from, from.root);
+  const json = write(from, from.root, dataclass.queries.attributes);
   const isMissing = sql`${keyColumn(from.root)} is null`;
   const entity = context.dialect.choose(isMissing, sql.lit(missing), json);
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
-}
-
-/** The emitted query of a page with what a request adds; its columns are written when every join is known. */
-function pageOf(
-  context: QueryContext,
-  from: From,
-  { selection, order, bounds: { top, skip } }: PageOfSelection,
-): (columns: Sql) => Sql {
-  const { query, condition } = chosenEntities(context, from, selection);
-  const sorted = isOrdered(selection, order)
-    ? selectionOrder(context, from, selection, order)
-    : undefined;
-  return (columns) => {
-    const page = selection.dataclass.queries.page(from.complete(query, condition), top, skip);
-    const ordered = sorted === undefined ? page : page.clearOrderBy().orderBy(sorted);
-    return sql`${selecting(ordered, columns)}`;
-  };
 }
 
 /** Whether a selection is read in another order than that of its keys. */

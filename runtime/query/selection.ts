@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn, linkedValue, selecting } from '../dataclass/source.js';
+import { Aliases, From, keyColumn, linkedValue } from '../dataclass/source.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -162,8 +162,8 @@ export function selectionCondition(
 function ownerKey(context: QueryContext, owner: Dataclass): Sql {
   if (owner.key.type !== 'string') return sql`${baseSlot}`;
   const from = new From(context.aliases, owner, 'table');
-  const query = from.complete(owner.queries.byKey(context.dialect.db, sql`${baseSlot}`));
-  return sql`${selecting(query, keyColumn(from.root))}`;
+  const select = from.selecting(keyColumn(from.root));
+  return sql`${owner.queries.byKey(context.dialect.db, sql`${baseSlot}`, select)}`;
 }
 
 /** `answer`, or null if the entity whose relation is read does not exist. */
@@ -171,6 +171,6 @@ export function ifBaseExists(context: QueryContext, { base }: Selection, answer:
   if (base.kind !== 'related') return answer;
   const { queries } = base.owner;
   const from = new From(context.aliases, base.owner, 'table');
-  const owner = from.complete(queries.byKey(context.dialect.db, sql`${baseSlot}`));
-  return sql`case when exists ${selecting(owner, sql.lit(1))} then ${answer} end`;
+  const owner = queries.byKey(context.dialect.db, sql`${baseSlot}`, from.selecting(sql.lit(1)));
+  return sql`case when exists ${owner} then ${answer} end`;
 }

@@ -17,7 +17,13 @@ import type {
 } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
-import { type PageForm, pagePlan, pageRows, type PageSource, selectionOf } from '../query/page.js';
+import {
+  type PageForm,
+  pagePlan,
+  pageQuery,
+  type PageSource,
+  type WriteAnswer,
+} from '../query/page.js';
 import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
 import { scaleOf, valueJson } from '../query/value-json.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -38,24 +44,23 @@ function planReport(
   filtersApplied: boolean,
 ): SelectionPlan {
   const context = queryContext(dialect, options);
-  const rows = pageRows(
-    context,
-    source,
-    (from, root) => row(context, from, root, columns),
-    `{"values":[${columns.map(() => 'null').join()}]}`,
-  );
-  const { prefix, count, columns: more } = countingOf(context, selectionOf(source));
-  const alias = context.aliases.next();
-  const json = dialect.concat([
-    '{"__COUNT":',
-    count,
-    ',"__FIRST":',
-    dialect.integer(sql`${skipSlot}`),
-    `,"schema":${JSON.stringify(reportSchema(columns))},"rows":[`,
-    dialect.joinRows(sql`${sql.id(alias, 'json')}`),
-    `],"filtersApplied":${String(filtersApplied)}}`,
-  ]);
-  const query = sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
+  const writeRow = (from: From, root: Source): Sql => row(context, from, root, columns);
+  const missing = `{"values":[${columns.map(() => 'null').join()}]}`;
+  const writeAnswer: WriteAnswer = (rows, counted) => {
+    const { prefix, count, columns: more } = countingOf(context, counted);
+    const alias = context.aliases.next();
+    const json = dialect.concat([
+      '{"__COUNT":',
+      count,
+      ',"__FIRST":',
+      dialect.integer(sql`${skipSlot}`),
+      `,"schema":${JSON.stringify(reportSchema(columns))},"rows":[`,
+      dialect.joinRows(sql`${sql.id(alias, 'json')}`),
+      `],"filtersApplied":${String(filtersApplied)}}`,
+    ]);
+    return sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
+  };
+  const query = pageQuery(context, source, writeRow, writeAnswer, missing);
   return pagePlan(context, query, source);
 }
 

@@ -1,11 +1,11 @@
-import type { QueriesModule } from '../../runtime/protocol/queries.js';
+import type { DataclassQueries } from '../../runtime/protocol/queries.js';
 
 function notWritten(): never {
   throw new Error('This test runs no query.');
 }
 
 /** For definitions without emitted queries. */
-export const noQueries: QueriesModule = {
+export const noQueries: DataclassQueries = {
   attributes: {},
   entities: notWritten,
   page: notWritten,

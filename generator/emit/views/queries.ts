@@ -3,6 +3,7 @@ import { dataclassNamed, keyOf, targetOf } from '../../model/lookup.js';
 import type {
   AliasAttribute,
   Attribute,
+  ComputedAttribute,
   Dataclass,
   Model,
   RelatedEntityAttribute,
@@ -23,16 +24,18 @@ export function queriesView(context: EmitContext, { name }: Dataclass): object {
   const paths = aliasPaths(model, classNames, dataclass);
   const compared = (attribute: StorageAttribute): string =>
     columnReference(table, foldedColumn(model, dataclass, attribute) ?? attribute.column);
-  const where = (column: string, value: string, indent: number): string =>
-    call('return entities(db).where', [column, "'='", value], indent);
-  const method = (name: string, parameter: string, type: string): string =>
-    signature(`  ${propertyName(name)}`, [`${parameter}: Value<${type}>`]);
+  const where = (head: string, column: string, value: string, indent: number): string =>
+    call(`${head} entities(db).where`, [column, "'='", value], indent);
   const by = attributes.flatMap((each) =>
     each.kind === 'storage' && each.unique && !each.key
       ? [
           {
-            signature: method(each.name, 'value', comparedType(context, dataclass, each)),
-            body: where(compared(each), 'value', 4),
+            signature: signature(`  ${propertyName(each.name)}`, [
+              database,
+              `value: Value<${comparedType(context, dataclass, each)}>`,
+              select,
+            ]),
+            query: where('const query =', compared(each), 'value', 4),
           },
         ]
       : [],
@@ -51,32 +54,35 @@ export function queriesView(context: EmitContext, { name }: Dataclass): object {
     return [
       {
         doc: docComment(inverse === undefined ? undefined : address, 2),
-        signature: method(each.name, parameter, type),
-        body: where(column, parameter, 4),
+        signature: signature(`  ${propertyName(each.name)}`, [
+          database,
+          `${parameter}: Value<${type}>`,
+        ]),
+        body: where('return', column, parameter, 4),
       },
     ];
   });
   const body = {
     entities: call('return db.selectFrom', [stringLiteral(table)], 2),
-    page: chain('query', [
+    page: chain('const rows = query', [
       ['orderBy', [compared(key)]],
       ['limit', ['top']],
       ['offset', ['skip']],
     ]),
-    byKey: where(compared(key), 'key', 2),
+    byKey: where('const query =', compared(key), 'key', 2),
     by,
     of,
-    insert: chain('db', [
+    insert: chain('return db', [
       ['insertInto', [stringLiteral(table)]],
       ['values', ['row']],
     ]),
-    change: chain('db', [
+    change: chain('return db', [
       ['updateTable', [stringLiteral(table)]],
       ['set', ['changes']],
       ['where', [compared(key), "'='", 'key']],
       ['where', [columnReference(table, '__STAMP'), "'='", 'stamp']],
     ]),
-    remove: chain('db', [
+    remove: chain('return db', [
       ['deleteFrom', [stringLiteral(table)]],
       ['where', [columnReference(table, key.column), "'in'", 'keys']],
     ]),
@@ -93,7 +99,7 @@ export function queriesView(context: EmitContext, { name }: Dataclass): object {
       text.includes('sql.id(')
         ? nameImport('import', [...kysely.map((each) => `type ${each}`), 'sql'], 'kysely')
         : nameImport('import type', kysely, 'kysely'),
-      `import type { Attributes, Row, Value } from '#runtime/definition';`,
+      `import type { Attributes, Row, Select, SelectPage, Value } from '#runtime/definition';`,
       nameImport(
         'import type',
         ['Database', ...new Set([tableType, ...paths.map(({ type }) => type)])],
@@ -113,19 +119,29 @@ export function queriesView(context: EmitContext, { name }: Dataclass): object {
       .filter(({ exposed }) => exposed)
       .map((each) => attributeMember(model, dataclass, each)),
     key: `<${dataclass.key}>`,
-    byKeySignature: signature('export function byKey', [`key: Value<${keyType}>`]),
+    byKeySignature: signature('export function byKey', [
+      database,
+      `key: Value<${keyType}>`,
+      select,
+    ]),
     changeSignature: signature('export function change', [
+      database,
       `key: Value<${keyType}>`,
       'stamp: Value<number>',
       `changes: Updateable<${tableType}>`,
     ]),
     updateSignature: signature('export function update', [
+      database,
       `key: Value<${keyType}>`,
       'stamp: Value<number>',
       `changes: Updateable<${tableType}>`,
     ]),
-    insertSignature: signature('export function insert', [`row: Insertable<${tableType}>`]),
+    insertSignature: signature('export function insert', [
+      database,
+      `row: Insertable<${tableType}>`,
+    ]),
     removeSignature: signature('export function remove', [
+      database,
       `keys: Expression<${storedType(context, dataclass, key)}>`,
     ]),
   };
@@ -136,13 +152,14 @@ function byName(a: string, b: string): number {
   return (first ?? '') < (second ?? '') ? -1 : 1;
 }
 
-/** A parameter list that begins with the database. */
+const database = 'db: Kysely<Tables>';
+const select = 'select: Select<EntityRow>';
+
 function signature(head: string, parameters: readonly string[]): string {
-  const all = ['db: Kysely<Tables>', ...parameters];
-  const flat = `${head}(${all.join(', ')}) {`;
+  const flat = `${head}(${parameters.join(', ')}) {`;
   if (fits(flat)) return flat;
   const indent = /^ */.exec(head)?.[0] ?? '';
-  return `${head}(\n${all.map((each) => `${indent}  ${each},\n`).join('')}${indent}) {`;
+  return `${head}(\n${parameters.map((each) => `${indent}  ${each},\n`).join('')}${indent}) {`;
 }
 
 function alias(head: string, type: string): string {
@@ -164,15 +181,15 @@ function nameImport(keyword: string, given: readonly string[], module: string): 
     : `${keyword} {\n${names.map((each) => `  ${each},\n`).join('')}} from '${module}';`;
 }
 
-/** `return` with calls of methods, one in each line if they do not fit in one. */
+/** A statement with calls of methods, one in each line if they do not fit in one. */
 function chain(
   head: string,
   calls: readonly (readonly [method: string, args: readonly string[]])[],
 ): string {
   const flat = calls.map(([method, args]) => `.${method}(${args.join(', ')})`).join('');
-  if (fits(`  return ${head}${flat};`)) return `return ${head}${flat}`;
+  if (fits(`  ${head}${flat};`)) return `${head}${flat}`;
   const lines = calls.map(([method, args]) => `\n    ${call(`.${method}`, args, 4)}`);
-  return `return ${head}${lines.join('')}`;
+  return `${head}${lines.join('')}`;
 }
 
 interface AliasPath {
@@ -215,7 +232,7 @@ interface AliasEnd {
   readonly relations: readonly string[];
   /** The targets of the relations. */
   readonly end: Dataclass;
-  readonly column: string;
+  readonly attribute: ColumnAttribute;
 }
 
 /** The end of an alias's path, which may be another alias. */
@@ -228,7 +245,9 @@ function aliasEnd(model: Model, dataclass: Dataclass, { path }: AliasAttribute):
       const further = aliasEnd(model, end, attribute);
       return { ...further, relations: [...relations, ...further.relations] };
     }
-    if (attribute?.kind !== 'relatedEntity') return { relations, end, column: columnOf(end, name) };
+    if (attribute?.kind !== 'relatedEntity') {
+      return { relations, end, attribute: columnAttribute(end, name) };
+    }
     const { target } = attribute;
     relations.push(name);
     end = model.dataclasses.find((each) => each.name === target) ?? end;
@@ -236,11 +255,18 @@ function aliasEnd(model: Model, dataclass: Dataclass, { path }: AliasAttribute):
   throw new Error(`The path ${path.join('.')} does not end in an attribute.`);
 }
 
-function columnOf({ attributes }: Dataclass, name: string): string {
+/** An attribute that a column holds. */
+type ColumnAttribute = (StorageAttribute | ComputedAttribute) & { readonly column: string };
+
+function columnAttribute({ attributes }: Dataclass, name: string): ColumnAttribute {
   const found = attributes.find((each) => each.name === name);
-  const isKept = found?.kind === 'storage' || found?.kind === 'computed';
-  if (isKept && found.column !== undefined) return found.column;
+  if (found !== undefined && isInColumn(found)) return found;
   throw new Error(`No column holds ${name}.`);
+}
+
+function isInColumn(attribute: Attribute): attribute is ColumnAttribute {
+  const { kind } = attribute;
+  return (kind === 'storage' || kind === 'computed') && attribute.column !== undefined;
 }
 
 /** The row that an alias leads to. */
@@ -258,59 +284,46 @@ function relatedSignature({ path, type }: AliasPath): string {
 /** The query for one attribute of an answer. */
 function attributeMember(model: Model, dataclass: Dataclass, attribute: Attribute): string {
   const calls = valueCalls(model, dataclass, attribute);
-  const label = `  ${propertyName(attribute.name)}: `;
-  if (calls === undefined) return `${label}{},`;
   // Every object has a property of that name, whose type TypeScript would use.
   const row = attribute.name in Object.prototype ? '(row: EntityRow)' : '(row)';
-  const flat = `${label}{ value: ${row} => row${calls.join('')} },`;
-  if (fits(flat)) return flat;
-  const start = fits(`${label}{`) ? label : `${label.trimEnd()}\n    `;
-  const indent = start === label ? '  ' : '    ';
-  return `${start}{\n${valueMember(indent, row, calls)}${indent}},`;
-}
-
-function valueMember(indent: string, row: string, calls: readonly string[]): string {
-  const head = `${indent}  value: ${row} =>`;
+  const head = `  ${propertyName(attribute.name)}: ${row} =>`;
   const flat = `${head} row${calls.join('')},`;
-  if (fits(flat)) return `${flat}\n`;
-  const below = `${indent}    row${calls.join('')}`;
-  if (fits(`${below},`)) return `${head}\n${below},\n`;
+  if (fits(flat)) return flat;
+  const below = `    row${calls.join('')}`;
+  if (fits(`${below},`)) return `${head}\n${below},`;
   const [, method = '', argument = ''] = /^(\.\w+\()(.*)\)$/su.exec(calls.at(-1) ?? '') ?? [];
-  const first = `${indent}    row${calls.slice(0, -1).join('')}${method}`;
-  return `${head}\n${first}\n${indent}      ${argument},\n${indent}    ),\n`;
+  const first = `    row${calls.slice(0, -1).join('')}${method}`;
+  return `${head}\n${first}\n      ${argument},\n    ),`;
 }
 
-/** The calls that lead from a row to the value; `undefined` if class code computes it. */
-function valueCalls(
-  model: Model,
-  dataclass: Dataclass,
-  attribute: Attribute,
-): readonly string[] | undefined {
-  const columnCall = (column: string): string => `.column(${stringLiteral(column)})`;
+/** The calls that lead from a row to the JSON of the value. */
+function valueCalls(model: Model, dataclass: Dataclass, attribute: Attribute): readonly string[] {
+  const value = (method: string, column: string): string => `.${method}(${stringLiteral(column)})`;
+  const related = (path: readonly string[]): string =>
+    `.related(${path.map(stringLiteral).join(', ')})`;
+  const key = storageOf(dataclass, dataclass.key).column;
   switch (attribute.kind) {
     case 'storage':
-      return [columnCall(attribute.column)];
     case 'computed':
-      return attribute.column === undefined ? undefined : [columnCall(attribute.column)];
+      return isInColumn(attribute) ? [value(attribute.type, attribute.column)] : ['.computed()'];
     case 'relatedEntity': {
       if (!isReadFromTarget(attribute)) {
-        return [columnCall(storageOf(dataclass, attribute.foreignKey).column)];
+        return [value('relatedEntity', storageOf(dataclass, attribute.foreignKey).column)];
       }
       const { column } = keyOf(targetOf(model, attribute));
-      return [`.related(${stringLiteral(attribute.name)})`, columnCall(column)];
+      return [related([attribute.name]), value('relatedEntity', column)];
     }
     case 'relatedEntities':
-      return [columnCall(storageOf(dataclass, dataclass.key).column)];
+      return [value('relatedEntities', key)];
     case 'relationAlias': {
-      if (attribute.many) return [columnCall(storageOf(dataclass, dataclass.key).column)];
+      if (attribute.many) return [value('relatedEntities', key)];
       const { column } = keyOf(targetOf(model, attribute));
-      const path = attribute.path.map(stringLiteral).join(', ');
-      return [`.related(${path})`, columnCall(column)];
+      return [related(attribute.path), value('relatedEntity', column)];
     }
     case 'alias': {
-      const { relations, column } = aliasEnd(model, dataclass, attribute);
-      const path = relations.map(stringLiteral).join(', ');
-      return [...(path === '' ? [] : [`.related(${path})`]), columnCall(column)];
+      const { relations, attribute: end } = aliasEnd(model, dataclass, attribute);
+      const json = value(end.type, end.column);
+      return relations.length === 0 ? [json] : [related(relations), json];
     }
   }
 }

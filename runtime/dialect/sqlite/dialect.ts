@@ -90,9 +90,9 @@ function pathOf(names: readonly string[]): string {
 }
 
 /**
- * Writes each variable with a unary plus, which keeps its value. From 3.54 on, SQLite examines the value of a bare
- * variable when it plans a statement with `=` and a join or an order, and would plan the statement again for each
- * run.
+ * Writes each variable with a unary plus, which keeps its value. SQLite examines the value of a bare variable when it
+ * plans a statement with it behind LIMIT or, from 3.54 on, with `=` and a join or an order, and would plan the
+ * statement again for each run.
  */
 class QueryCompiler extends SqliteQueryCompiler {
   protected override getCurrentParameterPlaceholder(): string {

@@ -7,7 +7,7 @@ import {
   sql,
   type Updateable,
 } from 'kysely';
-import type { Attributes, Row, Value } from '#runtime/definition';
+import type { Attributes, Row, Select, SelectPage, Value } from '#runtime/definition';
 import type { AuthorTable, BookTable, Database } from '../database.js';
 
 /** The tables that these queries name. */
@@ -20,34 +20,31 @@ interface EntityRow extends Row<BookTable> {
   related(...path: ['sequelOf', 'author']): Row<AuthorTable>;
 }
 
-/**
- * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it.
- */
+/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
 export const attributes: Attributes<EntityRow> = {
-  ID: { value: (row) => row.column('ID') },
-  isbn: { value: (row) => row.column('isbn "13"') },
-  title: { value: (row) => row.column('title') },
-  language: { value: (row) => row.column('language') },
-  stars: { value: (row) => row.column('stars') },
-  price: { value: (row) => row.column('price') },
-  fee: { value: (row) => row.column('fee') },
-  added: { value: (row) => row.column('added') },
-  readingTime: { value: (row) => row.column('readingTime') },
-  number: { value: (row) => row.column('number') },
-  lent: { value: (row) => row.column('lent') },
-  details: { value: (row) => row.column('details') },
-  cover: { value: (row) => row.column('cover') },
-  text: { value: (row) => row.column('text') },
-  embedding: { value: (row) => row.column('embedding') },
-  shelfmark: { value: (row) => row.column('shelfmark') },
-  author: { value: (row) => row.column('author_id') },
-  sequelOf: { value: (row) => row.column('sequelOf_id') },
-  sequels: { value: (row) => row.column('ID') },
-  reviews: { value: (row) => row.column('ID') },
-  authorName: { value: (row) => row.related('author').column('name') },
-  sequelAuthor: { value: (row) => row.related('sequelOf', 'author').column('code') },
-  label: { value: (row) => row.column('label') },
+  ID: (row) => row.uuid('ID'),
+  isbn: (row) => row.string('isbn "13"'),
+  title: (row) => row.string('title'),
+  language: (row) => row.string('language'),
+  stars: (row) => row.integer('stars'),
+  price: (row) => row.number('price'),
+  fee: (row) => row.decimal('fee'),
+  added: (row) => row.date('added'),
+  readingTime: (row) => row.duration('readingTime'),
+  number: (row) => row.integer('number'),
+  lent: (row) => row.boolean('lent'),
+  details: (row) => row.object('details'),
+  cover: (row) => row.image('cover'),
+  text: (row) => row.blob('text'),
+  embedding: (row) => row.vector('embedding'),
+  shelfmark: (row) => row.string('shelfmark'),
+  author: (row) => row.relatedEntity('author_id'),
+  sequelOf: (row) => row.relatedEntity('sequelOf_id'),
+  sequels: (row) => row.relatedEntities('ID'),
+  reviews: (row) => row.relatedEntities('ID'),
+  authorName: (row) => row.related('author').string('name'),
+  sequelAuthor: (row) => row.related('sequelOf', 'author').relatedEntity('code'),
+  label: (row) => row.string('label'),
 };
 
 /** All entities; a request adds its filter. */
@@ -55,9 +52,15 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('library books');
 }
 
-/** A page of entities in the order of their keys; `$orderby` replaces that order. */
-export function page(query: Entities, top: Value<number>, skip: Value<number>) {
-  return query.orderBy(sql.id('library books', 'ID')).limit(top).offset(skip);
+/** GET /rest/Book: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+export function page(
+  query: Entities,
+  top: Value<number>,
+  skip: Value<number>,
+  select: SelectPage<EntityRow>,
+) {
+  const rows = query.orderBy(sql.id('library books', 'ID')).limit(top).offset(skip);
+  return select(rows, attributes, count(query));
 }
 
 /** The number of entities. */
@@ -66,17 +69,20 @@ export function count(query: Entities) {
 }
 
 /** GET /rest/Book(<ID>) */
-export function byKey(db: Kysely<Tables>, key: Value<string>) {
-  return entities(db).where(sql.id('library books', 'ID'), '=', key);
+export function byKey(db: Kysely<Tables>, key: Value<string>, select: Select<EntityRow>) {
+  const query = entities(db).where(sql.id('library books', 'ID'), '=', key);
+  return select(query, attributes);
 }
 
 /** By the value of a unique attribute, a text folded: GET /rest/Book:<attribute>(<value>) */
 export const by = {
-  isbn(db: Kysely<Tables>, value: Value<string>) {
-    return entities(db).where(sql.id('library books', '__folded_isbn "13"'), '=', value);
+  isbn(db: Kysely<Tables>, value: Value<string>, select: Select<EntityRow>) {
+    const query = entities(db).where(sql.id('library books', '__folded_isbn "13"'), '=', value);
+    return select(query, attributes);
   },
-  number(db: Kysely<Tables>, value: Value<number>) {
-    return entities(db).where(sql.id('library books', 'number'), '=', value);
+  number(db: Kysely<Tables>, value: Value<number>, select: Select<EntityRow>) {
+    const query = entities(db).where(sql.id('library books', 'number'), '=', value);
+    return select(query, attributes);
   },
 };
 

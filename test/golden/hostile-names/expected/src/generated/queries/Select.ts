@@ -7,7 +7,7 @@ import {
   sql,
   type Updateable,
 } from 'kysely';
-import type { Attributes, Row, Value } from '#runtime/definition';
+import type { Attributes, Row, Select, SelectPage, Value } from '#runtime/definition';
 import type { Database, SelectTable } from '../database.js';
 
 /** The tables that these queries name. */
@@ -15,13 +15,10 @@ type Tables = Pick<Database, 'drop table "x"; --'>;
 type Entities = SelectQueryBuilder<Tables, 'drop table "x"; --', object>;
 type EntityRow = Row<SelectTable>;
 
-/**
- * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it.
- */
+/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
 export const attributes: Attributes<EntityRow> = {
-  from: { value: (row) => row.column('from') },
-  _: { value: (row) => row.column('_') },
+  from: (row) => row.uuid('from'),
+  _: (row) => row.string('_'),
 };
 
 /** All entities; a request adds its filter. */
@@ -29,9 +26,15 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('drop table "x"; --');
 }
 
-/** A page of entities in the order of their keys; `$orderby` replaces that order. */
-export function page(query: Entities, top: Value<number>, skip: Value<number>) {
-  return query.orderBy(sql.id('drop table "x"; --', 'from')).limit(top).offset(skip);
+/** GET /rest/Select: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+export function page(
+  query: Entities,
+  top: Value<number>,
+  skip: Value<number>,
+  select: SelectPage<EntityRow>,
+) {
+  const rows = query.orderBy(sql.id('drop table "x"; --', 'from')).limit(top).offset(skip);
+  return select(rows, attributes, count(query));
 }
 
 /** The number of entities. */
@@ -40,8 +43,9 @@ export function count(query: Entities) {
 }
 
 /** GET /rest/Select(<from>) */
-export function byKey(db: Kysely<Tables>, key: Value<string>) {
-  return entities(db).where(sql.id('drop table "x"; --', 'from'), '=', key);
+export function byKey(db: Kysely<Tables>, key: Value<string>, select: Select<EntityRow>) {
+  const query = entities(db).where(sql.id('drop table "x"; --', 'from'), '=', key);
+  return select(query, attributes);
 }
 
 /** By the value of a unique attribute, a text folded: GET /rest/Select:<attribute>(<value>) */

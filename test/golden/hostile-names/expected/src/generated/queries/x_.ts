@@ -7,7 +7,7 @@ import {
   sql,
   type Updateable,
 } from 'kysely';
-import type { Attributes, Row, Value } from '#runtime/definition';
+import type { Attributes, Row, Select, SelectPage, Value } from '#runtime/definition';
 import type { Database, x_Table } from '../database.js';
 
 /** The tables that these queries name. */
@@ -15,15 +15,12 @@ type Tables = Pick<Database, 'x_'>;
 type Entities = SelectQueryBuilder<Tables, 'x_', object>;
 type EntityRow = Row<x_Table>;
 
-/**
- * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
- * computes attributes without it.
- */
+/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
 export const attributes: Attributes<EntityRow> = {
-  key: { value: (row) => row.column('key') },
-  session: { value: (row) => row.column('session') },
-  stamp: { value: (row) => row.column('stamp') },
-  'Item 58': { value: (row) => row.column('Item 58') },
+  key: (row) => row.integer('key'),
+  session: (row) => row.string('session'),
+  stamp: (row) => row.date('stamp'),
+  'Item 58': (row) => row.string('Item 58'),
 };
 
 /** All entities; a request adds its filter. */
@@ -31,9 +28,15 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('x_');
 }
 
-/** A page of entities in the order of their keys; `$orderby` replaces that order. */
-export function page(query: Entities, top: Value<number>, skip: Value<number>) {
-  return query.orderBy('x_.key').limit(top).offset(skip);
+/** GET /rest/x_: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+export function page(
+  query: Entities,
+  top: Value<number>,
+  skip: Value<number>,
+  select: SelectPage<EntityRow>,
+) {
+  const rows = query.orderBy('x_.key').limit(top).offset(skip);
+  return select(rows, attributes, count(query));
 }
 
 /** The number of entities. */
@@ -42,14 +45,16 @@ export function count(query: Entities) {
 }
 
 /** GET /rest/x_(<key>) */
-export function byKey(db: Kysely<Tables>, key: Value<number>) {
-  return entities(db).where('x_.key', '=', key);
+export function byKey(db: Kysely<Tables>, key: Value<number>, select: Select<EntityRow>) {
+  const query = entities(db).where('x_.key', '=', key);
+  return select(query, attributes);
 }
 
 /** By the value of a unique attribute, a text folded: GET /rest/x_:<attribute>(<value>) */
 export const by = {
-  'Item 58'(db: Kysely<Tables>, value: Value<string>) {
-    return entities(db).where(sql.id('x_', '__folded_Item 58'), '=', value);
+  'Item 58'(db: Kysely<Tables>, value: Value<string>, select: Select<EntityRow>) {
+    const query = entities(db).where(sql.id('x_', '__folded_Item 58'), '=', value);
+    return select(query, attributes);
   },
 };
 
