@@ -9,12 +9,8 @@ import type { Model } from '../model/model.js';
 import type { ParsedModel } from '../model/serialize.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
 import type { FoundClasses } from '../stubs/class-files.js';
-import type {
-  FindInput,
-  RenameInput,
-  RenamedClasses,
-  ReviewInput,
-} from '../stubs/review-classes.js';
+import type { RenamePlan } from '../stubs/rename-classes.js';
+import type { FindInput, RenameInput, ReviewInput } from '../stubs/review-classes.js';
 import { UsageError } from './failure.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
@@ -30,7 +26,7 @@ export interface Compiler {
    * Carries names that the model changed into the users' classes; returns at once if there are
    * none.
    */
-  renameClasses(input: RenameInput): Promise<RenamedClasses>;
+  renameClasses(input: RenameInput): Promise<RenamePlan>;
   /** Reads a model that was serialised, maybe by another version. */
   parse(text: string): Promise<ParsedModel>;
   /** Compares two models: what the newer one means for data, clients and class code. */

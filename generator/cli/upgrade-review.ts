@@ -142,21 +142,3 @@ export function renderUpgrade(
   }
   return told.join('\n');
 }
-
-/** Edits on top of others: they were made from the results of those. */
-export function editsOnTop(
-  first: readonly UserEdit[],
-  then: readonly UserEdit[],
-): readonly UserEdit[] {
-  const below = new Map(first.map((edit) => [edit.path, edit]));
-  const above = new Set(then.map(({ path, from = path }) => from));
-  return [
-    ...first.filter(({ path }) => !above.has(path)),
-    ...then.map((edit) => {
-      const under = below.get(edit.from ?? edit.path);
-      const from = under?.from ?? edit.from;
-      const { before } = under ?? edit;
-      return { ...edit, before, ...(from === undefined ? {} : { from }) };
-    }),
-  ];
-}

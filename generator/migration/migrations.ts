@@ -27,8 +27,7 @@ export interface MigrationReview {
 
 export interface MigrationInput {
   readonly model: Model;
-  /** Absent while the folder does not belong to drs-gen. */
-  readonly users: UserFolder | undefined;
+  readonly users: UserFolder;
   /** The root of this package. */
   readonly packageRoot: string;
   /** Set if a migration is requested. */
@@ -53,11 +52,12 @@ const filePattern = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*$/;
  */
 export async function reviewMigrations(input: MigrationInput): Promise<MigrationReview> {
   const { model, users, packageRoot, wanted, command } = input;
-  if (users === undefined) return { names: [], files: [], open: [], doubts: [] };
   const names = await migrationNames(users);
-  const last = (await lockedModel(users, modelLockPath)) ?? model;
+  const last = await lockedModel(users, modelLockPath);
   const before = (await lockedModel(users, beforeLockPath)) ?? last;
-  const stored = storedModel(before, last, { open: plannedSteps(before, last), written: [] });
+  if (before === undefined) return { names, files: [], open: [], doubts: [] };
+  const former = last ?? model;
+  const stored = storedModel(before, former, { open: plannedSteps(before, former), written: [] });
   const all = plannedSteps(stored, model);
   if (wanted === undefined) {
     refuseMoves(all, command);

@@ -37,7 +37,7 @@ export function lookInto(disk: Disk, root: string): Look {
     if (kind === undefined) return { kind: 'absent' };
     if (kind === 'folder') return { kind: 'folder' };
     if (kind !== 'link') return { kind: 'obstacle', at: path };
-    const target = await resolveLink(disk, join(root, path));
+    const target = await unlessGone(disk.resolve(join(root, path)));
     if (target === undefined) return { kind: 'obstacle', at: path };
     if (!isInside(root, target)) return { kind: 'outside', link: path, present: false };
     return (await disk.kind(target)) === 'folder'
@@ -46,7 +46,7 @@ export function lookInto(disk: Disk, root: string): Look {
   }
 
   async function namesIn(folder: string): Promise<ReadonlySet<string>> {
-    const found = await disk.list(folder);
+    const found = (await unlessGone(disk.list(folder))) ?? [];
     return new Set(found.map((name) => name.normalize('NFC')));
   }
 
@@ -70,13 +70,15 @@ export function lookInto(disk: Disk, root: string): Look {
     if (variant !== undefined && !inFolder.has(name.normalize('NFC'))) {
       return { kind: 'variant', name: variant };
     }
-    return { kind: 'file', text: decodeText(await disk.read(full)) };
+    const bytes = await unlessGone(disk.read(full));
+    return bytes === undefined ? { kind: 'absent' } : { kind: 'file', text: decodeText(bytes) };
   };
 }
 
-async function resolveLink(disk: Disk, path: string): Promise<string | undefined> {
+/** What a disk answers about a path; `undefined` if nothing is there, maybe because another run has just moved it. */
+export async function unlessGone<T>(look: Promise<T>): Promise<T | undefined> {
   try {
-    return await disk.resolve(path);
+    return await look;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;

@@ -6,77 +6,74 @@ import { parseManifest, printManifest, type Manifest } from './manifest.js';
 import { mapInBatches } from './map-in-batches.js';
 import { findOutputFolder } from './output-folder.js';
 import { assertSoundPaths, compareCodePoints, foldCase, manifestPath } from './paths.js';
-import type { Plan, PlannedFile, Conflict } from './plan.js';
+import { forced, type Conflict, type Plan, type PlannedFile } from './plan.js';
 import { Refusal } from './refusal.js';
 import { hashText, withPlainLineEnds } from './text.js';
-import {
-  type EditUserFiles,
-  type UserEdit,
-  userFolder,
-  type UserFolder,
-  withEdits as readAfter,
-} from './user-edits.js';
+import { type UserEdit, userFolder, type UserFolder } from './user-edits.js';
 
-export interface PlanInput {
-  readonly disk: Disk;
-  /** Absolute path of the output folder, which need not exist. */
-  readonly folder: string;
-  readonly files: FilesToPlan;
-  readonly generatorVersion: string;
-  /** Returns additions to the user's files, if the folder is ours. */
-  readonly editUserFiles?: EditUserFiles;
+/** An output folder as the last run left it. */
+export interface OutputFolder {
+  /** Its absolute path, as the user names it; it need not exist. */
+  readonly path: string;
+  /** Its real path. */
+  readonly root: string;
+  readonly look: Look;
+  readonly record: Seen;
+  /** What the last run wrote; absent if the folder is not ours yet. */
+  readonly last: Manifest | undefined;
+  /** Without any files if the folder is not ours yet. */
+  readonly users: UserFolder;
 }
 
-/**
- * The files of the server, or a function that makes them from the places of the user's files. The
- * function gets nothing if the folder is not ours yet, and may be called more than once.
- */
-type FilesToPlan =
-  readonly EmittedFile[] | ((users: UserFolder | undefined) => Promise<readonly EmittedFile[]>);
+/** What a folder is to hold. */
+export interface WantedOutput {
+  readonly files: readonly EmittedFile[];
+  /** Changes of the user's files, with those of {@link handedOver}. */
+  readonly edits: readonly UserEdit[];
+  readonly generatorVersion: string;
+  /**
+   * Replace or delete generated files that were edited, and replace files of others that are in the
+   * way.
+   */
+  readonly force: boolean;
+}
 
-/** Compares a set of files with the disk; writes nothing. */
-export async function planFiles(input: PlanInput): Promise<Plan> {
-  const { disk } = input;
-  const root = await findOutputFolder(disk, input.folder);
+export async function readFolder(disk: Disk, path: string): Promise<OutputFolder> {
+  const root = await findOutputFolder(disk, path);
   const look = lookInto(disk, root);
   const record = await look(manifestPath);
   const last = readRecord(record, join(root, manifestPath));
-  const users = last === undefined ? undefined : userFolder(disk, root, look, last.files);
-  const files = typeof input.files === 'function' ? await input.files(users) : input.files;
+  return { path, root, look, record, last, users: userFolder(disk, root, look, last?.files) };
+}
+
+/** Compares what a folder is to hold with what it holds; writes nothing. */
+export async function planFiles(
+  { root, look, record, last }: OutputFolder,
+  { files, edits, generatorVersion, force }: WantedOutput,
+): Promise<Plan> {
   assertSoundPaths(files.map((file) => file.path));
   const stale = await planStale(look, files, last);
   const gone = new Set(
     stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
   );
-  const edits = users === undefined ? [] : await planEdits(input, users, files, last);
   const left = new Set(edits.map(({ from }) => from));
   const wanted = await mapInBatches(files, async (file) => {
     const seen: Seen = left.has(file.path) ? { kind: 'absent' } : await look(file.path);
     const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
     return decideWanted(file, withoutGone(file.path, seen, gone), known);
   });
-  const manifest = planManifest(record, printManifest(manifestOf(input, files)));
-  const planned = [...withEdits([...stale, ...wanted], edits), manifest];
-  return {
+  const manifest = planManifest(record, printManifest(manifestOf(generatorVersion, files)));
+  const planned = [...planEdits([...stale, ...wanted], edits), manifest];
+  const plan: Plan = {
     root,
     isFirst: last === undefined,
     files: planned.sort((a, b) => compareCodePoints(a.path, b.path)),
   };
-}
-
-async function planEdits(
-  { editUserFiles }: PlanInput,
-  users: UserFolder,
-  files: readonly EmittedFile[],
-  last: Manifest | undefined,
-): Promise<readonly UserEdit[]> {
-  const handedOver = last === undefined ? [] : await planHandover(users, files, last);
-  const others = (await editUserFiles?.(readAfter(handedOver, users.read))) ?? [];
-  return [...handedOver, ...others];
+  return force ? forced(plan) : plan;
 }
 
 /** The user's files that the plan keeps, or does not know, may get additions. */
-function withEdits(
+function planEdits(
   planned: readonly PlannedFile[],
   edits: readonly UserEdit[],
 ): readonly PlannedFile[] {
@@ -115,15 +112,14 @@ async function planStale(
  * Files that belonged to drs-gen when they were written, and now belong to the user. One that was
  * not edited gets its present text a last time, since its old one may no longer work.
  */
-async function planHandover(
-  users: UserFolder,
+export async function handedOver(
+  { users, last }: OutputFolder,
   files: readonly EmittedFile[],
-  last: Manifest,
 ): Promise<readonly UserEdit[]> {
-  const moved = files.filter(({ owner, path }) => owner === 'user' && last.files.has(path));
+  const moved = files.filter(({ owner, path }) => owner === 'user' && users.owns(path));
   const planned = await mapInBatches(moved, async ({ path, text }): Promise<UserEdit[]> => {
     const found = await users.read(path);
-    const isOurs = found.kind === 'file' && hashText(found.text) === last.files.get(path);
+    const isOurs = found.kind === 'file' && hashText(found.text) === last?.files.get(path);
     return isOurs && withPlainLineEnds(found.text) !== text
       ? [{ path, before: found.text, text }]
       : [];
@@ -144,10 +140,10 @@ function readRecord(record: Seen, path: string): Manifest | undefined {
   throw new Refusal(`${path} is not an ordinary file in an ordinary folder.`);
 }
 
-function manifestOf(input: PlanInput, files: readonly EmittedFile[]): Manifest {
+function manifestOf(generator: string, files: readonly EmittedFile[]): Manifest {
   const owned = files.filter((file) => file.owner === 'generator');
   return {
-    generator: input.generatorVersion,
+    generator,
     files: new Map(owned.map((file) => [file.path, hashText(file.text)])),
   };
 }

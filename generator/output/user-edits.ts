@@ -1,6 +1,6 @@
 import { join, posix } from 'node:path';
 import type { Disk } from './disk.js';
-import type { Look } from './look.js';
+import { unlessGone, type Look } from './look.js';
 import { mapInBatches } from './map-in-batches.js';
 import { compareCodePoints } from './paths.js';
 
@@ -37,36 +37,47 @@ export interface UserEdit {
   readonly text: string;
 }
 
-/**
- * Returns additions to the user's files; may be called more than once. If it throws, nothing is
- * written.
- */
-export type EditUserFiles = (read: ReadUserText) => Promise<readonly UserEdit[]>;
+/** The user's files with edits that are to be written. */
+export interface EditedFolder {
+  readonly users: UserFolder;
+  readonly edits: readonly UserEdit[];
+}
 
 function userTextReader(disk: Disk, root: string, look: Look): ReadUserText {
   return async (path) => {
     const { kind } = await look(path);
     if (kind === 'absent' || kind === 'variant') return { kind: 'absent' };
     if (kind !== 'file') return { kind: 'unreadable' };
-    const text = exactText(await disk.read(join(root, path)));
+    const bytes = await unlessGone(disk.read(join(root, path)));
+    if (bytes === undefined) return { kind: 'absent' };
+    const text = exactText(bytes);
     return text === undefined ? { kind: 'unreadable' } : { kind: 'file', text };
   };
 }
 
-/** @param owned paths of the files that the last run wrote as its own */
+/** @param owned paths of the files that the last run wrote as its own; absent if there was none */
 export function userFolder(
   disk: Disk,
   root: string,
   look: Look,
-  owned: { readonly has: (path: string) => boolean },
+  owned: { readonly has: (path: string) => boolean } | undefined,
 ): UserFolder {
+  if (owned === undefined) {
+    return {
+      root,
+      owns: () => false,
+      read: () => Promise.resolve({ kind: 'absent' }),
+      list: () => Promise.resolve([]),
+    };
+  }
   return {
     root,
     owns: (path) => owned.has(path),
     read: userTextReader(disk, root, look),
     list: async (folder) => {
       if ((await disk.kind(join(root, folder))) !== 'folder') return [];
-      const names = [...(await disk.list(join(root, folder)))].sort(compareCodePoints);
+      const listed = (await unlessGone(disk.list(join(root, folder)))) ?? [];
+      const names = [...listed].sort(compareCodePoints);
       const kinds = await mapInBatches(names, (name) => disk.kind(join(root, folder, name)));
       return names.flatMap((name, at) => {
         const kind = kinds[at];
@@ -76,35 +87,48 @@ export function userFolder(
   };
 }
 
-/** Reads files as they are after edits. */
-export function withEdits(edits: readonly UserEdit[], read: ReadUserText): ReadUserText {
-  const texts = new Map(edits.map(({ path, text }) => [path, text]));
-  const gone = new Set(edits.map(({ from }) => from));
-  return async (path) => {
-    const text = texts.get(path);
-    if (text !== undefined) return { kind: 'file', text };
-    return gone.has(path) ? { kind: 'absent' } : read(path);
-  };
+/** More edits, which were made from the files as the earlier edits leave them. */
+export function withEdits({ users, edits }: EditedFolder, more: readonly UserEdit[]): EditedFolder {
+  if (more.length === 0) return { users, edits };
+  return { users: afterEdits(users, more), edits: editsOnTop(edits, more) };
 }
 
-/** A folder as it is after edits. */
-export function editedFolder(users: UserFolder, edits: readonly UserEdit[]): UserFolder {
-  if (edits.length === 0) return users;
-  const added = new Set(edits.map(({ path }) => path));
+function afterEdits(users: UserFolder, edits: readonly UserEdit[]): UserFolder {
+  const texts = new Map(edits.map(({ path, text }) => [path, text]));
   const gone = new Set(edits.map(({ from }) => from));
   return {
     ...users,
-    read: withEdits(edits, users.read),
+    read: async (path) => {
+      const text = texts.get(path);
+      if (text !== undefined) return { kind: 'file', text };
+      return gone.has(path) ? { kind: 'absent' } : users.read(path);
+    },
     list: async (folder) => {
       const there = await users.list(folder);
       const known = new Set(there.map(({ path }) => path));
-      const fresh = [...added].filter((path) => posix.dirname(path) === folder && !known.has(path));
+      const fresh = [...texts.keys()].filter(
+        (path) => posix.dirname(path) === folder && !known.has(path),
+      );
       return [
-        ...there.filter(({ path }) => added.has(path) || !gone.has(path)),
+        ...there.filter(({ path }) => texts.has(path) || !gone.has(path)),
         ...fresh.map((path) => ({ path, kind: 'file' as const })),
       ];
     },
   };
+}
+
+function editsOnTop(first: readonly UserEdit[], then: readonly UserEdit[]): readonly UserEdit[] {
+  const below = new Map(first.map((edit) => [edit.path, edit]));
+  const above = new Set(then.map(({ path, from = path }) => from));
+  return [
+    ...first.filter(({ path }) => !above.has(path)),
+    ...then.map((edit) => {
+      const under = below.get(edit.from ?? edit.path);
+      const from = under?.from ?? edit.from;
+      const { before } = under ?? edit;
+      return { ...edit, before, ...(from === undefined ? {} : { from }) };
+    }),
+  ];
 }
 
 /** The text of bytes, if it can be turned back into them; `undefined` if they are not UTF-8. */

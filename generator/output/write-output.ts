@@ -1,74 +1,72 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { applyPlan } from './apply-plan.js';
-import { errorCode } from './error-code.js';
 import { makeFolders, removeIfEmpty } from './folders.js';
 import { heal, needsHealing } from './heal.js';
 import type { Host } from './host.js';
 import { withLock } from './lock.js';
-import { lookInto } from './look.js';
 import { findOutputFolder } from './output-folder.js';
-import { changesAnything, conflictsOf, forced, type Plan } from './plan.js';
-import { planFiles, type PlanInput } from './plan-files.js';
+import { changesAnything, conflictsOf, type Plan } from './plan.js';
+import { planFiles, readFolder, type OutputFolder, type WantedOutput } from './plan-files.js';
 import { recordFolder } from './paths.js';
 import { Refusal } from './refusal.js';
 
-export type OutputRequest = Omit<PlanInput, 'disk'> & {
-  /**
-   * Replace or delete generated files that were edited, and replace files of others that are in the
-   * way.
-   */
-  readonly force: boolean;
-};
-
-/** Returns what {@link writeOutput} would do. */
-export async function planOutput(request: OutputRequest, host: Host): Promise<Plan> {
-  const root = await findOutputFolder(host.disk, request.folder);
-  if (await needsHealing(host.disk, root)) {
-    throw new Refusal(
-      `A run was interrupted while it wrote into ${request.folder}, or is still writing. Run drs-gen again to repair the folder.`,
-    );
-  }
-  return planNow(request, host);
-}
-
-/** Writes the files into the folder. A plan with conflicts is returned and not carried out. */
-export async function writeOutput(request: OutputRequest, host: Host): Promise<Plan> {
+/**
+ * Reads an output folder, after repairing what an interrupted run has left there.
+ * @param path absolute
+ * @throws Refusal if it needs a repair and the run is to change nothing
+ */
+export async function openOutput(
+  path: string,
+  host: Host,
+  { isDry }: { readonly isDry: boolean },
+): Promise<OutputFolder> {
   const { disk } = host;
-  const root = await findOutputFolder(disk, request.folder);
-  const plan = await planUnlocked(request, host, root);
-  if (plan !== undefined && isSettled(plan)) return plan;
-  await refuseForeignRecords(request, host, root);
-  const made = await makeFolders(disk, join(root, recordFolder));
-  try {
-    return await withLock(root, host, async () => {
-      await heal(disk, root);
-      const current = await planNow(request, host);
-      if (changesAnything(current) && conflictsOf(current).length === 0) {
-        await applyPlan(current, host);
-      }
-      return current;
-    });
-  } catch (error) {
-    for (const folder of [...made].reverse()) await removeIfEmpty(disk, folder);
-    throw error;
+  const root = await findOutputFolder(disk, path);
+  if (await needsHealing(disk, root)) {
+    if (isDry) {
+      throw new Refusal(
+        `A run was interrupted while it wrote into ${path}, or is still writing. Run drs-gen again to repair the folder.`,
+      );
+    }
+    await withLock(root, host, () => heal(disk, root));
   }
+  return readFolder(disk, path);
 }
 
 /**
- * Plans before the lock is taken, because taking it would already change the folder. Another run
- * may be active, so only a plan without any work can be trusted.
+ * Carries out the plan for a folder, unless it has conflicts. Planning takes no lock, because that
+ * would change a folder in which there is nothing to do. So the folder is compared with the plan
+ * again under the lock: another run may have written since.
  */
-async function planUnlocked(
-  request: OutputRequest,
+export async function writeOutput(
+  plan: Plan,
+  { path, root, look }: OutputFolder,
+  wanted: WantedOutput,
   host: Host,
-  root: string,
-): Promise<Plan | undefined> {
-  if (await needsHealing(host.disk, root)) return undefined;
+): Promise<void> {
+  const { disk } = host;
+  if (isSettled(plan)) return;
+  // The lock and the journal are written too, so their folder must be inside as well. No run makes
+  // this file, so that looking at it shows only the folder.
+  const { kind } = await look(`${recordFolder}/none`);
+  if (kind === 'outside' || kind === 'obstacle') {
+    throw new Refusal(`${join(path, recordFolder)} is not an ordinary folder.`);
+  }
+  const made = await makeFolders(disk, join(root, recordFolder));
   try {
-    return await planNow(request, host);
+    await withLock(root, host, async () => {
+      await heal(disk, root);
+      const now = await planFiles(await readFolder(disk, path), wanted);
+      if (!isDeepStrictEqual(now, plan)) {
+        throw new Refusal(
+          `Another program is writing into this folder: ${path} has changed since it was read. Run drs-gen again.`,
+        );
+      }
+      if (conflictsOf(plan).length === 0) await applyPlan(plan, host);
+    });
   } catch (error) {
-    // A listed file does not exist any longer.
-    if (errorCode(error) === 'ENOENT') return undefined;
+    for (const folder of [...made].reverse()) await removeIfEmpty(disk, folder);
     throw error;
   }
 }
@@ -79,22 +77,4 @@ async function planUnlocked(
  */
 function isSettled(plan: Plan): boolean {
   return !changesAnything(plan) || (plan.isFirst && conflictsOf(plan).length > 0);
-}
-
-async function planNow(request: OutputRequest, host: Host): Promise<Plan> {
-  const plan = await planFiles({ ...request, disk: host.disk });
-  return request.force ? forced(plan) : plan;
-}
-
-/** The lock and the journal are written too, so their folder must be inside as well. */
-async function refuseForeignRecords(
-  request: OutputRequest,
-  { disk }: Host,
-  root: string,
-): Promise<void> {
-  // No run makes this file, so inspecting it only shows its folder, also while another run is
-  // active.
-  const seen = await lookInto(disk, root)(`${recordFolder}/none`);
-  if (seen.kind !== 'outside' && seen.kind !== 'obstacle') return;
-  throw new Refusal(`${join(request.folder, recordFolder)} is not an ordinary folder.`);
 }

@@ -5,7 +5,6 @@ import { parseModel } from '../model/serialize.js';
 import { renamesBetween } from '../evolution/renames.js';
 import type { ReadUserText, UserFolder } from '../output/user-edits.js';
 import { modelLockPath } from '../output/paths.js';
-import { hashText } from '../output/text.js';
 import { type ChangedNames, changedNames } from './changed-names.js';
 import type { FoundClasses } from './class-files.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
@@ -22,13 +21,6 @@ export interface RenameInput extends Pick<StubInput, 'shown'> {
   readonly model: Model;
   readonly users: UserFolder;
   readonly files: FilesAtOnce;
-  /** The result of an earlier call, which is returned again if nothing has changed. */
-  readonly known?: RenamedClasses | undefined;
-}
-
-export interface RenamedClasses extends RenamePlan {
-  /** Hash of everything that was read. */
-  readonly seen: string;
 }
 
 /**
@@ -36,25 +28,17 @@ export interface RenamedClasses extends RenamePlan {
  *
  * Like {@link findClasses}, it loads the TypeScript compiler only when a name has changed.
  */
-export async function renameClasses({
-  model,
-  users,
-  known,
-  ...input
-}: RenameInput): Promise<RenamedClasses> {
-  const none = { problems: [], sources: new Map<string, string>() };
-  const nothing = { edits: [], ...none, before: none, seen: '' };
+export async function renameClasses({ model, users, ...input }: RenameInput): Promise<RenamePlan> {
   const older = await lastModel(users.read);
   const names = older === undefined ? undefined : changesSince(older, model);
-  if (older === undefined || names === undefined) return nothing;
+  if (older === undefined || names === undefined) {
+    const none = { problems: [], sources: new Map<string, string>() };
+    return { edits: [], ...none, before: none };
+  }
   const previous = userClasses(older, classNames(older));
   const folders = await Promise.all(['src', 'test'].map((folder) => usersFiles(users, folder)));
-  const paths = folders.flat();
-  const texts = await Promise.all(paths.map((path) => users.read(path)));
-  const seen = hashText(JSON.stringify([older, paths, texts]));
-  if (known?.seen === seen) return known;
   const { renameInClasses } = await import('./rename-classes.js');
-  return { ...(await renameInClasses({ names, previous, users, paths, ...input })), seen };
+  return renameInClasses({ names, previous, users, paths: folders.flat(), ...input });
 }
 
 /** The names that have changed since the last run; `undefined` if there are none. */

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { EmittedFile } from '../../generator/emit/file.js';
-import type { EditUserFiles } from '../../generator/output/user-edits.js';
 import { heal, needsHealing } from '../../generator/output/heal.js';
-import { writeOutput } from '../../generator/output/write-output.js';
 import { isLong } from '../support/long.js';
 import { faultyDisk, type Fault } from '../support/faulty-disk.js';
-import { host, ours, request, theirs } from '../support/output-request.js';
+import {
+  type EditUserFiles,
+  host,
+  ours,
+  request,
+  theirs,
+  writeOutput,
+} from '../support/output-request.js';
 import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { withLock } from '../../generator/output/lock.js';
-import { planOutput, writeOutput } from '../../generator/output/write-output.js';
-import { host, ours, request } from '../support/output-request.js';
+import { planFiles } from '../../generator/output/plan-files.js';
+import { openOutput, writeOutput as write } from '../../generator/output/write-output.js';
+import { host, ours, planOutput, request, writeOutput } from '../support/output-request.js';
 import { memoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';
@@ -26,6 +27,22 @@ describe('Two runs on one folder', () => {
   it('do not read a half-written tree', async () => {
     const busy = host(locked('99\n'), { isAlive: () => true });
     await expect(planOutput(request([ours('a.ts')]), busy)).rejects.toThrow('interrupted');
+  });
+
+  it('are refused if the other one has written since the folder was read', async () => {
+    const disk = memoryDisk();
+    disk.folder('/home');
+    await writeOutput(request([ours('a.ts'), ours('b.ts')]), host(disk));
+    const folder = await openOutput(out, host(disk), { isDry: false });
+    const files = [ours('a.ts', 'new a'), ours('b.ts')];
+    const wanted = { files, edits: [], generatorVersion: '1.0.0', force: false };
+    const plan = await planFiles(folder, wanted);
+    await writeOutput(request([ours('a.ts'), ours('b.ts', 'new b')]), host(disk));
+    const tree = disk.tree(out);
+    await expect(write(plan, folder, wanted, host(disk))).rejects.toThrow(
+      `Another program is writing into this folder: ${out} has changed since it was read. Run drs-gen again.`,
+    );
+    expect(disk.tree(out)).toEqual(tree);
   });
 
   it('take turns', async () => {

@@ -7,8 +7,7 @@ import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { heal } from '../../generator/output/heal.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';
-import { writeOutput } from '../../generator/output/write-output.js';
-import { host, ours, request, theirs } from '../support/output-request.js';
+import { host, ours, request, theirs, writeOutput } from '../support/output-request.js';
 
 let temporary = '';
 beforeAll(async () => {
@@ -139,16 +138,20 @@ async function compiledWriter(): Promise<string> {
   await writeFile(
     script,
     `import { nodeDisk } from ${url('output/node-disk.js')};
-     import { writeOutput } from ${url('output/write-output.js')};
+     import { planFiles } from ${url('output/plan-files.js')};
+     import { openOutput, writeOutput } from ${url('output/write-output.js')};
      const trees = ${JSON.stringify([files('B'), files('A')])};
      const isAlive = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
      const host = { disk: nodeDisk, pid: process.pid, isAlive, pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)), signal: new AbortController().signal };
      console.log('ready');
      for (let turn = 0; ; turn += 1) {
-       const request = { folder: process.argv[2], files: trees[turn % 2], generatorVersion: '1.0.0', force: false };
-       await writeOutput(request, host).catch((error) => {
+       const wanted = { files: trees[turn % 2], edits: [], generatorVersion: '1.0.0', force: false };
+       try {
+         const folder = await openOutput(process.argv[2], host, { isDry: false });
+         await writeOutput(await planFiles(folder, wanted), folder, wanted, host);
+       } catch (error) {
          if (!error.message.includes('is writing into this folder')) throw error;
-       });
+       }
      }`,
   );
   return script;

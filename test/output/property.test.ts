@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EmittedFile } from '../../generator/emit/file.js';
 import { changesAnything, conflictsOf } from '../../generator/output/plan.js';
-import { writeOutput } from '../../generator/output/write-output.js';
 import { faultyDisk } from '../support/faulty-disk.js';
-import { host, request } from '../support/output-request.js';
+import { host, request, writeOutput } from '../support/output-request.js';
 import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
 import { sampled } from '../support/long.js';
 

@@ -3,8 +3,7 @@ import { printJournal } from '../../generator/output/journal.js';
 import { parseManifest, printManifest } from '../../generator/output/manifest.js';
 import { assertSoundPaths, isSafePath } from '../../generator/output/paths.js';
 import { Refusal } from '../../generator/output/refusal.js';
-import { writeOutput } from '../../generator/output/write-output.js';
-import { host, ours, request, theirs } from '../support/output-request.js';
+import { host, ours, request, theirs, writeOutput } from '../support/output-request.js';
 import { memoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Refusal } from '../../generator/output/refusal.js';
 import { conflictsOf } from '../../generator/output/plan.js';
 import type { ReadUserText } from '../../generator/output/user-edits.js';
-import { planOutput, writeOutput } from '../../generator/output/write-output.js';
-import { host, ours, request, theirs } from '../support/output-request.js';
+import { host, ours, planOutput, request, theirs, writeOutput } from '../support/output-request.js';
 import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';

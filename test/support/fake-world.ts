@@ -119,8 +119,7 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
     emitClient: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
     reviewMigrations: () => Promise.resolve({ names: [], files: [], open: [], doubts: [] }),
-    renameClasses: () =>
-      Promise.resolve({ edits: [], problems: [], sources: new Map(), before, seen: '' }),
+    renameClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map(), before }),
     parse: () => Promise.resolve({ model }),
     openApi: () => Promise.resolve({ openapi: '3.1.0' }),
     compare: () => Promise.resolve({ data: [], clients: [], classCode: [] }),

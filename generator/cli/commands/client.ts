@@ -1,22 +1,27 @@
 import { resolve } from 'node:path';
 import { serverModule } from '../../output/paths.js';
-import type { Plan } from '../../output/plan.js';
+import { handedOver } from '../../output/plan-files.js';
 import { Refusal } from '../../output/refusal.js';
-import type { OutputRequest } from '../../output/write-output.js';
+import { openOutput } from '../../output/write-output.js';
 import { exitCode } from '../exit-code.js';
-import { Interruption } from '../failure.js';
+import {
+  carryOut,
+  codeFor,
+  interruptible,
+  isDry,
+  isFine,
+  printReport,
+  reporting,
+  tellPlan,
+  type WriteOptions,
+} from '../output.js';
 import { readModel } from '../read-model.js';
 import { tellProblems, type Session } from '../session.js';
 import { hasFailed } from './check.js';
-import { carryOut, codeFor, isFine, printReport, tellPlan } from './generate.js';
 
-export interface ClientOptions {
+export interface ClientOptions extends WriteOptions {
   readonly output: string;
   readonly role?: string;
-  readonly check?: boolean;
-  readonly dryRun?: boolean;
-  readonly force?: boolean;
-  readonly json?: boolean;
   readonly warnAsError?: boolean;
 }
 
@@ -40,30 +45,26 @@ export async function client(
     packageRoot: own.root,
     ...(role === undefined ? {} : { role }),
   });
-  const request: OutputRequest = {
-    folder: resolve(cwd, folder),
-    files: (users) => {
-      if (users?.owns(serverModule) !== true) return Promise.resolve(files);
-      throw new Refusal(`${folder} holds a server; name another folder for the client.`);
-    },
-    generatorVersion: own.version,
-    force: options.force === true,
-  };
-  let plan: Plan;
-  let interruption: unknown;
-  try {
-    ({ plan, interruption } = await carryOut(session, request, options));
-  } catch (error) {
-    if (isJson && error instanceof Refusal) {
-      printReport(session, checked, { ok: false, error: error.message });
+  const path = resolve(cwd, folder);
+  return interruptible(session.world, async (host) => {
+    const plan = await reporting(session, { path, checked, options }, async () => {
+      const output = await openOutput(path, host, { isDry: isDry(options) });
+      if (output.users.owns(serverModule)) {
+        throw new Refusal(`${folder} holds a server; name another folder for the client.`);
+      }
+      const wanted = {
+        files,
+        edits: await handedOver(output, files),
+        generatorVersion: own.version,
+        force: options.force === true,
+      };
+      return carryOut(output, wanted, options, host);
+    });
+    if (isJson) printReport(session, checked, { ok: isFine(plan, options), plan });
+    else {
+      const next = `import { connect } from './client.js'`;
+      await tellPlan(session, { plan, folder, options, next });
     }
-    throw error;
-  }
-  if (isJson) printReport(session, checked, { ok: isFine(plan, options), plan });
-  else {
-    const next = `import { connect } from './client.js'`;
-    await tellPlan(session, { plan, folder, options, next });
-  }
-  if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
-  return codeFor(plan, options);
+    return codeFor(plan, options);
+  });
 }

@@ -1,55 +1,57 @@
 import { basename, posix, resolve } from 'node:path';
 import type { CheckedModel } from '../../check/check-model.js';
-import type { ClassFiles } from '../../emit/classes/user-classes.js';
-import type { UsersParts } from '../../emit/context.js';
 import type { EmittedFile } from '../../emit/file.js';
-import type { MigrationReview, WantedMigration } from '../../migration/migrations.js';
-import { changesOf } from '../../evolution/compare.js';
 import type { Comparison } from '../../evolution/change.js';
+import type { MigrationReview, WantedMigration } from '../../migration/migrations.js';
 import type { Model } from '../../model/model.js';
+import type { Host } from '../../output/host.js';
 import { clientModule, modelLockPath } from '../../output/paths.js';
-import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
+import { conflictsOf, type Plan } from '../../output/plan.js';
+import { handedOver, type OutputFolder, type WantedOutput } from '../../output/plan-files.js';
 import { Refusal } from '../../output/refusal.js';
-import { type UserFolder, withEdits } from '../../output/user-edits.js';
-import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
-import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
-import { comparisonJson, locator, renderShort } from '../comparison-text.js';
-import { diagnosticsJson } from '../diagnostics-json.js';
+import { withEdits, type UserFolder } from '../../output/user-edits.js';
+import { openOutput } from '../../output/write-output.js';
+import type { Diagnostic } from '../../source/diagnostic.js';
+import { lineStarts, positionAt } from '../../source/position.js';
+import { renderShort } from '../comparison-text.js';
 import { exitCode } from '../exit-code.js';
-import { Interruption, isSystemError, UsageError } from '../failure.js';
+import { UsageError } from '../failure.js';
+import {
+  carryOut,
+  codeFor,
+  interruptible,
+  isDry,
+  isFine,
+  printReport,
+  reporting,
+  tellPlan,
+  type WriteOptions,
+} from '../output.js';
 import { missingPackages, renderMissingPackages, type MissingPackage } from '../package-review.js';
-import {
-  migrationJson,
-  planJson,
-  renderChanges,
-  renderMigration,
-  renderOpenSteps,
-  renderPlan,
-  renderRefusal,
-  renderSummary,
-} from '../plan-text.js';
+import { renderMigration, renderOpenSteps } from '../plan-text.js';
 import { readModel } from '../read-model.js';
-import { print, printJson, tell, tellProblems, type Session } from '../session.js';
+import type { Sources } from '../render-diagnostics.js';
+import { tell, tellProblems, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
-import {
-  editsOnTop,
-  type OldLine,
-  renderUpgrade,
-  upgradeReview,
-  type UpgradeReview,
-} from '../upgrade-review.js';
+import { renderUpgrade, upgradeReview, type UpgradeReview } from '../upgrade-review.js';
 import { hasFailed } from './check.js';
 
-export interface GenerateOptions {
+export interface GenerateOptions extends WriteOptions {
   readonly output?: string;
-  readonly check?: boolean;
-  readonly dryRun?: boolean;
-  readonly force?: boolean;
   readonly upgrade?: boolean;
-  readonly json?: boolean;
   readonly warnAsError?: boolean;
   /** Writes a migration for the changes that a start does not make by itself. */
   readonly migration?: WantedMigration;
+}
+
+/** A model without errors, and where its server is to be. */
+interface Task {
+  readonly file: string;
+  readonly model: Model;
+  readonly checked: CheckedModel;
+  /** As the user names it. */
+  readonly folder: string;
+  readonly options: GenerateOptions;
 }
 
 /** `drs-gen <model> -o <dir>`: generates the server of a model in a folder. */
@@ -59,97 +61,118 @@ export async function generate(
   options: GenerateOptions,
 ): Promise<number> {
   const checked = await readModel(session.world, file);
-  const folder = options.output;
+  const { output: folder, json } = options;
   if (folder === undefined || folder === '') {
     throw new UsageError(`Name the folder of the server: npx drs-gen ${shellWord(file)} -o server`);
   }
   const { value: model } = checked;
-  if (options.json !== true) tellProblems(session, checked);
+  if (json !== true) tellProblems(session, checked);
   if (model === undefined || hasFailed(checked, options)) {
-    if (options.json === true) printReport(session, checked, { ok: false });
+    if (json === true) printReport(session, checked, { ok: false });
     return exitCode.failed;
   }
-  const review = classReview(
-    session.world,
-    { model, checked, folder },
-    {
-      refuses: ({ severity }) => severity === 'error' || options.warnAsError === true,
-      isWritten: !isDry(options),
-    },
-  );
-  const all = (): CheckedModel => withReview(checked, review);
-  const command = `npx drs-gen migrate ${shellWord(file)} -o ${shellWord(folder)}`;
-  try {
-    const emit = await emitter(session, { file, model });
-    let comparison: Comparison | undefined;
-    let files: readonly EmittedFile[] = [];
-    let missing: readonly MissingPackage[] = [];
-    let classFiles: ClassFiles = new Map();
-    let migrations: MigrationReview = { names: [], files: [], open: [], doubts: [] };
-    let upgrade: UpgradeReview = { lines: [], edits: [], unused: [] };
-    const request: OutputRequest = {
-      folder: resolve(session.world.cwd, folder),
-      files: async (users) => {
-        if (users?.owns(clientModule) === true) {
-          throw new Refusal(`${folder} holds a client; name another folder for the server.`);
-        }
-        if (comparison === undefined && users !== undefined) {
-          comparison = await compareWithLast(session, { model, folder, users });
-          if (options.json !== true) tellComparison(session, { comparison, folder, file });
-        }
-        classFiles = await review.find(users);
-        migrations = await session.world.compiler.reviewMigrations({
-          model,
-          users,
-          packageRoot: session.world.package.root,
-          command,
-          ...(options.migration === undefined ? {} : { wanted: options.migration }),
-        });
-        const emitted = await emit({ classFiles, migrations: migrations.names });
-        files = [...emitted, ...migrations.files];
-        return files;
-      },
-      generatorVersion: session.world.package.version,
-      force: options.force === true,
-      editUserFiles: async (read) => {
-        const renames = review.renames();
-        const renamed = withEdits(renames, read);
-        upgrade = await upgradeReview(files, classFiles, renamed);
-        const upgraded = withEdits(upgrade.edits, renamed);
-        missing = await missingPackages(files, upgraded);
-        if (options.upgrade !== true) return editsOnTop(renames, await review.edit(renamed));
-        const edits = editsOnTop(upgrade.edits, await review.edit(upgraded));
-        return editsOnTop(renames, edits);
-      },
-    };
-    const { plan, interruption } = await carryOut(session, request, options);
-    if (options.json === true) {
-      const found = { missing, oldLines: options.upgrade === true ? [] : upgrade.lines };
-      const ok = isFine(plan, options);
-      printReport(session, all(), { ok, plan, comparison, migrations, ...found });
-    } else {
-      tellProblems(session, review.found());
-      const next = `cd ${shellWord(folder)} && npm install && npm run build && npm start`;
-      await tellPlan(session, { plan, folder, options, next });
-      if (missing.length > 0) tell(session, renderMissingPackages(missing, folder));
-      const isDone = options.upgrade === true && conflictsOf(plan).length === 0;
-      const upgrading = renderUpgrade(upgrade, { file, folder, isDone });
-      if (upgrading !== '') tell(session, upgrading);
-      const render = options.migration === undefined ? renderOpenSteps : renderMigration;
-      const migrating = render(migrations, { folder, command, isDry: isDry(options) });
-      if (migrating !== '' && conflictsOf(plan).length === 0) tell(session, migrating);
-    }
-    if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
+  const task: Task = { file, model, checked, folder, options };
+  const path = resolve(session.world.cwd, folder);
+  return interruptible(session.world, async (host) => {
+    const draft = await reporting(session, { path, checked, options }, () =>
+      prepare(session, task, path, host),
+    );
+    const all = withNotices(checked, draft.notices);
+    if (draft.isRefused) return refuse(session, draft.notices, all, options);
+    const plan = await reporting(session, { path, checked: all, options }, () =>
+      carryOut(draft.output, draft.wanted, options, host),
+    );
+    if (json === true) reportJson(session, { task, all, draft, plan });
+    else await tellAll(session, { task, draft, plan });
     return codeFor(plan, options);
-  } catch (error) {
-    if (options.json === true && error instanceof Refusal) {
-      printReport(session, all(), { ok: false, error: error.message });
-    } else if (error instanceof ClassRefusal) {
-      tellProblems(session, review.found());
-    }
-    if (error instanceof ClassRefusal && !hasError(review)) return exitCode.failed;
-    throw error;
+  });
+}
+
+/** What a run is to write, and what it tells. */
+interface Draft {
+  readonly output: OutputFolder;
+  readonly wanted: WantedOutput;
+  readonly comparison: Comparison;
+  readonly migrations: MigrationReview;
+  readonly upgrade: UpgradeReview;
+  readonly missing: readonly MissingPackage[];
+  /** The problems of the users' classes. */
+  readonly notices: Notices;
+  /** Whether they prevent writing. */
+  readonly isRefused: boolean;
+}
+
+/**
+ * Compares the model with that of the last run, emits the server, and edits the users' files: each
+ * step sees these as the steps before it leave them. Writes none of it.
+ */
+async function prepare(
+  session: Session,
+  { file, model, checked, folder, options }: Task,
+  path: string,
+  host: Host,
+): Promise<Draft> {
+  const { world } = session;
+  const { compiler, package: own } = world;
+  const output = await openOutput(path, host, { isDry: isDry(options) });
+  const { users } = output;
+  if (users.owns(clientModule)) {
+    throw new Refusal(`${folder} holds a client; name another folder for the server.`);
   }
+  const comparison = await compareWithLast(session, { model, folder, users });
+  if (options.json !== true) tellComparison(session, { comparison, folder, file });
+
+  const shown = (each: string): string => posix.join(folder, each);
+  const renames = await compiler.renameClasses({ model, users, shown, files: world });
+  const renamed = withEdits({ users, edits: [] }, renames.edits);
+  const found = await compiler.findClasses({ model, users: renamed.users, shown });
+
+  const migrations = await compiler.reviewMigrations({
+    model,
+    users,
+    packageRoot: own.root,
+    command: migrateCommand(file, folder),
+    ...(options.migration === undefined ? {} : { wanted: options.migration }),
+  });
+  const emitted = await compiler.emit(model, {
+    packageRoot: own.root,
+    modelFileName: basename(file),
+    classFiles: found.files,
+    migrations: migrations.names,
+  });
+  const lock: EmittedFile = {
+    path: modelLockPath,
+    owner: 'generator',
+    text: await compiler.serialize(model),
+  };
+  const files = [...emitted, lock, ...migrations.files];
+
+  const handed = withEdits(renamed, await handedOver(output, files));
+  const upgrade = await upgradeReview(files, found.files, handed.users.read);
+  const upgraded = withEdits(handed, upgrade.edits);
+  const missing = await missingPackages(files, upgraded.users.read);
+  const kept = options.upgrade === true ? upgraded : handed;
+  const stubs = await compiler.reviewClasses({
+    model,
+    read: kept.users.read,
+    shown,
+    classFiles: found.files,
+    modelPlace: (each) => modelPlace(checked, each),
+  });
+  const { edits } = withEdits(kept, stubs.edits);
+
+  const isRefused = [renames, found, stubs].some(({ problems }) =>
+    problems.some(({ severity }) => severity === 'error' || options.warnAsError === true),
+  );
+  const isWritten = !isRefused && !isDry(options);
+  const notices = noticesOf(isWritten ? renames : renames.before, found, stubs);
+  const { version: generatorVersion } = own;
+  const wanted = { files, edits, generatorVersion, force: options.force === true };
+  return { output, wanted, comparison, migrations, upgrade, missing, notices, isRefused };
+}
+
+function migrateCommand(file: string, folder: string): string {
+  return `npx drs-gen migrate ${shellWord(file)} -o ${shellWord(folder)}`;
 }
 
 const nothing: Comparison = { data: [], clients: [], classCode: [] };
@@ -181,9 +204,29 @@ function tellComparison(
   if (text !== '') tell(session, text);
 }
 
+/** `model.yaml:12:7`. */
+function modelPlace({ places, sources }: CheckedModel, modelPath: string): string {
+  const place = places.get(modelPath);
+  if (place === undefined) return modelPath;
+  const { line, column } = positionAt(lineStarts(sources.get(place.file) ?? ''), place.start);
+  return `${place.file}:${line}:${column}`;
+}
+
+interface Notices {
+  readonly problems: readonly Diagnostic[];
+  readonly sources: Sources;
+}
+
+/** @param renames their texts are the latest ones */
+function noticesOf(renames: Notices, found: Notices, stubs: Notices): Notices {
+  return {
+    problems: [...renames.problems, ...found.problems, ...stubs.problems],
+    sources: new Map([...found.sources, ...stubs.sources, ...renames.sources]),
+  };
+}
+
 /** The problems of the model and those of the users' classes. */
-function withReview(checked: CheckedModel, review: ClassReview): CheckedModel {
-  const { problems, sources } = review.found();
+function withNotices(checked: CheckedModel, { problems, sources }: Notices): CheckedModel {
   return {
     ...checked,
     problems: [...checked.problems, ...problems],
@@ -191,137 +234,52 @@ function withReview(checked: CheckedModel, review: ClassReview): CheckedModel {
   };
 }
 
-function hasError(review: ClassReview): boolean {
-  return review.found().problems.some(({ severity }) => severity === 'error');
+/** @throws Refusal unless there are only warnings */
+function refuse(
+  session: Session,
+  notices: Notices,
+  all: CheckedModel,
+  { json }: GenerateOptions,
+): number {
+  const error = new Refusal('Some of your classes prevent this. Nothing was changed.');
+  if (json === true) printReport(session, all, { ok: false, error: error.message });
+  else tellProblems(session, notices);
+  if (notices.problems.some(({ severity }) => severity === 'error')) throw error;
+  return exitCode.failed;
 }
 
-/** Emits the files of the server. The plan may be made twice, although the places of classes rarely differ. */
-async function emitter(
-  { world }: Session,
-  { file, model }: { readonly file: string; readonly model: Model },
-): Promise<(users: UsersParts) => Promise<readonly EmittedFile[]>> {
-  const lock: EmittedFile = {
-    path: modelLockPath,
-    owner: 'generator',
-    text: await world.compiler.serialize(model),
-  };
-  const emitted = new Map<string, readonly EmittedFile[]>();
-  return async (users) => {
-    const key = JSON.stringify([[...(users.classFiles ?? [])], users.migrations]);
-    const input = { packageRoot: world.package.root, modelFileName: basename(file), ...users };
-    const files = emitted.get(key) ?? [...(await world.compiler.emit(model, input)), lock];
-    emitted.set(key, files);
-    return files;
-  };
-}
-
-/** What the options of commands that write have in common. */
-type WriteOptions = Pick<GenerateOptions, 'check' | 'dryRun'>;
-
-function isDry({ check, dryRun }: WriteOptions): boolean {
-  return check === true || dryRun === true;
-}
-
-interface Outcome {
-  readonly plan: Plan;
-  /** Set if the user interrupted the run when it was too late to stop. */
-  readonly interruption: unknown;
-}
-
-/** Writes the files of a request, or with `--check` and `--dry-run` plans to. */
-export async function carryOut(
-  { world }: Session,
-  request: OutputRequest,
-  options: WriteOptions,
-): Promise<Outcome> {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const host = { ...world.host, signal };
-  const release = world.onInterrupt((name) => {
-    controller.abort(new Interruption(name));
-  });
-  try {
-    const plan = await (isDry(options) ? planOutput(request, host) : writeOutput(request, host));
-    return { plan, interruption: signal.reason };
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    throw new Refusal(
-      `${request.folder} could not be written: ${error.message}. Nothing was changed.`,
-      { cause: error },
-    );
-  } finally {
-    release();
-  }
-}
-
-/** @param next the command for a folder that is new */
-export async function tellPlan(
+function reportJson(
   session: Session,
   {
+    task: { options },
+    all,
+    draft: { comparison, migrations, missing, upgrade },
     plan,
-    folder,
-    options,
-    next,
-  }: { plan: Plan; folder: string; options: WriteOptions; next: string },
-): Promise<void> {
-  if (options.check === true) {
-    if (!changesAnything(plan)) return;
-    tell(session, `${folder} differs from the model. These files would change:`);
-    print(session, renderPlan(plan, session.out));
-    return;
-  }
-  if (options.dryRun === true) {
-    const text = [renderPlan(plan, session.out), await renderChanges(plan, session.out)];
-    const shown = text.filter((part) => part !== '').join('\n');
-    if (shown !== '') print(session, shown);
-    tell(session, `${renderSummary(plan, folder)} (dry run: nothing was written)`);
-    return;
-  }
-  if (conflictsOf(plan).length > 0) {
-    tell(session, await renderRefusal(plan, folder, session.err));
-    return;
-  }
-  tell(session, session.err.bold(renderSummary(plan, folder)));
-  if (plan.isFirst) tell(session, `Next: ${next}`);
-}
-
-export function isFine(plan: Plan, options: WriteOptions): boolean {
-  return codeFor(plan, options) === exitCode.ok;
-}
-
-export function codeFor(plan: Plan, options: WriteOptions): number {
-  if (options.check === true) return changesAnything(plan) ? exitCode.failed : exitCode.ok;
-  return conflictsOf(plan).length > 0 ? exitCode.refused : exitCode.ok;
-}
-
-export interface Report {
-  readonly ok: boolean;
-  readonly plan?: Plan;
-  readonly comparison?: Comparison | undefined;
-  readonly migrations?: MigrationReview;
-  readonly missing?: readonly MissingPackage[];
-  readonly oldLines?: readonly OldLine[];
-  readonly error?: string;
-}
-
-export function printReport(
-  session: Session,
-  checked: CheckedModel,
-  { ok, plan, comparison, migrations, missing = [], oldLines = [], error }: Report,
+  }: { task: Task; all: CheckedModel; draft: Draft; plan: Plan },
 ): void {
-  const { problems, sources } = checked;
-  printJson(session, {
-    ok,
-    diagnostics: diagnosticsJson(problems, sources),
-    plan: plan === undefined ? [] : planJson(plan),
-    ...(comparison === undefined || changesOf(comparison).length === 0
-      ? {}
-      : { changes: comparisonJson(comparison, locator(checked)) }),
-    ...(migrations === undefined || migrations.open.length + migrations.doubts.length === 0
-      ? {}
-      : { migration: migrationJson(migrations) }),
-    ...(missing.length === 0 ? {} : { missingPackages: missing }),
-    ...(oldLines.length === 0 ? {} : { oldLines }),
-    ...(error === undefined ? {} : { error }),
-  });
+  const oldLines = options.upgrade === true ? [] : upgrade.lines;
+  const ok = isFine(plan, options);
+  printReport(session, all, { ok, plan, comparison, migrations, missing, oldLines });
+}
+
+async function tellAll(
+  session: Session,
+  {
+    task: { file, folder, options },
+    draft: { notices, missing, upgrade, migrations },
+    plan,
+  }: { task: Task; draft: Draft; plan: Plan },
+): Promise<void> {
+  tellProblems(session, notices);
+  const next = `cd ${shellWord(folder)} && npm install && npm run build && npm start`;
+  await tellPlan(session, { plan, folder, options, next });
+  if (missing.length > 0) tell(session, renderMissingPackages(missing, folder));
+  const hasConflicts = conflictsOf(plan).length > 0;
+  const isDone = options.upgrade === true && !hasConflicts;
+  const upgrading = renderUpgrade(upgrade, { file, folder, isDone });
+  if (upgrading !== '') tell(session, upgrading);
+  const render = options.migration === undefined ? renderOpenSteps : renderMigration;
+  const command = migrateCommand(file, folder);
+  const migrating = render(migrations, { folder, command, isDry: isDry(options) });
+  if (migrating !== '' && !hasConflicts) tell(session, migrating);
 }
