@@ -12,7 +12,7 @@ import type { OpenApiOptions } from './commands/openapi.js';
 import type { SeedOptions } from './commands/seed.js';
 import { UsageError } from './failure.js';
 import type { Session } from './session.js';
-import { withLogin } from './source-login.js';
+import { withLogin } from './source-options.js';
 
 /** The command line as commander parses it; `finish` gets the exit code of the command that ran. */
 export function makeProgram(session: Session, finish: (code: number) => void): Command {

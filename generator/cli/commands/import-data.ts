@@ -1,18 +1,25 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { LoaderProcess, Ready } from '../../import-data/loader.js';
-import type { LastNames, Plan } from '../../import-data/plan.js';
-import type { RowSource } from '../../import-data/rows.js';
-import type { FoundRule } from '../../import-data/relax.js';
-import type { BrokenRule, Outcome, RunResult } from '../../import-data/run.js';
+import { matches } from '../../import/database.js';
+import { importSource } from '../../import/import-source.js';
+import { readBase } from '../../import/merge.js';
+import { ImportStop } from '../../import/messages.js';
 import type { Draft } from '../../import/render.js';
 import type { SourceKind } from '../../import/source-model.js';
+import { fileRows } from '../../import-data/file-rows.js';
+import { LoaderProcess, LoadStopped, type Ready } from '../../import-data/loader.js';
+import { openRows } from '../../import-data/open-rows.js';
+import { planOf, type LastNames, type Plan } from '../../import-data/plan.js';
+import { withoutRules, type FoundRule } from '../../import-data/relax.js';
+import { namesOverRest, restRows } from '../../import-data/rest-rows.js';
+import type { RowSource } from '../../import-data/rows.js';
+import { runImport, type BrokenRule, type Outcome, type RunResult } from '../../import-data/run.js';
 import { Refusal } from '../../output/refusal.js';
 import { exitCode } from '../exit-code.js';
 import { UsageError } from '../failure.js';
 import { printJson, tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
-import { loginOf, type LoginOptions } from '../source-login.js';
+import { listed, loginOf, type LoginOptions } from '../source-options.js';
 import { printable } from '../terminal-text.js';
 
 export interface ImportDataOptions extends LoginOptions {
@@ -36,8 +43,6 @@ export async function importData(
   source: string,
   options: ImportDataOptions,
 ): Promise<number> {
-  const { ImportStop } = await import('../../import/messages.js');
-  const { LoadStopped } = await import('../../import-data/loader.js');
   try {
     return await copied(session, source, options);
   } catch (error) {
@@ -82,7 +87,6 @@ async function copied(
     throw new UsageError(`--batch ${options.batch} is no number of rows from 1 to 99999.`);
   }
   const { rows, draft, last } = await opened(session, source, options, folder);
-  const { LoaderProcess } = await import('../../import-data/loader.js');
   try {
     const { loader, ready } = await LoaderProcess.start(program, {
       cwd: server,
@@ -92,7 +96,6 @@ async function copied(
       },
     });
     try {
-      const { planOf } = await import('../../import-data/plan.js');
       const plan = planOf(draft, last, ready);
       if (!isUsable(session, plan, options)) return exitCode.failed;
       return await run(session, { rows, plan, loader, ready }, { folder, options });
@@ -118,26 +121,21 @@ async function opened(
   folder: string,
 ): Promise<Opened> {
   const { world } = session;
-  const lock = await importLock(session, folder);
+  const lock = importLock(session, folder);
   if (/^https?:/i.test(source)) {
-    const { namesOverRest, restRows } = await import('../../import-data/rest-rows.js');
     refuseOthers(options, ['from', 'schema']);
     const { rows, draft: whole } = await restRows(source, loginOf(world.env, options));
-    const draft = await withTables(whole, options);
+    const draft = withTables(whole, options);
     const isProject = lock !== undefined && !isDatabase(lock.source);
     return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
   }
   if (await isExport(world.cwd, source, options)) {
-    const { fileRows } = await import('../../import-data/file-rows.js');
-    const { namesOverRest } = await import('../../import-data/rest-rows.js');
     refuseOthers(options, ['schema', 'user', 'authentify', 'cookie']);
     const { rows, draft: whole } = await fileRows(resolve(world.cwd, source), source);
-    const draft = await withTables(whole, options);
+    const draft = withTables(whole, options);
     const isProject = lock !== undefined && !isDatabase(lock.source);
     return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
   }
-  const { importSource } = await import('../../import/import-source.js');
-  const { openRows } = await import('../../import-data/open-rows.js');
   const { kind, draft } = await importSource(source, sourceOptions(session, options), world.cwd);
   const rows = await openRows(kind, source, world.cwd);
   return { rows, draft, last: lock?.source === kind ? lock : undefined };
@@ -153,10 +151,9 @@ function refuseOthers(
   throw new UsageError(`--${given} has no effect on this source; leave it out.`);
 }
 
-async function withTables(draft: Draft, { tables }: ImportDataOptions): Promise<Draft> {
+function withTables(draft: Draft, { tables }: ImportDataOptions): Draft {
   const patterns = listed(tables);
   if (patterns.length === 0) return draft;
-  const { matches } = await import('../../import/database.js');
   const dataclasses = draft.dataclasses.filter(({ name }) =>
     patterns.some((pattern) => matches(pattern, name)),
   );
@@ -194,13 +191,6 @@ function sourceOptions({ world }: Session, options: ImportDataOptions) {
   };
 }
 
-function listed(text: string | undefined): readonly string[] {
-  return (text ?? '')
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
-}
-
 /** Tells how source and model differ. */
 function isUsable(
   session: Session,
@@ -227,10 +217,9 @@ function isUsable(
 }
 
 /** What `drs-gen import` has left beside the model. */
-async function importLock({ world }: Session, folder: string) {
+function importLock({ world }: Session, folder: string) {
   const path = join(folder, '.drs-gen/import.lock.json');
   if (!world.isFile(path)) return undefined;
-  const { readBase } = await import('../../import/merge.js');
   return readBase(Buffer.from(world.readFile(path)).toString());
 }
 
@@ -244,7 +233,6 @@ async function run(
   },
   { folder, options }: { readonly folder: string; readonly options: ImportDataOptions },
 ): Promise<number> {
-  const { runImport } = await import('../../import-data/run.js');
   const result = await runImport(parts.rows, parts.plan, parts.loader, parts.ready, {
     folder,
     restart: options.restart === true,
@@ -277,7 +265,6 @@ async function brokenRules(
   if (broken.length === 0) return [];
   const { world } = session;
   const { disk, pid } = world.host;
-  const { withoutRules } = await import('../../import-data/relax.js');
   const path = resolve(world.cwd, options.model);
   const before = new TextDecoder('utf-8', { ignoreBOM: true }).decode(world.readFile(path));
   const { rules, text } = withoutRules(before, broken);

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
-import type { Imported } from '../../import/import-source.js';
-import type { Base, Merged } from '../../import/merge.js';
-import type { ImportStop, Note } from '../../import/messages.js';
+import { MissingDriver } from '../../check/missing-driver.js';
+import { classFiles } from '../../import/class-files.js';
+import { importSource, type Imported } from '../../import/import-source.js';
+import { mergeModel, otherNames, readBase, type Base, type Merged } from '../../import/merge.js';
+import { ImportStop, type Note } from '../../import/messages.js';
+import { modelText, namesOf, rendered } from '../../import/render.js';
+import { changesText, codesOf, counted, reportText } from '../../import/report.js';
 import type { SourceKind } from '../../import/source-model.js';
 import type { Model } from '../../model/model.js';
 import { makeFolders } from '../../output/folders.js';
@@ -11,7 +15,7 @@ import { exitCode } from '../exit-code.js';
 import { isSystemError, UsageError } from '../failure.js';
 import { printJson, tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
-import { loginOf, type LoginOptions } from '../source-login.js';
+import { listed, loginOf, type LoginOptions } from '../source-options.js';
 import { printable } from '../terminal-text.js';
 
 export interface ImportCommandOptions extends LoginOptions {
@@ -37,7 +41,6 @@ export async function importModel(
   source: string,
   options: ImportCommandOptions,
 ): Promise<number> {
-  const { ImportStop } = await import('../../import/messages.js');
   let imported: Imported;
   try {
     imported = await read(session, source, options);
@@ -52,7 +55,7 @@ export async function importModel(
   const files = await filesOf(session, imported, before);
   if (options.force !== true && before === undefined) await refuseTaken(session, folder, files);
   if (options.dryRun !== true) await write(session, folder, files);
-  await tellDone(session, { imported, options, files });
+  tellDone(session, { imported, options, files });
   return exitCode.ok;
 }
 
@@ -61,7 +64,6 @@ async function read(
   source: string,
   options: ImportCommandOptions,
 ): Promise<Imported> {
-  const { importSource } = await import('../../import/import-source.js');
   const vectors = pairs('--vector', options.vector).map(([path, size]): [string, number] => {
     if (!/^[1-9]\d{0,4}$/.test(size)) {
       throw new UsageError(
@@ -89,7 +91,6 @@ async function read(
       world.cwd,
     );
   } catch (error) {
-    const { MissingDriver } = await import('../../check/missing-driver.js');
     if (error instanceof MissingDriver) throw new UsageError(error.message, { cause: error });
     throw error;
   }
@@ -104,13 +105,6 @@ function pairs(option: string, values: readonly string[]): readonly [string, str
     }
     return [value.slice(0, at), value.slice(at + 1)];
   });
-}
-
-function listed(text: string | undefined): readonly string[] {
-  return (text ?? '')
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
 }
 
 interface WrittenFile {
@@ -145,7 +139,6 @@ async function lastImport(
   };
   const [lock, model] = [await textOf(lockFile), await textOf(modelFile)];
   if (lock === undefined || model === undefined) return undefined;
-  const { readBase } = await import('../../import/merge.js');
   const base = readBase(lock);
   if (base === undefined) {
     throw new Refusal(
@@ -169,12 +162,8 @@ async function filesOf(
   imported: Imported,
   before: Before | undefined,
 ): Promise<readonly WrittenFile[]> {
-  const { rendered } = await import('../../import/render.js');
-  const { reportText } = await import('../../import/report.js');
-  const { classFiles } = await import('../../import/class-files.js');
-  const { otherNames } = await import('../../import/merge.js');
   const { draft, shown, remarks } = imported;
-  const { text: model, names } = await modelOf(imported, before);
+  const { text: model, names } = modelOf(imported, before);
   const made = draft.roles === undefined ? undefined : jsonText(rendered(draft.roles, names));
   const roles = rolesOf(imported, made, before);
   const checked = await checkResult(session, model, { roles, isMerged: before !== undefined });
@@ -212,20 +201,14 @@ async function changesOfRows(
   const { value: older } = await compiler.check({ file: modelFile, text: model, readBeside });
   if (older === undefined) return [];
   const { data } = await compiler.compare(older, now);
-  const { changesText } = await import('../../import/report.js');
   return data.length === 0 ? [] : [changesText(data)];
 }
 
-async function modelOf(
-  { draft, shown, notes }: Imported,
-  before: Before | undefined,
-): Promise<Merged> {
-  const { modelText, namesOf } = await import('../../import/render.js');
+function modelOf({ draft, shown, notes }: Imported, before: Before | undefined): Merged {
   if (before === undefined) {
     const names = namesOf(draft);
     return { text: modelText(draft, names, headOf(shown)), names };
   }
-  const { mergeModel } = await import('../../import/merge.js');
   const merged = mergeModel(before.model, before.base, draft, notes);
   if (merged !== undefined) return merged;
   throw new Refusal(
@@ -330,7 +313,7 @@ async function write(
   }
 }
 
-async function tellDone(
+function tellDone(
   session: Session,
   {
     imported,
@@ -341,8 +324,7 @@ async function tellDone(
     readonly options: ImportCommandOptions;
     readonly files: readonly WrittenFile[];
   },
-): Promise<void> {
-  const { codesOf, counted } = await import('../../import/report.js');
+): void {
   const { draft } = imported;
   const notes = imported.notes.all;
   if (options.json === true) {

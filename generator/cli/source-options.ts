@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { RestLogin } from '../import/connection.js';
 import { UsageError } from './failure.js';
 import type { World } from './world.js';
 
@@ -21,10 +20,7 @@ export function withLogin(command: Command): Command {
 }
 
 /** @throws UsageError */
-export function loginOf(
-  env: World['env'],
-  { user, authentify, args, cookie }: LoginOptions,
-): RestLogin {
+export function loginOf(env: World['env'], { user, authentify, args, cookie }: LoginOptions) {
   const password = env[passwordVariable];
   if (user !== undefined && password === undefined) {
     throw new UsageError(
@@ -50,3 +46,11 @@ export function loginOf(
 
 /** Arguments appear in the list of processes and in the history of the shell. */
 const passwordVariable = 'IMPORT_PASSWORD';
+
+/** The parts of a list with commas between. */
+export function listed(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+}
