@@ -28,6 +28,8 @@ export interface PreparedFilter extends ParsedFilter {
   readonly sources: readonly InputSource[];
   /** The inputs, if they are the same for each request. */
   readonly constants: FilterInputs | undefined;
+  /** Of a part of a filter: where the values of its comparisons are among the inputs of the whole. */
+  readonly positions?: ReadonlyMap<ComparisonNode, number>;
 }
 
 /** What decides how to read a filter, in addition to limits. */

@@ -92,9 +92,9 @@ export function found(text: string, offset: number): string {
 }
 
 /** At most that many code units of a text that a client sent, in whole characters. */
-export function shortened(text: string): string {
-  if (text.length <= longestQuotation) return text;
-  return `${Array.from(text.slice(0, longestQuotation + 1))
+export function shortened(text: string, longest = longestQuotation): string {
+  if (text.length <= longest) return text;
+  return `${Array.from(text.slice(0, longest + 1))
     .slice(0, -1)
     .join('')}...`;
 }

@@ -1,30 +1,28 @@
-import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import type { Parameters } from './parameters.js';
-import { whenResolved } from './computed-requests.js';
-import {
-  type PlanStep,
-  planTree,
-  type PlanTree,
-  planIndexes,
-  type PlanIndexes,
-} from './query-plan-tree.js';
-import type { ReadingContext } from './reading-context.js';
-import { type SelectionRequest, planFor, requestName } from './selection-request.js';
-import { whenThere } from '../dialect/pending.js';
-import type { FilterNode, AttributePath, ComparisonNode } from '../filter/ast.js';
-import type { FilterInputs } from '../filter/inputs.js';
-import { inputPositions, shapeOf } from '../filter/prepared-filter.js';
-import { planCount } from './counts.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { FilterInput } from '../filter/slots.js';
+import type { ColumnDefinition, Relation } from '../dataclass/attribute-path.js';
+import { From, linkedBy, type Source } from '../dataclass/source.js';
+import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { JsonAnswer, PendingAnswer, TableSearch } from '../dialect/executor.js';
+import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js';
 import { stepText } from '../filter/path.js';
+import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
+import type { FilterInput } from '../filter/slots.js';
+import { conjuncts } from '../filter/to-sql.js';
+import { shortened } from '../protocol/names.js';
+import { sql } from 'kysely';
+import { whenResolved } from './computed-requests.js';
+import { planCount } from './counts.js';
+import type { Parameters } from './parameters.js';
+import type { ReadingContext } from './reading-context.js';
+import { planOf, queryContext, selectionCondition, type SelectionPlan } from './selection.js';
+import { planFor, type SelectionRequest } from './selection-request.js';
 
 type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 
 /**
  * Adds `__queryPlan` and `__queryPath` to the answer if the request has the parameters (protocol
- * P6.3, P6.9): the steps of the filter, and whether the database finds them with an index. Both use
- * the client's own words, and never the names of tables, of columns and of what is not exposed.
+ * P6.3, P6.9): the parts of the filter as the client wrote them, and whether the database's plan
+ * finds them with an index. No name is taken from the plan, which shows tables, hidden columns and
+ * the conditions of `restrict`.
  *
  * @param answer a collection; if there is none, none is returned
  */
@@ -47,47 +45,35 @@ async function withExplanation(
   const collection = await answer;
   const request = await whenResolved(context, unresolved, (resolved) => resolved);
   if (collection === undefined) return undefined;
-  const { dataclass, filter } = request;
-  const tree = filter === undefined ? undefined : planTree(dataclass, filter.filter);
-  const text = new PlanText(request, tree, await planIndexes(context, request));
+  const step = new Steps(request, await indexed(context, request)).whole();
   const members: string[] = [];
-  if (queryplan)
-    members.push(`"__queryPlan":${JSON.stringify(planJson(request, text, tree?.root))}`);
+  if (queryplan) members.push(`"__queryPlan":${JSON.stringify(planned(step))}`);
   if (querypath) {
-    const steps = await new PathMeasurement(context, request, tree, text).measure();
+    const measure = countSteps(step) > maxSteps ? measuredWhole : measured;
+    const steps = [await measure(context, step)];
     members.push(`"__queryPath":${JSON.stringify({ steps })}`);
   }
-  return withMembers(collection, members);
-}
-
-function planJson({ base }: SelectionRequest, text: PlanText, root: PlanStep | undefined): object {
-  if (root === undefined) return { item: text.base };
-  if (base.kind === 'all') return stepJson(text, root);
-  const parts = root.kind === 'and' ? root.parts : [root];
-  return { And: [{ item: text.base }, ...parts.map((part) => stepJson(text, part))] };
-}
-
-function stepJson(text: PlanText, step: PlanStep): object {
-  if (step.kind === 'comparison') return { item: text.step(step) };
-  const parts = step.parts.map((part) => stepJson(text, part));
-  switch (step.kind) {
-    case 'join':
-      return { item: text.step(step), subquery: parts };
-    case 'and':
-      return { And: parts };
-    case 'or':
-      return { Or: parts };
-    case 'not':
-      return { Not: parts };
-  }
-}
-
-/** Adds members to the end of an object without parsing it. */
-function withMembers(object: JsonAnswer, members: readonly string[]): JsonAnswer {
+  // Added to the end, so that the answer is not parsed.
   const more = `,${members.join()}}`;
-  return typeof object === 'string'
-    ? `${object.slice(0, -1)}${more}`
-    : Buffer.concat([object.subarray(0, -1), Buffer.from(more)]);
+  return typeof collection === 'string'
+    ? `${collection.slice(0, -1)}${more}`
+    : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
+}
+
+/** A part of a filter. */
+interface Step {
+  /** A `Join` leads to a related dataclass, of which its parts are. */
+  readonly kind: 'And' | 'Or' | 'Not' | 'Join' | 'item';
+  readonly description: string;
+  /** The entities that it finds by itself. */
+  readonly found: SelectionRequest;
+  readonly parts: readonly Step[];
+}
+
+function planned({ kind, description, parts }: Step): object {
+  const steps = parts.map(planned);
+  if (kind === 'item') return { item: description };
+  return kind === 'Join' ? { item: description, subquery: steps } : { [kind]: steps };
 }
 
 /** A step of `__queryPath`, spelled as the protocol spells it (`recordsfounds`). */
@@ -99,211 +85,253 @@ interface MeasuredStep {
   readonly steps?: readonly MeasuredStep[];
 }
 
-/** Each step costs a statement. */
+/** Each step costs a statement; a filter with more steps is measured as a whole. */
 const maxSteps = 20;
 
-/** Runs the steps one by one: how long each took, and how many entities it found. */
-class PathMeasurement {
-  readonly #positions;
+function countSteps({ parts }: Step): number {
+  return parts.reduce((sum, part) => sum + countSteps(part), 1);
+}
 
+async function measured(context: ReadingContext, step: Step): Promise<MeasuredStep> {
+  const { kind, parts } = step;
+  const whole = await measuredWhole(context, step);
+  if (parts.length === 0) return whole;
+  const steps: MeasuredStep[] = [];
+  for (const part of parts) {
+    const next = await measured(context, part);
+    steps.push(next);
+    // The result of an AND is known.
+    if (next.recordsfounds === 0 && (kind === 'And' || kind === 'Join')) break;
+  }
+  return { ...whole, steps: kind === 'Join' ? [{ steps }] : steps };
+}
+
+async function measuredWhole(
+  { database, options }: ReadingContext,
+  { description, found }: Step,
+): Promise<MeasuredStep> {
+  const { plan, values } = planFor(notCached(), found, '', {}, (selection) =>
+    planCount(database.dialect, options, selection),
+  );
+  const start = performance.now();
+  const count = await database.executor.value(plan.statement, values);
+  const time = Math.round((performance.now() - start) * 1000) / 1000;
+  return { description, time, recordsfounds: Number(count ?? 0) };
+}
+
+/** Plans are requested while queries are developed. */
+function notCached(): BoundedCache<SelectionPlan> {
+  return new BoundedCache(0, () => 0);
+}
+
+/** Splits the filter of a request into its steps. */
+class Steps {
+  readonly #positions: Map<ComparisonNode, number>;
+
+  /** @param indexed what the database finds with an index: see {@link indexed} */
   constructor(
-    private readonly context: ReadingContext,
     private readonly request: SelectionRequest,
-    private readonly tree: PlanTree | undefined,
-    private readonly text: PlanText,
+    private readonly indexed: Set<ComparisonNode | 'base'>,
   ) {
     const { filter } = request;
-    this.#positions = filter === undefined ? undefined : inputPositions(filter.filter);
+    this.#positions = new Map(filter === undefined ? [] : inputPositions(filter.filter));
   }
 
-  /** A filter of very many steps is measured as a whole. */
-  async measure(): Promise<readonly MeasuredStep[]> {
-    const { request, tree, text } = this;
-    if (tree === undefined) return [await this.#counted(text.base, request)];
-    const { root } = tree;
-    if (stepCount(root) > maxSteps) return [await this.#counted(this.#description(root), request)];
-    if (request.base.kind === 'all') return [await this.#step(root, request)];
-    const whole = await this.#counted('AND', request);
-    const base = await this.#counted(text.base, unfiltered(request));
-    const parts = root.kind === 'and' ? root.parts : [root];
-    const rest = base.recordsfounds === 0 ? [] : await this.#all(parts, request);
-    return [{ ...whole, steps: [base, ...rest] }];
-  }
-
-  /** @param scope to which the step's filter is applied */
-  async #step(step: PlanStep, scope: SelectionRequest): Promise<MeasuredStep> {
-    const counted = await this.#counted(this.#description(step), this.#part(scope, step.filter));
-    switch (step.kind) {
-      case 'comparison':
-        return counted;
-      case 'and':
-        return { ...counted, steps: await this.#all(step.parts, scope) };
-      case 'or':
-      case 'not': {
-        const steps: MeasuredStep[] = [];
-        for (const part of step.parts) steps.push(await this.#step(part, scope));
-        return { ...counted, steps };
-      }
-      case 'join': {
-        const related: SelectionRequest = {
-          ...scope,
-          dataclass: step.target,
-          base: { kind: 'all' },
-          baseValue: null,
-        };
-        return { ...counted, steps: [{ steps: await this.#all(step.parts, related) }] };
-      }
-    }
-  }
-
-  /** Steps behind one that finds nothing are not run: the result of the AND is known. */
-  async #all(parts: readonly PlanStep[], scope: SelectionRequest): Promise<MeasuredStep[]> {
-    const steps: MeasuredStep[] = [];
-    for (const part of parts) {
-      const step = await this.#step(part, scope);
-      steps.push(step);
-      if (step.recordsfounds === 0) break;
-    }
-    return steps;
-  }
-
-  #description(step: PlanStep): string {
-    return step.kind === 'comparison' || step.kind === 'join'
-      ? this.text.step(step)
-      : step.kind.toUpperCase();
-  }
-
-  /** The request for a part of the filter, with its values. */
-  #part(scope: SelectionRequest, filter: FilterNode): SelectionRequest {
-    const { dataclass, base } = scope;
-    const { shape, comparisons } = shapeOf(filter);
-    const { inputs, nulls, patterns } = this.request.inputs;
-    const positions = comparisons.map(
-      (each) => this.#positions?.get(this.tree?.origin(each) ?? each) as number,
-    );
-    const chosen = (marked: readonly number[]): number[] =>
-      positions.flatMap((position, index) => (marked.includes(position) ? [index] : []));
-    const own: FilterInputs = {
-      inputs: positions.map((position) => inputs[position] as FilterInputs['inputs'][number]),
-      nulls: chosen(nulls),
-      patterns: chosen(patterns),
+  whole(): Step {
+    const { request } = this;
+    const { filter, base } = request;
+    const all: Step = {
+      kind: 'item',
+      description: this.#base(),
+      found: { ...request, filter: undefined },
+      parts: [],
     };
-    const prepared = { filter, orderBy: undefined, shape, sources: [], constants: own };
-    const name = requestName(dataclass, base, prepared, own);
-    return { ...scope, filter: prepared, inputs: own, name };
+    if (filter === undefined) return all;
+    const step = this.#step(request, filter.filter);
+    if (base.kind === 'all') return step;
+    const parts = step.kind === 'And' ? step.parts : [step];
+    return { kind: 'And', description: 'AND', found: request, parts: [all, ...parts] };
   }
 
-  async #counted(description: string, request: SelectionRequest): Promise<MeasuredStep> {
-    const { database, options, plans } = this.context;
-    const { plan, values } = planFor(plans.selections, request, 'count', {}, (selection) =>
-      planCount(database.dialect, options, selection),
-    );
-    const start = performance.now();
-    return whenThere(database.executor.value(plan.statement, values), (count) => {
-      const time = Math.round((performance.now() - start) * 1000) / 1000;
-      return { description, time, recordsfounds: Number(count ?? 0) };
-    });
-  }
-}
-
-function unfiltered(request: SelectionRequest): SelectionRequest {
-  const inputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
-  const name = requestName(request.dataclass, request.base, undefined, inputs);
-  return { ...request, filter: undefined, inputs, name };
-}
-
-function stepCount(step: PlanStep): number {
-  if (step.kind === 'comparison') return 1;
-  return step.parts.reduce((sum, part) => sum + stepCount(part), 1);
-}
-
-/** Describes the steps of one request in the names that its author wrote (protocol P6.9). */
-class PlanText {
-  readonly #values: (comparison: ComparisonNode) => string;
-
-  constructor(
-    private readonly request: SelectionRequest,
-    private readonly tree: PlanTree | undefined,
-    private readonly indexes: PlanIndexes,
-  ) {
-    const { filter, inputs } = request;
-    const positions = filter === undefined ? new Map() : inputPositions(filter.filter);
-    this.#values = (comparison) => {
-      const position: unknown = positions.get(comparison);
-      const input = typeof position === 'number' ? inputs.inputs[position] : undefined;
-      return input === undefined ? 'null' : valueText(input);
-    };
-  }
-
-  /** What the filter is applied to. */
-  get base(): string {
+  #base(): string {
     const { dataclass, base, baseValue } = this.request;
-    switch (base.kind) {
-      case 'all':
-        return `${dataclass.name} : sequential`;
-      case 'members':
-        return `${dataclass.name} : entity set`;
-      case 'tree':
-        return `${dataclass.name} : selection of the server's code`;
-      case 'related': {
-        const path = `${base.owner.name}.${base.relation.name}`;
-        return `${this.#path(path, this.indexes.base)} = ${cut(String(baseValue))}`;
+    if (base.kind === 'related') {
+      const path = `${base.owner.name}.${base.relation.name}`;
+      return `${shownPath(path, this.indexed.has('base'))} = ${shortened(String(baseValue))}`;
+    }
+    return `${dataclass.name} : ${base.kind === 'members' ? 'entity set' : 'sequential'}`;
+  }
+
+  /** @param scope to whose entities the filter is applied */
+  #step(scope: SelectionRequest, filter: FilterNode): Step {
+    const compared: ComparisonNode[] = [];
+    const others: Step[] = [];
+    for (const { node, negated } of conjuncts(filter)) {
+      if (negated) {
+        const operand = [this.#step(scope, node)];
+        others.push(this.#made('Not', scope, { kind: 'not', operand: node }, operand));
+      } else if (node.kind === 'comparison') compared.push(node);
+      else if (node.kind === 'computed') {
+        // The result of class code does not consist of the client's names.
+        const path = pathText(scope, node.comparison.path);
+        others.push(this.#made('item', scope, node, [], `${path} : class code`));
+      } else {
+        const parts = alternatives(node).map((each) => this.#step(scope, each));
+        others.push(this.#made('Or', scope, node, parts));
       }
     }
+    const parts = [...this.#comparisons(scope, compared), ...others];
+    const [only] = parts;
+    return parts.length === 1 && only !== undefined
+      ? only
+      : this.#made('And', scope, filter, parts);
   }
 
-  /** A step without parts, or a join. */
-  step(step: Extract<PlanStep, { readonly dataclass: Dataclass }>): string {
-    const { dataclass } = step;
-    if (step.kind === 'join') {
-      const { target } = step;
-      const { key } = target;
-      const foreign = `${target.name}.${key.exposed === false ? '__KEY' : key.name}`;
-      return `Join on Table : ${target.name} : ${dataclass.name}.${stepText(step.step)} = ${foreign}`;
+  /** Comparisons that AND joins and that follow one relation concern one entity (filters F17). */
+  #comparisons(scope: SelectionRequest, compared: readonly ComparisonNode[]): Step[] {
+    const { dataclass } = scope;
+    const joined = new Map<string, ComparisonNode[]>();
+    const steps: Step[] = [];
+    for (const node of compared) {
+      const [first, ...rest] = node.path.steps;
+      const relation = dataclass.exposedAttributes.get(first?.name ?? '');
+      const isToMany = relation?.kind === 'relatedEntities';
+      if (
+        first === undefined ||
+        rest.length === 0 ||
+        (!isToMany && relation?.kind !== 'relatedEntity')
+      ) {
+        steps.push(this.#made('item', scope, node, [], this.#comparison(scope, node)));
+      } else if (isToMany && (node.comparator === '!=' || node.comparator === '!==')) {
+        // No related entity has the value.
+        const equal = this.#derived(node, { comparator: '=' });
+        steps.push(this.#made('Not', scope, node, this.#comparisons(scope, [equal])));
+      } else {
+        const way = stepText(first);
+        joined.set(way, [...(joined.get(way) ?? []), node]);
+      }
     }
-    const { filter } = step;
-    if (filter.kind === 'computed') {
-      return `${dataclass.name}.${pathText(filter.comparison.path)} : class code`;
-    }
-    const origin = this.tree?.origin(filter) ?? filter;
-    const path = this.#path(
-      `${dataclass.name}.${pathText(filter.path)}`,
-      found.has(filter.comparator) &&
-        this.indexes.comparisons.has(origin) &&
-        !isAlias(dataclass, filter.path),
+    return [...[...joined].map(([way, group]) => this.#join(scope, way, group)), ...steps];
+  }
+
+  #join(scope: SelectionRequest, way: string, group: readonly ComparisonNode[]): Step {
+    const { dataclass } = scope;
+    const [node] = group as readonly [ComparisonNode];
+    const relation = dataclass.exposedAttributes.get(node.path.steps[0]?.name ?? '') as Relation;
+    const target = dataclass.target(relation);
+    const key = target.key.exposed === false ? '__KEY' : target.key.name;
+    const description = `Join on Table : ${target.name} : ${dataclass.name}.${way} = ${target.name}.${key}`;
+    const related = {
+      ...scope,
+      dataclass: target,
+      base: { kind: 'all' },
+      baseValue: null,
+    } as const;
+    const behind = group.map((each) =>
+      this.#derived(each, { path: { ...each.path, steps: each.path.steps.slice(1) } }),
     );
-    return `${path} ${filter.comparator} ${this.#values(origin)}`;
+    const all = (group as readonly FilterNode[]).reduce((left, right) => ({
+      kind: 'and',
+      left,
+      right,
+    }));
+    return this.#made('Join', scope, all, this.#comparisons(related, behind), description);
   }
 
-  #path(path: string, isIndexed: boolean): string {
-    return isIndexed ? `[index : ${path} ]` : path;
+  #comparison(scope: SelectionRequest, node: ComparisonNode): string {
+    const { path, comparator } = node;
+    const kind = scope.dataclass.exposedAttributes.get(path.steps[0]?.name ?? '')?.kind;
+    // Whose index it is, the reader of an alias may not be allowed to know.
+    const isAlias = kind === 'alias' || kind === 'relationAlias';
+    const isIndexed = !isAlias && comparators.has(comparator) && this.indexed.has(node);
+    const shown = shownPath(pathText(scope, path), isIndexed);
+    const position = this.#positions.get(node);
+    const input = position === undefined ? undefined : this.request.inputs.inputs[position];
+    return `${shown} ${comparator} ${input === undefined ? 'null' : valueText(input)}`;
   }
+
+  /** A comparison with the value of another one. */
+  #derived(from: ComparisonNode, changes: Partial<ComparisonNode>): ComparisonNode {
+    const comparison = { ...from, ...changes };
+    const position = this.#positions.get(from);
+    if (position !== undefined) this.#positions.set(comparison, position);
+    if (this.indexed.has(from)) this.indexed.add(comparison);
+    return comparison;
+  }
+
+  #made(
+    kind: Step['kind'],
+    scope: SelectionRequest,
+    filter: FilterNode,
+    parts: readonly Step[],
+    description = kind.toUpperCase(),
+  ): Step {
+    const whole = this.request.filter as PreparedFilter;
+    const part = { ...whole, filter, positions: this.#positions };
+    return { kind, description, found: { ...scope, filter: part }, parts };
+  }
+}
+
+function alternatives(node: FilterNode): readonly FilterNode[] {
+  return node.kind === 'or' ? [...alternatives(node.left), node.right] : [node];
+}
+
+function shownPath(path: string, isIndexed: boolean): string {
+  return isIndexed ? `[index : ${path} ]` : path;
+}
+
+function pathText({ dataclass }: SelectionRequest, { steps }: AttributePath): string {
+  return [dataclass.name, ...steps.map(stepText)].join('.');
 }
 
 /** What an index can find. */
-const found: ReadonlySet<string> = new Set(['=', '===', '<', '<=', '>', '>=', 'begin', 'in']);
-
-/** Its reader must not learn whose index it would be: all other aliases are resolved in a plan. */
-function isAlias(dataclass: Dataclass, { steps }: AttributePath): boolean {
-  const kind = dataclass.exposedAttributes.get(steps[0]?.name ?? '')?.kind;
-  return kind === 'alias' || kind === 'relationAlias';
-}
-
-function pathText({ steps }: AttributePath): string {
-  return steps.map(stepText).join('.');
-}
-
-function valueText({ value, text }: FilterInput): string {
-  if (text !== undefined) return cut(text);
-  return cut(typeof value === 'string' ? value : JSON.stringify(value));
-}
+const comparators: ReadonlySet<string> = new Set(['=', '===', '<', '<=', '>', '>=', 'begin', 'in']);
 
 /** A list may have ten thousand members. */
 const longestValue = 100;
 
-function cut(text: string): string {
-  if (text.length <= longestValue) return text;
-  // A character of two code units is not cut in half.
-  const whole = Array.from(text.slice(0, longestValue + 1)).slice(0, -1);
-  return `${whole.join('')}...`;
+function valueText({ value, text }: FilterInput): string {
+  const whole = text ?? (typeof value === 'string' ? value : JSON.stringify(value));
+  return shortened(whole, longestValue);
+}
+
+/**
+ * The comparisons of a request that the database's own plan finds with an index; `base` if it finds
+ * the entities of the relation that is read so.
+ */
+async function indexed(
+  { database: { dialect, executor }, options }: ReadingContext,
+  request: SelectionRequest,
+): Promise<Set<ComparisonNode | 'base'>> {
+  const isFound: (readonly [ComparisonNode | 'base', (search: TableSearch) => boolean])[] = [];
+  const { plan, values } = planFor(notCached(), request, '', {}, (selection) => {
+    const context = queryContext(dialect, options);
+    const from = new From(context.aliases, selection.dataclass);
+    isFound.length = 0;
+    const { base } = selection;
+    if (base.kind === 'related' && base.relation.kind !== 'relationAlias') {
+      const inverse = base.owner.inverse(base.relation);
+      const key = selection.dataclass.foreignKey(inverse);
+      isFound.push(['base', searching(from.root, key, linkedBy(inverse, key))]);
+    }
+    const condition = selectionCondition(context, from, selection, (node, source, attribute) => {
+      const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
+      isFound.push([node, searching(source, attribute, folded ?? attribute.column)]);
+    });
+    const where = condition === undefined ? sql`` : sql` where ${condition}`;
+    return planOf(context, sql`select count(*) ${from.clause}${where}`);
+  });
+  const searches = await executor.explain(plan.statement, values);
+  return new Set(isFound.flatMap(([part, finds]) => (searches.some(finds) ? [part] : [])));
+}
+
+/** Whether a search of a plan finds rows of the source by an attribute, whose index has the column. */
+function searching(
+  { alias, dataclass }: Source,
+  attribute: ColumnDefinition,
+  column: string,
+): (search: TableSearch) => boolean {
+  return (search) =>
+    search.alias === alias &&
+    (search.columns.includes(column) || (search.byKey && attribute === dataclass.key));
 }

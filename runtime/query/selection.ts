@@ -147,7 +147,7 @@ export function selectionCondition(
       aliases: context.aliases,
       slots: context.slots,
       similarities: context.similarities,
-      inputs: inputPositions(filter.filter),
+      inputs: filter.positions ?? inputPositions(filter.filter),
       nulls: new Set(nulls),
       patterns: new Set(patterns),
       mismatched: new Set(mismatched),
