@@ -1,7 +1,13 @@
 import { fold } from '../../runtime/protocol/fold.js';
+import { type Link, storingOrder } from '../../runtime/load/order.js';
 import { type Draft, namesOf } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
-import type { LoadReference, Ready, TargetAttribute, TargetDataclass } from './loader.js';
+import type {
+  LoadReference,
+  Ready,
+  TargetAttribute,
+  TargetDataclass,
+} from '../../runtime/load/messages.js';
 import type { ReadColumn } from './rows.js';
 
 /** How the rows of one table become entities of one dataclass. */
@@ -191,48 +197,19 @@ function referenceOf(
   return { attribute: foreignKey, by, column, ...typed(attribute) };
 }
 
-/**
- * Related dataclasses come first, so that their keys are there. In a circle, foreign keys that may
- * be null are held.
- */
+/** Each table behind those that its relations lead to. */
 function ordered(tables: readonly Open[]): readonly PlannedTable[] {
-  const waiting = new Set(tables);
-  const done = new Set<string>();
-  const planned: PlannedTable[] = [];
-  const present = new Set(tables.map(({ target }) => target.name));
-  while (waiting.size > 0) {
-    const openOf = (each: Open): readonly Link[] =>
-      linksOf(each).filter((link) => present.has(link.target) && !done.has(link.target));
-    const isFree = (each: Open): boolean =>
-      openOf(each).every((link) => link.target === each.target.name);
-    const isHoldable = (each: Open): boolean =>
-      openOf(each).every((link) => !link.isMandatory || link.target === each.target.name);
-    const all = [...waiting];
-    const next = all.find(isFree) ?? all.find(isHoldable) ?? all[0];
-    if (next === undefined) break;
-    const { target, table, columns, isKeyMade, references } = next;
-    planned.push({
-      dataclass: target.name,
-      table,
-      columns,
-      key: target.key,
-      isKeyMade,
-      held: openOf(next)
-        .filter(({ isMandatory }) => !isMandatory)
-        .map(({ foreignKey }) => foreignKey),
-      links: linksOf(next).map(({ foreignKey }) => foreignKey),
-      references,
-    });
-    waiting.delete(next);
-    done.add(target.name);
-  }
-  return planned;
-}
-
-interface Link {
-  readonly target: string;
-  readonly foreignKey: string;
-  readonly isMandatory: boolean;
+  const parts = tables.map((each) => ({ each, name: each.target.name, links: linksOf(each) }));
+  return storingOrder(parts).map(({ part: { each, name, links }, held }) => ({
+    dataclass: name,
+    table: each.table,
+    columns: each.columns,
+    key: each.target.key,
+    isKeyMade: each.isKeyMade,
+    held,
+    links: links.map(({ foreignKey }) => foreignKey),
+    references: each.references,
+  }));
 }
 
 /** The relations whose foreign keys are columns of the source. */

@@ -1,6 +1,6 @@
 import { isMap, isScalar, LineCounter, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { documentText } from '../import/render.js';
-import type { BrokenRule } from './run.js';
+import type { BrokenRule } from './rejects.js';
 
 export interface FoundRule extends BrokenRule {
   /** Where the rule stands in the model file; none if it does not stand there by itself. */

@@ -1,23 +1,26 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  type LoaderProcess,
-  type LoadRefusal,
-  LoadRefused,
-  type LoadedRow,
-  LoadStopped,
-  type Phase,
-  type Ready,
-} from './loader.js';
+import type { LoadedRow, LoadRefusal, Notes, Phase, Ready } from '../../runtime/load/messages.js';
+import { type LoaderProcess, LoadRefused, LoadStopped } from './loader.js';
 import type { Plan, PlannedColumn, PlannedTable } from './plan.js';
+import {
+  type BrokenRule,
+  changesOf,
+  mendedOf,
+  newOf,
+  parsedJson,
+  type Rejected,
+  type RejectLine,
+  Rejects,
+  shownRow,
+  withChanges,
+} from './rejects.js';
 import {
   jsonValue,
   madeKey,
   type Place,
   plain,
-  type ReadColumn,
   type RowSource,
   type SourceRow,
   Unusable,
@@ -59,15 +62,7 @@ export interface RunResult {
   readonly broken: readonly BrokenRule[];
 }
 
-export interface BrokenRule {
-  readonly dataclass: string;
-  readonly attribute: string;
-  readonly rule: string;
-  readonly rows: number;
-}
-
 const checkpointFile = '.drs-gen/import-data.json';
-const rejectsFolder = 'rejects';
 
 /** Copies the rows of a source into the database of a server, and compares them. */
 export async function runImport(
@@ -91,27 +86,27 @@ interface Job {
   readonly table: PlannedTable;
 }
 
+function jobOf(phase: Phase, table: PlannedTable): Job {
+  return { name: `${phase} ${table.dataclass}`, phase, table };
+}
+
 function jobsOf({ tables }: Plan): readonly Job[] {
-  const job =
-    (phase: Phase) =>
-    (table: PlannedTable): Job => ({ name: `${phase} ${table.dataclass}`, phase, table });
   return [
-    ...tables.map(job('rows')),
-    ...tables.filter(({ held }) => held.length > 0).map(job('links')),
-    ...tables.filter(({ references }) => references.length > 0).map(job('references')),
+    ...tables.map((each) => jobOf('rows', each)),
+    ...tables.filter(({ held }) => held.length > 0).map((each) => jobOf('links', each)),
+    ...tables
+      .filter(({ references }) => references.length > 0)
+      .map((each) => jobOf('references', each)),
   ];
 }
 
-interface Progress {
-  /** Rows that were taken. */
-  readonly count: number;
-  /** Of the last one. */
-  readonly place?: Place;
-  readonly isDone?: true;
-}
+/** Names of notes: whether a job has taken all rows, and how long a file of rejects is. */
+const doneOf = ({ name }: Job): string => `done ${name}`;
+const lengthOf = (name: string): string => `length ${name}`;
 
+/** Which import the rows of a database and the rejects are of. How far it is, the database notes. */
 interface Checkpoint {
-  readonly format: 1;
+  readonly format: 2;
   readonly source: string;
   /** Identifies the database. */
   readonly database: string;
@@ -119,25 +114,12 @@ interface Checkpoint {
   readonly plan: string;
   /** `restart` and `begin` until the database knows of the import. */
   readonly state: 'restart' | 'begin' | 'running';
-  readonly jobs: Readonly<Record<string, Progress>>;
-  /** Bytes of `rejects/<name>.jsonl`. */
-  readonly rejects: Readonly<Record<string, number>>;
   /** What takes the place of this one if the database does not begin. */
   readonly before?: Checkpoint;
-  /**
-   * The batch that is about to be stored. The database counts the rows that it has taken together
-   * with storing them, and so tells whether this batch is among them.
-   */
-  readonly next?: {
-    readonly job: string;
-    readonly progress: Progress;
-    /** How long files of rejects are then. */
-    readonly files: Readonly<Record<string, number>>;
-  };
 }
 
 class Run {
-  #checkpoint: Checkpoint;
+  #notes: Notes = {};
   readonly #rejects: Rejects;
 
   constructor(
@@ -146,42 +128,42 @@ class Run {
     private readonly loader: LoaderProcess,
     private readonly options: RunOptions,
   ) {
-    this.#rejects = new Rejects(
-      join(options.folder, rejectsFolder),
-      plan.tables.map(({ dataclass }) => dataclass),
-    );
-    this.#checkpoint = {
-      format: 1,
-      source: source.shown,
-      database: '',
-      plan: hashOf(JSON.stringify(plan.tables)),
-      state: options.restart ? 'restart' : 'begin',
-      jobs: {},
-      rejects: {},
-    };
+    const dataclasses = plan.tables.map(({ dataclass }) => dataclass);
+    this.#rejects = new Rejects(options.folder, dataclasses);
   }
 
   /** Goes on where an earlier run has ended, or begins. */
-  async begin(ready: Ready): Promise<void> {
+  async begin({ uniqueId, hasBegun, notes }: Ready): Promise<void> {
     const { restart, takesRejects } = this.options;
-    const fresh = { ...this.#checkpoint, database: ready.uniqueId };
+    const { tables } = this.plan;
+    this.#notes = notes;
+    const fresh: Checkpoint = {
+      format: 2,
+      source: this.source.shown,
+      database: uniqueId,
+      plan: createHash('sha256').update(JSON.stringify(tables)).digest('hex'),
+      state: restart ? 'restart' : 'begin',
+    };
     const earlier = await this.#read();
-    const isOurs = earlier?.database === ready.uniqueId;
-    if (takesRejects && !(isOurs && isComplete(earlier, this.plan))) {
+    const isOurs = earlier?.database === uniqueId;
+    const jobs = takesRejects ? tables.map((each) => jobOf('rows', each)) : jobsOf(this.plan);
+    const isComplete = jobs.every((job) => this.#noted(doneOf(job)) > 0);
+    if (takesRejects && !(isOurs && isComplete && earlier.state === 'running')) {
       throw new LoadStopped(
         '--rejects takes rows that a complete import has refused; run import-data without it first',
       );
     }
-    if (restart || earlier === undefined || (!isOurs && !ready.hasBegun)) {
-      if (ready.hasBegun && !restart) {
+    if (restart || earlier === undefined || (!isOurs && !hasBegun)) {
+      if (hasBegun && !restart) {
         throw new LoadStopped(
           `an import into this database has begun, and ${checkpointFile} of it is missing; restore the file, or begin again with --restart`,
         );
       }
       if (!restart) await this.#rejects.requireNone();
-      this.#checkpoint = fresh;
-      await this.#save({ before: earlier?.before ?? earlier });
-      await this.#openDatabase(restart && ready.hasBegun);
+      const before = earlier?.before ?? earlier;
+      const checkpoint = before === undefined ? fresh : { ...fresh, before };
+      await this.#save(checkpoint);
+      await this.#openDatabase(checkpoint, restart && hasBegun);
       return;
     }
     if (!isOurs) {
@@ -197,75 +179,48 @@ class Run {
         `${what} changed since the import began (${earlier.source}); begin again with --restart`,
       );
     }
-    if (!takesRejects && this.plan.tables.some((each) => isBegun(earlier.jobs[againName(each)]))) {
-      throw new LoadStopped('taking the rows of rejects was interrupted; go on with --rejects');
-    }
-    this.#checkpoint = { ...earlier, plan: fresh.plan };
+    const isEmpty = Object.keys(notes).every((name) => !name.includes(' '));
     if (earlier.state !== 'running') {
-      const hasBegun = ready.hasBegun && Object.values(taken(ready)).every((count) => count === 0);
-      if (hasBegun) await this.#begun();
-      else await this.#openDatabase(earlier.state === 'restart' && ready.hasBegun);
+      if (hasBegun && isEmpty) await this.#begun(earlier);
+      else await this.#openDatabase(earlier, earlier.state === 'restart' && hasBegun);
       return;
     }
-    await this.#settle(ready);
-    const isDone = isComplete(this.#checkpoint, this.plan);
-    // A complete file belongs to those who mend its rows.
-    await this.#rejects.cut(this.#checkpoint.rejects, isDone);
-    if (!isDone && Object.keys(this.#checkpoint.jobs).length > 0) {
-      this.options.tell('Going on where the last import ended.');
+    if (!takesRejects && tables.some((each) => this.#noted(jobOf('again', each).name) > 0)) {
+      throw new LoadStopped('taking the rows of rejects was interrupted; go on with --rejects');
     }
+    await this.#save({ ...earlier, plan: fresh.plan });
+    await this.#rejects.cut((name) => this.#noted(lengthOf(name)), isComplete);
+    if (!isComplete && !isEmpty) this.options.tell('Going on where the last import ended.');
   }
 
-  async #openDatabase(restart: boolean): Promise<void> {
+  async #openDatabase(checkpoint: Checkpoint, restart: boolean): Promise<void> {
     try {
       await this.loader.ask({ kind: 'begin', restart }, 'begun');
     } catch (error) {
-      const { before } = this.#checkpoint;
-      if (error instanceof LoadRefused && before !== undefined) {
-        this.#checkpoint = before;
-        await this.#save();
-      }
+      const { before } = checkpoint;
+      if (error instanceof LoadRefused && before !== undefined) await this.#save(before);
       throw error;
     }
-    await this.#begun();
+    await this.#begun(checkpoint);
   }
 
   /** What an earlier import has rejected goes when the database has begun, and not before. */
-  async #begun(): Promise<void> {
-    await this.#rejects.cut({}, false);
-    await this.#save({ state: 'running', before: undefined });
+  async #begun(checkpoint: Checkpoint): Promise<void> {
+    this.#notes = {};
+    await this.#rejects.cut(() => 0, false);
+    const { format, source, database, plan } = checkpoint;
+    await this.#save({ format, source, database, plan, state: 'running' });
   }
 
-  /** Finds out whether the last batch was stored. */
-  async #settle(ready: Ready): Promise<void> {
-    const { next, jobs, rejects } = this.#checkpoint;
-    const counts = taken(ready);
-    const stored = next === undefined ? undefined : (counts[next.job] ?? 0);
-    if (next !== undefined && stored === next.progress.count) {
-      await this.#save({
-        jobs: { ...jobs, [next.job]: next.progress },
-        rejects: { ...rejects, ...next.files },
-        next: undefined,
-      });
-    } else await this.#save({ next: undefined });
-    const names = [
-      ...jobsOf(this.plan).map(({ name }) => name),
-      ...this.plan.tables.map(againName),
-    ];
-    for (const name of names) {
-      const count = this.#checkpoint.jobs[name]?.count ?? 0;
-      if ((counts[name] ?? 0) === count) continue;
-      throw new LoadStopped(
-        `the database has taken ${String(counts[name] ?? 0)} ${name}, and ${checkpointFile} says ${String(count)}: one of them is an older copy; begin again with --restart`,
-      );
-    }
+  #noted(name: string): number {
+    return this.#notes[name] ?? 0;
   }
 
   async take(job: Job): Promise<void> {
     const { table, phase, name } = job;
-    let progress: Progress = this.#checkpoint.jobs[name] ?? { count: 0 };
-    if (progress.isDone === true) return;
-    let ahead = this.#page(table, phase, progress.place);
+    const { dataclass } = table;
+    if (this.#noted(doneOf(job)) > 0) return;
+    let ahead = this.#page(table, phase, await this.#placeOf(table, this.#noted(name)));
     for (;;) {
       const rows = await ahead;
       const last = rows.at(-1);
@@ -273,47 +228,62 @@ class Run {
       ahead = this.#page(table, phase, last.place);
       // Its error is reported when its turn comes.
       ahead.catch(() => undefined);
+      const count = this.#noted(name);
       const loaded = rows.map((row) => this.#loaded(table, row, phase));
-      const { refusals } = await this.loader.ask(
-        {
-          kind: 'batch',
-          phase,
-          dataclass: table.dataclass,
-          from: progress.count,
-          rows: loaded,
-          held: phase === 'rows' ? [...table.held, ...referencesOf(table)] : [],
-          references: phase === 'references' ? table.references : [],
-        },
-        'checked',
-      );
+      const refusals = await this.#check(job, count + rows.length, loaded);
       this.#stopAtDangling(job, rows, refusals);
-      const before = this.#checkpoint.rejects[table.dataclass] ?? 0;
-      const lines = refusals.map((each) => rejectLine(job, rows, each, progress.count));
-      const files = { [table.dataclass]: await this.#rejects.add(table.dataclass, before, lines) };
-      progress = { count: progress.count + rows.length, place: last.place };
-      await this.#commit(name, progress, files);
+      const lines = refusals.map((each) => rejectLine(job, rows, each, count));
+      await this.#commit(job, count + rows.length, await this.#written(dataclass, lines));
     }
-    await this.#save({
-      jobs: { ...this.#checkpoint.jobs, [name]: { ...progress, isDone: true } },
-      next: undefined,
-    });
-    if (phase === 'rows') this.options.tell(`${table.dataclass}: ${String(progress.count)} rows`);
+    await this.#check(job, this.#noted(name), []);
+    await this.#commit(job, this.#noted(name), { [doneOf(job)]: 1 });
+    if (phase === 'rows') this.options.tell(`${dataclass}: ${String(this.#noted(name))} rows`);
   }
 
-  /** The database stores the batch, whose rejects are written. */
-  async #commit(
-    job: string,
-    progress: Progress,
-    files: Readonly<Record<string, number>>,
-  ): Promise<void> {
-    await this.#save({ next: { job, progress, files } });
-    await this.loader.ask({ kind: 'commit' }, 'stored');
-    const { jobs, rejects } = this.#checkpoint;
-    this.#checkpoint = {
-      ...this.#checkpoint,
-      jobs: { ...jobs, [job]: progress },
-      rejects: { ...rejects, ...files },
-    };
+  /** Where the last one stands of so many rows. */
+  async #placeOf(table: PlannedTable, count: number): Promise<Place | undefined> {
+    let place: Place | undefined;
+    for (let passed = 0; passed < count;) {
+      const most = Math.min(this.options.batch, count - passed);
+      const rows = await this.source.read(table.table, [], place, most);
+      place = rows.at(-1)?.place;
+      if (place === undefined) {
+        throw new LoadStopped(
+          `${this.source.tableName(table.table)} has fewer rows than were taken from it; begin again with --restart`,
+        );
+      }
+      passed += rows.length;
+    }
+    return place;
+  }
+
+  /** @returns what the database refuses of rows that are about to be stored */
+  async #check(
+    { name, phase, table }: Job,
+    to: number,
+    rows: readonly LoadedRow[],
+  ): Promise<readonly LoadRefusal[]> {
+    const { dataclass } = table;
+    const held = phase === 'rows' ? [...table.held, ...referencesOf(table)] : [];
+    const references = phase === 'references' || phase === 'again' ? table.references : [];
+    const from = this.#noted(name);
+    const { refusals } = await this.loader.ask(
+      { kind: 'batch', phase, dataclass, from, to, rows, held, references },
+      'checked',
+    );
+    return refusals;
+  }
+
+  /** The database stores the rows that it has checked. Their rejects are written. */
+  async #commit({ name }: Job, to: number, notes: Notes): Promise<void> {
+    await this.loader.ask({ kind: 'commit', notes }, 'stored');
+    this.#notes = { ...this.#notes, ...notes, [name]: to };
+  }
+
+  /** @returns a note of how long the file of rejects is then */
+  async #written(name: string, lines: Parameters<Rejects['add']>[2]): Promise<Notes> {
+    const before = this.#noted(lengthOf(name));
+    return { [lengthOf(name)]: await this.#rejects.add(name, before, lines) };
   }
 
   /**
@@ -322,59 +292,38 @@ class Run {
    */
   async takeRejects(table: PlannedTable): Promise<void> {
     const { dataclass } = table;
-    const name = againName(table);
-    let progress: Progress = this.#checkpoint.jobs[name] ?? { count: 0 };
-    if (progress.isDone !== true) {
-      const after = Number(progress.place?.[0] ?? 0);
-      const groups = await this.#rejects.groups(dataclass, partsOf(table, 'all'));
-      const numbers = [...groups.keys()].filter((number) => number > after);
-      if (numbers.length === 0 && after === 0) return;
-      for await (const rows of this.#numbered(table, new Set(numbers))) {
-        progress = await this.#takeAgain(table, rows, groups, progress);
-      }
-      await this.#save({
-        jobs: { ...this.#checkpoint.jobs, [name]: { count: progress.count, isDone: true } },
-        next: undefined,
+    const job = jobOf('again', table);
+    const after = this.#noted(job.name);
+    const { rejected } = await this.#rejects.read(dataclass, partsOf(table));
+    const numbers = new Set([...rejected.keys()].filter((number) => number > after));
+    if (numbers.size === 0 && after === 0) return;
+    const mended = await this.#rejects.mended(dataclass);
+    for await (const rows of this.#numbered(table, numbers)) {
+      const given = rows.flatMap(({ number, row }): GivenRow[] => {
+        const reject = rejected.get(number);
+        if (reject === undefined) return [];
+        const changes = { ...mended.get(number), ...changesOf(partsOf(table), row, reject.rows) };
+        return [{ number, reject, changes, row: withChanges(partsOf(table), row, changes) }];
       });
+      await this.#takeAgain(job, given);
     }
-    await this.#rejects.replace(dataclass, this.#checkpoint.rejects[newOf(dataclass)] ?? 0);
-    const rejects = { ...this.#checkpoint.rejects, [newOf(dataclass)]: 0 };
-    await this.#save({
-      jobs: { ...this.#checkpoint.jobs, [name]: { count: progress.count } },
-      rejects,
-    });
+    await this.#rejects.replace(dataclass, this.#noted(lengthOf(newOf(dataclass))));
+    await this.#check(job, 0, []);
+    await this.#commit(job, 0, { [lengthOf(newOf(dataclass))]: 0 });
   }
 
-  async #takeAgain(
-    table: PlannedTable,
-    rows: readonly NumberedRow[],
-    groups: ReadonlyMap<number, RejectGroup>,
-    { count }: Progress,
-  ): Promise<Progress> {
-    const { dataclass, references } = table;
-    const parts = partsOf(table, 'all');
-    const mended = await this.#rejects.mended(dataclass);
-    const given = rows.flatMap(({ number, row }) => {
-      const group = groups.get(number);
-      if (group === undefined) return [];
-      const changes = { ...mended.get(number), ...changesOf(parts, row, group.rows) };
-      return { number, group, changes, row: withChanges(parts, row, changes) };
-    });
-    const loaded = given.map(({ group, changes, row }): LoadedRow => {
-      const whole = this.#loaded(table, row, 'all');
-      if (!group.isStored) return whole;
+  async #takeAgain(job: Job, given: readonly GivenRow[]): Promise<void> {
+    const { table } = job;
+    const parts = partsOf(table);
+    const loaded = given.map(({ reject, changes, row }): LoadedRow => {
+      const whole = this.#loaded(table, row);
+      if (!reject.isStored) return whole;
       const changed = parts.filter(({ column }) => Object.hasOwn(changes, column));
-      const names = new Set([
-        table.key,
-        ...group.attributes,
-        ...changed.map((each) => each.attribute),
-      ]);
-      return { ...only(whole, names), isStored: true };
+      const names = [table.key, ...reject.attributes, ...changed.map((each) => each.attribute)];
+      return { ...only(whole, new Set(names)), isStored: true };
     });
-    const { refusals } = await this.loader.ask(
-      { kind: 'batch', phase: 'again', dataclass, from: count, rows: loaded, held: [], references },
-      'checked',
-    );
+    const to = given.at(-1)?.number ?? 0;
+    const refusals = await this.#check(job, to, loaded);
     const lines = refusals.flatMap(({ index, isStored, reasons }): RejectLine[] => {
       const each = given[index];
       if (each === undefined) return [];
@@ -386,14 +335,10 @@ class Run {
     const taken = given.flatMap(({ number, changes }, index) =>
       refused.has(index) || Object.keys(changes).length === 0 ? [] : [{ number, row: changes }],
     );
-    const progress = { count: count + rows.length, place: [rows.at(-1)?.number ?? 0] };
-    const { rejects } = this.#checkpoint;
-    const [left, kept] = [newOf(dataclass), mendedOf(dataclass)];
-    await this.#commit(againName(table), progress, {
-      [left]: await this.#rejects.add(left, rejects[left] ?? 0, lines),
-      [kept]: await this.#rejects.add(kept, rejects[kept] ?? 0, taken),
+    await this.#commit(job, to, {
+      ...(await this.#written(newOf(table.dataclass), lines)),
+      ...(await this.#written(mendedOf(table.dataclass), taken)),
     });
-    return progress;
   }
 
   /** The rows of the source with these numbers, which begin with 1. */
@@ -405,11 +350,11 @@ class Run {
     let found: NumberedRow[] = [];
     let place: Place | undefined;
     for (let number = 0; number < last;) {
-      const page = await this.#page(table, 'all', place);
+      const page = await this.#page(table, undefined, place);
       place = page.at(-1)?.place;
       if (place === undefined) {
         throw new LoadStopped(
-          `${rejectsFolder}/${table.dataclass}.jsonl names row ${String(last)}, and the source has ${String(number)}`,
+          `rejects/${table.dataclass}.jsonl names row ${String(last)}, and the source has ${String(number)}`,
         );
       }
       for (const row of page) {
@@ -434,7 +379,7 @@ class Run {
     const broken: BrokenRule[] = [];
     for (const table of this.plan.tables) {
       const { dataclass } = table;
-      const { refused, rules } = await this.#rejects.of(dataclass);
+      const { rejected, broken: rules } = await this.#rejects.read(dataclass);
       broken.push(...rules);
       const mended = await this.#rejects.mended(dataclass);
       let rows = 0;
@@ -445,24 +390,22 @@ class Run {
       };
       let place: Place | undefined;
       for (;;) {
-        const page = await this.#page(table, 'all', place);
+        const page = await this.#page(table, undefined, place);
         const last = page.at(-1);
         if (last === undefined) break;
         ({ place } = last);
         const compared = page
           .map((row, at) => ({
-            row: withChanges(partsOf(table, 'all'), row, mended.get(rows + at + 1) ?? {}),
-            refusal: refused.get(rows + at),
+            row: withChanges(partsOf(table), row, mended.get(rows + at + 1) ?? {}),
+            reject: rejected.get(rows + at + 1),
           }))
-          .filter(({ refusal }) => refusal?.isStored !== false);
+          .filter(({ reject }) => reject?.isStored !== false);
         rows += page.length;
         const answer = await this.loader.ask(
           {
             kind: 'compare',
             dataclass,
-            rows: compared.map(({ row, refusal }) =>
-              withoutLost(this.#loaded(table, row, 'all'), refusal),
-            ),
+            rows: compared.map(({ row, reject }) => withoutLost(this.#loaded(table, row), reject)),
             references: table.references,
           },
           'compared',
@@ -482,7 +425,7 @@ class Run {
         tell(`${dataclass}: the source counts ${String(counted)} rows, and shows ${String(rows)}`);
       }
       const { count: entities } = await this.loader.ask({ kind: 'count', dataclass }, 'counted');
-      const rejectedRows = [...refused.values()].filter(({ isStored }) => !isStored).length;
+      const rejectedRows = [...rejected.values()].filter(({ isStored }) => !isStored).length;
       if (entities !== rows - rejectedRows) {
         tell(
           `${dataclass}: ${String(entities)} entities of ${String(rows - rejectedRows)} accepted rows`,
@@ -494,25 +437,34 @@ class Run {
         rows,
         entities,
         rejectedRows,
-        incompleteRows: refused.size - rejectedRows,
+        incompleteRows: rejected.size - rejectedRows,
         differences,
       });
     }
     return { outcomes, differences: shown, broken };
   }
 
+  /** @param phase none for all values; a row that is refused is shown with all of them, too */
   #page(
     table: PlannedTable,
-    phase: Phase | 'all',
+    phase: Phase | undefined,
     place: Place | undefined,
   ): Promise<readonly SourceRow[]> {
-    // A row that is refused is shown with all its values.
-    const parts = partsOf(table, phase === 'rows' ? 'all' : phase);
+    const parts = partsOf(table, phase === 'rows' ? undefined : phase);
     return this.source.read(table.table, parts, place, this.options.batch);
   }
 
-  #loaded(table: PlannedTable, row: SourceRow, phase: Phase | 'all'): LoadedRow {
-    return loadedRow(table, row, phase, this.source.keepsBlanks === true);
+  #loaded(table: PlannedTable, row: SourceRow, phase?: Phase): LoadedRow {
+    const values: Record<string, unknown> = {};
+    let faults: Record<string, string> | undefined;
+    for (const [at, part] of partsOf(table, phase).entries()) {
+      const value = jsonValue(row.values[at], part);
+      const isNone = value === '' && part.isBlankNull === true && this.source.keepsBlanks === true;
+      if (value instanceof Unusable) (faults ??= {})[part.attribute] = value.message;
+      else values[part.attribute] = isNone ? null : value;
+    }
+    if (table.isKeyMade) values[table.key] = madeKey(table.table, row.identity);
+    return faults === undefined ? { values } : { values, faults };
   }
 
   #stopAtDangling(
@@ -541,8 +493,8 @@ class Run {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
       throw error;
     }
-    const content = parsed(text) as Partial<Checkpoint> | undefined;
-    if (content?.format !== 1) {
+    const content = parsedJson(text) as Partial<Checkpoint> | undefined;
+    if (content?.format !== 2) {
       if (this.options.restart) return undefined;
       throw new LoadStopped(
         `${checkpointFile} is not what an import has written; restore it, or begin again with --restart`,
@@ -552,13 +504,10 @@ class Run {
   }
 
   /** In one step, so that a run that ends meanwhile leaves the file as it was. */
-  async #save(
-    changes: { readonly [Key in keyof Checkpoint]?: Checkpoint[Key] | undefined } = {},
-  ): Promise<void> {
-    this.#checkpoint = { ...this.#checkpoint, ...changes } as Checkpoint;
+  async #save(checkpoint: Checkpoint): Promise<void> {
     const path = join(this.options.folder, checkpointFile);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(`${path}.new`, `${JSON.stringify(this.#checkpoint, null, 2)}\n`);
+    await writeFile(`${path}.new`, `${JSON.stringify(checkpoint, null, 2)}\n`);
     await rename(`${path}.new`, path);
   }
 }
@@ -566,24 +515,14 @@ class Run {
 /** Differences that are shown. */
 const mostShown = 20;
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-/** The counts of the database, without those of the import as a whole. */
-function taken({ done }: Ready): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(done).filter(([name]) => name.includes(' ')));
-}
-
 function referencesOf({ references }: PlannedTable): readonly string[] {
   return references.map(({ attribute }) => attribute);
 }
 
-/** What a phase stores, and the key. */
-function partsOf(table: PlannedTable, phase: Phase | 'all'): readonly PlannedColumn[] {
+/** What a phase stores, and the key; all values without one. */
+function partsOf(table: PlannedTable, phase: Phase = 'again'): readonly PlannedColumn[] {
   const { columns, references, held, key } = table;
   switch (phase) {
-    case 'all':
     case 'again':
       return [...columns, ...references];
     case 'rows':
@@ -595,29 +534,10 @@ function partsOf(table: PlannedTable, phase: Phase | 'all'): readonly PlannedCol
   }
 }
 
-function loadedRow(
-  table: PlannedTable,
-  row: SourceRow,
-  phase: Phase | 'all',
-  keepsBlanks: boolean,
-): LoadedRow {
-  const values: Record<string, unknown> = {};
-  let faults: Record<string, string> | undefined;
-  for (const [at, part] of partsOf(table, phase).entries()) {
-    const value = jsonValue(row.values[at], part);
-    if (value instanceof Unusable) (faults ??= {})[part.attribute] = value.message;
-    else if (keepsBlanks && part.isBlankNull === true && value === '')
-      values[part.attribute] = null;
-    else values[part.attribute] = value;
-  }
-  if (table.isKeyMade) values[table.key] = madeKey(table.table, row.identity);
-  return faults === undefined ? { values } : { values, faults };
-}
-
-function withoutLost({ values, faults }: LoadedRow, refused: Refused | undefined): LoadedRow {
-  if (refused === undefined) return faults === undefined ? { values } : { values, faults };
-  const lost = [...refused.attributes].map((name): [string, null] => [name, null]);
-  const others = Object.entries(faults ?? {}).filter(([name]) => !refused.attributes.has(name));
+function withoutLost({ values, faults }: LoadedRow, reject: Rejected | undefined): LoadedRow {
+  if (reject === undefined) return faults === undefined ? { values } : { values, faults };
+  const lost = [...reject.attributes].map((name): [string, null] => [name, null]);
+  const others = Object.entries(faults ?? {}).filter(([name]) => !reject.attributes.has(name));
   return {
     values: { ...values, ...Object.fromEntries(lost) },
     faults: Object.fromEntries(others),
@@ -633,49 +553,6 @@ function shortText(value: unknown): string {
   return text.length > 80 ? `${Array.from(text).slice(0, 80).join('')}…` : text;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A line of `rejects/<dataclass>.jsonl`. */
-interface RejectLine {
-  /** The number of the row among those of its table, from 1. */
-  readonly number: number;
-  readonly isStored: boolean;
-  readonly reasons: LoadRefusal['reasons'];
-  /** As the source has it, by column; of images and BLOBs, how many bytes they have. */
-  readonly row: Readonly<Record<string, unknown>>;
-}
-
-function isLine(content: object | undefined): content is RejectLine {
-  if (content === undefined || !('number' in content && 'isStored' in content)) return false;
-  if (!('reasons' in content && 'row' in content)) return false;
-  const { number, isStored, reasons, row } = content;
-  return (
-    Number.isSafeInteger(number) &&
-    Number(number) >= 1 &&
-    typeof isStored === 'boolean' &&
-    Array.isArray(reasons) &&
-    reasons.every(isReason) &&
-    typeof row === 'object' &&
-    row !== null &&
-    !Array.isArray(row)
-  );
-}
-
-function isReason(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'attribute' in value &&
-    typeof value.attribute === 'string'
-  );
-}
-
 function rejectLine(
   { table, phase }: Job,
   rows: readonly SourceRow[],
@@ -683,23 +560,9 @@ function rejectLine(
   before: number,
 ): RejectLine {
   const row = rows[index];
-  const parts = partsOf(table, phase === 'rows' ? 'all' : phase);
+  const parts = partsOf(table, phase === 'rows' ? undefined : phase);
   const shown = row === undefined ? {} : shownRow(parts, row);
   return { number: before + index + 1, isStored, reasons, row: shown };
-}
-
-function shownRow(parts: readonly ReadColumn[], { values }: SourceRow): RejectLine['row'] {
-  return Object.fromEntries(parts.map(({ column }, at) => [column, rejected(values[at])]));
-}
-
-/** Without bytes, which may be too long for one text. */
-function rejected(value: unknown): unknown {
-  return value instanceof Uint8Array ? { bytes: value.length } : plain(value);
-}
-
-/** What stands in a line in place of bytes. */
-function isByteCount(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'bytes' in value;
 }
 
 /** A row of the source, counted from 1. */
@@ -708,246 +571,15 @@ interface NumberedRow {
   readonly row: SourceRow;
 }
 
-/** Values by column. */
-type Changes = Readonly<Record<string, unknown>>;
-
-/** All lines of one row. */
-interface RejectGroup {
-  readonly isStored: boolean;
-  readonly attributes: ReadonlySet<string>;
-  readonly rows: readonly Changes[];
-}
-
-/** What somebody has mended in the lines of a row. */
-function changesOf(
-  parts: readonly ReadColumn[],
-  { values }: SourceRow,
-  rows: readonly Changes[],
-): Changes {
-  const changes: Record<string, unknown> = {};
-  for (const [at, { column, type }] of parts.entries()) {
-    const own = JSON.stringify(rejected(values[at]) ?? null);
-    const holdsBytes = type === 'image' || type === 'blob';
-    for (const row of rows) {
-      if (!Object.hasOwn(row, column)) continue;
-      if (holdsBytes && isByteCount(row[column])) continue;
-      if (JSON.stringify(row[column] ?? null) !== own) changes[column] = row[column];
-    }
-  }
-  return changes;
-}
-
-function withChanges(parts: readonly ReadColumn[], row: SourceRow, changes: Changes): SourceRow {
-  if (Object.keys(changes).length === 0) return row;
-  const values = parts.map(({ column }, at) => {
-    if (!Object.hasOwn(changes, column)) return row.values[at];
-    const value = changes[column];
-    const isBytes = typeof value === 'object' && value !== null && 'base64' in value;
-    return isBytes ? Buffer.from(String(value.base64), 'base64') : value;
-  });
-  return { ...row, values };
+/** The same as it was mended. */
+interface GivenRow extends NumberedRow {
+  readonly reject: Rejected;
+  /** Values by column. */
+  readonly changes: Readonly<Record<string, unknown>>;
 }
 
 function only({ values, faults = {} }: LoadedRow, names: ReadonlySet<string>): LoadedRow {
   const those = <Value>(of: Readonly<Record<string, Value>>): Record<string, Value> =>
     Object.fromEntries(Object.entries(of).filter(([name]) => names.has(name)));
   return { values: those(values), faults: those(faults) };
-}
-
-function againName({ dataclass }: PlannedTable): string {
-  return `again ${dataclass}`;
-}
-
-/** Whether a job has stored rows, and has not ended. */
-function isBegun(progress: Progress | undefined): boolean {
-  return progress?.place !== undefined || progress?.isDone === true;
-}
-
-/** Whether an import has read all rows of its source. */
-function isComplete(checkpoint: Checkpoint | undefined, { tables }: Plan): boolean {
-  return (
-    checkpoint?.state === 'running' &&
-    tables.every(({ dataclass }) => checkpoint.jobs[`rows ${dataclass}`]?.isDone === true) &&
-    Object.entries(checkpoint.jobs).every(
-      ([name, { isDone }]) => name.startsWith('again ') || isDone === true,
-    )
-  );
-}
-
-/** Names of files: lines that stay, and what was mended in rows that are stored. */
-function newOf(dataclass: string): string {
-  return `${dataclass}.new`;
-}
-
-function mendedOf(dataclass: string): string {
-  return `mended/${dataclass}`;
-}
-
-interface Refused {
-  readonly isStored: boolean;
-  /** Those whose values are not stored. */
-  readonly attributes: ReadonlySet<string>;
-}
-
-/** The lines of a file that may be larger than a text can be. A text in JSON may hold other line ends. */
-async function* linesOf(path: string): AsyncGenerator<string, void> {
-  let rest = '';
-  for await (const chunk of createReadStream(path, { encoding: 'utf8' }) as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-}
-
-/** `rejects/<dataclass>.jsonl`: rows that are not stored, or not as they are in the source. */
-class Rejects {
-  constructor(
-    private readonly folder: string,
-    private readonly dataclasses: readonly string[],
-  ) {}
-
-  /** @returns how long the file is then */
-  async add(
-    name: string,
-    before: number,
-    lines: readonly (RejectLine | Pick<RejectLine, 'number' | 'row'>)[],
-  ): Promise<number> {
-    if (lines.length === 0) return before;
-    await mkdir(dirname(this.#path(name)), { recursive: true });
-    let length = before;
-    const file = await open(this.#path(name), before === 0 ? 'w' : 'r+');
-    try {
-      await file.truncate(before);
-      for (const line of lines) {
-        const text = Buffer.from(`${JSON.stringify(line)}\n`);
-        await file.write(text, 0, text.length, length);
-        length += text.length;
-      }
-    } finally {
-      await file.close();
-    }
-    return length;
-  }
-
-  /** Removes what was written of a batch that was not stored. */
-  async cut(bytes: Readonly<Record<string, number>>, isComplete: boolean): Promise<void> {
-    for (const name of await this.#present()) {
-      const length = bytes[name] ?? 0;
-      if (isComplete && this.dataclasses.includes(name)) continue;
-      if (length === 0) await rm(this.#path(name));
-      else await truncate(this.#path(name), length);
-    }
-  }
-
-  async requireNone(): Promise<void> {
-    const [first] = await this.#present();
-    if (first === undefined) return;
-    throw new LoadStopped(
-      `${rejectsFolder}/${first}.jsonl holds rows of an earlier import; move ${rejectsFolder} away`,
-    );
-  }
-
-  /** The lines that stay take the place of all. */
-  async replace(dataclass: string, length: number): Promise<void> {
-    const isThere = (await this.#present()).includes(newOf(dataclass));
-    if (isThere) await rename(this.#path(newOf(dataclass)), this.#path(dataclass));
-    else if (length === 0) await rm(this.#path(dataclass), { force: true });
-  }
-
-  /** By the number of the row, from 0. */
-  async of(dataclass: string): Promise<{
-    readonly refused: ReadonlyMap<number, Refused>;
-    readonly rules: readonly BrokenRule[];
-  }> {
-    const refused = new Map<number, Refused>();
-    const counts = new Map<string, BrokenRule>();
-    for await (const { number, isStored, reasons } of this.#lines(dataclass)) {
-      const before = refused.get(number - 1);
-      refused.set(number - 1, {
-        isStored: isStored && before?.isStored !== false,
-        attributes: new Set([
-          ...(before?.attributes ?? []),
-          ...reasons.map(({ attribute }) => attribute),
-        ]),
-      });
-      for (const { attribute, rule } of reasons) {
-        if (rule === undefined) continue;
-        const rows = counts.get(`${attribute} ${rule}`)?.rows ?? 0;
-        counts.set(`${attribute} ${rule}`, { dataclass, attribute, rule, rows: rows + 1 });
-      }
-    }
-    return { refused, rules: [...counts.values()] };
-  }
-
-  /** By the number of the row, from 1. */
-  async groups(
-    dataclass: string,
-    parts: readonly ReadColumn[],
-  ): Promise<ReadonlyMap<number, RejectGroup>> {
-    const groups = new Map<number, RejectGroup>();
-    for await (const { number, isStored, reasons, row, place } of this.#lines(dataclass)) {
-      const odd = Object.keys(row).find((name) => !parts.some(({ column }) => column === name));
-      if (odd !== undefined) {
-        throw new LoadStopped(`${place}: the table has no column ${JSON.stringify(odd)}`);
-      }
-      const before = groups.get(number);
-      groups.set(number, {
-        isStored: isStored && before?.isStored !== false,
-        attributes: new Set([
-          ...(before?.attributes ?? []),
-          ...reasons.map(({ attribute }) => attribute),
-        ]),
-        rows: [...(before?.rows ?? []), row],
-      });
-    }
-    return groups;
-  }
-
-  /** What was mended in rows that are stored, by their numbers, from 1. */
-  async mended(dataclass: string): Promise<ReadonlyMap<number, Changes>> {
-    const found = new Map<number, Changes>();
-    for await (const { number, row } of this.#lines(mendedOf(dataclass))) {
-      found.set(number, { ...found.get(number), ...row });
-    }
-    return found;
-  }
-
-  async *#lines(name: string): AsyncGenerator<RejectLine & { readonly place: string }, void> {
-    if (!(await this.#present()).includes(name)) return;
-    let line = 0;
-    for await (const text of linesOf(this.#path(name))) {
-      line += 1;
-      if (text.trim() === '') continue;
-      const place = `${rejectsFolder}/${name}.jsonl:${String(line)}`;
-      const found = parsed(text);
-      // What was mended has no reasons any more.
-      const content =
-        typeof found === 'object' && found !== null
-          ? { isStored: true, reasons: [], ...found }
-          : undefined;
-      if (!isLine(content)) {
-        throw new LoadStopped(
-          `${place}: this is no line of an import; change only values of its "row"`,
-        );
-      }
-      yield { ...content, place };
-    }
-  }
-
-  async #present(): Promise<readonly string[]> {
-    const files = new Set([
-      ...(await readdir(this.folder).catch(() => [])),
-      ...(await readdir(join(this.folder, 'mended')).catch(() => [])).map(
-        (each) => `mended/${each}`,
-      ),
-    ]);
-    return this.dataclasses
-      .flatMap((each) => [each, newOf(each), mendedOf(each)])
-      .filter((each) => files.has(`${each}.jsonl`));
-  }
-
-  #path(name: string): string {
-    return join(this.folder, `${name}.jsonl`);
-  }
 }

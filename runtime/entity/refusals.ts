@@ -15,6 +15,10 @@ import type { StoredValue } from '../protocol/values.js';
 import { shortened } from '../protocol/names.js';
 import type { EntityEvent, EventError, EventFailure } from './lifecycle.js';
 
+/** Behind the name of an attribute, or of several: another entity has the same. */
+export const notUnique = 'must be unique: another entity has this value';
+export const notUniqueTogether = 'must be unique together: another entity has these values';
+
 /** Why an entity was not stored. */
 export interface Refusal {
   readonly problems: readonly ProtocolError[];
@@ -316,14 +320,14 @@ export class Refusals {
   #notUnique(attributes: readonly StorageDefinition[]): ProtocolError {
     const [attribute] = attributes;
     if (attributes.length < 2) {
-      const text = `${shownName(this.dataclass, attribute)} must be unique: another entity has this value.`;
+      const text = `${shownName(this.dataclass, attribute)} ${notUnique}.`;
       return protocolError('valueRule', text, knownName(this.dataclass, attribute));
     }
     const known = attributes.flatMap((each) => knownName(this.dataclass, each) ?? []);
     const isWhole = known.length === attributes.length;
     const names = isWhole ? known : [...known, known.length === 0 ? 'Attributes' : 'others'];
     const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((each) => each !== '');
-    const text = `${list.join(' and ')} must be unique together: another entity has these values.`;
+    const text = `${list.join(' and ')} ${notUniqueTogether}.`;
     return protocolError('valueRule', text);
   }
 

@@ -1,2 +1,2 @@
 /** `#runtime/import-data`: stores the rows that `drs-gen import-data` reads. */
-export { loadData } from '../seed/load-data.js';
+export { loadData } from '../load/load-data.js';

@@ -502,7 +502,7 @@ function withoutReferred(relation: RelatedEntityDefinition, place: Place): strin
   return `${relation.name}: the ${shownPlace(place)} has no ${relation.references ?? 'key'}.`;
 }
 
-function isOptional(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
+export function isOptional(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
   return relation.mandatory !== true && dataclass.foreignKey(relation).mandatory !== true;
 }
 

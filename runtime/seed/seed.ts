@@ -4,9 +4,16 @@ import type { Datastore } from '../class/datastore.js';
 import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import { type AppOptions, closeUnready } from '../http/create-server.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { storingOrder } from '../load/order.js';
 import { setting } from '../protocol/environment.js';
 import { DataFileError, openDataFiles, type SeedRow, type DataSource } from './data-files.js';
-import { type Counts, Loader, type SeededDatastore, uniqueAttributes } from './loader.js';
+import {
+  type Counts,
+  isOptional,
+  Loader,
+  type SeededDatastore,
+  uniqueAttributes,
+} from './loader.js';
 
 const usage = `Usage: npm run seed -- [options] <files…>
 
@@ -198,20 +205,18 @@ function upsertAttributes(
   );
 }
 
-/** Dataclasses to which relations of others lead come first, so that few rows have to wait. */
+/** Few rows have to wait for others then. */
 function inOrder(sources: readonly DataSource[]): readonly DataSource[] {
-  const ordered = new Set<DataSource>();
-  const visited = new Set<Dataclass>();
-  const visit = (dataclass: Dataclass): void => {
-    if (visited.has(dataclass)) return;
-    visited.add(dataclass);
-    for (const each of dataclass.attributes) {
-      if (each.kind === 'relatedEntity') visit(dataclass.target(each));
-    }
-    for (const each of sources) if (each.dataclass === dataclass) ordered.add(each);
-  };
-  for (const { dataclass } of sources) visit(dataclass);
-  return [...ordered];
+  const dataclasses = new Set(sources.map(({ dataclass }) => dataclass));
+  const linked = [...dataclasses].map((dataclass) => ({
+    name: dataclass.name,
+    links: dataclass.attributes.flatMap((each) =>
+      each.kind === 'relatedEntity' ? { ...each, isMandatory: !isOptional(dataclass, each) } : [],
+    ),
+  }));
+  return storingOrder(linked).flatMap(({ part }) =>
+    sources.filter(({ dataclass }) => dataclass.name === part.name),
+  );
 }
 
 /** @param names of the dataclasses, in the order of the model */

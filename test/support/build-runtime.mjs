@@ -59,7 +59,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
-  'import-data': ['seed/load-data'],
+  'import-data': ['load/'],
   seed: ['seed/'],
   metrics: ['http/metrics'],
   migrate: ['migration/command'],

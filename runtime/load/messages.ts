@@ -1,0 +1,142 @@
+import type { StorageType } from '../protocol/definition.js';
+
+// The messages between `drs-gen import-data` and the program of a server that stores rows.
+
+/** It changes when messages do: the two programs may be of different versions. */
+export const messageFormat = 2;
+
+/** A row of a source: values by attribute, in the form of a JSON body; images and BLOBs as bytes. */
+export interface LoadedRow {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What the source could not turn into a value, by attribute: the row is refused. */
+  readonly faults?: Readonly<Record<string, string>>;
+  /** Phase `again`: the row is stored, and gets these values, which it lacks. */
+  readonly isStored?: true;
+}
+
+/** A foreign key that is found by the value of an attribute of the related entity. */
+export interface LoadReference {
+  /** The foreign key; the row holds the value under this name. */
+  readonly attribute: string;
+  /** The attribute of the related dataclass that has the value. */
+  readonly by: string;
+}
+
+/**
+ * `rows` stores rows; `links` sets relations that could not be stored with them; `references` sets
+ * relations that the source has by another value than the key; `again` stores rows that were
+ * refused before, with all their relations.
+ */
+export type Phase = 'rows' | 'links' | 'references' | 'again';
+
+export interface LoadBatch {
+  readonly kind: 'batch';
+  readonly phase: Phase;
+  readonly dataclass: string;
+  /** The last row of this phase that was taken before, counted from 1. */
+  readonly from: number;
+  /** The same when this batch is stored. */
+  readonly to: number;
+  readonly rows: readonly LoadedRow[];
+  /** Foreign keys that a later phase sets. */
+  readonly held: readonly string[];
+  readonly references: readonly LoadReference[];
+}
+
+export interface LoadComparison {
+  readonly kind: 'compare';
+  readonly dataclass: string;
+  readonly rows: readonly LoadedRow[];
+  readonly references: readonly LoadReference[];
+}
+
+/** Numbers that the database keeps together with the rows of batches, by name. */
+export type Notes = Readonly<Record<string, number>>;
+
+/** Each gets one answer; a batch gets `checked`, and then `commit` gets `stored`. */
+export type LoadRequest =
+  | { readonly kind: 'begin'; readonly restart: boolean }
+  | LoadBatch
+  | { readonly kind: 'commit'; readonly notes: Notes }
+  | { readonly kind: 'finish' }
+  | LoadComparison
+  | { readonly kind: 'count'; readonly dataclass: string }
+  | { readonly kind: 'end' };
+
+export interface Reason {
+  readonly attribute: string;
+  /** A predicate: `must not be null`. */
+  readonly message: string;
+  /** The rule of the model that the value breaks. */
+  readonly rule?: string;
+}
+
+/** Why a row was refused, or one of its values left out. */
+export interface LoadRefusal {
+  /** Of the row in its batch. */
+  readonly index: number;
+  /** Whether the row is stored, with null for the values that are named. */
+  readonly isStored: boolean;
+  readonly reasons: readonly Reason[];
+}
+
+/** A value that is not the one of the source. */
+export interface LoadDifference {
+  readonly index: number;
+  /** Absent: the row is missing. */
+  readonly attribute?: string;
+  readonly expected?: unknown;
+  readonly found?: unknown;
+}
+
+export type LoadAnswer =
+  | Ready
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'checked'; readonly refusals: readonly LoadRefusal[] }
+  | { readonly kind: 'compared'; readonly differences: readonly LoadDifference[] }
+  | { readonly kind: 'counted'; readonly count: number }
+  /** Nothing was done; the reason is for people. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface Ready {
+  readonly kind: 'ready';
+  readonly format: typeof messageFormat;
+  /** Identifies the database. */
+  readonly uniqueId: string;
+  /** Whether an import has begun in the database. */
+  readonly hasBegun: boolean;
+  /** With the last row that each phase has taken: `rows Company`. */
+  readonly notes: Notes;
+  readonly dataclasses: readonly TargetDataclass[];
+}
+
+/** A dataclass of the server. */
+export interface TargetDataclass {
+  readonly name: string;
+  readonly renamedFrom: readonly string[];
+  readonly table: string;
+  readonly key: string;
+  readonly attributes: readonly TargetAttribute[];
+  readonly relations: readonly TargetRelation[];
+}
+
+export interface TargetAttribute {
+  readonly name: string;
+  readonly renamedFrom: readonly string[];
+  readonly column: string;
+  readonly type: StorageType;
+  readonly isDateOnly: boolean;
+  readonly isUnique: boolean;
+  /** Null is refused, and the server fills nothing in. */
+  readonly isNeeded: boolean;
+}
+
+export interface TargetRelation {
+  readonly name: string;
+  readonly renamedFrom: readonly string[];
+  readonly target: string;
+  readonly foreignKey: string;
+  readonly isMandatory: boolean;
+}

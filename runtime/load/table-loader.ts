@@ -1,0 +1,468 @@
+import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'kysely';
+import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import type { Sql } from '../dialect/dialect.js';
+import { ConstraintError, type Transaction, UnusableValueError } from '../dialect/executor.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
+import { Constraints } from '../entity/constraints.js';
+import { derivedColumns } from '../entity/derived-columns.js';
+import { notUnique, notUniqueTogether } from '../entity/refusals.js';
+import { type InsertPlan, planInsert } from '../entity/save.js';
+import { nowText } from '../protocol/dates.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
+import { imageType } from '../protocol/image-types.js';
+import { checkRules } from '../protocol/rules.js';
+import { newUuid } from '../protocol/uuid.js';
+import { type StoredValue, storedValue } from '../protocol/values.js';
+import { emptyPlans } from '../query/reading-context.js';
+import { Finder } from './finder.js';
+import type {
+  LoadBatch,
+  LoadComparison,
+  LoadDifference,
+  LoadedRow,
+  LoadReference,
+  LoadRefusal,
+  Reason,
+} from './messages.js';
+
+interface Stored {
+  readonly refusals: readonly LoadRefusal[];
+  readonly changes: number;
+}
+
+/** A row on its way into the table. */
+interface Candidate {
+  /** Of the row in its batch. */
+  readonly index: number;
+  readonly values: Map<string, StoredValue>;
+  /** Why it is refused. */
+  readonly faults: Reason[];
+  /** Why values of it became null. */
+  readonly lost: Reason[];
+}
+
+interface Reading {
+  /** Whether attributes that a row lacks get their defaults. */
+  readonly isNew: boolean;
+  readonly references: readonly LoadReference[];
+  readonly held: readonly string[];
+}
+
+/** Stores and compares rows of one dataclass by statements, without events. */
+export class TableLoader {
+  readonly count: Statement;
+  readonly #dataclass: Dataclass;
+  readonly #stored: readonly StorageDefinition[];
+  readonly #relations: readonly RelatedEntityDefinition[];
+  readonly #insert: InsertPlan;
+  /** Stores a list of rows; none if the database has no such statement for this table. */
+  readonly #together: Statement | undefined;
+  readonly #constraints: Constraints;
+  readonly #finder: Finder;
+  readonly #rows: Statement;
+  readonly #updates = new Map<string, Update>();
+
+  constructor(
+    private readonly database: Database,
+    given: Dataclass,
+  ) {
+    const dataclass = unrestricted(given);
+    const { dialect } = database;
+    this.#dataclass = dataclass;
+    this.#stored = dataclass.attributes.filter((each) => each.kind === 'storage');
+    this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+    this.#insert = planInsert(dialect, dataclass);
+    const together = this.#insert.together(dialect);
+    this.#together =
+      together === undefined
+        ? undefined
+        : dialect.compile(sql`with "__new" as (${together}) select count(*) from "__new"`);
+    this.#constraints = new Constraints(dialect, dataclass, emptyPlans().entities);
+    this.#finder = new Finder(dialect);
+    const { key } = dataclass;
+    const table = sql.id(dataclass.table);
+    this.count = dialect.compile(sql`select count(*) from ${table}`);
+    const keyColumn = sql.id(dataclass.table, key.column);
+    const isListed = dialect.isIn(keyColumn, sql`${new Slot(0)}`, valueTypeOf(key.type));
+    const columns = this.#stored.map(({ column, type, scale = 0 }) => {
+      const value = sql`${sql.id(dataclass.table, column)}`;
+      return type === 'decimal' ? dialect.decimalText(value, scale) : value;
+    });
+    this.#rows = dialect.compile(sql`select ${sql.join(columns)} from ${table} where ${isListed}`);
+  }
+
+  /** Rows that are not stored are; others get the values that they lack. */
+  async store(
+    transaction: Transaction,
+    { phase, rows, held, references }: LoadBatch,
+  ): Promise<Stored> {
+    const refusals: LoadRefusal[] = [];
+    let changes = 0;
+    for (const isNew of [true, false]) {
+      const isOf = ({ isStored }: LoadedRow): boolean =>
+        isNew === (phase === 'rows' || (phase === 'again' && isStored !== true));
+      if (!rows.some(isOf)) continue;
+      const all = await this.#candidates(transaction, rows, { isNew, references, held }, isOf);
+      changes += isNew
+        ? await this.#insertAll(transaction, all)
+        : await this.#updateAll(transaction, all, phase);
+      for (const { index, faults, lost } of all) {
+        if (faults.length + lost.length === 0) continue;
+        const isStored = !isNew || faults.length === 0;
+        refusals.push({ index, isStored, reasons: [...faults, ...lost] });
+      }
+    }
+    return { refusals: refusals.toSorted((a, b) => a.index - b.index), changes };
+  }
+
+  async compare(
+    transaction: Transaction,
+    { rows, references }: LoadComparison,
+  ): Promise<readonly LoadDifference[]> {
+    const reading = { isNew: true, references, held: [] };
+    const candidates = await this.#candidates(transaction, rows, reading);
+    const { key } = this.#dataclass;
+    const keys = candidates.map(({ values }) => values.get(key.name) ?? null);
+    const found = await transaction.rows(this.#rows, [JSON.stringify(keys)]);
+    const keyAt = this.#stored.indexOf(key);
+    const byKey = new Map(found.map((row) => [String(row[keyAt]), row]));
+    const differences: LoadDifference[] = [];
+    for (const { index, values, faults } of candidates) {
+      const row = byKey.get(String(values.get(key.name) ?? null));
+      if (row === undefined || faults.length > 0) {
+        differences.push({ index });
+        continue;
+      }
+      const given = rows[index]?.values ?? {};
+      for (const [at, definition] of this.#stored.entries()) {
+        const { name } = definition;
+        if (!Object.hasOwn(given, name)) continue;
+        const expected = values.get(name) ?? null;
+        const actual = row[at] ?? null;
+        if (!isSameValue(definition, expected, actual)) {
+          differences.push({ index, attribute: name, expected, found: actual });
+        }
+      }
+    }
+    return differences;
+  }
+
+  /** Sequences go on behind the greatest number. */
+  async raiseSequences(transaction: Transaction): Promise<void> {
+    const { dialect } = this.database;
+    const table = sql.id(this.#dataclass.table);
+    for (const { name, column, generated, key } of this.#stored) {
+      if (generated !== 'sequence' || key === true) continue;
+      const greatest = dialect.compile(sql`select max(${sql.id(column)}) from ${table}`);
+      const value = Number((await transaction.value(greatest, [])) ?? 0);
+      await this.#constraints.sequences.raise(transaction, new Map([[name, value]]));
+    }
+  }
+
+  async #candidates(
+    transaction: Transaction,
+    rows: readonly LoadedRow[],
+    { isNew, references, held }: Reading,
+    isOf: (row: LoadedRow) => boolean = () => true,
+  ): Promise<readonly Candidate[]> {
+    const sought = new Map(
+      references.map((each) => [each.attribute, this.#soughtBy(each)] as const),
+    );
+    const candidates = rows.flatMap((row, index): Candidate[] => {
+      if (!isOf(row)) return [];
+      const { values, faults = {} } = row;
+      const candidate: Candidate = { index, values: new Map(), faults: [], lost: [] };
+      for (const [attribute, message] of Object.entries(faults)) {
+        candidate.faults.push({ attribute, message });
+      }
+      for (const definition of this.#stored) {
+        const { name } = definition;
+        const by = sought.get(name);
+        if (Object.hasOwn(faults, name)) continue;
+        if (Object.hasOwn(values, name)) decode(candidate, definition, values[name] ?? null, by);
+        else if (isNew && by === undefined) candidate.values.set(name, unsetValue(definition));
+      }
+      return [candidate];
+    });
+    for (const relation of this.#relations) {
+      const { foreignKey } = relation;
+      if (held.includes(foreignKey))
+        for (const { values } of candidates) values.set(foreignKey, null);
+      else await this.#follow(transaction, candidates, relation, sought.get(foreignKey));
+    }
+    for (const { values, faults } of candidates) {
+      for (const definition of this.#stored) {
+        const { name: attribute } = definition;
+        const value = values.get(attribute);
+        if (value === undefined || held.includes(attribute)) continue;
+        if (faults.some((each) => each.attribute === attribute)) continue;
+        if (value === null && definition.key === true) {
+          faults.push({ attribute, message: 'is the key, and must not be null' });
+        } else if (checkRules(definition, value).length > 0) {
+          faults.push(...brokenRules(definition, value));
+        }
+      }
+    }
+    return candidates;
+  }
+
+  #soughtBy({ attribute, by }: LoadReference): StorageDefinition {
+    const relation = this.#relations.find(({ foreignKey }) => foreignKey === attribute);
+    const found = relation && this.#dataclass.target(relation).allAttributes.get(by);
+    if (found?.kind === 'storage') return found;
+    throw new Error(`${this.#dataclass.name}.${attribute} is found by no attribute ${by}.`);
+  }
+
+  /**
+   * Replaces the value of a foreign key by that of the entity that it leads to, as it is stored.
+   * @param sought the attribute of the target that has the value, if it is not the referenced one
+   */
+  async #follow(
+    transaction: Transaction,
+    candidates: readonly Candidate[],
+    relation: RelatedEntityDefinition,
+    sought: StorageDefinition | undefined,
+  ): Promise<void> {
+    const { foreignKey, name, target, onDelete, mandatory } = relation;
+    const leading = candidates.filter(({ values }) => (values.get(foreignKey) ?? null) !== null);
+    if (leading.length === 0) return;
+    const wanted = this.#dataclass.referenced(relation);
+    const by = sought ?? wanted;
+    const search = { dataclass: this.#dataclass.target(relation), by, wanted };
+    const values = leading.map((each) => each.values.get(foreignKey) as SqlValue);
+    const found = await this.#finder.find(transaction, search, values);
+    if (target === this.#dataclass.name && sought === undefined) {
+      for (const { values, faults } of candidates) {
+        const own = values.get(by.name) ?? null;
+        if (own !== null && faults.length === 0) found.set(this.#finder.comparable(by, own), [own]);
+      }
+    }
+    for (const { values, faults, lost } of leading) {
+      const value = values.get(foreignKey) as StoredValue;
+      const related = found.get(this.#finder.comparable(by, value)) ?? [];
+      const isNothing = related.length === 0 && isBlank(value);
+      // Such a relation may lead to nothing.
+      if (related.length === 0 && !isNothing && sought === undefined && onDelete === 'none')
+        continue;
+      const [only = null] = related.length === 1 ? related : [];
+      values.set(foreignKey, only as StoredValue);
+      if (only !== null || (isNothing && mandatory !== true)) continue;
+      const entities = related.length === 0 ? 'no entity' : 'several entities';
+      const message = `leads to ${entities} of ${target} (${name}): ${JSON.stringify(value)}`;
+      (mandatory === true ? faults : lost).push({ attribute: foreignKey, message });
+    }
+  }
+
+  /** @returns how many rows were stored; the others get the reason */
+  async #insertAll(transaction: Transaction, all: readonly Candidate[]): Promise<number> {
+    const timestamp = nowText();
+    const { dialect } = this.database;
+    const candidates = all.filter(({ faults }) => faults.length === 0);
+    if (this.#relations.some(({ target }) => target === this.#dataclass.name)) {
+      await transaction.run(dialect.compile(dialect.deferForeignKeys), []);
+    }
+    if (this.#together !== undefined && candidates.length > 1) {
+      try {
+        await transaction.run(this.#together, this.#insert.rows(candidates, timestamp));
+        return candidates.length;
+      } catch (error) {
+        // One after the other, they tell which of them it is.
+        if (!isOfValue(error)) throw error;
+      }
+    }
+    let stored = 0;
+    for (const { values, faults } of candidates) {
+      try {
+        await transaction.run(this.#insert.statement, this.#insert.values(values, timestamp));
+        stored += 1;
+      } catch (error) {
+        if (!isOfValue(error)) throw error;
+        faults.push(...(await this.#reasonsOf(transaction, error, values)));
+      }
+    }
+    return stored;
+  }
+
+  /**
+   * Gives rows that are there values that they lack, and tells about those that they do not get.
+   * Their stamps stay: clients have not seen them before.
+   */
+  async #updateAll(
+    transaction: Transaction,
+    candidates: readonly Candidate[],
+    phase: LoadBatch['phase'],
+  ): Promise<number> {
+    const { key } = this.#dataclass;
+    let changes = 0;
+    for (const { values, faults, lost } of candidates) {
+      const wrong = new Set([key.name, ...faults.map(({ attribute }) => attribute)]);
+      const names = [...values.keys()].filter((name) => !wrong.has(name));
+      const isNothing = names.every((name) => (values.get(name) ?? null) === null);
+      if (isNothing && phase !== 'again' && faults.length + lost.length === 0) continue;
+      // Without a value to set, it is found out whether the row is there.
+      const all = await this.#updated(transaction, values, names.length > 0 ? names : [key.name]);
+      if (all === 0) {
+        // An earlier phase has refused the row, and told why.
+        faults.length = lost.length = 0;
+        if (phase === 'again')
+          lost.push({ attribute: key.name, message: 'is the key of no entity' });
+      } else if (typeof all === 'number') changes += all;
+      else {
+        // One after the other, they tell which of them it is.
+        for (const name of names) {
+          const single = await this.#updated(transaction, values, [name]);
+          if (typeof single === 'number') changes += single;
+          else lost.push(...single);
+        }
+      }
+    }
+    return changes;
+  }
+
+  /** @returns how many rows are changed, or why the row does not get the values */
+  async #updated(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+    names: readonly string[],
+  ): Promise<number | readonly Reason[]> {
+    const { statement, bind } = getOrInsertComputed(this.#updates, names.join(), () =>
+      this.#planUpdate(names),
+    );
+    try {
+      return (await transaction.run(statement, bind(values))).changes;
+    } catch (error) {
+      if (!isOfValue(error)) throw error;
+      const all = [this.#dataclass.key.name, ...names];
+      const own = new Map(all.map((name) => [name, values.get(name) ?? null]));
+      return this.#reasonsOf(transaction, error, own, names[0]);
+    }
+  }
+
+  #planUpdate(names: readonly string[]): Update {
+    const { dialect } = this.database;
+    const { key, table } = this.#dataclass;
+    const definitions = this.#stored.filter(({ name }) => names.includes(name));
+    const derived = definitions.flatMap((each) => derivedColumns(each, dialect) ?? []);
+    const columns = [
+      ...definitions.map(({ column }) => column),
+      ...derived.flatMap((each) => each.columns),
+    ];
+    const changes = columns.map((each, at): Sql => sql`${sql.id(each)} = ${new Slot(at + 1)}`);
+    return {
+      statement: dialect.compile(
+        sql`update ${sql.id(table)} set ${sql.join(changes)} where ${sql.id(key.column)} = ${new Slot(0)}`,
+      ),
+      bind: (values) => [
+        values.get(key.name) ?? null,
+        ...definitions.map(({ name }) => values.get(name) ?? null),
+        ...derived.flatMap(({ attribute, derive }) => derive(values.get(attribute) ?? null)),
+      ],
+    };
+  }
+
+  /** @param changed the attribute that an entity which exists gets */
+  async #reasonsOf(
+    transaction: Transaction,
+    error: ConstraintError | UnusableValueError,
+    values: ReadonlyMap<string, StoredValue>,
+    changed?: string,
+  ): Promise<readonly Reason[]> {
+    const { key } = this.#dataclass;
+    if (!(error instanceof ConstraintError)) {
+      return [{ attribute: changed ?? key.name, message: error.message }];
+    }
+    if (error.kind === 'unique') {
+      const existing =
+        changed === undefined ? undefined : (values.get(key.name) as string | number);
+      const decoded = { problems: [], status: 0, values: new Map(values), unrelated: [] };
+      const { taken } = await this.#constraints.faults(transaction, decoded, existing);
+      const reasons = taken.map((attributes) => {
+        const names = attributes.map(({ name }) => name);
+        const message =
+          names.length === 1 ? notUnique : `${notUniqueTogether} (${names.join(', ')})`;
+        return { attribute: changed ?? names[0] ?? key.name, message };
+      });
+      if (reasons.length > 0) return reasons;
+    }
+    const cause = error.cause instanceof Error ? error.cause.message : error.message;
+    const attribute = changed ?? error.column ?? key.name;
+    return [{ attribute, message: `is refused by the database: ${cause}` }];
+  }
+}
+
+interface Update {
+  readonly statement: Statement;
+  readonly bind: (values: ReadonlyMap<string, StoredValue>) => SqlValue[];
+}
+
+const rules = ['mandatory', 'enum', 'minLength', 'maxLength', 'min', 'max', 'pattern'] as const;
+
+/** What each rule that a value breaks says. */
+function brokenRules(definition: StorageDefinition, value: StoredValue): readonly Reason[] {
+  const none = Object.fromEntries(rules.map((rule) => [rule, undefined]));
+  const free = { ...definition, ...none } as StorageDefinition;
+  return rules.flatMap((rule) =>
+    checkRules({ ...free, [rule]: definition[rule] }, value).map((message) => ({
+      attribute: definition.name,
+      message,
+      rule,
+    })),
+  );
+}
+
+/** An error of the values of a row. */
+function isOfValue(error: unknown): error is ConstraintError | UnusableValueError {
+  return error instanceof ConstraintError || error instanceof UnusableValueError;
+}
+
+/** Some servers keep no null, and have a blank value in its place. */
+function isBlank(value: StoredValue): boolean {
+  return value === 0 || value === '' || value === '0'.repeat(32);
+}
+
+/** @param sought for a foreign key: the attribute of the related entity that has the value */
+function decode(
+  { values, faults, lost }: Candidate,
+  definition: StorageDefinition,
+  json: unknown,
+  sought: StorageDefinition | undefined,
+): void {
+  const { name: attribute, type } = definition;
+  if (type === 'image' && json instanceof Uint8Array) {
+    const isKnown = imageType(json) !== undefined;
+    values.set(attribute, isKnown ? json : null);
+    if (!isKnown && json.length > 0)
+      lost.push({ attribute, message: 'is no image of a known kind' });
+    return;
+  }
+  const result = storedValue(sought ?? definition, json);
+  if (result.ok) values.set(attribute, result.value);
+  else if (sought === undefined) faults.push({ attribute, message: result.message });
+  else {
+    values.set(attribute, null);
+    lost.push({ attribute, message: result.message });
+  }
+}
+
+/** What an attribute gets that the source does not have. */
+function unsetValue(definition: StorageDefinition): StoredValue {
+  if (definition.default !== undefined) {
+    const result = storedValue(definition, definition.default);
+    return result.ok ? result.value : null;
+  }
+  return definition.generated === 'uuid' ? newUuid() : null;
+}
+
+function isSameValue({ type }: StorageDefinition, expected: StoredValue, found: SqlValue): boolean {
+  if (expected === null || found === null) return expected === found;
+  if (expected instanceof Uint8Array) {
+    return found instanceof Uint8Array && Buffer.compare(expected, found) === 0;
+  }
+  if (typeof expected === 'number') return Number(found) === expected;
+  if (type !== 'object' && type !== 'vector') return String(found) === expected;
+  return isDeepStrictEqual(JSON.parse(String(found)), JSON.parse(expected));
+}
