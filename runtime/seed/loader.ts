@@ -6,16 +6,13 @@ import { stateOf } from '../class/entity-state.js';
 import type { DataclassCode } from '../class/class-host.js';
 import { AttributeError, SaveError } from '../class/failure.js';
 import { typedStored } from '../class/typed-value.js';
-import { referredValue } from '../class/related-entity.js';
 import type { EntityTypes } from '../class/types.js';
 import { TransactionIdleError } from '../access/scope-executor.js';
-import { boundValue } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, column, From } from '../dataclass/source.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
-import { Slot, type Statement } from '../dialect/statement.js';
 import { TransactionEndedError } from '../dialect/transaction-scope.js';
 import { isSettable } from '../entity/decode.js';
+import { Finder } from '../load/finder.js';
 import type {
   AttributeDefinition,
   RelatedEntityDefinition,
@@ -23,7 +20,6 @@ import type {
 } from '../protocol/definition.js';
 import { errorCodes, RequestError } from '../protocol/errors.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import { queryOf } from '../protocol/queries.js';
 import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
 import { type SeedRow, unknownName } from './data-files.js';
 
@@ -47,12 +43,10 @@ interface LoaderOptions {
   readonly onRefused: (row: SeedRow, reasons: readonly string[]) => void;
 }
 
-/** An attribute by which entities are found, and a value of it as it is compared. */
+/** An attribute by which entities are found, and a value of it. */
 interface Place {
   readonly dataclass: Dataclass;
   readonly by: StorageDefinition;
-  readonly value: string | number;
-  /** The value as it is written. */
   readonly shown: string | number;
   /** The same for the same place. */
   readonly id: string;
@@ -69,8 +63,8 @@ interface PendingRow {
   readonly row: SeedRow;
   /** By attribute, in the order of the row; what relations hold is added when it is known. */
   readonly values: [string, unknown][];
-  /** Entities that do not exist yet, by the id of their place. */
-  readonly missing: Map<string, Reference[]>;
+  /** Related entities that were not there at the last look: the row waits for the first. */
+  missing: readonly Reference[];
   /** Relations that are set when all entities are stored, because they lead in a circle. */
   readonly later: Reference[];
 }
@@ -90,14 +84,11 @@ class Refused extends Error {
 export class Loader {
   readonly counts = new Map<string, Counts>();
   readonly #codes = new Map<string, DataclassCode>();
-  /** By the attribute that they compare, and the one that they read. */
-  readonly #statements = new Map<StorageDefinition, Map<StorageDefinition, Statement>>();
+  #finder: Finder | undefined;
   /** In the order of the files. */
   readonly #unsaved = new Set<PendingRow>();
-  /** Rows by the ids of the places that they wait for. */
-  readonly #waiting = new Map<string, Set<PendingRow>>();
-  /** By dataclass, the attributes by which rows wait for its entities. */
-  readonly #awaited = new Map<string, Set<StorageDefinition>>();
+  /** Rows by the id of the place that they wait for. */
+  readonly #waiting = new Map<string, PendingRow[]>();
   /** Ids of the places of entities that were refused. */
   readonly #refused = new Set<string>();
   readonly #later: { readonly pending: PendingRow; readonly key: string | number }[] = [];
@@ -110,44 +101,40 @@ export class Loader {
 
   /** Stores a row, or keeps it until the entities exist that it names. */
   async load(row: SeedRow): Promise<void> {
-    const pending: PendingRow = { row, values: [], missing: new Map(), later: [] };
+    const pending: PendingRow = { row, values: [], missing: [], later: [] };
     try {
-      const references = await this.#read(pending);
-      for (const reference of references) await this.#follow(pending, reference);
+      pending.missing = await this.#read(pending);
     } catch (error) {
       this.#refuse(pending, error);
       return;
     }
-    if (pending.missing.size === 0) await this.#saveWith(pending);
-    else this.#unsaved.add(pending);
+    this.#unsaved.add(pending);
+    await this.#advance(pending);
   }
 
   /** Stores the rows that still wait, or refuses them; then sets the relations that were left out. */
   async finish(): Promise<void> {
     await this.#untangle();
     for (const { pending, key } of this.#later.splice(0)) {
-      const { entities } = this.#code(pending.row.dataclass);
+      const { row, later } = pending;
+      const { entities } = this.#code(row.dataclass);
       const entity = (await entities.load(key)) as Entity<EntityTypes> | undefined;
       if (entity === undefined) {
         this.#refuse(pending, new Refused(['it was deleted while others were stored.']));
         continue;
       }
       try {
-        const values: [string, unknown][] = [];
-        for (const reference of pending.later) {
-          const { relation, place } = reference;
-          const held = await this.#held(pending.row.dataclass, reference);
-          if (held === undefined) throw new Refused([this.#notFound(relation, place)]);
-          values.push([relation.name, held]);
-        }
-        setAll(entity, values);
+        const added = { ...pending, values: [], missing: later };
+        await this.#lookUp(added);
+        if (added.missing.length > 0) throw this.#notFound(added.missing);
+        setAll(entity, added.values);
         await entity.save();
       } catch (error) {
         // Others may refer to the entity by now, so it stays.
-        const names = pending.later.map(({ relation }) => relation.name).join(', ');
+        const names = later.map(({ relation }) => relation.name).join(', ');
         const [first = '', ...others] = reasonsOf(error);
-        this.#countsOf(pending.row.dataclass).incomplete += 1;
-        this.options.onRefused(pending.row, [`stored without ${names}. ${first}`, ...others]);
+        this.#countsOf(row.dataclass).incomplete += 1;
+        this.options.onRefused(row, [`stored without ${names}. ${first}`, ...others]);
       }
     }
   }
@@ -240,75 +227,67 @@ export class Loader {
   }
 
   #place(dataclass: Dataclass, by: StorageDefinition, shown: string | number): Place {
-    const { dialect } = this.#code(dataclass).host.context.database;
-    const value = by.type === 'string' ? dialect.foldText(String(shown)) : shown;
-    return { dataclass, by, value, shown, id: JSON.stringify([dataclass.name, by.name, value]) };
+    const value = this.#finderOf(dataclass).comparable(by, shown);
+    return { dataclass, by, shown, id: JSON.stringify([dataclass.name, by.name, value]) };
   }
 
-  /** Adds what a relation holds to the values of a row, or what the row waits for. */
-  async #follow(pending: PendingRow, reference: Reference): Promise<void> {
-    const { relation, place } = reference;
-    const held = await this.#held(pending.row.dataclass, reference);
-    if (held !== undefined) {
-      pending.values.push([relation.name, held]);
-      return;
-    }
-    getOrInsertComputed(pending.missing, place.id, () => []).push(reference);
-    getOrInsertComputed(this.#waiting, place.id, () => new Set()).add(pending);
-    getOrInsertComputed(this.#awaited, place.dataclass.name, () => new Set()).add(place.by);
-  }
-
-  /**
-   * What a relation to the entity at a place holds: its key, or what the relation references.
-   * @throws Refused if the entity has no such value
-   */
-  async #held(
-    dataclass: Dataclass,
-    { relation, place }: Reference,
-  ): Promise<string | number | undefined> {
-    const value = await this.#find(place, dataclass.referenced(relation));
-    if (value === null) throw new Refused([withoutReferred(relation, place)]);
-    return value;
+  #finderOf(dataclass: Dataclass): Finder {
+    return (this.#finder ??= new Finder(this.#code(dataclass).host.context.database.dialect));
   }
 
   /** The value of an attribute of the entity at a place; `undefined` if there is no entity. */
   async #find(
-    { dataclass, by, value }: Place,
+    { dataclass, by, shown }: Place,
     wanted: StorageDefinition,
   ): Promise<string | number | null | undefined> {
-    const { host } = this.#code(dataclass);
-    const { dialect } = host.context.database;
-    const none = (): Map<StorageDefinition, Statement> => new Map();
-    const statements = getOrInsertComputed(this.#statements, by, none);
-    const statement = getOrInsertComputed(statements, wanted, () => {
-      const from = new From(new Aliases(), dataclass, 'table');
-      const { queries } = dataclass;
-      const query = by.key === true ? queries.byKey : queryOf(queries.by, by.name);
-      if (query === undefined) throw new Error(`${dataclass.name} has no query for ${by.name}.`);
-      const value = boundValue(dialect, by, new Slot(0));
-      const select = from.selecting(column(from.root, wanted.column));
-      return dialect.compile(query(dialect.db, value, select));
-    });
-    const [row] = await host.reading().rows(statement, [value]);
-    return row && ((row[0] ?? null) as string | number | null);
+    const reader = this.#code(dataclass).host.reading();
+    const search = { dataclass, by, wanted };
+    const found = await this.#finderOf(dataclass).find(reader, search, [shown]);
+    const [[value] = []] = found.values();
+    return value as string | number | null | undefined;
   }
 
-  /** Saves a row, then those that have waited for it only, and so on. */
-  async #saveWith(first: PendingRow): Promise<void> {
+  /**
+   * Adds what relations hold whose entities are there: their keys, or what the relations reference.
+   * @throws Refused if an entity has no such value
+   */
+  async #lookUp(pending: PendingRow): Promise<void> {
+    const { dataclass } = pending.row;
+    const missing: Reference[] = [];
+    for (const reference of pending.missing) {
+      const { relation, place } = reference;
+      const held = await this.#find(place, dataclass.referenced(relation));
+      if (held === undefined) missing.push(reference);
+      else if (held !== null) pending.values.push([relation.name, held]);
+      else {
+        const what = relation.references ?? 'key';
+        throw new Refused([`${relation.name}: the ${shownPlace(place)} has no ${what}.`]);
+      }
+    }
+    pending.missing = missing;
+  }
+
+  /** Saves a row if the entities are there that it names, then those that have waited for it, and so on. */
+  async #advance(first: PendingRow): Promise<void> {
     const ready = [first];
     for (const pending of ready) {
-      this.#unsaved.delete(pending);
-      let entity: Entity<EntityTypes>;
+      const { row, later } = pending;
+      // It may have waited for two values of one entity.
+      if (!this.#unsaved.has(pending)) continue;
       try {
-        entity = await this.#save(pending);
+        await this.#lookUp(pending);
+        const [missing] = pending.missing;
+        if (missing !== undefined) {
+          getOrInsertComputed(this.#waiting, missing.place.id, () => []).push(pending);
+          continue;
+        }
+        this.#unsaved.delete(pending);
+        const entity = await this.#save(pending);
+        if (later.length > 0) this.#later.push({ pending, key: entity.key as string | number });
+        ready.push(...this.#woken(row.dataclass, entity));
       } catch (error) {
         this.#refuse(pending, error);
-        continue;
       }
-      if (pending.later.length > 0) {
-        this.#later.push({ pending, key: entity.key as string | number });
-      }
-      ready.push(...this.#woken(pending.row.dataclass, entity));
     }
   }
 
@@ -339,34 +318,18 @@ export class Loader {
     return (await this.#code(dataclass).entities.load(key)) as Entity<EntityTypes> | undefined;
   }
 
-  /** The rows that wait for nothing but this entity. */
+  /** The rows that have waited for an entity. */
   #woken(dataclass: Dataclass, entity: Entity<EntityTypes>): readonly PendingRow[] {
-    const ready: PendingRow[] = [];
+    if (this.#waiting.size === 0) return [];
     const state = stateOf(entity);
-    for (const by of this.#awaited.get(dataclass.name) ?? []) {
+    return uniqueAttributes(dataclass).flatMap((by) => {
       const value = state.stored(state.code.layout.field(by.name));
-      if (value === null) continue;
+      if (value === null) return [];
       const { id } = this.#place(dataclass, by, value as string | number);
       const waiting = this.#waiting.get(id) ?? [];
       this.#waiting.delete(id);
-      for (const pending of waiting) {
-        const references = pending.missing.get(id) ?? [];
-        pending.missing.delete(id);
-        const without = references.filter(
-          ({ relation }) => referredValue(state, relation) === null,
-        );
-        if (without.length > 0) {
-          const reasons = without.map(({ relation, place }) => withoutReferred(relation, place));
-          if (this.#unsaved.has(pending)) this.#refuse(pending, new Refused(reasons));
-          continue;
-        }
-        for (const { relation } of references) {
-          pending.values.push([relation.name, referredValue(state, relation)]);
-        }
-        if (pending.missing.size === 0 && this.#unsaved.has(pending)) ready.push(pending);
-      }
-    }
-    return ready;
+      return waiting;
+    });
   }
 
   /** Goes from each row that waits to the one that it waits for, until a circle or an entity that does not come. */
@@ -375,96 +338,85 @@ export class Loader {
     for (const pending of this.#unsaved) {
       for (const { id } of this.#placesOf(pending.row)) providers.set(id, pending);
     }
-    const provider = (id: string): PendingRow | undefined => {
-      const found = providers.get(id);
+    const provider = ({ place }: Reference): PendingRow | undefined => {
+      const found = providers.get(place.id);
       return found !== undefined && this.#unsaved.has(found) ? found : undefined;
     };
     const path: PendingRow[] = [];
     const depths = new Map<PendingRow, number>();
-    const shorten = (depth: number): void => {
-      for (const left of path.splice(depth)) depths.delete(left);
-    };
     for (;;) {
       const [first] = this.#unsaved;
       const pending = path.at(-1) ?? first;
       if (pending === undefined) return;
-      const ids = [...pending.missing.keys()];
-      const [nextId = ''] = ids;
-      const next = provider(nextId);
+      if (path.length === 0) append(pending);
       if (!this.#unsaved.has(pending)) {
         shorten(path.length - 1);
-      } else if (next === undefined || ids.some((id) => provider(id) === undefined)) {
-        await this.#doWithout(
-          pending,
-          ids.filter((id) => provider(id) === undefined),
-        );
-      } else {
-        if (path.length === 0) append(pending);
-        const start = depths.get(next);
-        if (start === undefined) {
-          append(next);
-          continue;
-        }
-        const circle = path.slice(start);
-        shorten(start);
-        await this.#cut(circle);
+        continue;
       }
+      if (pending.missing.some((each) => provider(each) === undefined)) {
+        await this.#doWithout(pending, (each) => provider(each) === undefined);
+        continue;
+      }
+      const next = pending.missing[0] && provider(pending.missing[0]);
+      const start = next && depths.get(next);
+      if (start !== undefined) await this.#cut(shorten(start));
+      else if (next !== undefined) append(next);
     }
 
     function append(pending: PendingRow): void {
       depths.set(pending, path.length);
       path.push(pending);
     }
+
+    function shorten(depth: number): readonly PendingRow[] {
+      const left = path.splice(depth);
+      for (const each of left) depths.delete(each);
+      return left;
+    }
   }
 
   /**
    * A relation without integrity may lead to nothing: it takes the value that its foreign key holds.
    * Any other refuses the row.
-   * @param lost ids of the places of entities that do not come
    */
-  async #doWithout(pending: PendingRow, lost: readonly string[]): Promise<void> {
-    const references = lost.flatMap((id) => pending.missing.get(id) ?? []);
-    const needed = references.filter(
-      ({ relation, place }) =>
-        relation.onDelete !== 'none' || place.by !== pending.row.dataclass.referenced(relation),
-    );
-    if (needed.length > 0) {
-      const reasons = needed.map(({ relation, place }) => this.#notFound(relation, place));
-      this.#refuse(pending, new Refused(reasons));
+  async #doWithout(pending: PendingRow, isLost: (reference: Reference) => boolean): Promise<void> {
+    try {
+      // Others may have been stored since the last look.
+      await this.#lookUp(pending);
+      const lost = pending.missing.filter(isLost);
+      const needed = lost.filter(
+        ({ relation, place }) =>
+          relation.onDelete !== 'none' || place.by !== pending.row.dataclass.referenced(relation),
+      );
+      if (needed.length > 0) throw this.#notFound(needed);
+      pending.missing = pending.missing.filter((each) => !lost.includes(each));
+      for (const { relation, place } of lost) pending.values.push([relation.name, place.shown]);
+    } catch (error) {
+      this.#refuse(pending, error);
       return;
     }
-    for (const { relation, place } of references) {
-      pending.values.push([relation.name, place.shown]);
-    }
-    for (const id of lost) {
-      pending.missing.delete(id);
-      this.#waiting.get(id)?.delete(pending);
-    }
-    if (pending.missing.size === 0) await this.#saveWith(pending);
+    await this.#advance(pending);
   }
 
   /** @param circle rows, each of which waits for the next, and the last one for the first */
   async #cut(circle: readonly PendingRow[]): Promise<void> {
-    const links = circle.map((pending) => {
-      const [id = ''] = pending.missing.keys();
-      return { pending, id, references: pending.missing.get(id) ?? [] };
-    });
-    const link = links.find(({ pending, references }) =>
-      references.every(({ relation }) => isOptional(pending.row.dataclass, relation)),
+    const links = circle.flatMap((pending) =>
+      pending.missing.slice(0, 1).map((reference) => ({ pending, ...reference })),
     );
+    const link = links.find(({ pending, relation }) => isOptional(pending.row.dataclass, relation));
     if (link === undefined) {
-      const names = links.flatMap(({ pending, references }) =>
-        references.map(({ relation }) => `${pending.row.dataclass.name}.${relation.name}`),
+      const names = links.map(
+        ({ pending, relation }) => `${pending.row.dataclass.name}.${relation.name}`,
       );
       const reason = `mandatory relations lead in a circle: ${[...new Set(names)].join(', ')}.`;
       for (const { pending } of links) this.#refuse(pending, new Refused([reason]));
       return;
     }
-    const { pending, id, references } = link;
-    pending.later.push(...references);
-    pending.missing.delete(id);
-    this.#waiting.get(id)?.delete(pending);
-    if (pending.missing.size === 0) await this.#saveWith(pending);
+    const { pending } = link;
+    const [first, ...others] = pending.missing;
+    if (first !== undefined) pending.later.push(first);
+    pending.missing = others;
+    await this.#advance(pending);
   }
 
   #refuse(pending: PendingRow, error: unknown): void {
@@ -486,20 +438,18 @@ export class Loader {
     });
   }
 
-  #notFound(relation: RelatedEntityDefinition, place: Place): string {
-    const named = shownPlace(place);
-    return this.#refused.has(place.id)
-      ? `${relation.name}: the ${named} was refused.`
-      : `${relation.name}: there is no ${named}.`;
+  #notFound(references: readonly Reference[]): Refused {
+    const reasons = references.map(({ relation, place }) =>
+      this.#refused.has(place.id)
+        ? `${relation.name}: the ${shownPlace(place)} was refused.`
+        : `${relation.name}: there is no ${shownPlace(place)}.`,
+    );
+    return new Refused(reasons);
   }
 }
 
 function shownPlace({ dataclass, by, shown }: Place): string {
   return `${dataclass.name} with the ${by.name} ${JSON.stringify(shown)}`;
-}
-
-function withoutReferred(relation: RelatedEntityDefinition, place: Place): string {
-  return `${relation.name}: the ${shownPlace(place)} has no ${relation.references ?? 'key'}.`;
 }
 
 export function isOptional(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
