@@ -2,7 +2,7 @@ import { child, textOf } from '../source/tree.js';
 import { checkReserved } from './names.js';
 import { relationTarget } from './relation-target.js';
 import { renamedFromOf, renameHint } from './renames.js';
-import { entityMembers, selectionMembers, sharedMembers } from './reserved.js';
+import { entityMembers, selectionMembers } from './reserved.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type {
   AliasAttribute,
@@ -16,7 +16,7 @@ import type {
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 import { Granted, type Holder } from '../model/granted.js';
-import { attributeNamed, targetOf } from '../model/lookup.js';
+import { attributeNamed, sharedMembers, targetOf } from '../model/lookup.js';
 
 /** Names that class code has for something else; other members of entities are reserved for all attributes. */
 const relationMembers = new Set([

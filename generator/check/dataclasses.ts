@@ -2,13 +2,8 @@ import { booleanOf, child, entriesOf, entry, itemsOf, textOf } from '../source/t
 import { fold } from '../../runtime/protocol/fold.js';
 import { checkName, checkReserved, checkUnique, wrongRestName } from './names.js';
 import { checkEntryRenames, checkRenames } from './renames.js';
-import {
-  datastoreMembers,
-  entityMembers,
-  protocolNames,
-  selectionMembers,
-  sharedMembers,
-} from './reserved.js';
+import { datastoreMembers, entityMembers, protocolNames, selectionMembers } from './reserved.js';
+import { sharedMembers } from '../model/lookup.js';
 import { isWordForKey } from './type-hints.js';
 import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';

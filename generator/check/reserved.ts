@@ -19,12 +19,6 @@ export const entityMembers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Names of members that attributes with a value of their own may have all the same: their properties in class code and in
- * clients have `_` behind them.
- */
-export const sharedMembers: ReadonlySet<string> = new Set(['key', 'session', 'stamp']);
-
-/**
  * Members of the base class of selections; relations of selections are members too, so they cannot
  * have these names.
  */

@@ -1,3 +1,5 @@
+import { dayFromText, instantFromText } from '../../runtime/protocol/dates.js';
+import { normaliseUuid } from '../../runtime/protocol/uuid.js';
 import { plainValue } from '../source/plain-value.js';
 import type { JsonValue, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
@@ -21,7 +23,7 @@ export function valueOf(of: ValueType, node: SourceNode): JsonValue | undefined 
     case 'string':
       return typeof value === 'string' && !/\p{Cs}/u.test(value) ? value : undefined;
     case 'uuid':
-      return typeof value === 'string' ? uuidOf(value) : undefined;
+      return typeof value === 'string' ? normaliseUuid(value) : undefined;
     case 'number':
       return typeof value === 'number' ? value + 0 : undefined;
     case 'integer':
@@ -33,7 +35,7 @@ export function valueOf(of: ValueType, node: SourceNode): JsonValue | undefined 
       return typeof value === 'boolean' ? value : undefined;
     case 'date':
       if (typeof value !== 'string') return undefined;
-      return of.dateOnly ? dayOf(value) : momentOf(value);
+      return of.dateOnly ? dayOf(value) : instantFromText(value);
     case 'object':
       return typeof value === 'object' && value !== null ? value : undefined;
     case 'vector':
@@ -78,38 +80,12 @@ function decimalExample(digits: Digits | undefined): string {
   return scale === 0 ? '12' : `"0.${'5'.padEnd(scale, '0')}"`;
 }
 
-function uuidOf(text: string): string | undefined {
-  const form = /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
-  return form.test(text) ? text.replaceAll('-', '').toUpperCase() : undefined;
-}
-
 function isVector(value: unknown, dimensions: number | undefined): value is number[] {
   if (!Array.isArray(value) || !value.every((each) => typeof each === 'number')) return false;
   return dimensions === undefined || value.length === dimensions;
 }
 
-const dayForm = /^(\d{4})-(\d{2})-(\d{2})$/;
-const momentForm =
-  /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(Z|[+-]\d{2}:\d{2})?)?$/;
-
-/** A day as the server stores it, if the text is a day of the calendar. */
+/** A day as the server stores it, if the text is a day of the calendar; servers also take other forms of it. */
 export function dayOf(text: string): string | undefined {
-  const match = dayForm.exec(text);
-  if (match === null) return undefined;
-  const moment = new Date(`${text}T00:00:00.000Z`);
-  // Date turns the 30th of February into a day of March instead of refusing it.
-  return !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(text)
-    ? text
-    : undefined;
-}
-
-/** A moment as the server stores it, in UTC to the millisecond; a day alone is its midnight. */
-export function momentOf(text: string): string | undefined {
-  const match = momentForm.exec(text);
-  const [, day = '', time = '00:00', seconds = '00', fraction = '', zone = 'Z'] = match ?? [];
-  if (match === null || dayOf(day) === undefined || time.startsWith('24')) return undefined;
-  const moment = new Date(`${day}T${time}:${seconds}.${fraction.padEnd(3, '0')}${zone}`);
-  if (Number.isNaN(moment.getTime())) return undefined;
-  const stored = moment.toISOString();
-  return stored.length === 24 ? stored : undefined;
+  return dayFromText(text) === text ? text : undefined;
 }

@@ -5,10 +5,10 @@ import {
   functionNames,
   protocolNames,
   selectionMembers,
-  sharedMembers,
 } from '../check/reserved.js';
 import { wrongRestName } from '../check/names.js';
 import { isIndexable } from '../check/storage.js';
+import { sharedMembers } from '../model/lookup.js';
 import { defined, descriptionOf, storageValue } from './fields.js';
 import type { Notes } from './messages.js';
 import { datastoreName, isSqlName, isTableName, nameFrom, Scope } from './names.js';

@@ -1,4 +1,6 @@
-import { dayOf, momentOf } from '../check/values.js';
+import { dayOf } from '../check/values.js';
+import { instantFromText } from '../../runtime/protocol/dates.js';
+import { normaliseUuid } from '../../runtime/protocol/uuid.js';
 import { isIndexable } from '../check/storage.js';
 import { decimalOf } from '../model/decimals.js';
 import { mostDigits } from '../../runtime/protocol/decimal.js';
@@ -179,10 +181,10 @@ function isValue(field: SourceField, type: StorageType, value: string | number |
     case 'boolean':
       return typeof value === 'boolean';
     case 'uuid':
-      return typeof value === 'string' && /^[0-9a-f]{32}$/i.test(value.replaceAll('-', ''));
+      return typeof value === 'string' && normaliseUuid(value) !== undefined;
     case 'date':
       if (typeof value !== 'string') return false;
-      return (field.dateOnly === true ? dayOf(value) : momentOf(value)) !== undefined;
+      return (field.dateOnly === true ? dayOf(value) : instantFromText(value)) !== undefined;
     case 'object':
     case 'image':
     case 'blob':

@@ -28,9 +28,15 @@ export function storageNamed(dataclass: Dataclass, name: string): StorageAttribu
   return attribute;
 }
 
-/** The property of an attribute in entity classes, whose own members have these names. */
+/**
+ * Names of members of entity classes that attributes with a value of their own may have all the same: their properties in
+ * class code and in clients have `_` behind them.
+ */
+export const sharedMembers: ReadonlySet<string> = new Set(['key', 'session', 'stamp']);
+
+/** The property of an attribute in entity classes. */
 export function memberOf({ name }: { readonly name: string }): string {
-  return ['key', 'session', 'stamp'].includes(name) ? `${name}_` : name;
+  return sharedMembers.has(name) ? `${name}_` : name;
 }
 
 /** The primary key. */

@@ -14,9 +14,6 @@ export const storageTypes = [
   'vector',
 ] as const;
 
-/** The greatest precision of a decimal: so many digits fit into the 64 bits of an integer of SQLite. */
-export const mostDigits = 18;
-
 export const databases = ['sqlite', 'postgres'] as const;
 export const dateOnlyFormats = ['iso', 'bang'] as const;
 export const compatibilities = ['wakanda'] as const;

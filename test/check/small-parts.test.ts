@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayOf, momentOf } from '../../generator/check/values.js';
+import { dayOf } from '../../generator/check/values.js';
 import { outsideOneExpression } from '../../generator/check/expression-text.js';
 import { createSuggest } from '../../generator/check/near-name.js';
 import { editDistance } from '../../runtime/protocol/names.js';
@@ -38,15 +38,6 @@ describe('Dates', () => {
     expect(dayOf('2024-02-29')).toBe('2024-02-29');
     for (const text of ['2026-02-29', '2026-13-01', '2026-1-1', '2026-01-01T00:00:00Z', 'x']) {
       expect(dayOf(text)).toBeUndefined();
-    }
-  });
-
-  it('are read in UTC', () => {
-    expect(momentOf('2026-01-31')).toBe('2026-01-31T00:00:00.000Z');
-    expect(momentOf('2026-01-31T10:20')).toBe('2026-01-31T10:20:00.000Z');
-    expect(momentOf('2026-01-31T10:20:30.5+02:00')).toBe('2026-01-31T08:20:30.500Z');
-    for (const text of ['2026-02-30T10:20', '2026-01-31T25:00', '2026-01-31T24:00', '10:20', '']) {
-      expect(momentOf(text)).toBeUndefined();
     }
   });
 });

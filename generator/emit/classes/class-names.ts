@@ -1,3 +1,4 @@
+import { fold } from '../../../runtime/protocol/fold.js';
 import type { Dataclass, Model, Singleton } from '../../model/model.js';
 import { identifiers } from '../identifiers.js';
 import type { ClassLevel } from './class-code.js';
@@ -111,10 +112,6 @@ function inOrder<T extends { readonly name: string }>(list: readonly T[]): reado
     const byLength = a.name.length - b.name.length;
     return byLength === 0 ? Number(a.name > b.name) - Number(a.name < b.name) : byLength;
   });
-}
-
-function fold(name: string): string {
-  return name.normalize('NFC').toLowerCase();
 }
 
 function found<T>(map: ReadonlyMap<string, T>, name: string): T {

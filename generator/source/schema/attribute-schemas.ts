@@ -1,4 +1,5 @@
-import { accessors, deleteRules, generatedKinds, mostDigits, storageTypes } from '../vocabulary.js';
+import { mostDigits } from '../../../runtime/protocol/decimal.js';
+import { accessors, deleteRules, generatedKinds, storageTypes } from '../vocabulary.js';
 import {
   flag,
   list,
