@@ -1,4 +1,3 @@
-import { entry } from '../source/tree.js';
 import { createAliases, checkOpenedAliases } from './aliases.js';
 import { buildDataclass } from './build-dataclass.js';
 import { datastoreFunctions, singletons } from './class-functions.js';
@@ -10,8 +9,7 @@ import { checkMandatoryCircles } from './mandatory-circles.js';
 import { placesOf, type Places } from './places.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
-import { checkRoles } from './roles/check-roles.js';
-import { rolesNode, type RolesInput } from './roles/roles-source.js';
+import { checkRoles, readRoles, type RolesSource } from './roles/check-roles.js';
 import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
 import { checkTables } from './tables.js';
@@ -43,23 +41,30 @@ export interface CheckedModel extends Checked<Model> {
  * file order.
  */
 export function checkModel(input: ModelInput): CheckedModel {
-  const { file, readBeside } = input;
+  const { file } = input;
   const { report, problems } = createReports();
   const { root, text } = readFile(report, file, input.text);
-  const sources = new Map([[file, text]]);
-  let model: Model | undefined;
-  if (root !== undefined) {
-    const context: Context = { report, suggest: createSuggest() };
-    model = buildModel(context, root, { modelFile: file, readBeside, sources });
+  const ofModel = [file, text] as const;
+  if (root === undefined) {
+    const sorted = sortProblems(file, problems);
+    return { value: undefined, problems: sorted, sources: new Map([ofModel]), places: new Map() };
   }
+  const context: Context = { report, suggest: createSuggest() };
+  const roles = readRoles(context, root, input);
+  const model = buildModel(context, root, roles);
   const hasErrors = problems.some(({ severity }) => severity === 'error');
-  const value = hasErrors ? undefined : model;
-  const places = root === undefined ? new Map<string, never>() : placesOf(root);
-  return { value, problems: sortProblems(file, problems), sources, places };
+  // A model that names itself keeps the text that it has.
+  const others = roles?.file === undefined ? [] : [[roles.file.name, roles.file.text] as const];
+  return {
+    value: hasErrors ? undefined : model,
+    problems: sortProblems(file, problems),
+    sources: new Map([...others, ofModel]),
+    places: placesOf(root),
+  };
 }
 
 /** Checks everything, whatever was found before, so that one run reports all problems. */
-function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput): Model {
+function buildModel(context: Context, root: SourceNode, roles: RolesSource | undefined): Model {
   checkModelShape(context, root);
   const world = createWorld(root);
   checkDataclasses(context, world);
@@ -76,13 +81,12 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
     functions: datastoreFunctions(context, world),
     singletons: singletons(context, world),
   };
-  const roles = rolesNode(context, root, rolesInput);
-  if (entry(root, 'roles') === undefined) context.report('roles/absent', {}, firstKey(root));
+  if (roles === undefined) context.report('roles/absent', {}, firstKey(root));
   const model = { ...settings(context, root), ...parts };
   checkPostgres(context, world, model, expressions);
   checkMandatoryCircles(context, world, dataclasses);
-  if (roles === undefined) return model;
-  const checked = checkRoles(context, roles, parts);
+  if (roles?.node === undefined) return model;
+  const checked = checkRoles(context, roles.node, parts);
   checkOpenedAliases(context, world, model, checked);
   return { ...withAccess(model, checked), roles: checked };
 }

@@ -10,12 +10,34 @@ import type { ImportDataOptions } from './commands/import-data.js';
 import type { InspectOptions } from './commands/inspect.js';
 import type { OpenApiOptions } from './commands/openapi.js';
 import type { SeedOptions } from './commands/seed.js';
+import { exitCode } from './exit-code.js';
 import { UsageError } from './failure.js';
-import type { Session } from './session.js';
+import { openSession, type Session } from './session.js';
 import { withLogin } from './source-options.js';
+import { tellFailure } from './tell-failure.js';
+import type { World } from './world.js';
+
+/** Runs one command line; returns its exit code. */
+export async function run(argv: readonly string[], world: World): Promise<number> {
+  const session = openSession(world, !argv.includes('--no-color'));
+  let code: number = exitCode.ok;
+  const program = makeProgram(session, (result) => {
+    code = result;
+  });
+  try {
+    if (argv.length === 0) {
+      program.outputHelp({ error: true });
+      return exitCode.usage;
+    }
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    code = tellFailure(session, error);
+  }
+  return code;
+}
 
 /** The command line as commander parses it; `finish` gets the exit code of the command that ran. */
-export function makeProgram(session: Session, finish: (code: number) => void): Command {
+function makeProgram(session: Session, finish: (code: number) => void): Command {
   const program = base(new Command('drs-gen'), session)
     .description(purpose)
     .usage('<model> -o <dir> [options]\n       drs-gen <command> [options]')

@@ -764,7 +764,7 @@ describe('drs-gen diff with Git revisions', () => {
   const diff = async (line: string): Promise<{ code: number; out: string; err: string }> => {
     const world = fakeWorld({ compiler });
     const given = { ...world, git: (args: readonly string[]) => git(...args) };
-    const { run } = await import('../../generator/cli/run.js');
+    const { run } = await import('../../generator/cli/program.js');
     let [out, err] = ['', ''];
     const stream = (write: (text: string) => void): World['stdout'] => ({ write, isTTY: false });
     const code = await run(line.split(' '), {

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { checkModel, type CheckedModel } from '../../generator/check/check-model.js';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { run } from '../../generator/cli/run.js';
+import { run } from '../../generator/cli/program.js';
 import type { World } from '../../generator/cli/world.js';
 import type { Note } from '../../generator/import/messages.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';

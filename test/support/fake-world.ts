@@ -1,6 +1,6 @@
 import type { CheckedModel } from '../../generator/check/check-model.js';
 import type { Compiler } from '../../generator/cli/compiler.js';
-import { run } from '../../generator/cli/run.js';
+import { run } from '../../generator/cli/program.js';
 import type { World } from '../../generator/cli/world.js';
 import type { EmittedFile } from '../../generator/emit/file.js';
 import type { Model } from '../../generator/model/model.js';

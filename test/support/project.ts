@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { run } from '../../generator/cli/run.js';
+import { run } from '../../generator/cli/program.js';
 import type { World } from '../../generator/cli/world.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';
 import { typeErrors } from './type-errors.js';

@@ -1,6 +1,6 @@
 import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { processWorld } from '../../generator/cli/process-world.js';
-import { run } from '../../generator/cli/run.js';
+import { run } from '../../generator/cli/program.js';
 
 /**
  * `node --import tsx run-drs-gen.ts …`: the command line from the present sources. Servers get the

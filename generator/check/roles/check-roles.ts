@@ -5,7 +5,50 @@ import { checkRenames, renamedFromOf } from '../renames.js';
 import { builtIn, checkPrivileges, type Privileges } from './privileges.js';
 import type { Action, Permission, Roles, Model } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';
+import type { ModelInput } from '../check-model.js';
 import type { Context } from '../context.js';
+import { checkRolesShape } from '../shape/check-shape.js';
+import { readFile } from '../yaml-problems.js';
+
+/** The roles of a model, written in it or in a file next to it. */
+export interface RolesSource {
+  /** Absent if the file cannot be understood. */
+  readonly node?: SourceNode | undefined;
+  /** The file that was read. */
+  readonly file?: { readonly name: string; readonly text: string };
+}
+
+/** Reads the roles and checks their shape; `undefined` if the model has none. */
+export function readRoles(
+  context: Context,
+  root: SourceNode,
+  { file, readBeside }: Pick<ModelInput, 'file' | 'readBeside'>,
+): RolesSource | undefined {
+  const given = entry(root, 'roles');
+  if (given === undefined) return undefined;
+  const path = textOf(given.value);
+  if (path === undefined) {
+    checkRolesShape(context, { node: given.value, key: given.key });
+    return { node: given.value };
+  }
+  const { report } = context;
+  const parts = path.split(/[/\\]/);
+  if (/^(?:[/\\]|[A-Za-z]:)/.test(path) || parts.includes('..') || path.includes('\0')) {
+    report('roles/file-outside', { path: JSON.stringify(path) }, given.value);
+    return {};
+  }
+  const source = path === '' ? undefined : readBeside(path);
+  if (source === undefined) {
+    report('roles/file-not-found', { path: JSON.stringify(path) }, given.value);
+    return {};
+  }
+  const [folder = ''] = /^.*[/\\]/s.exec(file) ?? [];
+  const name = `${folder}${path}`;
+  const { root: node, text } = readFile(report, name, source);
+  if (node !== undefined) checkRolesShape(context, { node });
+  return { node, file: { name, text } };
+}
+
 const dataActions: readonly Action[] = ['create', 'read', 'update', 'drop', 'execute', 'describe'];
 
 const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = {
