@@ -39,8 +39,8 @@ export interface Statement {
 
 /** What is known of a page before it is read. */
 export interface EntitiesPage {
-  /** A page of a dataclass may end before the table does: a page of all entities ends at its last row. */
-  readonly of: 'all' | 'filtered' | 'others';
+  /** Whether it is a page of all entities of a dataclass, which ends at its last row. */
+  readonly isOfAll: boolean;
   /** The most entities. */
   readonly top: Slot;
   /** The most related entities that each of them brings along. */

@@ -4,7 +4,7 @@ import { column, From, keyColumn, selecting, type Source } from '../dataclass/so
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
-import type { EntitiesPage, SqlValue, Statement } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
@@ -342,14 +342,13 @@ export function pagePlan(
   related = 0,
 ): SelectionPlan {
   const plan = planOf(context, query);
-  const page = { of: kindOf(source, plan.statement), top: topSlot, related };
+  const page = { isOfAll: isOfAll(source, plan.statement), top: topSlot, related };
   return { ...plan, statement: { ...plan.statement, page } };
 }
 
-function kindOf(source: PageSource, { restricted }: Statement): EntitiesPage['of'] {
-  if (source.kind !== 'selection' || source.selection.base.kind !== 'all') return 'others';
-  const isFiltered = source.selection.filter !== undefined || restricted !== undefined;
-  return isFiltered ? 'filtered' : 'all';
+function isOfAll(source: PageSource, { restricted }: Statement): boolean {
+  if (source.kind !== 'selection' || source.selection.base.kind !== 'all') return false;
+  return source.selection.filter === undefined && restricted === undefined;
 }
 
 /** The statement that answers a page: the emitted query of a page with what a request adds. */

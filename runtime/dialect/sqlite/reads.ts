@@ -3,8 +3,8 @@ import { BoundedCache } from '../bounded-cache.js';
 import type { Rows, Table } from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
-import { type ReadAnswer, type ReadKind, sizeOf } from './readers/messages.js';
-import type { Placement, Placements } from './readers/placement.js';
+import type { ReadAnswer, ReadKind } from './readers/messages.js';
+import { placementOf, type Placements, type StatementPlacement } from './readers/placement.js';
 import type { ReaderPool } from './readers/reader-pool.js';
 import { RunTime } from './readers/run-time.js';
 
@@ -19,7 +19,7 @@ const bytesPerCharacter = 20;
 interface CachedStatement {
   readonly prepared: Prepared;
   /** Where its reads run, known since the first one; `here` for one that never takes long. */
-  placement?: Placement | 'here';
+  placement?: StatementPlacement | 'here';
 }
 
 /** Prepared statements of one connection by their SQL text. */
@@ -95,23 +95,19 @@ export class SqliteReads {
   ): Pending<T> {
     const { offloading } = this;
     if (offloading === undefined) return read(cached.prepared, statement, values);
-    const placement = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
-    if (placement === 'here') return read(cached.prepared, statement, values);
-    if (placement.isOffloaded(performance.now(), mostEntities(statement, values))) {
+    const placed = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
+    if (placed === 'here') return read(cached.prepared, statement, values);
+    const placement = placementOf(placed, statement, values);
+    if (placement.isOffloaded()) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
       // The process returns the form of the requested kind.
       return offloading.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
     }
     const time = new RunTime();
     const answer = read(cached.prepared, statement, values);
-    placement.record(time.milliseconds, sizeOf(answer));
+    placement.record(time.milliseconds);
     return answer;
   }
-}
-
-/** The most entities that a page returns; 0 for other reads. */
-function mostEntities({ page }: Statement, values: readonly SqlValue[]): number {
-  return page === undefined ? 0 : Number(values[page.top.index]) * (1 + page.related);
 }
 
 export function firstValue(

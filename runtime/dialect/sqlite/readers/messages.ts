@@ -42,14 +42,3 @@ interface ReadFailure {
 
 /** Sent once when the database is open. */
 export const readyMessage = 'ready';
-
-/** The overhead of a value in a message. */
-const bytesPerValue = 16;
-
-/** The approximate size of a message in bytes. */
-export function sizeOf(answer: ReadAnswer): number {
-  if (typeof answer === 'string' || answer instanceof Uint8Array) return answer.length;
-  if (answer === null || typeof answer !== 'object') return 8;
-  const rows = 'rows' in answer ? answer.rows : answer;
-  return rows.length * (rows[0]?.length ?? 0) * bytesPerValue;
-}

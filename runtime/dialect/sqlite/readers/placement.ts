@@ -1,37 +1,33 @@
 import type { Database } from 'better-sqlite3';
-import type { Statement } from '../../statement.js';
+import type { SqlValue, Statement } from '../../statement.js';
 
-/** Milliseconds that a read may block the server, beside those that sending its result would cost. */
-const slowMilliseconds = 10;
+/** Milliseconds of processor time that a read may block the server. */
+const slowMilliseconds = 20;
 
-/** The cost of sending a byte of a result between processes. */
-const millisecondsPerByte = 5e-6;
+/** A read returns to the server after so many runs in a row that were not slow. */
+const quickRuns = 20;
 
-/** The number of last runs that count. */
-const countedRuns = 20;
-
-/** Scanning more rows takes longer than a read may. */
-const largeRows = 20_000;
-/** Writing more entities as JSON takes longer than a read may. */
+/** A page that may return more entities is judged by the runs of such pages. */
 const manyEntities = 2_500;
 
-/** How long the size of a table is cached. */
-const sizeMilliseconds = 60_000;
+/** The largest database, in bytes, any read of which may begin in the server. */
+const smallBytes = 4 * 1024 * 1024;
 
 /** A read that takes longer does not get the last free process. */
 const veryLongMilliseconds = 1_000;
 
 /**
- * Decides which reads are offloaded to another process so that they do not block the server: a read
- * is offloaded if it may return more than 2,500 entities, and a table that it reads has as many rows;
- * if it scans a table of more than 20,000 rows; if it scans a part of such a table, and
- * has never run or one of its last 20 runs took more than 10 ms; or if two of its last 20 runs did.
- * With a statement timeout, the part counts as the whole table. A page in the order of an index ends
- * at its last row: if it is filtered, it scans a part of the table, otherwise nothing.
+ * Decides which reads are offloaded to another process so that they do not block the server:
+ *
+ * - A read that, by its plan, finds each row by a unique key never is.
+ * - A page of all entities that, by its plan, sorts nothing, begins in the server; so does each read
+ *   of a database of at most 4 MiB.
+ * - Every other read is offloaded until a run was not slow.
+ * - A read that was slow is offloaded until 20 runs in a row were not.
  */
 export class Placements {
-  /** By root page of the table or index. */
-  #tables: ReadonlyMap<number, TableSize> = new Map();
+  /** Unique indexes by their names, with the numbers of their columns. */
+  #unique: ReadonlyMap<string, number> | undefined;
 
   /** @param hasTimeout whether statements have a time limit: a statement in this process cannot be stopped */
   constructor(
@@ -39,176 +35,89 @@ export class Placements {
     private readonly hasTimeout = false,
   ) {}
 
-  /** @returns `undefined` for a read that finds each row by a unique key and so never takes long */
-  of(statement: Statement): Placement | undefined {
-    const program = this.#programOf(statement);
-    if (program === undefined) return new Placement([], []);
-    if (!program.hasLoops) return undefined;
-    const { of = 'others' } = statement.page ?? {};
-    const read = this.#sizesOf(program.read);
-    const endsEarly = of !== 'others' && !program.isSorted;
-    if (endsEarly && of === 'all') return new Placement([], [], read);
-    const looped = this.#sizesOf(program.looped);
-    const scanned = endsEarly ? [] : this.#sizesOf(program.scanned);
-    return new Placement(this.hasTimeout ? looped : scanned, looped, read);
+  /** @returns `undefined` for a read that is never offloaded */
+  of(statement: Statement): StatementPlacement | undefined {
+    const plan = this.#planOf(statement);
+    if (plan.every((step) => this.#findsOneRow(step))) return undefined;
+    const first = this.#isSmall() ? 0 : this.hasTimeout ? Infinity : 1;
+    const isSorted = plan.some((step) => step.startsWith('USE TEMP B-TREE'));
+    const endsWithPage = statement.page?.isOfAll === true && !isSorted;
+    return { usual: new Placement(endsWithPage ? 0 : first), many: new Placement(first) };
   }
 
-  #programOf({ sql, bindings }: Statement): Program | undefined {
-    try {
-      const explained = this.database.prepare(`explain ${sql}`);
-      const operations = explained.all(...bindings.map(() => null)) as readonly Opcode[];
-      return programOf(operations);
-    } catch {
-      // An invalid statement is reported when it runs.
-      return undefined;
-    }
+  #planOf({ sql, bindings }: Statement): readonly string[] {
+    const steps = this.database.prepare(`explain query plan ${sql}`);
+    const rows = steps.all(...bindings.map(() => null)) as readonly { readonly detail: string }[];
+    return rows.map(({ detail }) => detail);
   }
 
-  #sizesOf(roots: readonly number[]): readonly TableSize[] {
-    if (roots.some((root) => !this.#tables.has(root))) {
-      const rows = this.database
-        .prepare('select "rootpage" as "root", "tbl_name" as "table" from sqlite_schema')
-        .all() as readonly { readonly root: number; readonly table: string }[];
-      const sizes = new Map<string, TableSize>();
-      for (const { table } of rows) sizes.set(table, new TableSize(this.database, table));
-      this.#tables = new Map(rows.map((each) => [each.root, sizes.get(each.table) as TableSize]));
-    }
-    return roots.flatMap((root) => this.#tables.get(root) ?? []);
+  /** Whether a line of a plan, such as `SEARCH t1 USING INDEX <name> (<column>=?)`, reads at most one row. */
+  #findsOneRow(step: string): boolean {
+    if (step.startsWith('SCAN ')) return step === 'SCAN CONSTANT ROW';
+    if (!step.startsWith('SEARCH ')) return true;
+    const [, index = '', terms = ''] =
+      / USING (?:INTEGER |INDEX |COVERING INDEX )?(.+) \((.+)\)/.exec(step) ?? [];
+    const columns = terms.split(' AND ');
+    if (!columns.every((column) => column.endsWith('=?'))) return false;
+    this.#unique ??= uniqueIndexes(this.database);
+    return index === 'PRIMARY KEY' || this.#unique.get(index) === columns.length;
+  }
+
+  #isSmall(): boolean {
+    const [pages, size] = ['page_count', 'page_size'].map((name) =>
+      Number(this.database.pragma(name, { simple: true })),
+    ) as [number, number];
+    return pages * size <= smallBytes;
   }
 }
 
+function uniqueIndexes(database: Database): ReadonlyMap<string, number> {
+  const rows = database
+    .prepare(
+      `select "i"."name", count(*) from sqlite_schema as "t", pragma_index_list("t"."name") as "i", pragma_index_info("i"."name") where "t"."type" = 'table' and "i"."unique" group by 1`,
+    )
+    .raw()
+    .all();
+  return new Map(rows as readonly [string, number][]);
+}
+
 /** Where one statement runs. */
+export interface StatementPlacement {
+  readonly usual: Placement;
+  /** Of pages that may return more than 2,500 entities. */
+  readonly many: Placement;
+}
+
+/** @param values of the statement, by which a page says how many entities it may return */
+export function placementOf(
+  { usual, many }: StatementPlacement,
+  { page }: Statement,
+  values: readonly SqlValue[],
+): Placement {
+  const entities = page === undefined ? 0 : Number(values[page.top.index]) * (1 + page.related);
+  return entities > manyEntities ? many : usual;
+}
+
+/** Where the runs of a statement are. */
 export class Placement {
-  #runs = 0;
-  /** The numbers of the last two slow runs. */
-  #slowRuns: readonly [number, number] = [-Infinity, -Infinity];
-  #last: number | undefined;
+  #last = Infinity;
 
-  /**
-   * @param scanned tables of which the statement reads everything, or an index
-   * @param looped those of which it reads more than one row by a unique key
-   * @param read all of which it reads anything
-   */
-  constructor(
-    private readonly scanned: readonly TableSize[],
-    private readonly looped: readonly TableSize[],
-    private readonly read: readonly TableSize[] = [],
-  ) {}
+  /** @param left the number of runs, none of them slow, after which it runs in the server */
+  constructor(private left: number) {}
 
-  /**
-   * @param now time of `performance.now()`
-   * @param entities that it may return
-   */
-  isOffloaded(now: number, entities = 0): boolean {
-    const isLarge = (table: TableSize): boolean => table.rows(now) > largeRows;
-    const hasMany = (table: TableSize): boolean => table.rows(now) > manyEntities;
-    if (entities > manyEntities && this.read.some(hasMany)) return true;
-    const [previousSlow, lastSlow] = this.#slowRuns;
-    if (this.#runs - previousSlow < countedRuns || this.scanned.some(isLarge)) return true;
-    const mayBeSlow = this.#runs === 0 || this.#runs - lastSlow < countedRuns;
-    return mayBeSlow && this.looped.some(isLarge);
+  isOffloaded(): boolean {
+    return this.left > 0;
   }
 
   /** Whether its last run, in any process, took less than a second. */
   get isShort(): boolean {
-    return this.#last !== undefined && this.#last < veryLongMilliseconds;
+    return this.#last < veryLongMilliseconds;
   }
 
-  /**
-   * Records a run.
-   * @param bytes of the result
-   */
-  record(milliseconds: number, bytes: number): void {
-    this.#runs += 1;
+  /** @param milliseconds of a run, infinite if it was stopped */
+  record(milliseconds: number): void {
     this.#last = milliseconds;
-    const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
-    if (isSlow) this.#slowRuns = [this.#slowRuns[1], this.#runs];
-  }
-
-  /** Records a run that was stopped after this time: it would have taken longer. */
-  recordStop(milliseconds: number): void {
-    if (this.#last !== undefined && milliseconds > this.#last) this.record(milliseconds, 0);
-  }
-}
-
-/** A row of `explain`: an operation of the bytecode of a statement. */
-interface Opcode {
-  readonly opcode: string;
-  readonly p1: number;
-  readonly p2: number;
-}
-
-/** The loops of a program; tables and indexes by root page. */
-interface Program {
-  readonly hasLoops: boolean;
-  readonly read: readonly number[];
-  /** Scanned from the first row to the last. */
-  readonly scanned: readonly number[];
-  readonly looped: readonly number[];
-  readonly isSorted: boolean;
-}
-
-function programOf(operations: readonly Opcode[]): Program {
-  const roots = new Map<number, number>();
-  const began = new Set<number>();
-  const scanned = new Set<number>();
-  const looped = new Set<number>();
-  let hasLoops = false;
-  let isSorted = false;
-  for (const { opcode, p1, p2 } of operations) {
-    switch (opcode) {
-      case 'OpenRead':
-        roots.set(p1, p2);
-        break;
-      case 'Rewind':
-      case 'Last':
-        began.add(p1);
-        break;
-      case 'Next':
-      case 'Prev':
-      case 'Count': {
-        hasLoops = true;
-        const root = roots.get(p1);
-        if (root === undefined) break;
-        looped.add(root);
-        if (began.has(p1)) scanned.add(root);
-        break;
-      }
-      case 'VNext':
-        hasLoops = true;
-        break;
-      case 'Sort':
-      case 'SorterSort':
-        isSorted = true;
-        break;
-    }
-  }
-  return {
-    hasLoops,
-    read: [...roots.values()],
-    scanned: [...scanned],
-    looped: [...looped],
-    isSorted,
-  };
-}
-
-/** The number of rows of a table, up to what makes it large; counted once a minute. */
-class TableSize {
-  #rows = 0;
-  #knownAt = -Infinity;
-
-  constructor(
-    private readonly database: Database,
-    private readonly table: string,
-  ) {}
-
-  rows(now: number): number {
-    if (now - this.#knownAt > sizeMilliseconds) {
-      this.#knownAt = now;
-      const name = `"${this.table.replaceAll('"', '""')}"`;
-      const sql = `select count(*) from (select 1 from ${name} limit ${largeRows + 1})`;
-      this.#rows = this.database.prepare<[], number>(sql).pluck().get() ?? 0;
-    }
-    return this.#rows;
+    const isSlow = milliseconds > slowMilliseconds;
+    this.left = isSlow ? Math.max(this.left, quickRuns) : Math.max(0, this.left - 1);
   }
 }

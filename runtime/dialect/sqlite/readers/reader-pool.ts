@@ -1,5 +1,6 @@
 import { AbandonablePromise, type AbandonableWork } from '../../abandonable.js';
 import { DatabaseUnavailableError, QueryTimeoutError } from '../../executor.js';
+import type { SqlValue } from '../../statement.js';
 import type { DatabaseFile, WriteAheadLog } from '../database-file.js';
 import {
   type ReadAnswer,
@@ -7,7 +8,6 @@ import {
   type ReadQuestion,
   type ReadReply,
   readyMessage,
-  sizeOf,
 } from './messages.js';
 import type { Placement } from './placement.js';
 import { refuseBusy } from '../../../protocol/errors.js';
@@ -357,7 +357,7 @@ class Reader {
 
   /** Ends the process and its read, which is not retried. */
   stop(): void {
-    this.#job?.wasStopped(this.running);
+    this.#job?.wasStopped();
     this.#job = undefined;
     this.kill();
   }
@@ -429,6 +429,11 @@ function settle(job: ReadJob, reply: ReadReply): void {
   job.reject(translateError(error));
 }
 
+/** The approximate size of a bound value in bytes. */
+function sizeOf(value: SqlValue): number {
+  return typeof value === 'string' || value instanceof Uint8Array ? value.length : 8;
+}
+
 /** A read for another process. */
 export class ReadJob implements AbandonableWork {
   readonly promise: Promise<ReadAnswer>;
@@ -464,7 +469,7 @@ export class ReadJob implements AbandonableWork {
 
   resolve(answer: ReadAnswer, milliseconds: number): void {
     this.#isSettled = true;
-    this.placement.record(milliseconds, sizeOf(answer));
+    this.placement.record(milliseconds);
     this.#resolve(answer);
   }
 
@@ -473,9 +478,9 @@ export class ReadJob implements AbandonableWork {
     this.#reject(error);
   }
 
-  /** The statement was stopped after this time. */
-  wasStopped(milliseconds: number): void {
-    this.placement.recordStop(milliseconds);
+  /** The statement was stopped before it ended. */
+  wasStopped(): void {
+    this.placement.record(Infinity);
   }
 
   abandon(): void {

@@ -1,203 +1,147 @@
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type EntitiesPage, Slot } from '../../../../runtime/dialect/statement.js';
+import { Slot, type Statement } from '../../../../runtime/dialect/statement.js';
 import {
-  type Placement,
+  Placement,
+  placementOf,
   Placements,
 } from '../../../../runtime/dialect/sqlite/readers/placement.js';
 
-const database = new Database(':memory:');
-database.exec(`
-  create table "Large" ("ID" integer primary key, "text" text, "number" integer);
+const schema = `
+  create table "Large" ("ID" integer primary key, "text" text, "number" integer, "code" text);
   create index "Large.text" on "Large" ("text");
+  create unique index "Large (code=?)" on "Large" ("code");
+  create unique index "Large.number,text" on "Large" ("number", "text");
   create table "Keyed" ("ID" text primary key, "number" integer) without rowid;
-  create table "Small" ("ID" integer primary key, "text" text);
-  with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000)
-    insert into "Large" select i, 'text ' || (i % 100) || zeroblob(40), i from n;
-  insert into "Keyed" select 'key ' || "ID", "ID" from "Large";
+  create table "Small" ("ID" text primary key, "text" text);
   insert into "Small" values (1, 'a'), (2, 'b');
+`;
+const large = new Database(':memory:');
+large.exec(`${schema}
+  with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000)
+    insert into "Large" select i, 'text ' || (i % 100) || hex(zeroblob(100)), i, i from n;
+  insert into "Keyed" select 'key ' || "ID", "ID" from "Large";
 `);
+const small = new Database(':memory:');
+small.exec(schema);
 afterAll(() => {
-  database.close();
+  large.close();
+  small.close();
 });
 
-const placements = new Placements(database);
-
-function placementOf(sql: string, of?: EntitiesPage['of']): Placement | undefined {
+function statementOf(sql: string, page?: Partial<Statement['page']>): Statement {
   const bindings = (sql.match(/\?/g) ?? []).map(() => null);
-  const page = of === undefined ? {} : { page: { of, top: new Slot(0), related: 0 } };
-  return placements.of({ sql, bindings, ...page });
+  const whole = { isOfAll: false, top: new Slot(0), related: 0, ...page };
+  return { sql, bindings, ...(page === undefined ? {} : { page: whole }) };
 }
 
-/** Of a read that loops over something. */
-function measured(sql: string, page?: EntitiesPage['of']): Placement {
-  const placement = placementOf(sql, page);
-  if (placement === undefined) throw new Error(`${sql} is never offloaded.`);
-  return placement;
+/** Of a page of at most `top` entities. */
+function placement(statement: Statement, top = 100, placements = new Placements(large)): Placement {
+  const placed = placements.of(statement);
+  if (placed === undefined) throw new Error(`${statement.sql} is never offloaded.`);
+  return placementOf(placed, statement, [top]);
 }
 
-const minute = 60_000;
+/** A page of all entities. */
+function pageOfAll(order: string, related = 0): Statement {
+  return statementOf(`select * from "Large" order by ${order} limit ?`, { isOfAll: true, related });
+}
 
-describe('A read by a unique key', () => {
+describe('A read that finds each row by a unique key', () => {
   it.each([
+    'select 1',
+    'select case when exists (select 1 from "Large" where "ID" = ?) then 1 end',
     'select * from "Large" where "ID" = ?',
+    'select * from "Large" where "code" = ?',
+    'select "code" from "Large" where "code" = ?',
+    'select * from "Large" where "number" = ? and "text" = ?',
     'select "number" from "Keyed" where "ID" = ?',
-    'select (select "text" from "Small" where "ID" = "l"."number") from "Large" as "l" where "ID" = ?',
+    'select "text" from "Small" where "ID" = ?',
+    'select (select "text" from "Small" where "ID" = "l"."text") from "Large" as "l" where "ID" = ?',
   ])('is never offloaded: %s', (sql) => {
-    expect(placementOf(sql)).toBeUndefined();
+    expect(new Placements(large).of(statementOf(sql))).toBeUndefined();
   });
 });
 
-describe('A read that scans a whole large table', () => {
-  it.each([
-    'select sum("number") from "Large"',
-    'select * from "Large" where "number" = ? limit 1',
-    'select * from "Large" order by "number" limit 10',
-    'select count(*) from "Keyed" where "number" > ?',
-    'select (select count(*) from "Large" where "number" > "s"."ID") from "Small" as "s"',
-  ])('is always offloaded, however short its runs are: %s', (sql) => {
-    const placement = measured(sql);
-    for (let run = 0; run < 50; run += 1) {
-      expect(placement.isOffloaded(run * minute)).toBe(true);
-      placement.record(0.1, 10);
-    }
+describe('Every other read', () => {
+  const reads = [
+    'select count(*) from "Large"',
+    'select * from "Large" where "text" = ?',
+    'select * from "Large" where "text" = ? limit 1',
+    'select * from "Large" where "ID" > ?',
+    'select * from "Large" where "code" < ?',
+    'select * from "Large" where "number" = ?',
+    'select * from "Large" where "number" = ? and "text" > ?',
+    'select * from "Keyed" where "ID" > ?',
+    'select "text" from json_each(?) as "k" join "Large" as "l" on "l"."ID" = "k"."value"',
+    'select (select count(*) from "Large" where "text" = "s"."text") from "Small" as "s" where "ID" = ?',
+  ];
+
+  it.each(reads)('is offloaded until a run was not slow: %s', (sql) => {
+    const placed = placement(statementOf(sql));
+    expect(placed.isOffloaded()).toBe(true);
+    placed.record(1);
+    expect(placed.isOffloaded()).toBe(false);
   });
 
-  it('is not offloaded if it is a page in the order of an index, which ends with its last row', () => {
-    for (const order of ['"ID"', '"text"']) {
-      expect(
-        measured(`select * from "Large" order by ${order} limit ?`, 'all').isOffloaded(0),
-      ).toBe(false);
+  it.each(reads)('begins in the server if the database is small: %s', (sql) => {
+    expect(placement(statementOf(sql), 100, new Placements(small)).isOffloaded()).toBe(false);
+  });
+
+  it.each(reads)('stays offloaded if the time of statements is limited: %s', (sql) => {
+    const placed = placement(statementOf(sql), 100, new Placements(large, true));
+    for (let run = 0; run < 50; run += 1) placed.record(1);
+    expect(placed.isOffloaded()).toBe(true);
+  });
+
+  it('is offloaded after a slow run, until 20 in a row were not', () => {
+    const placed = new Placement(0);
+    placed.record(20);
+    expect(placed.isOffloaded()).toBe(false);
+    placed.record(21);
+    for (let run = 0; run < 19; run += 1) placed.record(1);
+    placed.record(21);
+    for (let run = 0; run < 20; run += 1) {
+      expect(placed.isOffloaded()).toBe(true);
+      placed.record(1);
     }
-    expect(measured('select * from "Large" order by "number" limit ?', 'all').isOffloaded(0)).toBe(
-      true,
-    );
+    expect(placed.isOffloaded()).toBe(false);
   });
 });
 
 describe('A page', () => {
-  const keys =
-    'select "text" from json_each(?) as "k" join "Large" as "l" on "l"."ID" = "k"."value"';
-
-  it.each([
-    ['of all entities', 'select * from "Large" order by "ID" limit ?', 'all'],
-    ['of entities of a set', keys, 'others'],
-  ] as const)('%s is offloaded at once if it may return more than 2,500', (_, sql, of) => {
-    const placement = measured(sql, of);
-    expect(placement.isOffloaded(0, 2_500)).toBe(false);
-    expect(placement.isOffloaded(0, 2_501)).toBe(true);
-    placement.record(0.1, 10);
-    expect(placement.isOffloaded(0, 2_501)).toBe(true);
-  });
-
-  it('of a table that has fewer rows is not offloaded', () => {
-    const placement = measured('select * from "Small" order by "ID" limit ?', 'all');
-    expect(placement.isOffloaded(0, 10_000)).toBe(false);
-  });
-});
-
-describe('A read that loops over a part of a large table', () => {
-  const expectOffloadedUntilShort = (placement: Placement): void => {
-    expect(placement.isOffloaded(0)).toBe(true);
-    placement.record(1, 10);
-    expect(placement.isOffloaded(0)).toBe(false);
-    placement.record(50, 10);
-    for (let run = 0; run < 20; run += 1) {
-      expect(placement.isOffloaded(0)).toBe(true);
-      placement.record(1, 10);
+  it('of all entities begins in the server if it need not sort them', () => {
+    for (const order of ['"ID"', '"text"']) {
+      expect(placement(pageOfAll(order)).isOffloaded()).toBe(false);
     }
-    expect(placement.isOffloaded(0)).toBe(false);
-  };
-
-  it('is offloaded until a run was short, and for 20 runs after one that was not', () => {
-    expectOffloadedUntilShort(measured('select count(*) from "Large" where "text" = ?'));
+    expect(placement(pageOfAll('"text" || "number"')).isOffloaded()).toBe(true);
   });
 
-  it('may be a filtered page in the order of an index, which ends when it is full', () => {
-    const page = (order: string): string =>
-      `select * from "Large" where "number" > ? order by ${order} limit ?`;
-    expectOffloadedUntilShort(measured(page('"text"'), 'filtered'));
-    const sorted = measured(page('"number"'), 'filtered');
-    sorted.record(1, 10);
-    expect(sorted.isOffloaded(0)).toBe(true);
-  });
-});
-
-it('A read that loops over a part of a large table stays offloaded if the time of statements is limited', () => {
-  const placement = new Placements(database, true).of({
-    sql: 'select count(*) from "Large" where "text" = ?',
-    bindings: [null],
-  });
-  placement?.record(1, 10);
-  expect(placement?.isOffloaded(1)).toBe(true);
-});
-
-describe('A read of a small table', () => {
-  const small = (): Placement => measured('select * from "Small" order by "text"');
-  const record = (placement: Placement, milliseconds: number, times = 1): void => {
-    for (let run = 0; run < times; run += 1) placement.record(milliseconds, 10);
-  };
-
-  it('is not offloaded after one long run, however long it was: the machine may have been busy', () => {
-    const once = small();
-    expect(once.isOffloaded(0)).toBe(false);
-    record(once, 5_000);
-    expect(once.isOffloaded(0)).toBe(false);
-    record(once, 1, 19);
-    record(once, 5_000);
-    expect(once.isOffloaded(0)).toBe(false);
-  });
-
-  it('is offloaded while two of its last 20 runs were slow', () => {
-    const placement = small();
-    record(placement, 30);
-    record(placement, 1, 18);
-    record(placement, 30);
-    expect(placement.isOffloaded(0)).toBe(true);
-    record(placement, 1);
-    expect(placement.isOffloaded(0)).toBe(false);
-    record(placement, 30);
-    expect(placement.isOffloaded(0)).toBe(true);
-    record(placement, 1, 17);
-    expect(placement.isOffloaded(0)).toBe(true);
-    record(placement, 1);
-    expect(placement.isOffloaded(0)).toBe(false);
-  });
-
-  it('may take longer if the answer is large', () => {
-    const placement = small();
-    for (let run = 0; run < 3; run += 1) placement.record(40, 8_000_000);
-    expect(placement.isOffloaded(0)).toBe(false);
-  });
-
-  it('is classified again when the table has grown', () => {
-    const placement = small();
-    expect(placement.isOffloaded(0)).toBe(false);
-    placement.record(0.1, 10);
-    database.exec(`insert into "Small" select "ID" + 10, "text" from "Large"`);
-    expect(placement.isOffloaded(1)).toBe(false);
-    expect(placement.isOffloaded(2 * minute)).toBe(true);
-    database.exec(`delete from "Small" where "ID" > 2`);
+  it('that may return more than 2,500 entities is offloaded until a run of such a page was not slow', () => {
+    const statement = pageOfAll('"ID"');
+    const placed = new Placements(large).of(statement);
+    if (placed === undefined) throw new Error('It is never offloaded.');
+    const runs = (top: number): Placement => placementOf(placed, statement, [top]);
+    expect(runs(2_500).isOffloaded()).toBe(false);
+    runs(2_500).record(1);
+    expect(runs(2_501).isOffloaded()).toBe(true);
+    runs(2_501).record(30);
+    expect(runs(2_500).isOffloaded()).toBe(false);
+    expect(placement(pageOfAll('"ID"', 24), 100).isOffloaded()).toBe(false);
+    expect(placement(pageOfAll('"ID"', 25), 100).isOffloaded()).toBe(true);
   });
 });
 
 describe('A read whose last run', () => {
-  it('ended within a second is short; one that never ran is not', () => {
-    const placement = measured('select sum("number") from "Large"');
-    expect(placement.isShort).toBe(false);
-    placement.record(300, 10);
-    expect(placement.isShort).toBe(true);
-    placement.record(3_000, 10);
-    expect(placement.isShort).toBe(false);
-  });
-
-  it('was stopped counts as at least as long as it ran', () => {
-    const unknown = measured('select sum("number") from "Large"');
-    unknown.recordStop(250);
-    expect(unknown.isShort).toBe(false);
-    const known = measured('select sum("number") from "Large"');
-    known.record(500, 10);
-    known.recordStop(30_000);
-    expect(known.isShort).toBe(false);
+  it('ended within a second is short; one that never ran, or was stopped, is not', () => {
+    const placed = new Placement(1);
+    expect(placed.isShort).toBe(false);
+    placed.record(300);
+    expect(placed.isShort).toBe(true);
+    placed.record(3_000);
+    expect(placed.isShort).toBe(false);
+    placed.record(300);
+    placed.record(Infinity);
+    expect(placed.isShort).toBe(false);
   });
 });

@@ -3,8 +3,8 @@ import { Placement } from '../../../../runtime/dialect/sqlite/readers/placement.
 import { WaitingLine, ReadJob } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
 
 function job(name: string, isShort: boolean, values: readonly string[] = []): ReadJob {
-  const placement = new Placement([], []);
-  if (isShort) placement.record(1, 0);
+  const placement = new Placement(1);
+  if (isShort) placement.record(1);
   const made = new ReadJob({ kind: 'value', sql: name, values }, placement, () => undefined);
   made.promise.catch(() => undefined);
   return made;
