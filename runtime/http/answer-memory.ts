@@ -1,92 +1,55 @@
-import type { ServerResponse } from 'node:http';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** For fewer bytes, releasing memory costs more than the memory. */
-const fewBytes = 4_096;
+const fewBytes = 16 * 1024;
 
-const ofAnswer = Symbol('bytes');
-
-interface MarkedResponse {
-  [ofAnswer]?: Uint8Array;
-}
-
-/** Marks the bytes of an answer as made for it alone. */
-export function markOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
-  // If the buffer is larger than the bytes, it is shared.
-  const isWhole = bytes.byteLength === bytes.buffer.byteLength;
-  if (isWhole && bytes.byteLength >= fewBytes) (answer as MarkedResponse)[ofAnswer] = bytes;
-}
+/** Per HTTP server: whether other code sees what is sent. */
+const hooked = new WeakMap<object, boolean>();
 
 /**
- * Releases the memory of answers after they are sent. The garbage collector would release it with
- * the young generation, which rarely fills up apart from these bytes: until then each answer would
- * use memory that no cache of the processor holds, tens of megabytes in turn, which costs a page of
- * 100 entities up to a third of its time.
+ * Releases the memory of an answer when it is sent, unless a hook of the user may have kept it. The
+ * garbage collector would release it with the young generation, which rarely fills up apart from
+ * these bytes: until then each answer would use memory that no cache of the processor holds, up to
+ * hundreds of megabytes in turn.
+ * @param bytes made for this answer alone
  */
-export class AnswerMemory {
-  #last: ArrayBufferLike | undefined;
-  #isHooked: boolean | undefined;
-  #nowhere: MessagePort | undefined;
-
-  /**
-   * @param isSendHooked whether somebody else sees what is sent; called once, when there are bytes
-   * to release
-   */
-  constructor(private readonly isSendHooked = (): boolean => false) {}
-
-  /** Releases nothing from now on. */
-  #stop(): void {
-    this.#isHooked = true;
-    this.#last = undefined;
-  }
-
-  /**
-   * Call it when the system has taken all of an answer. Its bytes are released with the next one:
-   * listeners of the response see its end in between.
-   * @param chunk what was written
-   */
-  written(answer: ServerResponse, chunk: unknown): void {
-    if (this.#last !== undefined) this.#release(this.#last);
-    const { [ofAnswer]: bytes } = answer as MarkedResponse;
-    const isOwn =
-      bytes !== undefined && bytes === chunk && !(this.#isHooked ??= this.isSendHooked());
-    this.#last = isOwn ? bytes.buffer : undefined;
-  }
-
-  /** Posting a buffer to a port detaches it, and without a listener nothing arrives. */
-  #release(buffer: ArrayBufferLike): void {
-    if (!(buffer instanceof ArrayBuffer)) return;
+export function releaseWhenSent({ raw, server }: FastifyReply, bytes: Uint8Array): void {
+  const { buffer, byteLength } = bytes;
+  // If the buffer is larger than the bytes, it is shared.
+  if (byteLength < fewBytes || byteLength !== buffer.byteLength) return;
+  raw.once('finish', () => {
+    // The system may still read what was to be sent over a connection that is cut.
+    if (raw.req.socket.destroyed || Object.hasOwn(raw, 'end') || isSendHooked(server)) return;
     try {
-      (this.#nowhere ??= nowhere()).postMessage(null, [buffer]);
+      // Posting a buffer to a port detaches it, and without a listener nothing arrives.
+      (nowhere ??= deadEnd()).postMessage(null, [buffer as ArrayBuffer]);
     } catch {
       // The database's driver makes bytes that cannot be transferred.
-      this.#stop();
+      hooked.set(server.server, true);
     }
-  }
+  });
 }
 
-function nowhere(): MessagePort {
+let nowhere: MessagePort | undefined;
+
+function deadEnd(): MessagePort {
   const { port1, port2 } = new MessageChannel();
   port2.close();
   return port1;
 }
 
-/** Hooks of the server itself, which keep nothing of what is sent. */
-const ownHooks: ReadonlySet<string> = new Set([
-  'drsCountBytes',
-  'drsLimitAnswer',
-  'drsMeasureAnswer',
-  'drsSynchronizeSession',
-]);
+/** The server's own hooks, whose names begin with `drs`, keep nothing of what is sent. */
+const foreignHook = /\(onSend\) \[(?:"(?:drs\w+|headRouteOnSendHandler)\(\)",?)*"(?!drs|headRoute)/;
 
-/** Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook can be added after that. */
-export function isSendHooked(app: FastifyInstance): boolean {
-  return ['GET', 'POST'].some((method) => {
-    const routes = app.printRoutes({ method: method as 'GET', includeHooks: true });
-    const hooks = [...routes.matchAll(/\(onSend\) (\[.*\])/g)].flatMap(([, names = '[]']) =>
-      names.split(','),
-    );
-    return hooks.some((each) => !ownHooks.has(each.replace(/[^\w]/g, '')));
-  });
+/**
+ * Whether a hook of the user, or of a plugin, sees what is sent. No hook can be added once the
+ * server answers requests.
+ */
+function isSendHooked(app: FastifyInstance): boolean {
+  const known = hooked.get(app.server);
+  if (known !== undefined) return known;
+  const found = foreignHook.test(app.printRoutes({ includeHooks: true }));
+  hooked.set(app.server, found);
+  return found;
 }

@@ -22,14 +22,8 @@ import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
-import { isOn, logRequests, requestId } from './request-log.js';
-import {
-  type LoadLog,
-  RequestGate,
-  loadSettings,
-  gatedServers,
-  limitAnswers,
-} from './request-gate.js';
+import { echoRequestId, isOn, logRequests, requestId } from './request-log.js';
+import { limitedServers, type LoadLog, loadSettings, RequestGate } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import {
   type Limits,
@@ -39,7 +33,6 @@ import {
   type Settings,
   trustedProxies,
 } from './settings.js';
-import { isSendHooked } from './answer-memory.js';
 import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
@@ -119,11 +112,6 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const reportError = errorReporter(ownLog);
   const answerError = errorHandler(reportError);
-  const gate: RequestGate = new RequestGate(load, {
-    log: () => log,
-    origins,
-    isSendHooked: () => isSendHooked(app),
-  });
   const app: FastifyInstance = fastify({
     ...(loggerInstance === undefined ? { logger: options.logger ?? false } : { loggerInstance }),
     logController: new ErrorsAlone(),
@@ -137,11 +125,12 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply: FastifyReply) => {
       // No hook runs before it.
+      echoRequestId(request.raw, reply.raw);
       void reply.headers(origins.headersFor(request.headers));
       if (isBelowRest(request.raw.url ?? '')) answerError(error, request, reply);
       else void reply.status(error.statusCode ?? 500).send(plainError(error));
     },
-    serverFactory: gatedServers(gate, load, { maxHeaderSize: maxUrlLength + 16 * 1024 }),
+    serverFactory: limitedServers(load, maxUrlLength + 16 * 1024),
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: maxUrlLength,
@@ -176,16 +165,11 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     statementWrappers,
   };
   app.decorate('setup', setup);
-  app.addHook('preClose', (done) => {
-    gate.isClosing = true;
-    done();
-  });
+  new RequestGate(load, origins, log).guard(app);
   if (hasLog) logRequests(app, log);
   if (isTraced) app.register(import('./tracing.js'));
   if (portOfMetrics !== undefined) app.register(import('./metrics.js'), { port: portOfMetrics });
   allowOrigins(app, origins);
-  app.register(gate.underPressure(load.maxWait));
-  limitAnswers(app, load.transferMemory);
   for (const address of ['/health', '/health/live']) {
     app.get(address, (_request, reply) => sendJson(reply, '{"ok":true}'));
   }

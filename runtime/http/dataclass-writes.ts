@@ -12,7 +12,7 @@ import type { KeyList } from '../entity-set/key-list.js';
 import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
-import { bodyTooLarge } from './receive-body.js';
+import { bodyTooLarge } from './errors.js';
 import { type Sent, sendWhenThere, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
 import {

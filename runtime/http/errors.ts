@@ -56,7 +56,7 @@ export function errorReporter(log?: ErrorLog): ErrorReporter {
     if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
     // The client cannot change the order in which class code locks entities, but its developer can.
     if (error instanceof ConflictError) (log ?? request.log).warn({ err: error, reqId });
-    const answered = asRequestError(error, reqId, (err) => {
+    const answered = asRequestError(error, request, (err) => {
       const written = log ?? request.log;
       try {
         written.error({ err, reqId });
@@ -85,7 +85,7 @@ export function errorHandler(report: ErrorReporter): ErrorHandler {
 
 function asRequestError(
   error: FastifyError | Error,
-  requestId: string,
+  { id, routeOptions }: FastifyRequest,
   log: (error: Error) => void,
 ): RequestError {
   if (error instanceof RequestError) return error;
@@ -110,13 +110,23 @@ function asRequestError(
     log(error);
     return refuseBusy(`The data cannot be reached now: ${error.message}.`);
   }
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(routeOptions.bodyLimit);
+  if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
+    return refuse('badBody', 'The length of the body differs from Content-Length.');
+  }
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (status !== undefined && status >= 400 && status < 500) {
     const name = transportErrors[status] ?? 'badBody';
     return new RequestError(status, [protocolError(name, error.message)]);
   }
   log(error);
-  return refuse('internal', `An error of the server. It is logged under the request ${requestId}.`);
+  return refuse('internal', `An error of the server. It is logged under the request ${id}.`);
+}
+
+/** 413. */
+export function bodyTooLarge(most: number): RequestError {
+  return refuse('tooLarge', `The body has at most ${most} bytes.`);
 }
 
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);

@@ -247,7 +247,9 @@ function uploadRoutes(context: UploadContext): FastifyPluginCallback {
     app.addContentTypeParser('*', (_request, payload, parsed) => {
       parsed(null, payload);
     });
-    app.post('/rest/$upload', (request, reply) => receive(request, reply, context));
+    app.post('/rest/$upload', { config: { streamsBody: true } }, (request, reply) =>
+      receive(request, reply, context),
+    );
     app.get('/rest/$upload', () => {
       throw methodNotAllowed('Files are uploaded with POST.', 'POST');
     });

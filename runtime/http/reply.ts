@@ -4,7 +4,7 @@ import { contentTypeOf, type ImageType } from '../protocol/image-types.js';
 import type { Pending } from '../dialect/pending.js';
 import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { markOwnBytes } from './answer-memory.js';
+import { releaseWhenSent } from './answer-memory.js';
 
 /**
  * The headers of every answer in JSON; {@link sendJson} sets them one by one, which is faster than
@@ -107,7 +107,7 @@ function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void 
 function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {
   if (json === undefined) reply.send(missingEntity(dataclass));
   else {
-    if (typeof json !== 'string') markOwnBytes(reply.raw, json);
+    if (typeof json !== 'string') releaseWhenSent(reply, json);
     sendJson(reply, json);
   }
 }

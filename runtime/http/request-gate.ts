@@ -1,158 +1,235 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refuse, refuseBusy } from '../protocol/errors.js';
-import { echoRequestId } from './request-log.js';
-import { BodyMemory, countedBody, noRoom } from './receive-body.js';
-import type { Origins } from './cross-site.js';
-import { HeldAnswers, watchedResponse } from './held-answers.js';
-import { errorHeaders, errorJson } from './reply.js';
-import { isBelowRest } from './rewrite-url.js';
-import { AnswerMemory } from './answer-memory.js';
-import { WaitingRequests } from './waiting-requests.js';
-import { type Environment, setting } from '../protocol/environment.js';
-import type { Limits } from './settings.js';
+import { Socket } from 'node:net';
 import { fastifyUnderPressure } from '@fastify/under-pressure';
-import type { FastifyInstance, FastifyPluginAsync, FastifyServerFactory } from 'fastify';
-import { fastifyPlugin } from 'fastify-plugin';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerFactory,
+  onRequestHookHandler,
+} from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { type Environment, setting } from '../protocol/environment.js';
+import { refuse, refuseBusy } from '../protocol/errors.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
+import type { Origins } from './cross-site.js';
 import { http } from './node-http.js';
+import { errorHeaders, errorJson } from './reply.js';
+import { echoRequestId } from './request-log.js';
+import type { Limits } from './settings.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the handler reads the body as it arrives, and keeps nothing of it in memory. */
+    readonly streamsBody?: boolean;
+  }
+}
 
 /** The log of refusals: what was refused, and how often since the last entry. */
 export interface LoadLog {
   warn(what: object, message: string): void;
 }
 
-interface GateOptions {
-  readonly log: () => LoadLog;
-  /** Origins whose pages may read the refusal. */
-  readonly origins?: Pick<Origins, 'headersFor'>;
-  /** Whether code of the user sees what is sent; called once the server is ready. */
-  readonly isSendHooked?: () => boolean;
-}
-
 /** What an answer is sent as; `null` if it has no body. */
 type Payload = string | Uint8Array | object | null | undefined;
-
-/**
- * Refuses answers that are larger than all answers together may be while clients read them: one
- * would be cut in the middle. A stream is sent in pieces, and has no size.
- * @param most bytes
- */
-export function limitAnswers(app: FastifyInstance, most: number): void {
-  app.addHook('onSend', function drsLimitAnswer(_request, _reply, payload: Payload, done) {
-    const bytes = bytesOf(payload, most);
-    if (bytes <= most) done(null, payload);
-    else {
-      const message = `The answer has ${bytes} bytes; this server sends at most ${most} at once (TRANSFER_MEMORY). Request less of it, for example with a smaller $top.`;
-      done(refuse('tooLarge', message));
-    }
-  });
-}
-
-function bytesOf(payload: Payload, most: number): number {
-  if (payload instanceof Uint8Array) return payload.length;
-  // A character has at most three bytes.
-  if (typeof payload !== 'string' || payload.length * 3 <= most) return 0;
-  return Buffer.byteLength(payload);
-}
 
 /** Milliseconds between two log entries: refusals come in large numbers. */
 const logInterval = 10_000;
 
 /** Load does not change whether the server lives, nor whether its database answers. */
-const isOfHealth = /^\/health(?:\/(?:live|ready))?$/;
+const isOfHealth = /^\/health(?:\/(?:live|ready))?(?:\?|$)/;
+
+/** Requests that a client may send over one connection before the first of them is answered. */
+const mostPipelined = 100;
+
+/** Bodies and answers that are not larger are not counted: a connection has as much in any case. */
+const notCounted = 16 * 1024;
+
+/** A request, while it takes memory that is counted. */
+interface Occupant {
+  readonly socket: Socket;
+  bodyBytes: number;
+  answerBytes: number;
+}
 
 /**
- * Comes before everything else that a server does for a request, and refuses what it has no room
- * for, with 503 and `Retry-After`: bodies and waiting requests, which Node and Fastify do not limit
- * together. Requests for `/health` are always admitted.
+ * Limits what clients can occupy, which Node and Fastify limit for each request and connection
+ * only: requests beyond what fits are refused with 503 and `Retry-After`, and clients that do not
+ * read are disconnected. Requests for `/health` are always admitted.
  */
 export class RequestGate {
-  readonly held: HeldAnswers;
-  readonly memory: AnswerMemory;
-  /** Set when the server stops. */
-  isClosing = false;
-  readonly #bodies: BodyMemory;
-  readonly #waiting: WaitingRequests;
+  readonly #occupants = new WeakMap<IncomingMessage, Occupant>();
+  /** Requests that were sent before earlier ones of their connection were answered. */
+  readonly #pipelined = new WeakMap<Socket, Set<Occupant>>();
+  #allPipelined = 0;
+  #bodyBytes = 0;
+  /** Those whose answers are not sent completely, the first one first. */
+  readonly #unread = new Set<Occupant>();
+  #unreadBytes = 0;
+  #isClosing = false;
   #refused = 0;
   #cut = 0;
   #logged = -logInterval;
+  #isLate = (): boolean => false;
 
-  readonly #log: GateOptions['log'];
-  readonly #origins: GateOptions['origins'];
+  /** @param origins those whose pages may read a refusal */
+  constructor(
+    private readonly settings: LoadSettings,
+    private readonly origins: Pick<Origins, 'headersFor'>,
+    private readonly log: LoadLog,
+  ) {}
 
-  constructor(settings: LoadSettings, { log, origins, isSendHooked }: GateOptions) {
-    this.#log = log;
-    this.#origins = origins;
-    this.memory = new AnswerMemory(isSendHooked);
-    const { maxConnections, transferMemory, requestTimeout } = settings;
-    this.held = new HeldAnswers(transferMemory, requestTimeout * 1000, () => {
-      this.#cut += 1;
-      this.#logLoad();
+  /** Call it before hooks are added that only admitted requests should pass. */
+  guard(app: FastifyInstance): void {
+    app.addHook('onRequest', this.#admit);
+    const send = this.#send.bind(this);
+    app.addHook('onSend', function drsLimitAnswer(request, reply, payload: Payload, done) {
+      const error = send(request, reply, payload);
+      if (error === undefined) done(null, payload);
+      else done(error);
     });
-    this.#bodies = new BodyMemory(transferMemory);
-    // As many as there would be if every client waited for its answer.
-    this.#waiting = new WaitingRequests(maxConnections);
-  }
-
-  /** Whether a request is admitted; one that is not is answered here. */
-  admits(request: IncomingMessage, response: ServerResponse): boolean {
-    // The rest of a connection that was cut meanwhile.
-    if (request.socket.destroyed) return false;
-    if (!isOfHealth.test(request.url ?? '') && !this.#waiting.hasRoom(request, response)) {
-      this.#refuse(request, response, crowded);
-      return false;
-    }
-    // Fastify reads the bodies of all other methods, even if they have no route.
-    if (request.method === 'GET' || request.method === 'HEAD') return true;
-    if (!this.#bodies.hasRoom(request)) {
-      this.#refuse(request, response, bodiesFull);
-      return false;
-    }
-    this.#bodies.count(request, response);
-    // Fastify's own parsers do not count what they read.
-    if (!isBelowRest(request.url ?? '')) {
-      countedBody(request)?.grow(Number(request.headers['content-length'] ?? 0));
-    }
-    return true;
-  }
-
-  /** Call it when the handler of a request has returned. */
-  leave(request: IncomingMessage, response: ServerResponse): void {
-    if (!response.writableEnded) this.#waiting.add(request, response);
-  }
-
-  /**
-   * A plugin that refuses requests while the event loop is late, however long each of them takes.
-   * @param maxWait milliseconds that it may be late on average
-   */
-  underPressure(maxWait: number): FastifyPluginAsync {
-    return fastifyPlugin(async (app) => {
-      await app.register(fastifyUnderPressure, {
+    app.addHook('preClose', (done) => {
+      this.#isClosing = true;
+      done();
+    });
+    const { maxWait } = this.settings;
+    // In an instance of its own: its hook would cost each request more than the check.
+    app.register(async (measuring) => {
+      await measuring.register(fastifyUnderPressure, {
         maxEventLoopDelay: maxWait,
         // If nothing is measured within an interval, the plugin takes it for one without end.
         sampleInterval: Math.max(1000, maxWait),
-        pressureHandler: (request, reply) => {
-          // Where nobody listens, requests are injected, and code that injects them in a row leaves the event loop no turn.
-          if (isOfHealth.test(request.url) || !app.server.listening) return;
-          this.#count();
-          void reply.code(crowded.status).headers(crowded.headers).send(crowded.json);
-        },
       });
+      // Where nobody listens, requests are injected, and code that injects them in a row leaves the event loop no turn.
+      this.#isLate = () => measuring.isUnderPressure() && app.server.listening;
     });
   }
 
-  #refuse(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { status, headers, json }: WrittenRefusal,
-  ): void {
-    this.#count();
-    const origin = this.#origins?.headersFor(request.headers);
-    response.writeHead(status, { ...headers, ...origin }).end(json);
+  readonly #admit: onRequestHookHandler = (request, reply, done) => {
+    echoRequestId(request.raw, reply.raw);
+    if (this.#isLate() || !this.#hasTurn(request, reply))
+      this.#refuse(request, reply, crowded, done);
+    else if (this.#hasRoomForBody(request, reply)) done();
+    else this.#refuse(request, reply, bodiesFull, done);
+  };
+
+  /** Whether a request waits behind no more than may wait. */
+  #hasTurn({ raw }: FastifyRequest, reply: FastifyReply): boolean {
+    if (reply.raw.socket !== null) return true;
+    const behind = getOrInsertComputed(this.#pipelined, raw.socket, () => this.#line(raw.socket));
+    if (behind.size >= mostPipelined || this.#allPipelined >= this.settings.maxConnections) {
+      return false;
+    }
+    behind.add(this.#occupant(raw, reply));
+    this.#allPipelined += 1;
+    return true;
   }
 
-  #count(): void {
+  /** Node emits nothing at an answer that waits behind another one when their connection closes. */
+  #line(socket: Socket): Set<Occupant> {
+    const behind = new Set<Occupant>();
+    socket.once('close', () => {
+      for (const each of behind) this.#release(each);
+    });
+    return behind;
+  }
+
+  /** Whether the body of a request fits in beside the bodies of others that are not answered yet. */
+  #hasRoomForBody(request: FastifyRequest, reply: FastifyReply): boolean {
+    const bytes = bodyBytes(request);
+    if (bytes === 0) return true;
+    if (this.#bodyBytes + bytes > this.settings.transferMemory) return false;
+    this.#bodyBytes += bytes;
+    this.#occupant(request.raw, reply).bodyBytes = bytes;
+    return true;
+  }
+
+  #occupant(request: IncomingMessage, { raw }: FastifyReply): Occupant {
+    return getOrInsertComputed(this.#occupants, request, () => {
+      const occupant = { socket: request.socket, bodyBytes: 0, answerBytes: 0 };
+      raw.once('close', () => {
+        this.#release(occupant);
+      });
+      return occupant;
+    });
+  }
+
+  /** Call it when the answer is sent, or the connection is closed. */
+  #release(occupant: Occupant): void {
+    this.#bodyBytes -= occupant.bodyBytes;
+    this.#unreadBytes -= occupant.answerBytes;
+    occupant.bodyBytes = 0;
+    occupant.answerBytes = 0;
+    this.#unread.delete(occupant);
+    if (this.#pipelined.get(occupant.socket)?.delete(occupant) === true) this.#allPipelined -= 1;
+  }
+
+  #refuse(
+    { url, headers }: FastifyRequest,
+    reply: FastifyReply,
+    refusal: WrittenRefusal,
+    done: () => void,
+  ): void {
+    if (isOfHealth.test(url)) {
+      done();
+      return;
+    }
     this.#refused += 1;
     this.#logLoad();
+    const { status, json } = refusal;
+    void reply
+      .code(status)
+      .headers({ ...refusal.headers, ...this.origins.headersFor(headers) })
+      .send(json);
+  }
+
+  /**
+   * Prepares the connection for an answer.
+   * @returns an error for an answer that is larger than all together may be, because it would be
+   *   cut in the middle; a stream is sent in pieces, and has no size
+   */
+  #send({ raw }: FastifyRequest, reply: FastifyReply, payload: Payload): Error | undefined {
+    const { transferMemory: most } = this.settings;
+    const bytes = bytesOf(payload);
+    if (bytes > most) {
+      const message = `The answer has ${bytes} bytes; this server sends at most ${most} at once (TRANSFER_MEMORY). Request less of it, for example with a smaller $top.`;
+      return refuse('tooLarge', message);
+    }
+    // Requests behind it would be handled and never answered.
+    if (this.#isClosing && !this.#isFollowed(raw)) reply.raw.shouldKeepAlive = false;
+    if (isBodyUnread(raw)) answerBeforeBody(raw, reply);
+    const isBehind = reply.raw.socket === null;
+    if (bytes > notCounted || isBehind || isStream(payload)) this.#watch(raw, reply, bytes);
+    return undefined;
+  }
+
+  /** Whether later requests of the same connection wait; some may be earlier than this one. */
+  #isFollowed(request: IncomingMessage): boolean {
+    const behind = this.#pipelined.get(request.socket);
+    const own = this.#occupants.get(request);
+    return [...(behind ?? [])].some((each) => each !== own);
+  }
+
+  /** Counts an answer until it is sent, and disconnects clients that read too slowly. */
+  #watch(request: IncomingMessage, reply: FastifyReply, bytes: number): void {
+    const { socket } = request;
+    // An injected request has no connection, and after the end of one nothing is released.
+    if (!(socket instanceof Socket) || socket.destroyed) return;
+    const { transferMemory, requestTimeout } = this.settings;
+    reply.raw.setTimeout(requestTimeout * 1000, () => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+    const answered = this.#occupant(request, reply);
+    answered.answerBytes += bytes;
+    this.#unreadBytes += bytes;
+    this.#unread.add(answered);
+    for (const each of this.#unread) {
+      if (this.#unreadBytes <= transferMemory) return;
+      this.#release(each);
+      if (each.socket.destroyed) continue;
+      each.socket.destroy();
+      this.#cut += 1;
+      this.#logLoad();
+    }
   }
 
   /** Refusals within the interval after a line are counted in the next line. */
@@ -165,8 +242,51 @@ export class RequestGate {
     this.#cut = 0;
     const text =
       'The server has more to do than it can: requests were refused, or slow clients cut.';
-    this.#log().warn({ refused, cut }, text);
+    this.log.warn({ refused, cut }, text);
   }
+}
+
+/** What the body of a request takes in memory; 0 if it is small, or is refused for its size. */
+function bodyBytes(request: FastifyRequest): number {
+  const { 'content-length': declared, 'transfer-encoding': encoding } = request.headers;
+  if (encoding === undefined && Number(declared ?? 0) <= notCounted) return 0;
+  const { bodyLimit, config } = request.routeOptions;
+  const bytes = declared === undefined ? bodyLimit : Number(declared);
+  return config.streamsBody === true || bytes > bodyLimit ? 0 : bytes;
+}
+
+function bytesOf(payload: Payload): number {
+  if (payload instanceof Uint8Array) return payload.length;
+  // A character has at most three bytes.
+  if (typeof payload !== 'string' || payload.length * 3 <= notCounted) return 0;
+  return Buffer.byteLength(payload);
+}
+
+function isStream(payload: Payload): boolean {
+  return typeof payload === 'object' && payload !== null && !(payload instanceof Uint8Array);
+}
+
+/** Whether a part of the body has not arrived yet. */
+function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Most clients send all of a body before they read the answer. If the connection were closed
+ * meanwhile, as Fastify wants it, the system would reset it, and they would get no answer: so the
+ * rest of the body is read and dropped first, for as long as a request may take to arrive.
+ */
+function answerBeforeBody(request: IncomingMessage, reply: FastifyReply): void {
+  const isLast = !reply.raw.shouldKeepAlive;
+  const { socket } = request;
+  void reply.header('connection', 'keep-alive');
+  reply.raw.once('finish', () => {
+    if (!request.complete) request.resume();
+    if (!isLast) return;
+    if (request.complete) socket.destroySoon();
+    else request.once('end', socket.destroySoon.bind(socket));
+  });
 }
 
 interface WrittenRefusal {
@@ -178,13 +298,13 @@ interface WrittenRefusal {
 /** Written once: a refusal must cost next to nothing. */
 function prepared(message: string): WrittenRefusal {
   const error = refuseBusy(message);
-  const json = errorJson(error);
-  const headers = { ...errorHeaders(error), 'content-length': Buffer.byteLength(json) };
-  return { status: error.status, headers, json };
+  return { status: error.status, headers: errorHeaders(error), json: errorJson(error) };
 }
 
 const crowded = prepared('More requests have come at once than the server can answer.');
-const bodiesFull = prepared(noRoom);
+const bodiesFull = prepared(
+  'The bodies of other requests take up the memory that is meant for them.',
+);
 
 /** How much a server does at once, and how long it waits for its clients. */
 export interface LoadSettings {
@@ -255,38 +375,27 @@ function positive(environment: Environment, name: keyof LoadSettings, most: numb
   );
 }
 
-/** Bytes of an address and all headers together; beyond them it is 431. */
-interface HeaderSize {
-  readonly maxHeaderSize: number;
-}
-
 /** The longest time between two checks for slow clients, in milliseconds. */
 const longestInterval = 30_000;
 
-/** Makes HTTP servers that pass on the requests that the gate admits. */
-export function gatedServers(
-  gate: RequestGate,
+/**
+ * Makes HTTP servers that close connections beyond the limit, and those that send nothing, or never
+ * the end of a request.
+ * @param maxHeaderSize bytes of an address and all headers together; beyond them it is 431
+ */
+export function limitedServers(
   { requestTimeout, keepAliveTimeout, maxConnections }: LoadSettings,
-  { maxHeaderSize }: HeaderSize,
+  maxHeaderSize: number,
 ): FastifyServerFactory {
   return (handler) => {
-    const server = http.createServer(
-      {
-        maxHeaderSize,
-        ServerResponse: watchedResponse(gate.held, gate.memory, () => gate.isClosing),
-        keepAliveTimeout: keepAliveTimeout * 1000,
-        // These close a connection that sends nothing, or never the end of a request.
-        requestTimeout: requestTimeout * 1000,
-        headersTimeout: requestTimeout * 1000,
-        connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
-      },
-      (request, response) => {
-        echoRequestId(request, response);
-        if (!gate.admits(request, response)) return;
-        handler(request, response);
-        gate.leave(request, response);
-      },
-    );
+    const options = {
+      maxHeaderSize,
+      keepAliveTimeout: keepAliveTimeout * 1000,
+      requestTimeout: requestTimeout * 1000,
+      headersTimeout: requestTimeout * 1000,
+      connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
+    };
+    const server = http.createServer(options, handler);
     server.maxConnections = maxConnections;
     return server;
   };

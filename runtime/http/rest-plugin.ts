@@ -23,7 +23,6 @@ import { methodNotAllowed, protocolError, refuse, RequestError } from '../protoc
 import { shortened } from '../protocol/names.js';
 import { readJson } from './body.js';
 import type { IncomingHttpHeaders } from 'node:http';
-import { receiveBody } from './receive-body.js';
 
 /**
  * The protocol, for the routes of the instance that registers it: bodies are read as the protocol
@@ -215,10 +214,9 @@ const guardPost: onRequestHookHandler = (request, _reply, done) => {
  */
 function acceptEveryBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  const { bodyLimit = 0 } = app.initialConfig;
   // An expression that matches every type: Fastify caches types that it finds by one, unlike '*'.
-  app.addContentTypeParser(/^/, (request, payload, done) => {
-    receiveBody(request, payload, bodyLimit, done);
+  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
   });
 }
 

@@ -12,6 +12,7 @@ beforeAll(async () => {
     UPLOAD_SIZE: '1000000',
     UPLOAD_SPACE: '5000000',
     UPLOAD_TIMEOUT: '3600',
+    REQUEST_TIMEOUT: '3',
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   ({ port } = app.server.address() as AddressInfo);
