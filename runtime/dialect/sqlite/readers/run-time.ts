@@ -1,5 +1,5 @@
 /** How many times as long other programs may keep a statement from the processor; what is beyond is time of the disk. */
-const mostBeside = 8;
+const mostBeside = 16;
 
 /**
  * Measures how long a statement runs, without the time that this process waits for the processor: on
