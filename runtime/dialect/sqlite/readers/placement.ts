@@ -45,7 +45,9 @@ export class Placements {
     return { usual: new Placement(endsWithPage ? 0 : first), many: new Placement(first) };
   }
 
+  /** Statements that have no plan, such as one that reads a plan, are short. */
   #planOf({ sql, bindings }: Statement): readonly string[] {
+    if (!/^(?:select|with|values)\b/i.test(sql)) return [];
     const steps = this.database.prepare(`explain query plan ${sql}`);
     const rows = steps.all(...bindings.map(() => null)) as readonly { readonly detail: string }[];
     return rows.map(({ detail }) => detail);
