@@ -321,7 +321,6 @@ class HeldValues {
 class Sequences {
   readonly #attributes: readonly StorageDefinition[];
   readonly #draw: Statement;
-  readonly #ended: Statement;
   readonly #raise: Statement;
 
   constructor(
@@ -335,9 +334,6 @@ class Sequences {
     const name = sql`${new Slot(0)}`;
     const value = sql.id('__datastore', 'value');
     const last = sql.lit(Number.MAX_SAFE_INTEGER);
-    this.#ended = dialect.compile(
-      sql`select 1 from "__datastore" where "name" = ${name} and ${value} >= ${last}`,
-    );
     this.#draw = dialect.compile(
       sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = ${value} + 1 where ${value} < ${last} returning "value"`,
     );
@@ -348,19 +344,6 @@ class Sequences {
 
   get areNone(): boolean {
     return this.#attributes.length === 0;
-  }
-
-  /** The attribute that {@link draw} would return; draws nothing. */
-  async ended(
-    transaction: Pick<Transaction, 'value'>,
-    values: ReadonlyMap<string, StoredValue>,
-  ): Promise<StorageDefinition | undefined> {
-    for (const attribute of this.#attributes) {
-      if (values.get(attribute.name) !== null) continue;
-      const isEnded = await transaction.value(this.#ended, [this.#nameOf(attribute)]);
-      if (isEnded !== undefined) return attribute;
-    }
-    return undefined;
   }
 
   /**

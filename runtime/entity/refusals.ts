@@ -11,7 +11,6 @@ import {
   type DenialStatus,
   isDenialStatus,
 } from '../protocol/errors.js';
-import type { StoredValue } from '../protocol/values.js';
 import { shortened } from '../protocol/names.js';
 import type { EntityEvent, EventError, EventFailure } from './lifecycle.js';
 
@@ -28,10 +27,6 @@ export interface Refusal {
   readonly entityStatus: number;
   /** Key of the entity that the body names, if it exists. */
   readonly existing?: string | number;
-  /** Whether another entity, or another state of this one, caused it. */
-  readonly isOfOthers?: true;
-  /** For an entity that was only checked: the valid values that it would store. */
-  readonly values?: ReadonlyMap<string, StoredValue>;
   /** Set if the entity is stored all the same, until the caller rolls back. */
   readonly isStored?: true;
   /** Who has locked the entity. */
@@ -102,7 +97,6 @@ export class Refusals {
         : isInvalid
           ? entityStatuses.validation
           : entityStatuses.other,
-      ...(missing.length + taken.length + held.length > 0 ? { isOfOthers: true } : {}),
       ...of(existing),
     };
   }
@@ -211,7 +205,6 @@ export class Refusals {
       problems: [protocolError('stampChanged', text), ...this.#summary(false, existing)],
       status: errorCodes.stampChanged.status,
       entityStatus: entityStatuses.stampChanged,
-      isOfOthers: true,
       existing,
     };
   }
@@ -271,7 +264,7 @@ export class Refusals {
   unknownKey(key: unknown): Refusal {
     const shown = typeof key === 'string' ? key : JSON.stringify(key);
     const text = `Cannot find entity with "${shortened(shown)}" key in the "${this.dataclass.name}" dataclass`;
-    return { ...this.#keyNotFound(text, entityStatuses.missing), isOfOthers: true };
+    return this.#keyNotFound(text, entityStatuses.missing);
   }
 
   /**

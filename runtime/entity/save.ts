@@ -282,8 +282,7 @@ export class EntitySaver {
   ): Pending<SaveResult> {
     const store = (): Pending<SaveResult> => this.#store(transaction, address, decoded, options);
     const { rowCheck } = this;
-    const isStored = options.mode === 'store' || options.mode === 'validate';
-    if (rowCheck === undefined || !isStored) return store();
+    if (rowCheck === undefined || options.mode === 'preview') return store();
     return whenThere(rowCheck.isNeeded, (isNeeded) =>
       isNeeded ? rowCheck.checked(transaction, options, store) : store(),
     );
@@ -299,7 +298,7 @@ export class EntitySaver {
       return this.#storeNew(transaction, key, decoded, options);
     }
     const { mode } = options;
-    if (this.#locks?.guard !== undefined && (mode === 'store' || mode === 'validate')) {
+    if (this.#locks?.guard !== undefined && mode !== 'preview') {
       return this.#changeGuarded(transaction, key, stamp, decoded, options);
     }
     return whenThere(
@@ -359,12 +358,6 @@ export class EntitySaver {
     options: EntitySaveOptions,
   ): Pending<SaveResult> {
     const { mode, session } = options;
-    if (mode === 'check') {
-      const checked = this.updater.check(transaction, key, stamp, decoded);
-      return checked.then((result) =>
-        'problems' in result ? result : { key, outcome: 'changed', values: result.values },
-      );
-    }
     const timestamp = mode === 'preview' ? undefined : options.timestamp;
     const updated = this.updater.update(transaction, key, stamp, decoded, { timestamp, session });
     return whenThere(updated, (result) =>
@@ -382,9 +375,7 @@ export class EntitySaver {
     options: EntitySaveOptions,
   ): Pending<SaveResult> {
     const create = (): Pending<SaveResult> =>
-      options.mode === 'check'
-        ? this.#creator.check(transaction, decoded)
-        : this.#creator.create(transaction, decoded, options.timestamp);
+      this.#creator.create(transaction, decoded, options.timestamp);
     if (key === undefined) return create();
     const refusal = (stamp: number): Pending<Refusal> =>
       whenThere(this.lockOf(key, options, transaction), (lock) =>
@@ -521,20 +512,6 @@ class EntityCreator {
   #planDirect(plan: PlanDirect): Statement | undefined {
     const written = this.#insert.together(this.dialect);
     return written === undefined ? undefined : plan(written, 'list');
-  }
-
-  /** Reports everything that {@link create} would find wrong, by reads only. */
-  async check(transaction: Transaction, decoded: Decoded): Promise<SaveResult> {
-    const { relations, sequences, refusals } = this.constraints;
-    const { values } = decoded;
-    await relations.resolve(transaction, decoded);
-    const faults = await this.constraints.faults(transaction, decoded);
-    if (hasFaults(faults)) return { ...refusals.faulty(faults), values };
-    const ended = await sequences.ended(transaction, values);
-    if (ended !== undefined) return refusals.sequenceEnded(ended);
-    const key = values.get(this.dataclass.key.name) as string | number | null;
-    // A number that is not drawn yet is not checked.
-    return { key: key ?? '', outcome: 'created', values };
   }
 
   #store(

@@ -2,7 +2,6 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Pending } from '../dialect/pending.js';
-import type { StoredValue } from '../protocol/values.js';
 import type { Address, Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
 import type { DeletionRefused } from './delete-refusal.js';
@@ -73,16 +72,14 @@ interface Saved {
   /** As it is stored, except for the case of a text. */
   readonly key: string | number;
   readonly outcome: 'created' | 'changed' | 'unchanged';
-  /** For an entity that was only checked: what it would store. */
-  readonly values?: ReadonlyMap<string, StoredValue>;
 }
 
 /**
- * What a save is for: to `store` the entity; to `validate` it, of all events by `validateSave` alone,
- * or by reads only to `check` it; to `preview` what it would become, without events, and with the
- * stamp that it has. The caller rolls back what is not to be stored.
+ * What a save is for: to `store` the entity; to `validate` it, of all events by `validateSave` alone;
+ * to `preview` what it would become, without events, and with the stamp that it has. The caller
+ * rolls back what is not to be stored.
  */
-export type SaveMode = 'store' | 'validate' | 'check' | 'preview';
+export type SaveMode = 'store' | 'validate' | 'preview';
 
 export interface EntitySaveOptions {
   readonly timestamp: string;

@@ -95,24 +95,6 @@ export class EntityUpdater {
     return this.#statements.changing(change, plan);
   }
 
-  /**
-   * Reports everything that {@link update} would find wrong, by reads only.
-   * @returns what would be stored, or why it would not
-   */
-  async check(
-    transaction: Transaction,
-    key: string | number,
-    stamp: number,
-    decoded: Decoded,
-  ): Promise<Pick<Decoded, 'values'> | Refusal> {
-    const { values } = decoded;
-    await this.keepHidden(transaction, key, decoded);
-    decoded.checkNullRelations();
-    await this.constraints.relations.resolve(transaction, decoded);
-    const result = await this.#unchanged(transaction, key, stamp, decoded, false, this.#stamp);
-    return 'problems' in result ? { ...result, values } : { values };
-  }
-
   #change(
     transaction: Transaction,
     key: string | number,
@@ -201,9 +183,8 @@ export class EntityUpdater {
   }
 
   /**
-   * Why an entity was not changed, if it should have been.
-   * @param statement reads its stamp; if a change is to be stored, it locks the row, so that the
-   * reason stays true
+   * Why an entity was not changed, if it should have been. The statement locks the row, so that the
+   * reason stays true.
    */
   async #unchanged(
     transaction: Transaction,
@@ -211,10 +192,9 @@ export class EntityUpdater {
     stamp: number,
     decoded: Decoded,
     isRight: boolean,
-    statement = this.#lockedStamp,
   ): Promise<{ readonly isChange: false } | Refusal> {
     const { refusals } = this.constraints;
-    const current = await this.#stampBy(statement, transaction, key);
+    const current = await this.#stampBy(this.#lockedStamp, transaction, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
     const readOnly = await this.changedReadOnly(transaction, key, decoded);

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { LockTable } from '../access/locks.js';
 import { failureOf } from '../class/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Dialect } from '../dialect/dialect.js';
 import {
   againAfterConflict,
   ConflictError,
@@ -27,11 +26,7 @@ import type {
 } from '../entity/surroundings.js';
 import type { PlanDirect } from '../entity/update.js';
 import { nowText } from '../protocol/dates.js';
-import type {
-  RelatedEntitiesDefinition,
-  RelatedEntityDefinition,
-  StorageDefinition,
-} from '../protocol/definition.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import {
   isDenialStatus,
@@ -43,7 +38,6 @@ import {
 } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { RoundedNumber } from '../protocol/numbers.js';
-import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { readJson } from './body.js';
 import type { StatusAndJson } from './reply.js';
@@ -208,8 +202,8 @@ export class WriteService {
         '$refresh is not applicable: the body has entities in the list of a to-many relation, which would have no keys.',
       );
     }
-    if (sent.isNested || this.#runsCode(sent)) return this.#savedInSteps(sent, mode, caller);
-    return mode === 'validate' ? this.#validated(sent, caller) : this.#saved(sent, mode, caller);
+    const inSteps = mode === 'validate' || sent.isNested || this.#runsCode(sent);
+    return inSteps ? this.#savedInSteps(sent, mode, caller) : this.#saved(sent, mode, caller);
   }
 
   /**
@@ -283,65 +277,6 @@ export class WriteService {
       dataclass,
       () => new EntitySaver(database.dialect, dataclass, plans.entities, this.context),
     );
-  }
-
-  /**
-   * Checks entities one by one, by reads; only a list whose entities depend on each other is stored
-   * as a whole, and undone.
-   */
-  async #validated(sent: SentBody, caller: WriteCaller): Promise<StatusAndJson> {
-    const uploads = this.#uploadsFor(caller);
-    if (uploads !== undefined) await this.#load(uploads, sent);
-    const reads = readsOnly(this.context.database.executor);
-    const checking: EntitySaveOptions = {
-      timestamp: nowText(),
-      mode: 'check',
-      isAlone: true,
-      session: caller.session,
-    };
-    const checked = new CheckedList(this.context.database.dialect, this.dataclass);
-    const errors = new ListedErrors();
-    const entries: Entry[] = [];
-    const entities: SentTree[] = [];
-    const pace = new Pace();
-    try {
-      for (const entity of sent.entities) {
-        const rest = pace.keep();
-        if (rest !== undefined) await rest;
-        const { body } = entity;
-        const applied = uploads?.applied(this.dataclass, body) ?? body;
-        const decoded = this.#saver.decode({ ...entity, body: applied });
-        // Bytes of uploads are not kept.
-        entities.push(applied === body ? decoded : entity);
-        let result = await this.#saver.save(reads, decoded, checking);
-        checked.add(decoded, result);
-        if (await this.#isTried(result)) {
-          // Others can change something between the check and this.
-          const [tried] = await this.#inSteps({ ...sent, entities: [decoded] }, 'validate', caller);
-          result = tried?.result ?? result;
-        }
-        result = errors.shortened(explained(result, caller));
-        entries.push({ body, result, json: undefined });
-      }
-    } finally {
-      uploads?.giveBack(0);
-    }
-    return checked.areIndependent
-      ? validated(entries)
-      : this.#savedInSteps({ ...sent, entities }, 'validate', caller);
-  }
-
-  /**
-   * Whether only the database knows if it can store, or compute with, the values of an entity, or if
-   * `restrict` allows what is stored.
-   */
-  async #isTried(result: SaveResult): Promise<boolean> {
-    if ('problems' in result) return false;
-    if ((await this.#saver.rowCheck?.isNeeded) === true) return true;
-    const { attributes } = this.dataclass;
-    if (attributes.some(({ kind }) => kind === 'expression')) return true;
-    const values = [...(result.values?.values() ?? [])];
-    return values.some((value) => typeof value === 'string' && holdsNul(value));
   }
 
   #uploadsFor({ session }: WriteCaller): UploadsOfEntities | undefined {
@@ -824,93 +759,4 @@ function validated(entries: readonly Entry[]): StatusAndJson {
   );
   const json = refused.length === 0 ? '{"ok":true}' : `{"__ENTITIES":[${refused.join(',')}]}`;
   return { status: 200, json };
-}
-
-/** Replaces a transaction if nothing is stored. */
-function readsOnly(executor: Executor): Transaction {
-  const refuse = (): never => {
-    throw new Error('A read cannot store anything.');
-  };
-  return {
-    run: refuse,
-    aside: refuse,
-    raiseStamp: refuse,
-    value: (statement, values) => executor.value(statement, values),
-    read: (statement, values) => executor.read(statement, values),
-    rows: (statement, values) => executor.rows(statement, values),
-    table: (statement, values) => executor.table(statement, values),
-  };
-}
-
-/** Whether the text contains U+0000, as it is or within JSON, which PostgreSQL does not accept. */
-function holdsNul(text: string): boolean {
-  return text.includes('\0') || text.includes('\\u0000');
-}
-
-/**
- * Entities of a list that are checked one by one. Their results are those that the list would have
- * as a whole, unless an accepted entity would change the result of another.
- */
-class CheckedList {
-  readonly #taken = new Set<string>();
-  readonly #isRestricted: boolean;
-  /** Names of attributes that relations of the dataclass to itself reference. */
-  readonly #referenced: readonly string[];
-  #passed = 0;
-  #count = 0;
-  #isConnected = false;
-
-  constructor(
-    private readonly dialect: Dialect,
-    private readonly dataclass: Dataclass,
-  ) {
-    const { attributes } = dataclass;
-    // Which entities are visible can depend on any other.
-    this.#isRestricted =
-      dataclass.restriction !== undefined ||
-      attributes.some(
-        (each) => each.kind === 'relatedEntity' && dataclass.target(each).restriction !== undefined,
-      );
-    this.#referenced = attributes.flatMap((each) =>
-      each.kind === 'relatedEntity' && each.target === dataclass.name
-        ? (each.references ?? [])
-        : [],
-    );
-  }
-
-  get areIndependent(): boolean {
-    if (this.#count < 2 || this.#passed === 0) return true;
-    return !this.#isConnected && !this.#isRestricted;
-  }
-
-  add({ address }: SentEntity, result: SaveResult): void {
-    this.#count += 1;
-    if (!('problems' in result)) this.#passed += 1;
-    else if (result.isOfOthers === true) this.#isConnected = true;
-    const exists = !('problems' in address) && address.stamp !== undefined;
-    // Others of the list may be related to the earlier value, or to the later one.
-    if (exists && this.#referenced.some((name) => result.values?.has(name) === true)) {
-      this.#isConnected = true;
-    }
-    const { key, unique } = this.dataclass;
-    const own = new Set([this.#nameOf(key, 'problems' in address ? undefined : address.key)]);
-    for (const list of unique) {
-      const values = list.map(({ name }) => result.values?.get(name));
-      const given = values.filter((each) => each !== undefined);
-      if (given.length === 0 || given.includes(null)) continue;
-      // The other values are stored ones, which are not compared here.
-      if (given.length < list.length) this.#isConnected = true;
-      own.add(list.map((each, index) => this.#nameOf(each, values[index])).join('\n'));
-    }
-    for (const each of own) {
-      if (each === undefined) continue;
-      if (this.#taken.has(each)) this.#isConnected = true;
-      this.#taken.add(each);
-    }
-  }
-
-  #nameOf({ name }: StorageDefinition, value: StoredValue | undefined): string | undefined {
-    if (value === undefined || value === null || value instanceof Uint8Array) return undefined;
-    return `${name} ${typeof value === 'string' ? this.dialect.foldText(value) : value}`;
-  }
 }

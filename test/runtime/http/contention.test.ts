@@ -203,12 +203,16 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
     value: 0,
   }));
 
-  it('A validation does not wait for a change of the same entity', async () => {
+  it('$method=validate: waits for a change of the same entity, and stores nothing', async () => {
     await create(app, 'Item', [{ ID: 1, value: 1 }]);
-    await hold('update "Item" set "value" = 2 where "ID" = 1');
     const body = { __KEY: 1, __STAMP: 1, value: 3 };
-    expect(await ask('Item?$method=validate', body)).toMatchObject({ status: 200 });
-    expect(await ask('Item?$method=validate', [body])).toMatchObject({ status: 200 });
+    const answers = await inTurn('update "Item" set "value" = 2 where "ID" = 1', [
+      () => ask('Item?$method=validate', body),
+      () => ask('Item?$method=validate', [body]),
+    ]);
+    const right = { status: 200, body: { ok: true } };
+    expect(answers).toEqual([right, right]);
+    expect(await stored('Item')).toMatchObject([{ value: '1', __STAMP: '1' }]);
   });
 
   describe('that change different entities', () => {
