@@ -359,7 +359,8 @@ export class EntitySaver {
   ): Pending<SaveResult> {
     const { mode, session } = options;
     const timestamp = mode === 'preview' ? undefined : options.timestamp;
-    const updated = this.updater.update(transaction, key, stamp, decoded, { timestamp, session });
+    const updating = { timestamp, session, mode };
+    const updated = this.updater.update(transaction, key, stamp, decoded, updating);
     return whenThere(updated, (result) =>
       'problems' in result
         ? result
@@ -374,8 +375,7 @@ export class EntitySaver {
     decoded: Decoded,
     options: EntitySaveOptions,
   ): Pending<SaveResult> {
-    const create = (): Pending<SaveResult> =>
-      this.#creator.create(transaction, decoded, options.timestamp);
+    const create = (): Pending<SaveResult> => this.#creator.create(transaction, decoded, options);
     if (key === undefined) return create();
     const refusal = (stamp: number): Pending<Refusal> =>
       whenThere(this.lockOf(key, options, transaction), (lock) =>
@@ -447,6 +447,8 @@ interface DirectSave extends BoundStatement {
   readonly refersAhead?: (keys: string) => boolean;
 }
 
+const noValues: ReadonlyMap<string, StoredValue> = new Map();
+
 /** Stores new entities of one dataclass. */
 class EntityCreator {
   readonly #insert: InsertPlan;
@@ -464,10 +466,14 @@ class EntityCreator {
    * Stores one entity, or reports everything that is wrong with it; the transaction continues
    * either way.
    */
-  create(transaction: Transaction, decoded: Decoded, timestamp: string): Pending<SaveResult> {
+  create(
+    transaction: Transaction,
+    decoded: Decoded,
+    { timestamp, mode }: EntitySaveOptions,
+  ): Pending<SaveResult> {
     const { relations, sequences, refusals } = this.constraints;
     const { values, problems } = decoded;
-    const given = sequences.given(values);
+    const given = mode === 'store' ? sequences.given(values) : noValues;
     return whenThere(relations.resolve(transaction, decoded), ({ length: unknown }) => {
       if (unknown > 0 || problems.length > 0) return this.#faulty(transaction, decoded);
       return whenThere(sequences.draw(transaction, values), (ended) =>

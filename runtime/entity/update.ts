@@ -14,6 +14,7 @@ import type { Decoded } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
 import { hasFaults, type Refusal } from './refusals.js';
 import type { Constraints } from './constraints.js';
+import type { SaveMode } from './surroundings.js';
 import { sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import { boundValue } from '../dataclass/comparable.js';
 import { Aliases, column, From, type Source } from '../dataclass/source.js';
@@ -64,7 +65,7 @@ export class EntityUpdater {
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    options: UpdateOptions,
+    options: UpdateOptions & { readonly mode: SaveMode },
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { relations } = this.constraints;
     return whenThere(this.keepHidden(transaction, key, decoded), () => {
@@ -100,7 +101,7 @@ export class EntityUpdater {
     key: string | number,
     stamp: number,
     decoded: Decoded,
-    options: UpdateOptions,
+    { mode, ...options }: UpdateOptions & { readonly mode: SaveMode },
   ): Pending<{ readonly isChange: boolean } | Refusal> {
     const { values, readOnly } = decoded;
     const change = { key: this.#comparable(key), stamp, ...options, values, readOnly };
@@ -109,10 +110,11 @@ export class EntityUpdater {
       () =>
         whenThere(
           transaction.run(run.statement, run.values),
-          ({ changes }): Pending<{ readonly isChange: boolean } | Refusal> =>
-            changes > 0
-              ? whenThere(this.constraints.sequences.raise(transaction, values), () => changed)
-              : this.#unchanged(transaction, key, stamp, decoded, true),
+          ({ changes }): Pending<{ readonly isChange: boolean } | Refusal> => {
+            if (changes === 0) return this.#unchanged(transaction, key, stamp, decoded, true);
+            if (mode !== 'store') return changed;
+            return whenThere(this.constraints.sequences.raise(transaction, values), () => changed);
+          },
         ),
       (error) => {
         if (!(error instanceof ConstraintError)) throw error;

@@ -73,6 +73,20 @@ describe('$method=validate', () => {
     });
   });
 
+  it.each(['validate', 'update&$refresh=true'])(
+    '(or %s) does not move a sequence behind a number that it was given',
+    async (method) => {
+      await start();
+      await post('update', { ID: 1, name: 'one' });
+      const given = { name: 'other', number: 1_000_000 };
+      expect((await post(method, { ID: 2, ...given })).status).toBe(200);
+      expect((await post(method, { __KEY: 1, __STAMP: 1, ...given })).status).toBe(200);
+      await post('update', { ID: 3, name: 'three' });
+      const { number } = (await app.inject('/rest/Team(3)')).json<{ number: number }>();
+      expect(number).toBeLessThan(1_000_000);
+    },
+  );
+
   it('reports the same conflicts between entities as $method=update', async () => {
     await start();
     await post('update', { ID: 1, name: 'one' });
