@@ -11,9 +11,6 @@ type Answer<Kind> = Extract<LoadAnswer, { readonly kind: Kind }>;
 /** The server does not go on; the message is for people. */
 export class LoadStopped extends Error {}
 
-/** The server has refused a request, and done nothing of it. */
-export class LoadRefused extends LoadStopped {}
-
 /** The program of a server that stores rows in its database. It ends with this process. */
 export class LoaderProcess {
   readonly #waiting: ((answer: LoadAnswer | undefined) => void)[] = [];
@@ -72,7 +69,7 @@ export class LoaderProcess {
       else this.#waiting.push(resolve);
     });
     if (answer?.kind === kind) return answer as Answer<Kind>;
-    if (answer?.kind === 'refused') throw new LoadRefused(answer.reason);
+    if (answer?.kind === 'refused') throw new LoadStopped(answer.reason);
     throw new LoadStopped('the program of the server has ended');
   }
 

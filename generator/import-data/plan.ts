@@ -1,13 +1,9 @@
+import type { StorageDefinition } from '../../runtime/protocol/definition.js';
 import { fold } from '../../runtime/protocol/fold.js';
 import { type Link, storingOrder } from '../../runtime/load/order.js';
 import { type Draft, namesOf } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
-import type {
-  LoadReference,
-  Ready,
-  TargetAttribute,
-  TargetDataclass,
-} from '../../runtime/load/messages.js';
+import type { LoadReference, Ready, TargetDataclass } from '../../runtime/load/messages.js';
 import type { ReadColumn } from './rows.js';
 
 /** How the rows of one table become entities of one dataclass. */
@@ -117,7 +113,7 @@ export function planOf(draft: Draft, last: LastNames | undefined, { dataclasses 
     if (own === undefined) unfilled.push(name);
     for (const attribute of own === undefined ? [] : attributes) {
       if (own?.has(attribute.name) === true) continue;
-      (attribute.isNeeded ? needed : unfilled).push(`${name}.${attribute.name}`);
+      (isNeeded(attribute) ? needed : unfilled).push(`${name}.${attribute.name}`);
     }
   }
   return { tables: ordered(tables), left, unfilled, needed };
@@ -142,23 +138,31 @@ function filledBy({ target, columns, isKeyMade, references }: Open): ReadonlySet
   ]);
 }
 
-function typed({
-  type,
-  isDateOnly,
-  isUnique,
-  isNeeded,
-}: TargetAttribute): Omit<PlannedColumn, 'attribute' | 'column'> {
-  return { type, isDateOnly, ...(isUnique && !isNeeded ? { isBlankNull: true } : {}) };
+function typed(attribute: StorageDefinition): Omit<PlannedColumn, 'attribute' | 'column'> {
+  const { type, dateOnly, unique } = attribute;
+  const isBlankNull = unique === true && !isNeeded(attribute);
+  return { type, isDateOnly: dateOnly === true, ...(isBlankNull ? { isBlankNull } : {}) };
 }
 
-function find<Part extends { readonly name: string; readonly renamedFrom: readonly string[] }>(
+/** Null is refused, and the server fills nothing in. */
+function isNeeded({ default: value, generated, mandatory, key }: StorageDefinition): boolean {
+  return value === undefined && generated !== 'uuid' && (mandatory === true || key === true);
+}
+
+interface Named {
+  readonly name: string;
+  readonly member?: string;
+  readonly renamedFrom?: readonly string[];
+}
+
+function find<Part extends Named>(
   parts: readonly Part[],
   name: string,
   isOf: (part: Part) => boolean,
 ): Part | undefined {
   return (
     parts.find((each) => each.name === name) ??
-    parts.find((each) => each.renamedFrom.includes(name)) ??
+    parts.find(({ member, renamedFrom = [] }) => [member, ...renamedFrom].includes(name)) ??
     parts.find(isOf) ??
     parts.find((each) => fold(each.name) === fold(name))
   );
@@ -219,6 +223,6 @@ function linksOf({ target, columns }: Open): readonly Link[] {
     .map((each) => ({
       target: each.target,
       foreignKey: each.foreignKey,
-      isMandatory: each.isMandatory || each.foreignKey === target.key,
+      isMandatory: each.mandatory === true || each.foreignKey === target.key,
     }));
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Reason } from '../../runtime/load/messages.js';
 import { LoadStopped } from './loader.js';
@@ -109,9 +109,11 @@ export function withChanges(
   return { ...row, values };
 }
 
+const newEnd = '.new';
+
 /** Names of files: lines that stay, and what was mended in rows that are stored. */
 export function newOf(dataclass: string): string {
-  return `${dataclass}.new`;
+  return `${dataclass}${newEnd}`;
 }
 
 export function mendedOf(dataclass: string): string {
@@ -148,20 +150,10 @@ export class Rejects {
     lines: readonly (RejectLine | Pick<RejectLine, 'number' | 'row'>)[],
   ): Promise<number> {
     if (lines.length === 0) return before;
-    await mkdir(dirname(this.#path(name)), { recursive: true });
-    let length = before;
-    const file = await open(this.#path(name), before === 0 ? 'w' : 'r+');
-    try {
-      await file.truncate(before);
-      for (const line of lines) {
-        const text = Buffer.from(`${JSON.stringify(line)}\n`);
-        await file.write(text, 0, text.length, length);
-        length += text.length;
-      }
-    } finally {
-      await file.close();
-    }
-    return length;
+    const path = this.#path(name);
+    await mkdir(dirname(path), { recursive: true });
+    await appendFile(path, lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    return (await stat(path)).size;
   }
 
   /**
@@ -174,14 +166,16 @@ export class Rejects {
       if (isComplete && this.dataclasses.includes(name)) continue;
       const path = this.#path(name);
       const length = lengthOf(name);
-      const found = present.includes(name) ? (await stat(path)).size : 0;
-      if (found < length) {
+      const isThere = present.includes(name);
+      // Lines that stay may have taken the place of all before that was noted.
+      if (!isThere && name.endsWith(newEnd)) continue;
+      if ((isThere ? (await stat(path)).size : 0) < length) {
         throw new LoadStopped(
           `${rejectsFolder}/${name}.jsonl is shorter than it was; restore the file, or begin again with --restart`,
         );
       }
       if (length > 0) await truncate(path, length);
-      else if (present.includes(name)) await rm(path);
+      else if (isThere) await rm(path);
     }
   }
 

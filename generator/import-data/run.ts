@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { LoadedRow, LoadRefusal, Notes, Phase, Ready } from '../../runtime/load/messages.js';
-import { type LoaderProcess, LoadRefused, LoadStopped } from './loader.js';
+import { type LoaderProcess, LoadStopped } from './loader.js';
 import type { Plan, PlannedColumn, PlannedTable } from './plan.js';
 import {
   type BrokenRule,
@@ -104,18 +104,14 @@ function jobsOf({ tables }: Plan): readonly Job[] {
 const doneOf = ({ name }: Job): string => `done ${name}`;
 const lengthOf = (name: string): string => `length ${name}`;
 
-/** Which import the rows of a database and the rejects are of. How far it is, the database notes. */
+/** Which import the files of rejects are of. How far it is, the database notes. */
 interface Checkpoint {
   readonly format: 2;
   readonly source: string;
-  /** Identifies the database. */
-  readonly database: string;
   /** Identifies the plan. */
   readonly plan: string;
-  /** `restart` and `begin` until the database knows of the import. */
-  readonly state: 'restart' | 'begin' | 'running';
-  /** What takes the place of this one if the database does not begin. */
-  readonly before?: Checkpoint;
+  /** The number of the import, which the database notes, too. */
+  readonly import: number;
 }
 
 class Run {
@@ -133,83 +129,60 @@ class Run {
   }
 
   /** Goes on where an earlier run has ended, or begins. */
-  async begin({ uniqueId, hasBegun, notes }: Ready): Promise<void> {
+  async begin({ notes }: Ready): Promise<void> {
     const { restart, takesRejects } = this.options;
     const { tables } = this.plan;
     this.#notes = notes;
     const fresh: Checkpoint = {
       format: 2,
       source: this.source.shown,
-      database: uniqueId,
       plan: createHash('sha256').update(JSON.stringify(tables)).digest('hex'),
-      state: restart ? 'restart' : 'begin',
+      import: randomInt(2 ** 47),
     };
+    const hasBegun = Object.keys(notes).length > 0;
     const earlier = await this.#read();
-    const isOurs = earlier?.database === uniqueId;
     const jobs = takesRejects ? tables.map((each) => jobOf('rows', each)) : jobsOf(this.plan);
     const isComplete = jobs.every((job) => this.#noted(doneOf(job)) > 0);
-    if (takesRejects && !(isOurs && isComplete && earlier.state === 'running')) {
+    if (takesRejects && !(earlier !== undefined && isComplete)) {
       throw new LoadStopped(
         '--rejects takes rows that a complete import has refused; run import-data without it first',
       );
     }
-    if (restart || earlier === undefined || (!isOurs && !hasBegun)) {
-      if (hasBegun && !restart) {
+    if (restart || !hasBegun) {
+      if (!restart) await this.#rejects.requireNone();
+      await this.#write(fresh);
+      await this.loader.ask(
+        { kind: 'begin', restart: restart && hasBegun, import: fresh.import },
+        'begun',
+      );
+      this.#notes = {};
+    } else {
+      if (earlier === undefined) {
         throw new LoadStopped(
-          `an import into this database has begun, and ${checkpointFile} of it is missing; restore the file, or begin again with --restart`,
+          `an import into this database has begun, and ${checkpointFile} of it is missing; restore the file, set DATABASE_URL to another database, or begin again with --restart`,
         );
       }
-      if (!restart) await this.#rejects.requireNone();
-      const before = earlier?.before ?? earlier;
-      const checkpoint = before === undefined ? fresh : { ...fresh, before };
-      await this.#save(checkpoint);
-      await this.#openDatabase(checkpoint, restart && hasBegun);
-      return;
+      // The model may have lost a rule since, so that its rows fit.
+      const isOtherPlan = earlier.plan !== fresh.plan && !takesRejects;
+      if (earlier.source !== fresh.source || isOtherPlan) {
+        const what = earlier.source === fresh.source ? 'the model or the tables' : 'the source';
+        throw new LoadStopped(
+          `${what} changed since the import began (${earlier.source}); begin again with --restart`,
+        );
+      }
+      if (!takesRejects && tables.some((each) => this.#noted(jobOf('again', each).name) > 0)) {
+        throw new LoadStopped('taking the rows of rejects was interrupted; go on with --rejects');
+      }
+      await this.#write({ ...earlier, plan: fresh.plan });
+      const hasRows = Object.keys(notes).some((name) => name.includes(' '));
+      if (!isComplete && hasRows) this.options.tell('Going on where the last import ended.');
     }
-    if (!isOurs) {
-      throw new LoadStopped(
-        `${checkpointFile} is of an import into another database; set DATABASE_URL to that one, or begin again with --restart`,
-      );
-    }
-    // The model may have lost a rule since, so that its rows fit.
-    const isOtherPlan = earlier.plan !== fresh.plan && !takesRejects;
-    if (earlier.source !== fresh.source || isOtherPlan) {
-      const what = earlier.source === fresh.source ? 'the model or the tables' : 'the source';
-      throw new LoadStopped(
-        `${what} changed since the import began (${earlier.source}); begin again with --restart`,
-      );
-    }
-    const isEmpty = Object.keys(notes).every((name) => !name.includes(' '));
-    if (earlier.state !== 'running') {
-      if (hasBegun && isEmpty) await this.#begun(earlier);
-      else await this.#openDatabase(earlier, earlier.state === 'restart' && hasBegun);
-      return;
-    }
-    if (!takesRejects && tables.some((each) => this.#noted(jobOf('again', each).name) > 0)) {
-      throw new LoadStopped('taking the rows of rejects was interrupted; go on with --rejects');
-    }
-    await this.#save({ ...earlier, plan: fresh.plan });
-    await this.#rejects.cut((name) => this.#noted(lengthOf(name)), isComplete);
-    if (!isComplete && !isEmpty) this.options.tell('Going on where the last import ended.');
-  }
-
-  async #openDatabase(checkpoint: Checkpoint, restart: boolean): Promise<void> {
-    try {
-      await this.loader.ask({ kind: 'begin', restart }, 'begun');
-    } catch (error) {
-      const { before } = checkpoint;
-      if (error instanceof LoadRefused && before !== undefined) await this.#save(before);
-      throw error;
-    }
-    await this.#begun(checkpoint);
-  }
-
-  /** What an earlier import has rejected goes when the database has begun, and not before. */
-  async #begun(checkpoint: Checkpoint): Promise<void> {
-    this.#notes = {};
-    await this.#rejects.cut(() => 0, false);
-    const { format, source, database, plan } = checkpoint;
-    await this.#save({ format, source, database, plan, state: 'running' });
+    await rename(this.#path('.new'), this.#path());
+    // What an earlier import has rejected goes when the database has begun, and not before.
+    await this.#rejects.cut(
+      (name) => this.#noted(lengthOf(name)),
+      hasBegun && !restart && isComplete,
+    );
   }
 
   #noted(name: string): number {
@@ -485,30 +458,34 @@ class Run {
     throw new LoadStopped(`${table.dataclass} ${identityText(row)}: ${words}`);
   }
 
+  /** The checkpoint of the import that the database notes: the next one, if the last run has ended before its time. */
   async #read(): Promise<Checkpoint | undefined> {
-    let text: string;
-    try {
-      text = await readFile(join(this.options.folder, checkpointFile), 'utf8');
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-      throw error;
+    for (const path of [this.#path('.new'), this.#path()]) {
+      const text = await readFile(path, 'utf8').catch((error: unknown) => {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+        throw error;
+      });
+      if (text === undefined) continue;
+      const content = parsedJson(text) as Partial<Checkpoint> | undefined;
+      if (content?.format === 2) {
+        if (content.import === this.#noted('number')) return content as Checkpoint;
+      } else if (path === this.#path() && !this.options.restart) {
+        throw new LoadStopped(
+          `${checkpointFile} is not what an import has written; restore it, or begin again with --restart`,
+        );
+      }
     }
-    const content = parsedJson(text) as Partial<Checkpoint> | undefined;
-    if (content?.format !== 2) {
-      if (this.options.restart) return undefined;
-      throw new LoadStopped(
-        `${checkpointFile} is not what an import has written; restore it, or begin again with --restart`,
-      );
-    }
-    return content as Checkpoint;
+    return undefined;
   }
 
-  /** In one step, so that a run that ends meanwhile leaves the file as it was. */
-  async #save(checkpoint: Checkpoint): Promise<void> {
-    const path = join(this.options.folder, checkpointFile);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(`${path}.new`, `${JSON.stringify(checkpoint, null, 2)}\n`);
-    await rename(`${path}.new`, path);
+  /** It takes the place of the one before when the database has begun. */
+  async #write(checkpoint: Checkpoint): Promise<void> {
+    await mkdir(dirname(this.#path()), { recursive: true });
+    await writeFile(this.#path('.new'), `${JSON.stringify(checkpoint, null, 2)}\n`);
+  }
+
+  #path(end = ''): string {
+    return join(this.options.folder, `${checkpointFile}${end}`);
   }
 }
 

@@ -522,7 +522,7 @@ class Decoding implements Received {
 }
 
 /** The stored form of an attribute that the body leaves out. */
-function defaultOf(attribute: StorageDefinition): StoredValue {
+export function defaultOf(attribute: StorageDefinition): StoredValue {
   if (attribute.default === undefined) return null;
   const result = storedValue(attribute, attribute.default);
   return result.ok ? result.value : null;

@@ -1,10 +1,10 @@
+import { on } from 'node:events';
 import { sql } from 'kysely';
 import { type Dataclass, dataclassIn, linkDataclasses } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { type CommandOptions, openForCommand } from '../http/database-plugin.js';
-import type { AttributeDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import {
   type LoadAnswer,
@@ -35,12 +35,17 @@ export async function loadData(options: CommandOptions): Promise<void> {
         resolve();
       });
     });
-  const messages = requests();
+  // Before the first one is asked for: none may be missed, nor the end.
+  const messages = on(process, 'message', { close: ['disconnect'] }) as AsyncIterator<
+    readonly [LoadRequest],
+    undefined
+  >;
+  const next = async (): Promise<LoadRequest | undefined> => (await messages.next()).value?.[0];
   const approve: Approve = async (refusals) => {
     await answer({ kind: 'checked', refusals });
-    const { value: next } = await messages.next();
-    if (next?.kind !== 'commit') throw new Abandoned();
-    return next.notes;
+    const request = await next();
+    if (request?.kind !== 'commit') throw new Abandoned();
+    return request.notes;
   };
   let database: Database | undefined;
   try {
@@ -50,7 +55,7 @@ export async function loadData(options: CommandOptions): Promise<void> {
     database = await openForCommand(options, log);
     const loader = new Loader(database, linkDataclasses(options.definitions));
     await answer(await loader.ready());
-    for await (const request of messages) {
+    for (let request = await next(); request !== undefined; request = await next()) {
       if (request.kind === 'end') break;
       await answer(await loader.answer(request, approve));
     }
@@ -71,35 +76,6 @@ function reasonOf(error: unknown): string {
 /** Sends what a batch refuses, and waits until it may be stored. */
 type Approve = (refusals: readonly LoadRefusal[]) => Promise<Notes>;
 
-type Requests = AsyncGenerator<LoadRequest, void>;
-
-/** The messages of the process that started this one, until it ends. */
-function requests(): Requests {
-  const waiting: (LoadRequest | undefined)[] = [];
-  let wake = (): void => undefined;
-  const take = (request: LoadRequest | undefined): void => {
-    waiting.push(request);
-    wake();
-  };
-  // Before the first one is asked for: none may be missed, nor the end.
-  process.on('message', take);
-  process.on('disconnect', () => {
-    take(undefined);
-  });
-  return (async function* () {
-    for (;;) {
-      while (waiting.length > 0) {
-        const next = waiting.shift();
-        if (next === undefined) return;
-        yield next;
-      }
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  })();
-}
-
 /** A load cannot go on, for a reason that people can mend. */
 class LoadRefused extends Error {}
 
@@ -110,6 +86,7 @@ class Abandoned extends Error {}
 const prefix = 'import ';
 const beginName = `${prefix}begin`;
 const changesName = `${prefix}changes`;
+const numberName = `${prefix}number`;
 
 class Loader {
   readonly #tables = new Map<string, TableLoader>();
@@ -147,8 +124,6 @@ class Loader {
     return {
       kind: 'ready',
       format: messageFormat,
-      uniqueId: this.database.uniqueId,
-      hasBegun: notes.length > 0,
       notes: Object.fromEntries(notes) as Notes,
       dataclasses: [...this.dataclasses.values()].map(described),
     };
@@ -159,7 +134,7 @@ class Loader {
     try {
       switch (request.kind) {
         case 'begin':
-          await this.#begin(request.restart);
+          await this.#begin(request.restart, request.import);
           return { kind: 'begun' };
         case 'batch':
           await this.#store(request, approve);
@@ -200,7 +175,7 @@ class Loader {
   }
 
   /** Remembers how often the database had been changed, to tell later whether others have changed it. */
-  async #begin(isRestart: boolean): Promise<void> {
+  async #begin(isRestart: boolean, number: number): Promise<void> {
     await this.database.executor.write(async (transaction) => {
       const stamp = Number(await transaction.value(this.#stamp, []));
       const begin = await transaction.value(this.#number, [beginName]);
@@ -218,6 +193,7 @@ class Loader {
       await transaction.run(this.#forget, []);
       await transaction.run(this.#note, [beginName, stamp + removed]);
       await transaction.run(this.#note, [changesName, 0]);
+      await transaction.run(this.#note, [numberName, number]);
       if (removed > 0) transaction.raiseStamp(removed);
     });
   }
@@ -290,40 +266,13 @@ class Loader {
   }
 }
 
-function described({ name, renamedFrom, table, key, attributes }: Dataclass): TargetDataclass {
+function described({ name, renamedFrom = [], table, key, attributes }: Dataclass): TargetDataclass {
   return {
     name,
-    renamedFrom: renamedFrom ?? [],
+    renamedFrom,
     table,
     key: key.name,
-    attributes: attributes.flatMap((each) => {
-      if (each.kind !== 'storage') return [];
-      const isFilled = each.default !== undefined || each.generated === 'uuid';
-      return {
-        name: each.name,
-        renamedFrom: formerNames(each),
-        column: each.column,
-        type: each.type,
-        isDateOnly: each.dateOnly === true,
-        isUnique: each.unique === true,
-        isNeeded: !isFilled && (each.mandatory === true || each.key === true),
-      };
-    }),
-    relations: attributes.flatMap((each) =>
-      each.kind === 'relatedEntity'
-        ? {
-            name: each.name,
-            renamedFrom: formerNames(each),
-            target: each.target,
-            foreignKey: each.foreignKey,
-            isMandatory: each.mandatory === true,
-          }
-        : [],
-    ),
+    attributes: attributes.filter((each) => each.kind === 'storage'),
+    relations: attributes.filter((each) => each.kind === 'relatedEntity'),
   };
-}
-
-/** Other names by which a source may know an attribute. */
-function formerNames({ member, renamedFrom = [] }: AttributeDefinition): readonly string[] {
-  return member === undefined ? renamedFrom : [member, ...renamedFrom];
 }

@@ -1,4 +1,4 @@
-import type { StorageType } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 
 // The messages between `drs-gen import-data` and the program of a server that stores rows.
 
@@ -55,7 +55,8 @@ export type Notes = Readonly<Record<string, number>>;
 
 /** Each gets one answer; a batch gets `checked`, and then `commit` gets `stored`. */
 export type LoadRequest =
-  | { readonly kind: 'begin'; readonly restart: boolean }
+  /** The import becomes a note. */
+  | { readonly kind: 'begin'; readonly restart: boolean; readonly import: number }
   | LoadBatch
   | { readonly kind: 'commit'; readonly notes: Notes }
   | { readonly kind: 'finish' }
@@ -103,40 +104,17 @@ export type LoadAnswer =
 export interface Ready {
   readonly kind: 'ready';
   readonly format: typeof messageFormat;
-  /** Identifies the database. */
-  readonly uniqueId: string;
-  /** Whether an import has begun in the database. */
-  readonly hasBegun: boolean;
-  /** With the last row that each phase has taken: `rows Company`. */
+  /** Of the import that has begun: its number, and the last row that each phase has taken (`rows Company`). */
   readonly notes: Notes;
   readonly dataclasses: readonly TargetDataclass[];
 }
 
-/** A dataclass of the server. */
+/** The parts of a dataclass that hold data. */
 export interface TargetDataclass {
   readonly name: string;
   readonly renamedFrom: readonly string[];
   readonly table: string;
   readonly key: string;
-  readonly attributes: readonly TargetAttribute[];
-  readonly relations: readonly TargetRelation[];
-}
-
-export interface TargetAttribute {
-  readonly name: string;
-  readonly renamedFrom: readonly string[];
-  readonly column: string;
-  readonly type: StorageType;
-  readonly isDateOnly: boolean;
-  readonly isUnique: boolean;
-  /** Null is refused, and the server fills nothing in. */
-  readonly isNeeded: boolean;
-}
-
-export interface TargetRelation {
-  readonly name: string;
-  readonly renamedFrom: readonly string[];
-  readonly target: string;
-  readonly foreignKey: string;
-  readonly isMandatory: boolean;
+  readonly attributes: readonly StorageDefinition[];
+  readonly relations: readonly RelatedEntityDefinition[];
 }

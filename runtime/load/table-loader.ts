@@ -8,6 +8,7 @@ import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { Constraints } from '../entity/constraints.js';
 import { derivedColumns } from '../entity/derived-columns.js';
+import { defaultOf } from '../entity/decode.js';
 import { notUnique, notUniqueTogether } from '../entity/refusals.js';
 import { type InsertPlan, planInsert } from '../entity/save.js';
 import { nowText } from '../protocol/dates.js';
@@ -184,7 +185,10 @@ export class TableLoader {
         const by = sought.get(name);
         if (Object.hasOwn(faults, name)) continue;
         if (Object.hasOwn(values, name)) decode(candidate, definition, values[name] ?? null, by);
-        else if (isNew && by === undefined) candidate.values.set(name, unsetValue(definition));
+        else if (isNew && by === undefined) {
+          const value = isDrawn(definition) ? newUuid() : defaultOf(definition);
+          candidate.values.set(name, value);
+        }
       }
       return [candidate];
     });
@@ -448,13 +452,8 @@ function decode(
   }
 }
 
-/** What an attribute gets that the source does not have. */
-function unsetValue(definition: StorageDefinition): StoredValue {
-  if (definition.default !== undefined) {
-    const result = storedValue(definition, definition.default);
-    return result.ok ? result.value : null;
-  }
-  return definition.generated === 'uuid' ? newUuid() : null;
+function isDrawn({ generated, default: value }: StorageDefinition): boolean {
+  return generated === 'uuid' && value === undefined;
 }
 
 function isSameValue({ type }: StorageDefinition, expected: StoredValue, found: SqlValue): boolean {

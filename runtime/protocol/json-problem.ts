@@ -88,7 +88,7 @@ function opensFew(text: string): boolean {
 }
 
 /** @returns the position of the closing quote of a JSON string */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   let at = start + 1;
   while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at;

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageType } from '../protocol/definition.js';
-import { withRounded } from '../protocol/json-problem.js';
+import { stringEnd, withRounded } from '../protocol/json-problem.js';
 import { nearestName } from '../protocol/names.js';
 import { CsvError, csvRecords } from './csv.js';
 
@@ -194,13 +194,6 @@ function linesOfItems(text: string, depth: number): readonly number[] {
     }
   }
   return lines;
-}
-
-/** The position of the quote that ends a string of JSON. */
-function stringEnd(text: string, start: number): number {
-  let at = start + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 function listSource(
