@@ -5,6 +5,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { SourceFiles } from '../import/files.js';
 import { ImportStop } from '../import/messages.js';
 import type { Draft } from '../import/render.js';
+import { draftOf } from './plan.js';
 import type { Identity } from '../import/source-model.js';
 import { csvRecords, jsonRecords, type Records, sqlRecords, SqlBytes, SqlFile } from './records.js';
 import {
@@ -44,7 +45,12 @@ export async function fileRows(folder: string, shown: string): Promise<FileSourc
   if (tables.size === 0) {
     throw new ImportStop('import/empty', shown, 'it holds no *.json, *.csv or *.sql of a table');
   }
-  return { rows: new FileRows(files.root, shown, tables), draft: draftOf([...tables.values()]) };
+  const described = [...tables.values()].map(({ name, columns }) => ({
+    name,
+    attributes: [...columns],
+    relations: [],
+  }));
+  return { rows: new FileRows(files.root, shown, tables), draft: draftOf(described) };
 }
 
 interface Table {
@@ -90,28 +96,6 @@ async function* textOf(
   };
   for await (const chunk of chunks) yield decoded(chunk);
   yield decoded();
-}
-
-function draftOf(tables: readonly Table[]): Draft {
-  return {
-    properties: {},
-    dataclasses: tables.map(({ name, columns }) => {
-      const id = `table:${name}`;
-      return {
-        id,
-        name,
-        value: {},
-        attributes: [...columns].map((column) => ({
-          id: JSON.stringify([id, column]),
-          name: column,
-          value: { type: 'storage' },
-        })),
-        functions: { dataclass: [], selection: [], entity: [] },
-      };
-    }),
-    functions: [],
-    singletons: [],
-  };
 }
 
 /** Where a reader of a table stands. */

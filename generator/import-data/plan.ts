@@ -1,7 +1,7 @@
 import type { StorageDefinition } from '../../runtime/protocol/definition.js';
 import { fold } from '../../runtime/protocol/fold.js';
 import { type Link, storingOrder } from '../../runtime/load/order.js';
-import { type Draft, namesOf } from '../import/render.js';
+import { type Draft, type DraftDataclass, type DraftPart, namesOf } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
 import type { LoadReference, Ready, TargetDataclass } from '../../runtime/load/messages.js';
 import type { ReadColumn } from './rows.js';
@@ -45,6 +45,39 @@ export interface Plan {
 export interface LastNames {
   readonly draft: Draft;
   readonly names: Readonly<Record<Identity, string>>;
+}
+
+/** Behind the name of a relation: the key that it leads to. */
+export const relatedKey = '.__KEY';
+
+/** The parts that hold data, as an import of a model would have them. */
+export function draftOf(
+  tables: readonly {
+    readonly name: string;
+    readonly attributes: readonly string[];
+    /** To-one relations. */
+    readonly relations: readonly string[];
+  }[],
+): Draft {
+  const dataclasses = tables.map(({ name, attributes, relations }): DraftDataclass => {
+    const id = `table:${name}`;
+    const part = (type: string, end: string, each: string): DraftPart => ({
+      id: JSON.stringify([id, each + end]),
+      name: each,
+      value: { type },
+    });
+    return {
+      id,
+      name,
+      value: {},
+      attributes: [
+        ...attributes.map((each) => part('storage', '', each)),
+        ...relations.map((each) => part('relation', relatedKey, each)),
+      ],
+      functions: { dataclass: [], selection: [], entity: [] },
+    };
+  });
+  return { properties: {}, dataclasses, functions: [], singletons: [] };
 }
 
 /**

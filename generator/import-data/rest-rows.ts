@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { at, Connection, listAt, Refused, type RestLogin, textAt } from '../import/connection.js';
 import { ImportStop } from '../import/messages.js';
-import type { Draft, DraftDataclass, DraftPart } from '../import/render.js';
+import type { Draft, DraftPart } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
-import type { LastNames } from './plan.js';
+import { draftOf, type LastNames, relatedKey } from './plan.js';
 import { countOf, keyAt, type Page, pageOf, passedAt } from './rest-page.js';
 import type { Place, ReadColumn, RowSource, SourceRow } from './rows.js';
 
@@ -61,36 +61,6 @@ function catalogDataclass(value: unknown): CatalogDataclass | undefined {
   };
 }
 
-/** The parts of a model that hold data. */
-function draftOf(dataclasses: readonly CatalogDataclass[]): Draft {
-  const none = { dataclass: [], selection: [], entity: [] };
-  return {
-    properties: {},
-    dataclasses: dataclasses.map(({ name, attributes, relations }): DraftDataclass => {
-      const id = `table:${name}`;
-      const part =
-        (type: string, suffix = '') =>
-        (each: string): DraftPart => ({
-          id: JSON.stringify([id, `${each}${suffix}`]),
-          name: each,
-          value: { type },
-        });
-      return {
-        id,
-        name,
-        value: {},
-        attributes: [
-          ...attributes.map(part('storage')),
-          ...relations.map(part('relation', relatedKey)),
-        ],
-        functions: none,
-      };
-    }),
-    functions: [],
-    singletons: [],
-  };
-}
-
 /** What the parts of a server are called in a model that was imported from its project. */
 export function namesOverRest(draft: Draft, last: LastNames): LastNames {
   const names: Record<Identity, string> = {};
@@ -115,9 +85,6 @@ export function namesOverRest(draft: Draft, last: LastNames): LastNames {
   }
   return { draft, names };
 }
-
-/** Behind the name of a relation: the key that it leads to. */
-const relatedKey = '.__KEY';
 
 class RestRows implements RowSource {
   readonly shown: string;

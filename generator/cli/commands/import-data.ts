@@ -8,7 +8,6 @@ import type { Draft } from '../../import/render.js';
 import type { SourceKind } from '../../import/source-model.js';
 import { fileRows } from '../../import-data/file-rows.js';
 import { LoaderProcess, LoadStopped } from '../../import-data/loader.js';
-import { openRows } from '../../import-data/open-rows.js';
 import { planOf, type LastNames, type Plan } from '../../import-data/plan.js';
 import { withoutRules, type FoundRule } from '../../import-data/relax.js';
 import { namesOverRest, restRows } from '../../import-data/rest-rows.js';
@@ -139,8 +138,20 @@ async function opened(
     return { rows, draft, last: isProject ? namesOverRest(draft, lock) : undefined };
   }
   const { kind, draft } = await importSource(source, sourceOptions(session, options), world.cwd);
-  const rows = await openRows(kind, source, world.cwd);
+  const rows = await databaseRows(kind, source, world.cwd);
   return { rows, draft, last: lock?.source === kind ? lock : undefined };
+}
+
+async function databaseRows(kind: SourceKind, source: string, cwd: string): Promise<RowSource> {
+  if (kind === 'postgres') {
+    const { postgresRows } = await import('../../import-data/postgres-rows.js');
+    return postgresRows(source);
+  }
+  if (kind !== 'sqlite')
+    throw new UsageError(`${source}: a project holds no rows; name a database.`);
+  const { sqliteRows } = await import('../../import-data/sqlite-rows.js');
+  const path = source.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
+  return sqliteRows(resolve(cwd, path), path);
 }
 
 /** Options without an effect on the source would be taken for ones that have worked. */
