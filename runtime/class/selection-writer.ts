@@ -10,14 +10,13 @@ import {
   selecting,
   type Source,
 } from '../dataclass/source.js';
-import type { BuiltQuery } from '../dialect/compile.js';
+import type { BuiltQuery, SelectBuilder } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { all, always, any, never, not, Similarities } from '../filter/context.js';
 import { inputPositions } from '../filter/prepared-filter.js';
 import { filterCondition } from '../filter/to-sql.js';
-import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
 import { orderList, keyOrder, orderTerms } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
@@ -113,7 +112,7 @@ export class SelectionWriter {
     columns: Sql,
     nesting: number,
     hasLimit = false,
-  ): EntityQuery {
+  ): SelectBuilder {
     const inner = node.kind === 'slice' ? node.of : node;
     const condition = this.condition(from, inner, nesting);
     const terms = this.order(from, inner);
@@ -177,7 +176,7 @@ export class SelectionWriter {
     }
   }
 
-  #limited(query: EntityQuery, node: SliceNode): EntityQuery {
+  #limited(query: SelectBuilder, node: SliceNode): SelectBuilder {
     const { dialect } = this.context;
     const [skip, take] = [this.value(node, 0), this.value(node, 1)];
     const limited = query.limit(dialect.integer(take).$castTo<number>());

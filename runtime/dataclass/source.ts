@@ -1,4 +1,5 @@
-import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kysely';
+import { type RawBuilder, sql, type SqlBool } from 'kysely';
+import { opened, type SelectBuilder } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { EntityQuery } from '../protocol/queries.js';
@@ -142,9 +143,9 @@ export class From {
    * Adds the joins of this clause, the restriction of the dataclass and further conditions to an emitted query. Written last,
    * when every join is known.
    */
-  complete(query: EntityQuery, ...conditions: readonly (Sql | undefined)[]): EntityQuery {
+  complete(query: EntityQuery, ...conditions: readonly (Sql | undefined)[]): SelectBuilder {
     const { alias, dataclass } = this.root;
-    return [...conditions, dataclass.restriction?.condition(alias)].reduce<EntityQuery>(
+    return [...conditions, dataclass.restriction?.condition(alias)].reduce<SelectBuilder>(
       (all, condition) => (condition === undefined ? all : all.where(isTrue(condition))),
       this.join(query),
     );
@@ -154,13 +155,13 @@ export class From {
    * Adds the joins to an emitted query.
    * @param known how many of the first ones it has already
    */
-  join(query: EntityQuery, known = 0): EntityQuery {
+  join(query: EntityQuery, known = 0): SelectBuilder {
     return [...this.#joins.values()]
       .slice(known)
       .reduce(
         (all, { source, table: other, on }) =>
           all.leftJoin(other.as(source.alias), (join) => join.on(isTrue(on))),
-        query,
+        opened(query),
       );
   }
 
@@ -170,7 +171,7 @@ export class From {
   selecting(
     columns: Sql,
     ...conditions: readonly (Sql | undefined)[]
-  ): (query: EntityQuery) => EntityQuery {
+  ): (query: EntityQuery) => SelectBuilder {
     return (query) => selecting(this.complete(query, ...conditions), columns);
   }
 
@@ -234,9 +235,9 @@ function isTrue(condition: Sql): RawBuilder<SqlBool> {
 }
 
 /** The columns that a query returns for each entity. */
-export function selecting(query: EntityQuery, columns: Sql): EntityQuery {
-  // Columns that are not referenced need no alias.
-  return query.select(columns as unknown as AliasedExpression<unknown, string>);
+export function selecting(query: EntityQuery, columns: Sql): SelectBuilder {
+  // As a modifier, because `select` wants an alias, which columns that are not referenced do not need.
+  return opened(query).modifyFront(columns);
 }
 
 export function column({ dataclass, alias, isTable }: Source, name: string): Sql {

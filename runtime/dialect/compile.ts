@@ -1,35 +1,41 @@
 import {
-  type KyselyPlugin,
+  createQueryId,
+  createSelectQueryBuilder,
+  type Dialect,
+  InsertQueryBuilder,
+  type InsertResult,
+  NOOP_QUERY_EXECUTOR,
   type OperationNode,
   OperationNodeTransformer,
+  type QueryExecutor,
+  type QueryExecutorProvider,
+  type QueryId,
+  type SelectQueryBuilder,
+  UpdateQueryBuilder,
+  type UpdateResult,
   type ValueNode,
-  type Dialect,
 } from 'kysely';
-import type { AnyKysely, BuiltQuery } from '../protocol/queries.js';
+import type { AnyTables, BuiltQuery, DataclassQueries, EntityQuery } from '../protocol/queries.js';
 import type { Sql } from './sql.js';
 import { RestrictionSlot, type Statement } from './statement.js';
 
 export type { BuiltQuery } from '../protocol/queries.js';
 
 /** Compiles a query into its SQL text and the values to bind. */
-export function compileWith(writer: AnyKysely, query: Sql | BuiltQuery): Statement {
-  const { sql, parameters } = 'isRawBuilder' in query ? query.compile(writer) : query.compile();
+export function compileWith(writer: QueryExecutorProvider, query: BuiltQuery): Statement {
+  const node = query.toOperationNode();
+  const { sql, parameters } = writer.getExecutor().compileQuery(node, createQueryId());
   const bindings = parameters as Statement['bindings'];
   const slots = bindings.filter((each) => each instanceof RestrictionSlot);
   if (slots.length === 0) return { sql, bindings };
   const restricted: Statement['restricted'] = {
     dataclasses: [...new Set(slots.map(({ dataclass }) => dataclass))],
-    write: (conditionOf) => compileWith(writer, query.withPlugin(replacing(conditionOf))),
+    write: (conditionOf) => {
+      const replaced = new SlotReplacer(conditionOf).transformNode(node);
+      return compileWith(writer, { toOperationNode: () => replaced });
+    },
   };
   return { sql, bindings, restricted };
-}
-
-function replacing(conditionOf: (slot: RestrictionSlot) => Sql): KyselyPlugin {
-  const replacer = new SlotReplacer(conditionOf);
-  return {
-    transformQuery: ({ node }) => replacer.transformNode(node),
-    transformResult: ({ result }) => Promise.resolve(result),
-  };
 }
 
 class SlotReplacer extends OperationNodeTransformer {
@@ -50,3 +56,29 @@ export type KyselyParts = Pick<
   Dialect,
   'createAdapter' | 'createIntrospector' | 'createQueryCompiler'
 >;
+
+/** A query to which the runtime adds expressions; {@link compileWith} writes its SQL. */
+export type SelectBuilder = SelectQueryBuilder<AnyTables, string, object>;
+
+/** An emitted query as a builder of Kysely for unknown tables. */
+export function opened(query: EntityQuery): SelectBuilder {
+  return createSelectQueryBuilder({ ...builtApart(), queryNode: query.toOperationNode() });
+}
+
+/** As {@link opened}, for an emitted insert. */
+export function openedInsert(
+  insert: ReturnType<DataclassQueries['insert']>,
+): InsertQueryBuilder<AnyTables, string, InsertResult> {
+  return new InsertQueryBuilder({ ...builtApart(), queryNode: insert.toOperationNode() });
+}
+
+/** As {@link opened}, for an emitted update. */
+export function openedUpdate(
+  update: ReturnType<DataclassQueries['update']>,
+): UpdateQueryBuilder<AnyTables, string, string, UpdateResult> {
+  return new UpdateQueryBuilder({ ...builtApart(), queryNode: update.toOperationNode() });
+}
+
+function builtApart(): { queryId: QueryId; executor: QueryExecutor } {
+  return { queryId: createQueryId(), executor: NOOP_QUERY_EXECUTOR };
+}

@@ -4,6 +4,7 @@ import { boundValue, comparableColumn, comparableKey } from '../dataclass/compar
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
+import { openedInsert } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { type Transaction, ConstraintError, LockedRowError } from '../dialect/executor.js';
 import { type Pending, whenThere, caught } from '../dialect/pending.js';
@@ -609,7 +610,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   ];
   return {
     statement: dialect.compile(
-      isDrawn && dialect.returnsKey ? insert.returning(keyAlone(key)) : insert,
+      isDrawn && dialect.returnsKey ? openedInsert(insert).returning(keyAlone(key)) : insert,
     ),
     values: valuesOf,
     together: ({ direct }) => {

@@ -1,14 +1,14 @@
 import type { LockGuard } from '../access/locks.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
-import type { BuiltQuery } from '../dialect/compile.js';
+import { type BuiltQuery, openedUpdate } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type SqlValue, type Statement, Slot } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import type { AnyTables } from '../protocol/queries.js';
+import type { AnyRow, AnyTables, Select } from '../protocol/queries.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Decoded } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
@@ -384,7 +384,10 @@ class UpdateStatements {
       sql`${stampSlot}`,
       Object.fromEntries(changes),
     );
-    const changing = conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change);
+    const changing = conditions.reduce(
+      (all, each) => all.where(each.$castTo<SqlBool>()),
+      openedUpdate(change),
+    );
     if (!isSave || this.guard === undefined) return changing;
     const lock = next + kept.length;
     const { name } = this.dataclass;
@@ -426,9 +429,11 @@ class UpdateStatements {
   }
 
   #select(value: Sql, lock?: Sql): Statement {
-    const select = this.#from.selecting(value, ...this.#shown());
-    const query = this.dataclass.queries.byKey(this.dialect.db, sql`${keySlot}`, select);
-    return this.dialect.compile(lock === undefined ? query : query.modifyEnd(lock));
+    const selecting = this.#from.selecting(value, ...this.#shown());
+    const select: Select<AnyRow> = (query) =>
+      lock === undefined ? selecting(query) : selecting(query).modifyEnd(lock);
+    const byKey = this.dataclass.queries.byKey(this.dialect.db, sql`${keySlot}`, select);
+    return this.dialect.compile(byKey);
   }
 
   /** A hidden entity cannot be changed. */

@@ -1,15 +1,12 @@
 import type {
-  CompiledQuery,
   Expression,
-  InsertQueryBuilder,
-  InsertResult,
+  InsertQueryNode,
   Kysely,
-  KyselyPlugin,
   QueryExecutorProvider,
   RawBuilder,
-  SelectQueryBuilder,
-  UpdateQueryBuilder,
-  UpdateResult,
+  RootOperationNode,
+  SelectQueryNode,
+  UpdateQueryNode,
 } from 'kysely';
 import type { StorageType } from './definition.js';
 
@@ -36,15 +33,15 @@ export interface NullableJson {
 type ColumnJson<Column> = (column: Column) => Json;
 
 /**
- * A row in a statement, whatever the alias of its table is, as answers show its columns: a method for each type of
- * the model writes the JSON of a column in the SQL of the database.
+ * A row in a statement, whatever the alias of its table is. It has a method for each type of the model, which writes
+ * the JSON of a column in the SQL of the database.
  */
 export type Row<Table> = RowWith<keyof Table & string>;
 
 interface RowWith<Column> extends Readonly<Record<StorageType, ColumnJson<Column>>> {
-  /** Address and key of the entity to which a relation leads, whose key the column holds. */
+  /** The address and the key of the entity to which a relation leads; the column holds its key. */
   readonly relatedEntity: ColumnJson<Column>;
-  /** The address of the entities to which a relation leads from the entity whose key the column holds. */
+  /** The address of the entities to which a relation leads; the column holds the key of this entity. */
   readonly relatedEntities: ColumnJson<Column>;
   /** The place of a value that class code computes when the statement has run. */
   computed(): Json;
@@ -54,15 +51,15 @@ interface RowWith<Column> extends Readonly<Record<StorageType, ColumnJson<Column
 export type Attributes<EntityRow> = Readonly<Record<string, (row: EntityRow) => Json>>;
 
 /**
- * Adds the SELECT list to the query of one entity: its JSON, made of the attributes that the session may read. Where
- * the server itself needs an entity, it selects other columns.
+ * Adds the SELECT list to the query of one entity: its JSON, made of the attributes that the session may read. It also
+ * joins the rows that aliases lead to. What the server itself needs of an entity are other columns.
  */
 export type Select<EntityRow> = (
   query: EntityQuery,
   attributes: Attributes<EntityRow>,
 ) => EntityQuery;
 
-/** Writes the answer with a page: the rows of its entities as {@link Select} does, and the number of all. */
+/** Writes the answer with a page: its rows, with a SELECT list as {@link Select} adds it, and the number of all. */
 export type SelectPage<EntityRow> = (
   rows: EntityQuery,
   attributes: Attributes<EntityRow>,
@@ -72,14 +69,14 @@ export type SelectPage<EntityRow> = (
 /** Tables whose columns are not known when the runtime is compiled. */
 export type AnyTables = Record<string, Record<string, unknown>>;
 export type AnyKysely = Kysely<AnyTables>;
-/** Entities of one dataclass; a statement adds the conditions of a request. */
-export type EntityQuery = SelectQueryBuilder<AnyTables, string, object>;
 
-/** A query of Kysely's builder. */
-export interface BuiltQuery {
-  compile(): CompiledQuery;
-  withPlugin(plugin: KyselyPlugin): BuiltQuery;
+/** A query of Kysely, whatever its tables are. */
+export interface BuiltQuery<Node extends RootOperationNode = RootOperationNode> {
+  toOperationNode(): Node;
 }
+
+/** Entities of one dataclass; a statement adds the conditions of a request. */
+export type EntityQuery = BuiltQuery<SelectQueryNode>;
 
 /** A row with the aliases of the tables that it reaches. */
 export interface AnyRow extends RowWith<string> {
@@ -118,16 +115,13 @@ interface Emitted {
   count(query: EntityQuery): EntityQuery;
   byKey(db: QueryExecutorProvider, value: unknown, select: Select<AnyRow>): EntityQuery;
   of(db: QueryExecutorProvider, value: unknown): EntityQuery;
-  insert(
-    db: QueryExecutorProvider,
-    row: AnyValues,
-  ): InsertQueryBuilder<AnyTables, string, InsertResult>;
+  insert(db: QueryExecutorProvider, row: AnyValues): BuiltQuery<InsertQueryNode>;
   change(
     db: QueryExecutorProvider,
     key: unknown,
     stamp: unknown,
     changes: AnyValues,
-  ): UpdateQueryBuilder<AnyTables, string, string, UpdateResult>;
+  ): BuiltQuery<UpdateQueryNode>;
   remove(db: QueryExecutorProvider, keys: Expression<unknown>): BuiltQuery;
 }
 

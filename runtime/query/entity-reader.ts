@@ -19,7 +19,7 @@ import {
 import { sql, type SqlBool } from 'kysely';
 import { boundValue, comparableColumn } from '../dataclass/comparable.js';
 import { From, keyColumn, selecting } from '../dataclass/source.js';
-import type { BuiltQuery } from '../dialect/compile.js';
+import { type BuiltQuery, opened } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { type AnyRow, queryOf, type Select } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
@@ -150,7 +150,7 @@ export function planEntity(
   if (query !== undefined) return compileAnswer(context, query(dialect.db, value, select));
   const stored = comparableColumn(dialect, from.root, attribute);
   const isWanted = sql<SqlBool>`${stored} = ${value}`;
-  const entities = queries.entities(dialect.db).where(isWanted);
+  const entities = opened(queries.entities(dialect.db)).where(isWanted);
   const first = entities.orderBy(keyOrder(context, from.root)).limit(sql.lit(1));
   return compileAnswer(context, select(first, queries.attributes));
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sql } from 'kysely';
+import { createQueryId, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import { type Dataclass, linkDataclasses } from '../../runtime/dataclass/dataclasses.js';
@@ -9,6 +9,7 @@ import type { DataclassDefinition } from '../../runtime/protocol/definition.js';
 import { fold } from '../../runtime/protocol/fold.js';
 import type {
   AnyRow,
+  BuiltQuery,
   DataclassQueries,
   Select,
   SelectPage,
@@ -16,9 +17,11 @@ import type {
 import { planEntity } from '../../runtime/query/entity-reader.js';
 import { planCollection } from '../../runtime/query/page.js';
 import { projectionOf } from '../../runtime/query/projection.js';
+import { typedRuntime } from '../support/built-runtime.js';
 import { importFrom } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
+import { typeErrors } from '../support/type-errors.js';
 
 const model = `
 drs: 1
@@ -84,8 +87,8 @@ const classes = {
 
 const queriesFile = 'src/generated/queries/Note.ts';
 
-/** A server whose queries are changed; each text must exist. */
-async function changedServer(changes: Readonly<Record<string, string>>): Promise<FastifyInstance> {
+/** The files of a server whose queries are changed; each text must exist. */
+function changed(changes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const input = { packageRoot, modelFileName: 'model.yaml' };
   const emitted = emitServer(modelOf(model), input).find(({ path }) => path === queriesFile);
   let text = emitted?.text ?? '';
@@ -93,7 +96,11 @@ async function changedServer(changes: Readonly<Record<string, string>>): Promise
     expect(text).toContain(from);
     text = text.replace(from, to);
   }
-  return serverOf(model, {}, { ...classes, [queriesFile]: text });
+  return { ...classes, [queriesFile]: text };
+}
+
+async function changedServer(changes: Readonly<Record<string, string>>): Promise<FastifyInstance> {
+  return serverOf(model, {}, changed(changes));
 }
 
 async function fill(app: FastifyInstance): Promise<void> {
@@ -153,6 +160,11 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     return statements.at(-1) ?? '';
   }
 
+  function sqlOf(query: BuiltQuery | undefined): string {
+    if (query === undefined) throw new Error('There is no such query.');
+    return db.getExecutor().compileQuery(query.toOperationNode(), createQueryId()).sql;
+  }
+
   function dataclass(name: string): Dataclass {
     return dataclasses.get(name) as Dataclass;
   }
@@ -197,20 +209,20 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
   it('reads an entity by the emitted query of its key, and no other', async () => {
     const { queries } = dataclass('Note');
     await run('GET', '/rest/Note(1)');
-    expect(statements).toEqual([queries.byKey(db, 1, selectOf('Note')).compile().sql]);
+    expect(statements).toEqual([sqlOf(queries.byKey(db, 1, selectOf('Note')))]);
   });
 
   it('reads an entity by the emitted query of a unique attribute, and no other', async () => {
     const { by } = dataclass('Note').queries;
     await run('GET', '/rest/Note:code(a)');
-    expect(statements).toEqual([by['code']?.(db, 'a', selectOf('Note')).compile().sql]);
+    expect(statements).toEqual([sqlOf(by['code']?.(db, 'a', selectOf('Note')))]);
   });
 
   it('reads a page by the emitted query of a page, and counts by the emitted count query', async () => {
     const { entities, page, count } = dataclass('Note').queries;
     await run('GET', '/rest/Note');
-    const counted = count(entities(db)).compile().sql;
-    const { sql: statement } = page(entities(db), top, skip, selectPageOf('Note')).compile(db);
+    const counted = sqlOf(count(entities(db)));
+    const statement = sqlOf(page(entities(db), top, skip, selectPageOf('Note')));
     expect(statements).toEqual(driver === 'sqlite' ? [counted, statement] : [statement]);
     if (driver === 'postgres') expect(statement).toContain(`(${counted})`);
   });
@@ -218,10 +230,10 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
   it('reads what the session may read, with joins for aliases', async () => {
     const { entities, page, byKey } = dataclass('Remark').queries;
     await run('GET', `/rest/Remark(${remark})`);
-    const one = byKey(db, remark, selectOf('Remark')).compile().sql;
+    const one = sqlOf(byKey(db, remark, selectOf('Remark')));
     expect(statements[0]).toBe(one);
     await run('GET', '/rest/Remark');
-    const { sql: all } = page(entities(db), top, skip, selectPageOf('Remark')).compile(db);
+    const all = sqlOf(page(entities(db), top, skip, selectPageOf('Remark')));
     expect(statements[driver === 'sqlite' ? 1 : 0]).toBe(all);
     for (const each of [one, all]) {
       expect(each).toMatch(/"text":.*"code":.* left join "Note" as /);
@@ -230,9 +242,9 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
   });
 
   it('reads a related page by the emitted query of the relation', async () => {
-    const related = dataclass('Note').queries.of['parent']?.(db, 1).compile().sql;
+    const related = sqlOf(dataclass('Note').queries.of['parent']?.(db, 1));
     const statement = await run('GET', '/rest/Note(1)/children?$expand=children');
-    expect(unnumbered(statement)).toContain(unnumbered(related ?? '').replace('select ', ''));
+    expect(unnumbered(statement)).toContain(unnumbered(related).replace('select ', ''));
   });
 
   /** PostgreSQL's variables have numbers. */
@@ -248,21 +260,19 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
       const all = [...columns, '__folded_code', '__STAMP', '__TIMESTAMP'];
       const row = Object.fromEntries(all.map((each) => [each, 1]));
       const { insert } = dataclass('Note').queries;
-      expect(statements).toContain(insert(db, row).compile().sql);
+      expect(statements).toContain(sqlOf(insert(db, row)));
     });
 
     it('changes it by the emitted update', async () => {
       await run('POST', '/rest/Note?$method=update', { __KEY: '1', __STAMP: 1, size: 5 });
       const { update } = dataclass('Note').queries;
-      const start = update(db, 1, 1, { size: 5, __TIMESTAMP: '' }).compile().sql;
+      const start = sqlOf(update(db, 1, 1, { size: 5, __TIMESTAMP: '' }));
       expect(statements.join('\n')).toContain(`${start} and `);
     });
 
     it('deletes it by the emitted delete', async () => {
       await run('POST', '/rest/Note(3)?$method=delete');
-      const deletion = dataclass('Note')
-        .queries.remove(db, sql`()`)
-        .compile().sql;
+      const deletion = sqlOf(dataclass('Note').queries.remove(db, sql`()`));
       expect(statements.join('\n')).toContain(deletion.replace('()', ''));
     });
   });
@@ -335,4 +345,14 @@ describe('A change of the emitted queries', () => {
       await app.close();
     }
   });
+});
+
+it('An emitted query that does not fit its table is an error of the compiler', async () => {
+  const files = changed({
+    "row.number('size')": "row.number('sise')",
+    "'Note.ID', '='": "'Note.IDs', '='",
+  });
+  const folder = writeServer(modelOf(model), files, await typedRuntime());
+  const errors = typeErrors(folder, {}, (file) => file.endsWith(queriesFile));
+  expect(errors).toEqual([expect.stringContaining('sise'), expect.stringContaining('Note.IDs')]);
 });

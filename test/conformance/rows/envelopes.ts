@@ -144,6 +144,17 @@ export const envelopeRows: readonly Row[] = [
     request: get('/rest/Company:city(PARIS)/name'),
     expect: { has: { __KEY: '2' } },
   },
+  ...[
+    ['an integer', 'headcount(7)', '2'],
+    ['a number', 'revenue(1500.5)', '1'],
+    ['a boolean', 'active(false)', '3'],
+    ['a date', 'founded(1990-05-04)', '1'],
+  ].map(([type, lookup, key]): Row => ({
+    id: `P3.3 ${type}`,
+    says: `${type} may be the value`,
+    request: get(`/rest/Company:${lookup}`),
+    expect: { has: { __KEY: key } },
+  })),
   {
     id: 'P3.4',
     says: 'the related entities of one entity are a collection',

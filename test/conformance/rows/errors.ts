@@ -74,6 +74,12 @@ export const errorRows: readonly Row[] = [
     request: get('/rest/Company:name("Nobody")'),
     expect: refused(404, 1543),
   },
+  ...['7.5', '1e300', '-1e999'].map((value): Row => ({
+    id: `status.404 integer ${value}`,
+    says: `no entity has ${value} as an integer`,
+    request: get(`/rest/Company:headcount(${value})`),
+    expect: refused(404, 1543),
+  })),
   {
     id: 'status.404 lookup',
     says: 'an unknown attribute to look up by is 404',

@@ -12,7 +12,10 @@ interface EntityRow extends Row<EmployeeTable> {
   related(...path: ['employer']): Row<CompanyTable>;
 }
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   ID: (row) => row.uuid('ID'),
   firstName: (row) => row.string('firstName'),
@@ -34,7 +37,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('Employee');
 }
 
-/** GET /rest/Employee: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/Employee: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

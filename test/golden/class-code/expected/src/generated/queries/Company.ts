@@ -8,7 +8,10 @@ type Tables = Pick<Database, 'Company'>;
 type Entities = SelectQueryBuilder<Tables, 'Company', object>;
 type EntityRow = Row<CompanyTable>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   ID: (row) => row.integer('ID'),
   name: (row) => row.string('name'),
@@ -29,7 +32,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('Company');
 }
 
-/** GET /rest/Company: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/Company: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

@@ -20,7 +20,10 @@ interface EntityRow extends Row<BookTable> {
   related(...path: ['sequelOf', 'author']): Row<AuthorTable>;
 }
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   ID: (row) => row.uuid('ID'),
   isbn: (row) => row.string('isbn "13"'),
@@ -52,7 +55,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('library books');
 }
 
-/** GET /rest/Book: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/Book: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

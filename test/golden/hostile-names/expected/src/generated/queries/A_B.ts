@@ -8,7 +8,10 @@ type Tables = Pick<Database, 'A_B'>;
 type Entities = SelectQueryBuilder<Tables, 'A_B', object>;
 type EntityRow = Row<A_BTable>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   ID: (row) => row.integer('ID'),
 };
@@ -18,7 +21,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('A_B');
 }
 
-/** GET /rest/A_B: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/A_B: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

@@ -15,7 +15,10 @@ type Tables = Pick<Database, 'drop table "x"; --'>;
 type Entities = SelectQueryBuilder<Tables, 'drop table "x"; --', object>;
 type EntityRow = Row<SelectTable>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   from: (row) => row.uuid('from'),
   _: (row) => row.string('_'),
@@ -26,7 +29,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('drop table "x"; --');
 }
 
-/** GET /rest/Select: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/Select: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

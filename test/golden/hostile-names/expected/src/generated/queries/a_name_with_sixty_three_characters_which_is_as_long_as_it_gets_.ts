@@ -15,7 +15,10 @@ type Entities = SelectQueryBuilder<
 >;
 type EntityRow = Row<a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1: (row) =>
     row.integer('an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1'),
@@ -32,7 +35,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_');
 }
 
-/** GET /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

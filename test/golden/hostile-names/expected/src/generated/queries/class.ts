@@ -8,7 +8,10 @@ type Tables = Pick<Database, 'class'>;
 type Entities = SelectQueryBuilder<Tables, 'class', object>;
 type EntityRow = Row<classTable>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   default: (row) => row.string('default'),
   constructor_: (row) => row.string('constructor_'),
@@ -21,7 +24,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('class');
 }
 
-/** GET /rest/class: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/class: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

@@ -15,7 +15,10 @@ type Tables = Pick<Database, 'x_'>;
 type Entities = SelectQueryBuilder<Tables, 'x_', object>;
 type EntityRow = Row<x_Table>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   key: (row) => row.integer('key'),
   session: (row) => row.string('session'),
@@ -28,7 +31,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('x_');
 }
 
-/** GET /rest/x_: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/x_: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

@@ -8,7 +8,10 @@ type Tables = Pick<Database, 'x²'>;
 type Entities = SelectQueryBuilder<Tables, 'x²', object>;
 type EntityRow = Row<x_2Table>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   'h½': (row) => row.integer('h½'),
   ['Größe']: (row) => row.number('Größe'),
@@ -19,7 +22,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('x²');
 }
 
-/** GET /rest/x²: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/x²: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

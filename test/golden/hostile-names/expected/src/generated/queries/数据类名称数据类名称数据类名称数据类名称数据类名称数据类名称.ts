@@ -15,7 +15,10 @@ type Entities = SelectQueryBuilder<
 >;
 type EntityRow = Row<数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Table>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   ['键']: (row) => row.integer('键'),
   ['名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称']: (row) =>
@@ -27,7 +30,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称');
 }
 
-/** GET /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,

@@ -8,7 +8,10 @@ type Tables = Pick<Database, 'Record'>;
 type Entities = SelectQueryBuilder<Tables, 'Record', object>;
 type EntityRow = Row<RecordTable>;
 
-/** The attributes of an entity in answers, in this order. A session gets those that it may read. */
+/**
+ * The attributes of an entity in answers, in this order, behind its key and stamps. `select` makes the SELECT list of
+ * those that the session may read.
+ */
 export const attributes: Attributes<EntityRow> = {
   ID: (row) => row.integer('ID'),
   written: (row) => row.date('written'),
@@ -22,7 +25,7 @@ export function entities(db: Kysely<Tables>) {
   return db.selectFrom('Record');
 }
 
-/** GET /rest/Record: a page of entities in the order of their keys, which `$orderby` replaces, and their number. */
+/** GET /rest/Record: a page in the order of keys, which `$orderby` replaces, and the number of all entities. */
 export function page(
   query: Entities,
   top: Value<number>,
