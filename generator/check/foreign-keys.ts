@@ -58,7 +58,7 @@ export function foreignKeyOf(
 const referencedTypes: readonly StorageType[] = ['string', 'uuid', 'integer', 'number'];
 
 /** The attribute whose values a foreign key holds; `undefined` if it is wrong, which is reported. */
-export function referencedDraft(
+function referencedDraft(
   context: Context,
   relation: AttributeDraft,
   target: DataclassDraft,

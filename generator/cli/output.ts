@@ -137,7 +137,7 @@ export function codeFor(plan: Plan, options: WriteOptions): number {
   return conflictsOf(plan).length > 0 ? exitCode.refused : exitCode.ok;
 }
 
-export interface Report {
+interface Report {
   readonly ok: boolean;
   readonly plan?: Plan;
   readonly comparison?: Comparison | undefined;

@@ -5,7 +5,7 @@ import { migrationView } from '../emit/views/migration.js';
 import { Templates } from '../emit/templates.js';
 import type { Model } from '../model/model.js';
 import { parseModel, serializeModel } from '../model/serialize.js';
-import { beforeLockPath, modelLockPath } from '../output/paths.js';
+import { beforeLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
 import type { UserFolder } from '../output/user-edits.js';
 import { doubtsOf, storedModel, type Doubt } from './stored-model.js';
@@ -27,6 +27,8 @@ export interface MigrationReview {
 
 export interface MigrationInput {
   readonly model: Model;
+  /** That of the last run. */
+  readonly older: Model | undefined;
   readonly users: UserFolder;
   /** The root of this package. */
   readonly packageRoot: string;
@@ -51,13 +53,12 @@ const filePattern = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*$/;
  * @throws Refusal for conflicting migrations of two branches, and for values that would not be found
  */
 export async function reviewMigrations(input: MigrationInput): Promise<MigrationReview> {
-  const { model, users, packageRoot, wanted, command } = input;
+  const { model, older, users, packageRoot, wanted, command } = input;
   const names = await migrationNames(users);
-  const last = await lockedModel(users, modelLockPath);
-  const before = (await lockedModel(users, beforeLockPath)) ?? last;
+  const before = (await modelBefore(users)) ?? older;
   if (before === undefined) return { names, files: [], open: [], doubts: [] };
-  const former = last ?? model;
-  const stored = storedModel(before, former, { open: plannedSteps(before, former), written: [] });
+  const last = older ?? model;
+  const stored = storedModel(before, last, { open: plannedSteps(before, last), written: [] });
   const all = plannedSteps(stored, model);
   if (wanted === undefined) {
     refuseMoves(all, command);
@@ -159,11 +160,10 @@ function refuseTwo(known: Map<string, string>, key: string, path: string, what: 
   );
 }
 
-/** The model of the last run, or the last one for which a migration was written. */
-async function lockedModel(users: UserFolder, path: string): Promise<Model | undefined> {
-  const read = await users.read(path);
+/** The model that data may still have, if that is not the one of the last run. */
+async function modelBefore(users: UserFolder): Promise<Model | undefined> {
+  const read = await users.read(beforeLockPath);
   const parsed = read.kind === 'file' ? parseModel(read.text) : { problem: '' };
-  // The comparison with the last run reports an unreadable model.
   return 'model' in parsed ? parsed.model : undefined;
 }
 

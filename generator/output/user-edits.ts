@@ -38,7 +38,7 @@ export interface UserEdit {
 }
 
 /** The user's files with edits that are to be written. */
-export interface EditedFolder {
+interface EditedFolder {
   readonly users: UserFolder;
   readonly edits: readonly UserEdit[];
 }

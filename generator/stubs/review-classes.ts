@@ -1,24 +1,26 @@
 import { classNames } from '../emit/classes/class-names.js';
 import { type ClassFiles, type UserClass, userClasses } from '../emit/classes/user-classes.js';
 import type { Model } from '../model/model.js';
-import { parseModel } from '../model/serialize.js';
 import { renamesBetween } from '../evolution/renames.js';
-import type { ReadUserText, UserFolder } from '../output/user-edits.js';
-import { modelLockPath } from '../output/paths.js';
+import type { UserFolder } from '../output/user-edits.js';
 import { type ChangedNames, changedNames } from './changed-names.js';
 import type { FoundClasses } from './class-files.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
 import type { RenamePlan } from './rename-classes.js';
 import type { FilesAtOnce } from './user-program.js';
 
-export interface ReviewInput extends Pick<StubInput, 'read' | 'shown' | 'modelPlace'> {
+/** The model, and that of the last run. */
+interface Models {
   readonly model: Model;
+  readonly older: Model | undefined;
+}
+
+export interface ReviewInput extends Models, Pick<StubInput, 'read' | 'shown' | 'modelPlace'> {
   /** What {@link findClasses} has found. */
   readonly classFiles: ClassFiles;
 }
 
-export interface RenameInput extends Pick<StubInput, 'shown'> {
-  readonly model: Model;
+export interface RenameInput extends Models, Pick<StubInput, 'shown'> {
   readonly users: UserFolder;
   readonly files: FilesAtOnce;
 }
@@ -28,8 +30,12 @@ export interface RenameInput extends Pick<StubInput, 'shown'> {
  *
  * Like {@link findClasses}, it loads the TypeScript compiler only when a name has changed.
  */
-export async function renameClasses({ model, users, ...input }: RenameInput): Promise<RenamePlan> {
-  const older = await lastModel(users.read);
+export async function renameClasses({
+  model,
+  older,
+  users,
+  ...input
+}: RenameInput): Promise<RenamePlan> {
   const names = older === undefined ? undefined : changesSince(older, model);
   if (older === undefined || names === undefined) {
     const none = { problems: [], sources: new Map<string, string>() };
@@ -48,8 +54,7 @@ function changesSince(older: Model, model: Model): ChangedNames | undefined {
   return isNone ? undefined : changedNames(older, model, renames);
 }
 
-export interface FindInput extends Pick<StubInput, 'shown'> {
-  readonly model: Model;
+export interface FindInput extends Models, Pick<StubInput, 'shown'> {
   readonly users: UserFolder;
 }
 
@@ -59,9 +64,14 @@ export interface FindInput extends Pick<StubInput, 'shown'> {
  * Like {@link reviewClasses}, it loads the TypeScript compiler only when there is a class to look
  * at.
  */
-export async function findClasses({ model, users, shown }: FindInput): Promise<FoundClasses> {
+export async function findClasses({
+  model,
+  older,
+  users,
+  shown,
+}: FindInput): Promise<FoundClasses> {
   const classes = userClasses(model, classNames(model));
-  const previous = await previousClasses(users.read, model, new Map());
+  const previous = previousClasses({ model, older }, new Map());
   const wanted = new Set(classes.map(({ name }) => name));
   const unused = previous.filter(({ name }) => !wanted.has(name));
   const stubs = new Set([...classes, ...unused].map(({ path }) => path));
@@ -75,11 +85,12 @@ export async function findClasses({ model, users, shown }: FindInput): Promise<F
 /** As {@link file://./plan-stubs.ts}, which brings the TypeScript compiler: it is loaded when there is a class to look at. */
 export async function reviewClasses({
   model,
+  older,
   classFiles,
   ...input
 }: ReviewInput): Promise<StubPlan> {
   const classes = userClasses(model, classNames(model), classFiles);
-  const previous = await previousClasses(input.read, model, classFiles);
+  const previous = previousClasses({ model, older }, classFiles);
   for (const { path } of [...classes, ...previous]) {
     const { kind } = await input.read(path);
     if (kind === 'absent') continue;
@@ -90,12 +101,7 @@ export async function reviewClasses({
 }
 
 /** The classes of the model of the last run, by their present names. */
-async function previousClasses(
-  read: ReadUserText,
-  model: Model,
-  classFiles: ClassFiles,
-): Promise<readonly UserClass[]> {
-  const older = await lastModel(read);
+function previousClasses({ model, older }: Models, classFiles: ClassFiles): readonly UserClass[] {
   if (older === undefined) return [];
   const names = changesSince(older, model);
   try {
@@ -117,13 +123,6 @@ async function previousClasses(
     // removed members is missing.
     return [];
   }
-}
-
-/** The model of the last run, if it can be read. */
-async function lastModel(read: ReadUserText): Promise<Model | undefined> {
-  const lock = await read(modelLockPath);
-  const parsed = lock.kind === 'file' ? parseModel(lock.text) : undefined;
-  return parsed !== undefined && 'model' in parsed ? parsed.model : undefined;
 }
 
 const emittedFolder = 'src/generated';

@@ -22,6 +22,7 @@ async function generated(): Promise<FakeWorld> {
           await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })
         ).filter((file) => !file.path.startsWith('runtime/')),
       serialize: (model) => lazyCompiler.serialize(model),
+      parse: (text) => lazyCompiler.parse(text),
       findClasses: (input) => lazyCompiler.findClasses(input),
       reviewClasses: (input) => lazyCompiler.reviewClasses(input),
     },

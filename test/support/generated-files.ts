@@ -1,5 +1,5 @@
 import { reviewMigrations, type MigrationReview } from '../../generator/migration/migrations.js';
-import { serializeModel } from '../../generator/model/serialize.js';
+import { parseModel, serializeModel } from '../../generator/model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../../generator/output/paths.js';
 import type { UserFolder } from '../../generator/output/user-edits.js';
 import { modelOf, packageRoot } from './server.js';
@@ -40,8 +40,11 @@ export class GeneratedFiles {
     wanted?: { readonly removed: readonly string[] },
   ): Promise<MigrationReview> {
     const model = modelOf(yaml);
+    const lock = this.#texts.get(modelLockPath);
+    const last = lock === undefined ? undefined : parseModel(lock);
     const review = await reviewMigrations({
       model,
+      older: last !== undefined && 'model' in last ? last.model : undefined,
       users: this.#users,
       packageRoot,
       command: 'npx drs-gen migrate',

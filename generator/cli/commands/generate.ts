@@ -119,16 +119,18 @@ async function prepare(
   if (users.owns(clientModule)) {
     throw new Refusal(`${folder} holds a client; name another folder for the server.`);
   }
-  const comparison = await compareWithLast(session, { model, folder, users });
+  const older = await lastModel(session, folder, users);
+  const comparison = older === undefined ? nothing : await compiler.compare(older, model);
   if (options.json !== true) tellComparison(session, { comparison, folder, file });
 
   const shown = (each: string): string => posix.join(folder, each);
-  const renames = await compiler.renameClasses({ model, users, shown, files: world });
+  const renames = await compiler.renameClasses({ model, older, users, shown, files: world });
   const renamed = withEdits({ users, edits: [] }, renames.edits);
-  const found = await compiler.findClasses({ model, users: renamed.users, shown });
+  const found = await compiler.findClasses({ model, older, users: renamed.users, shown });
 
   const migrations = await compiler.reviewMigrations({
     model,
+    older,
     users,
     packageRoot: own.root,
     command: migrateCommand(file, folder),
@@ -154,6 +156,7 @@ async function prepare(
   const kept = options.upgrade === true ? upgraded : handed;
   const stubs = await compiler.reviewClasses({
     model,
+    older,
     read: kept.users.read,
     shown,
     classFiles: found.files,
@@ -177,22 +180,22 @@ function migrateCommand(file: string, folder: string): string {
 
 const nothing: Comparison = { data: [], clients: [], classCode: [] };
 
-/** Compares the model with that of the last run. */
-async function compareWithLast(
+/** The model of the last run; one that cannot be read is reported. */
+async function lastModel(
   session: Session,
-  { model, folder, users }: { model: Model; folder: string; users: UserFolder },
-): Promise<Comparison> {
-  const { compiler } = session.world;
+  folder: string,
+  users: UserFolder,
+): Promise<Model | undefined> {
   const lock = await users.read(modelLockPath);
-  if (lock.kind === 'absent') return nothing;
+  if (lock.kind === 'absent') return undefined;
   const parsed =
     lock.kind === 'file'
-      ? await compiler.parse(lock.text)
+      ? await session.world.compiler.parse(lock.text)
       : { problem: 'it is no ordinary file of text' };
-  if ('model' in parsed) return compiler.compare(parsed.model, model);
+  if ('model' in parsed) return parsed.model;
   const path = posix.join(folder, modelLockPath);
   tell(session, `${path} cannot be compared with the model: ${parsed.problem}.`);
-  return nothing;
+  return undefined;
 }
 
 function tellComparison(
