@@ -7,11 +7,15 @@ const fewBytes = 16 * 1024;
 /** Per HTTP server: whether other code sees what is sent. */
 const hooked = new WeakMap<object, boolean>();
 
+/** That of the answer that was sent last. */
+let last: ArrayBuffer | undefined;
+
 /**
- * Releases the memory of an answer when it is sent, unless a hook of the user may have kept it. The
- * garbage collector would release it with the young generation, which rarely fills up apart from
- * these bytes: until then each answer would use memory that no cache of the processor holds, up to
- * hundreds of megabytes in turn.
+ * Releases the memory of an answer when it and the next one are sent, unless a hook of the user may
+ * have kept it. The garbage collector would release it with the young generation, which rarely
+ * fills up apart from these bytes: until then each answer would use memory that no cache of the
+ * processor holds, up to hundreds of megabytes in turn. Released at once, it would go back to the
+ * system, which takes longer than to keep it.
  * @param bytes made for this answer alone
  */
 export function releaseWhenSent({ raw, server }: FastifyReply, bytes: Uint8Array): void {
@@ -21,9 +25,12 @@ export function releaseWhenSent({ raw, server }: FastifyReply, bytes: Uint8Array
   raw.once('finish', () => {
     // The system may still read what was to be sent over a connection that is cut.
     if (raw.req.socket.destroyed || Object.hasOwn(raw, 'end') || isSendHooked(server)) return;
+    const released = last;
+    last = buffer as ArrayBuffer;
+    if (released === undefined) return;
     try {
       // Posting a buffer to a port detaches it, and without a listener nothing arrives.
-      (nowhere ??= deadEnd()).postMessage(null, [buffer as ArrayBuffer]);
+      (nowhere ??= deadEnd()).postMessage(null, [released]);
     } catch {
       // The database's driver makes bytes that cannot be transferred.
       hooked.set(server.server, true);
