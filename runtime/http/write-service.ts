@@ -144,16 +144,13 @@ class RefusedPart extends Error {
   }
 }
 
-/** Ends a transaction in which a refused entity is stored beside others, which have no parts of their own. */
+/** Ends a transaction in which an entity is stored that has to be refused, beside others without parts of their own. */
 class RefusedIsStored extends Error {}
-
-/** Ends a transaction whose entities have to be created one after the other. */
-class NotTogether extends Error {}
 
 /** Whether the database refused a change because of what it would store, or of what others store. */
 function isOfValues(error: unknown): boolean {
   return (
-    error instanceof NotTogether ||
+    error instanceof RefusedIsStored ||
     error instanceof ConstraintError ||
     error instanceof LockedRowError ||
     error instanceof UnusableValueError ||
@@ -367,7 +364,7 @@ export class WriteService {
     const create = async (transaction: Transaction): Promise<string> => {
       const [row] = await transaction.rows(statement, values);
       const [members, keys] = row as readonly [members: string, keys: string];
-      if (refersAhead?.(keys) === true) throw new NotTogether();
+      if (refersAhead?.(keys) === true) throw new RefusedIsStored();
       return new AnswerLength().add(members);
     };
     return Promise.resolve(executor.write(create)).then(answer);
