@@ -1,8 +1,8 @@
+import type { JsonObject } from '../../runtime/protocol/opened-document.js';
 import type { CheckedModel, ModelInput } from '../check/check-model.js';
 import type { ClientInput } from '../emit/emit-client.js';
 import type { EmitInput } from '../emit/emit-server.js';
 import type { EmittedFile } from '../emit/file.js';
-import type { OpenApiInput } from '../emit/openapi.js';
 import type { MigrationInput, MigrationReview } from '../migration/migrations.js';
 import type { Comparison } from '../evolution/change.js';
 import type { Model } from '../model/model.js';
@@ -39,7 +39,7 @@ export interface Compiler {
    * Describes the server of a model.
    * @throws UsageError for a role that the model does not have
    */
-  openApi(model: Model, input: OpenApiInput): Promise<object>;
+  openApi(model: Model, role?: string): Promise<JsonObject>;
   /** The JSON Schema of model files, as text. */
   schema(): Promise<string>;
 }
@@ -75,9 +75,9 @@ export const lazyCompiler: Compiler = {
     (await import('../evolution/compare.js')).compareModels(older, newer),
   findClasses: async (input) => (await import('../stubs/review-classes.js')).findClasses(input),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
-  openApi: async (model, input) => {
-    await checkRole(model, input.role);
-    return (await import('../emit/openapi.js')).openApi(model, input);
+  openApi: async (model, role) => {
+    await checkRole(model, role);
+    return (await import('../emit/openapi.js')).openApi(model, role);
   },
   schema: async () => {
     const { modelSchema } = await import('../source/model.schema.js');

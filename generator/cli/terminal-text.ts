@@ -22,8 +22,8 @@ export function printable(text: string): string {
 }
 
 /** JSON that is safe to print: what would control the terminal is an escape sequence of JSON. */
-export function printableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(unprintable, (character) =>
+export function printableJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replace(unprintable, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

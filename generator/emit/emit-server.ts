@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import type { Model } from '../model/model.js';
 import { userClasses } from './classes/user-classes.js';
 import { emitContext, type UsersParts } from './context.js';
+import { roleView } from '../model/role-view.js';
+import { wholeDocument } from './openapi/document.js';
+import { jsonText } from './json-text.js';
 import type { EmittedFile } from './file.js';
 import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits, ownerOf } from './units.js';
@@ -48,6 +51,11 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
       files.push({ path: path(dataclass, context), text });
     }
   }
+  const { served } = context;
+  files.push({
+    path: 'src/generated/openapi.json',
+    text: `${jsonText(wholeDocument(served, roleView(served)))}\n`,
+  });
   for (const userClass of userClasses(model, context.classNames)) {
     if (input.classFiles?.has(userClass.name) === true) continue;
     const text = templates.render('src/classes/class.ts', userClassView(userClass));
@@ -107,7 +115,9 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   processes: { purpose: 'several processes at one address; loaded for `PROCESSES`' },
   metrics: { purpose: 'metrics for Prometheus; loaded for `METRICS_PORT`' },
   tracing: { purpose: 'spans of OpenTelemetry; loaded for `TRACING`' },
-  'openapi-document': { purpose: 'the answer of `/rest/$openapi`; loaded by its first request' },
+  'openapi-document': {
+    purpose: 'what a session may see of the OpenAPI document; loaded by its first request',
+  },
   migrate: { purpose: 'the command `migrate.js`; loaded by it' },
   migrations: {
     purpose: 'runs the migrations of `src/migrations`',
@@ -116,8 +126,6 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   seed: { purpose: '`npm run seed`' },
   'import-data': { purpose: 'stores what `drs-gen import-data` reads' },
   testing: { purpose: 'what the access test needs', when: hasRoles },
-  // The generator runs it; servers have the same code in `openapi-document`.
-  openapi: { purpose: '', when: () => false },
 };
 
 /**

@@ -31,7 +31,7 @@ export class Documented {
  * Columns of a line, as prettier counts them; emitted code is formatted as prettier would, at less
  * cost.
  */
-const maxWidth = 100;
+export const maxWidth = 100;
 
 /** An emoji takes two columns, however many characters it is made of. */
 const emoji = new RegExp('\\p{RGI_Emoji}|\\p{Emoji_Modifier_Base}', 'gv');
@@ -218,7 +218,7 @@ function count(text: string, character: string): number {
   return text.split(character).length - 1;
 }
 
-function escaped(character: string): string {
+export function escaped(character: string): string {
   const names: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
   const known = names[character];
   if (known !== undefined) return known;

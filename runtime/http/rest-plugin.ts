@@ -14,15 +14,21 @@ import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import { whenThere } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuseForms } from '../query/answer-form.js';
+import type { ServedModel } from './served-model.js';
 import type { Settings } from './settings.js';
 import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { readJson } from './body.js';
 import type { IncomingHttpHeaders } from 'node:http';
+
+interface ProtocolOptions {
+  /** Loads the OpenAPI document of the model. */
+  readonly openApi: () => Promise<{ readonly default: object }>;
+}
 
 /**
  * The protocol, for the routes of the instance that registers it: bodies are read as the protocol
@@ -30,7 +36,7 @@ import type { IncomingHttpHeaders } from 'node:http';
  * dataclasses find their handlers as `app.dataclass`.
  */
 export const protocol = fastifyPlugin(
-  async (app) => {
+  async (app, { openApi }: ProtocolOptions) => {
     const { setup, sessions, stores, services } = app;
     const { settings, limits, quotas, answerError, environment } = setup;
     const served = new Set<string>();
@@ -61,11 +67,9 @@ export const protocol = fastifyPlugin(
       ),
     );
     if (isOpenApiOn(environment)) {
-      registerOpenApi(app, settings, (request, reply) =>
-        whenThere(
-          sessions.of(request, reply),
-          (session) => services.models.visible.of(session).openApi,
-        ),
+      const documentOf = documentsOf(openApi);
+      registerOpenApi(app, settings, async (request, reply) =>
+        documentOf(services.models.visible.of(await sessions.of(request, reply))),
       );
     }
     if (services.media !== undefined) app.register(services.media.routes);
@@ -88,6 +92,22 @@ function isOpenApiOn(environment: Environment): boolean {
   throw new Error(`OPENAPI is ${JSON.stringify(text)}; it must be on or off.`);
 }
 
+/** The documents of views of the model, each made at the first request for it. */
+function documentsOf(
+  openApi: ProtocolOptions['openApi'],
+): (model: ServedModel) => Promise<Uint8Array> {
+  const documents = new WeakMap<ServedModel, Uint8Array>();
+  return async (model) => {
+    const known = documents.get(model);
+    if (known !== undefined) return known;
+    const { servedDocument } = await import('./openapi-document.js');
+    const { default: whole } = await openApi();
+    const document = servedDocument(whole, model.parts, model.view);
+    documents.set(model, document);
+    return document;
+  };
+}
+
 /**
  * `GET /rest/$openapi` (protocol P2.12).
  * @param documentOf what the session of a request may use
@@ -95,7 +115,7 @@ function isOpenApiOn(environment: Environment): boolean {
 function registerOpenApi(
   app: FastifyInstance,
   settings: Settings,
-  documentOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Uint8Array>,
+  documentOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Uint8Array>,
 ): void {
   app.get('/rest/$openapi', async (request, reply) => {
     refuseForms(readingParameters(request), settings, 'the description of the server');

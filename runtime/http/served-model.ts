@@ -72,18 +72,17 @@ interface DataclassServices {
  * The model as some sessions see it, and what answers their requests: each part is made when it is
  * first needed.
  */
-class ServedModel {
+export class ServedModel {
   readonly context: ServiceContext;
   readonly #services = new Map<string, DataclassServices>();
   #catalog: Catalog | undefined;
-  #openApi: Promise<Uint8Array> | undefined;
 
   /**
    * @param name a different one for each view, empty for the whole model
    * @param planBytes of the statements of each kind that are kept
    */
   constructor(
-    private readonly parts: ModelParts,
+    readonly parts: ModelParts,
     readonly view: ModelView,
     name: string,
     planBytes?: number,
@@ -120,18 +119,5 @@ class ServedModel {
       definitions: view.catalog,
       functions: listedFunctions(parts.functions, (each) => view.lists(each)),
     }));
-  }
-
-  /** The OpenAPI document (`openapi.md`); made at its first request. */
-  get openApi(): Promise<Uint8Array> {
-    return (this.#openApi ??= this.#describe().catch((error: unknown) => {
-      this.#openApi = undefined;
-      throw error;
-    }));
-  }
-
-  async #describe(): Promise<Uint8Array> {
-    const { servedDocument } = await import('../openapi/served-document.js');
-    return servedDocument(this.parts, this.view);
   }
 }

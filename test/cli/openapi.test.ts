@@ -1,24 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { builtRuntime } from '../support/built-runtime.js';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../support/server.js';
+import { modelFileText } from '../support/model-file.js';
 import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
 
-function modelText(name: string): string {
-  return readFileSync(join(packageRoot, `test/support/models/${name}.yaml`), 'utf8');
-}
-
 function worldOf(model: string): FakeWorld {
-  const world = fakeWorld({
-    compiler: {
-      ...lazyCompiler,
-      openApi: (checked, input) =>
-        lazyCompiler.openApi(checked, { ...input, runtimeFolder: builtRuntime() }),
-    },
-  });
+  const world = fakeWorld({ compiler: lazyCompiler });
   world.disk.put('/home/model.yaml', model);
   return world;
 }
@@ -29,7 +16,7 @@ function pathsIn(document: unknown): readonly string[] {
 
 describe('drs-gen openapi', () => {
   it('prints a document as YAML, or the same with --json as JSON', async () => {
-    const world = worldOf(modelText('access'));
+    const world = worldOf(modelFileText('access'));
     const yaml = await world.run('openapi model.yaml');
     const json = await world.run('openapi model.yaml --json');
     expect([yaml.code, json.code]).toEqual([0, 0]);
@@ -40,7 +27,7 @@ describe('drs-gen openapi', () => {
   });
 
   it('prints what a role may use, or with --role guest what guests may', async () => {
-    const world = worldOf(modelText('access'));
+    const world = worldOf(modelFileText('access'));
     const guest = await world.run('openapi model.yaml --role guest --json');
     const hr = await world.run('openapi model.yaml --role HR --json');
     expect(pathsIn(JSON.parse(guest.out))).not.toContain('/rest/Employee');
@@ -48,7 +35,7 @@ describe('drs-gen openapi', () => {
   });
 
   it('refuses a role that the model does not have', async () => {
-    const { code, err, out } = await worldOf(modelText('access')).run(
+    const { code, err, out } = await worldOf(modelFileText('access')).run(
       'openapi model.yaml --role Boss',
     );
     expect([code, out]).toEqual([2, '']);
@@ -56,7 +43,7 @@ describe('drs-gen openapi', () => {
   });
 
   it('refuses a role of a model without roles', async () => {
-    const { code, err } = await worldOf(modelText('staff')).run('openapi model.yaml --role HR');
+    const { code, err } = await worldOf(modelFileText('staff')).run('openapi model.yaml --role HR');
     expect(code).toBe(2);
     expect(err).toContain('The model has no roles: leave out --role.');
   });

@@ -17,8 +17,6 @@ function exampleWorld(): FakeWorld {
         (
           await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })
         ).filter((file) => !file.path.startsWith('runtime/')),
-      openApi: (model, input) =>
-        lazyCompiler.openApi(model, { ...input, packageRoot, runtimeFolder: builtRuntime() }),
     },
   });
   const model = readFileSync(join(packageRoot, 'examples/staff/model.yaml'), 'utf8');

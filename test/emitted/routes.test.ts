@@ -185,7 +185,14 @@ export class Note extends NoteBase {
   };
   const path = 'src/generated/dataclasses/Note.ts';
 
-  /** What a guest gets of reads, changes and calls. */
+  interface Described {
+    readonly paths: object;
+    readonly components: {
+      readonly schemas: Readonly<Record<string, { readonly properties?: object }>>;
+    };
+  }
+
+  /** What a guest gets of reads, changes and calls, and finds in the OpenAPI document. */
   async function answers(...edit: readonly [before: string, now: string][]): Promise<unknown> {
     const context = { packageRoot, modelFileName: 'model.yaml', runtimeFolder: builtRuntime() };
     const emitted = emitServer(modelOf(guarded), context).find((each) => each.path === path);
@@ -198,31 +205,60 @@ export class Note extends NoteBase {
     try {
       await create(app, 'Note', [{ ID: 1, text: 'a', secret: 'b' }]);
       const save = { method: 'POST', url: '/rest/Note?$method=update' } as const;
-      const change = { __KEY: 1, __STAMP: 1, text: 'c' };
       const read = await app.inject('/rest/Note(1)');
+      const { paths, components } = (await app.inject('/rest/$openapi')).json<Described>();
+      const { 'Note.Values': values, 'Note.Change': change } = components.schemas;
       return {
         read: read.statusCode,
         attributes: Object.keys(read.json<object>()).filter((name) => !name.startsWith('__')),
-        update: (await app.inject({ ...save, payload: change })).statusCode,
+        update: (await app.inject({ ...save, payload: { __KEY: 1, __STAMP: 1, text: 'c' } }))
+          .statusCode,
         call: (await app.inject({ method: 'POST', url: '/rest/Note/clear' })).statusCode,
+        described: {
+          attributes: Object.keys(values?.properties ?? {}),
+          update: change !== undefined,
+          call: '/rest/Note/clear' in paths,
+        },
       };
     } finally {
       await app.close();
     }
   }
 
-  const before = { read: 200, attributes: ['ID', 'text'], update: 401, call: 401 };
+  const before = {
+    read: 200,
+    attributes: ['ID', 'text'],
+    update: 401,
+    call: 401,
+    described: { attributes: ['ID', 'text'], update: false, call: false },
+  };
+  const { described } = before;
 
   it('opens and closes what the server serves: routes, attributes and functions', async () => {
     expect(await answers()).toEqual(before);
     const update = "update: ['edit']";
-    expect(await answers([update, "update: ['guest']"])).toEqual({ ...before, update: 200 });
-    expect(await answers([update, `read: [], ${update}`])).toMatchObject({ read: 401 });
+    expect(await answers([update, "update: ['guest']"])).toEqual({
+      ...before,
+      update: 200,
+      described: { ...described, update: true },
+    });
+    expect(await answers([update, `read: [], ${update}`])).toMatchObject({
+      read: 401,
+      described: { attributes: [], update: false, call: false },
+    });
     const read = "access: { read: ['edit'] }";
     const shown = ['ID', 'text', 'secret'];
-    expect(await answers([read, 'access: {}'])).toEqual({ ...before, attributes: shown });
+    expect(await answers([read, 'access: {}'])).toEqual({
+      ...before,
+      attributes: shown,
+      described: { ...described, attributes: shown },
+    });
     const execute = "access: ['edit']";
-    expect(await answers([execute, "access: ['guest']"])).toEqual({ ...before, call: 200 });
+    expect(await answers([execute, "access: ['guest']"])).toEqual({
+      ...before,
+      call: 200,
+      described: { ...described, call: true },
+    });
   });
 
   it('is in the config of routes, and a hook that replaces the config opens nothing', async () => {

@@ -23,19 +23,18 @@ const tsconfig = join(root, 'tsconfig.json');
 const banner = '// Part of the runtime of drs-gen, the same for every model. Edits here are lost.';
 
 /**
- * What runs outside of a server, by the name of its file: a separate process, and what the
- * generator runs itself. Each bundle is complete, so it starts quickly and needs little memory.
+ * What runs outside of a server, by the name of its file: a separate process. Each bundle is
+ * complete, so it starts quickly and needs little memory.
  */
 const programs = {
   'reader-process': 'dialect/sqlite/readers/reader-process.ts',
-  openapi: 'openapi/document.ts',
 };
 
 /** What a server loads when a setting, a command or a request asks for it, by the name of its file. */
 const loadedLater = {
   metrics: 'http/metrics.ts',
   migrate: 'migration/command.ts',
-  'openapi-document': 'openapi/served-document.ts',
+  'openapi-document': 'http/openapi-document.ts',
   'postgres-migration': 'dialect/postgres/migration/adapt.ts',
   processes: 'http/server-processes.ts',
   'sqlite-migration': 'dialect/sqlite/migration/adapt.ts',
@@ -63,7 +62,7 @@ const ownModules = {
   seed: ['seed/'],
   metrics: ['http/metrics'],
   migrate: ['migration/command'],
-  'openapi-document': ['openapi/'],
+  'openapi-document': ['http/openapi-', 'protocol/opened-document'],
   processes: ['http/server-processes'],
   state: ['state/'],
   tracing: ['http/tracing'],
@@ -138,9 +137,6 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
     const http = output.find(({ fileName }) => fileName === 'http.js');
     const needed = http?.imports.filter((name) => name.endsWith('.js') && name !== 'core.js') ?? [];
     if (needed.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
-    // The generator runs it without the packages of a server.
-    const described = output.find(({ fileName }) => fileName === 'openapi.js')?.imports ?? [];
-    if (described.length > 0) throw new Error(`openapi.js needs ${described.join(', ')}.`);
   }
 }
 

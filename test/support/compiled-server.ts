@@ -27,11 +27,15 @@ export function compiledServer(server: string): string {
 }
 
 /**
- * Imports a module of a server that `writeServer` has written, as JavaScript.
- * @param path in the server, without an extension
+ * Imports a module of a server that `writeServer` has written, as JavaScript, or a JSON file.
+ * @param path in the server, without an extension unless it is `.json`
  */
 export async function importFrom(server: string, path: string): Promise<object> {
   const place = path.startsWith('runtime/') ? path : `dist/${path}`;
+  if (path.endsWith('.json')) {
+    const text = readFileSync(join(compiledServer(server), place), 'utf8');
+    return { default: JSON.parse(text) as object };
+  }
   const { href } = pathToFileURL(join(compiledServer(server), `${place}.js`));
   return (await import(/* @vite-ignore */ href)) as object;
 }
@@ -39,10 +43,16 @@ export async function importFrom(server: string, path: string): Promise<object> 
 function compile(from: string, to: string, ...folders: readonly string[]): void {
   const files = folders.flatMap((folder) =>
     readdirSync(join(from, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .filter((entry) => entry.isFile() && /\.(?:ts|json)$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name)),
   );
   for (const file of files) {
+    const compiled = join(to, relative(from, file).replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(compiled), { recursive: true });
+    if (file.endsWith('.json')) {
+      cpSync(file, compiled);
+      continue;
+    }
     // In this process: a compiler of its own takes longer to start than it compiles.
     const { code, errors } = transformSync(file, readFileSync(file, 'utf8'), {
       lang: 'ts',
@@ -50,8 +60,6 @@ function compile(from: string, to: string, ...folders: readonly string[]): void 
       tsconfig: false,
     });
     if (errors.length > 0) throw new Error(`${file}: ${errors.map(String).join('\n')}`);
-    const compiled = join(to, relative(from, file).replace(/\.ts$/, '.js'));
-    mkdirSync(dirname(compiled), { recursive: true });
     writeFileSync(compiled, code);
   }
 }

@@ -5,6 +5,9 @@ import { modelOf, packageRoot } from './server.js';
 
 /** The model of a file of `test/support/models`. */
 export function modelFile(name: string): Model {
-  const path = join(packageRoot, 'test/support/models', `${name}.yaml`);
-  return modelOf(readFileSync(path, 'utf8'));
+  return modelOf(modelFileText(name));
+}
+
+export function modelFileText(name: string): string {
+  return readFileSync(join(packageRoot, 'test/support/models', `${name}.yaml`), 'utf8');
 }

@@ -20,10 +20,12 @@ export interface SourceModel {
   readonly classes: ClassRegistry;
 }
 
+type LoadedJson = Promise<{ readonly default: object }>;
+
 /**
  * A server with the sources of the runtime, assembled like `app.ts` with the compiled one. Its
  * classes are those of a test.
- * @param load imports a generated module of the model by name
+ * @param load imports a generated module of the model by name, or a JSON file
  * @param routed dataclasses that have routes
  */
 export async function sourceServer(
@@ -47,7 +49,7 @@ export async function sourceServer(
     }),
   );
   void app.register((below, _options, done) => {
-    void below.register(protocol);
+    void below.register(protocol, { openApi: () => load('openapi.json') as LoadedJson });
     for (const each of routes) void below.register(each);
     done();
   });

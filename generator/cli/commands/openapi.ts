@@ -1,7 +1,8 @@
-import { stringify } from 'yaml';
+import { Document, visit } from 'yaml';
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
 import { readModel } from '../read-model.js';
+import { printableJson } from '../terminal-text.js';
 import { print, printJson, tellProblems, type Session } from '../session.js';
 
 export interface OpenApiOptions {
@@ -26,9 +27,20 @@ export async function openapi(
     return exitCode.failed;
   }
   tellProblems(session, checked);
-  const { compiler, package: ours } = session.world;
-  const document = await compiler.openApi(model, { packageRoot: ours.root, role });
-  if (json === true) printJson(session, document);
-  else print(session, stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 }));
+  const document = await session.world.compiler.openApi(model, role);
+  print(session, json === true ? printableJson(document, 0) : yamlOf(document));
   return exitCode.ok;
+}
+
+/** Short parts stay in one line: a document is mostly references. */
+function yamlOf(value: object): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Collection(_, node) {
+      if (JSON.stringify(node).length > 130) return undefined;
+      node.flow = true;
+      return visit.SKIP;
+    },
+  });
+  return document.toString({ lineWidth: 0, indentSeq: false, flowCollectionPadding: false });
 }

@@ -78,7 +78,6 @@ export function appView(context: EmitContext): object {
         : `app.register(${plugin}, { ${options.join(', ')} })`,
     ),
     below: [
-      'protocol',
       ...(hasFunctions ? ['functions'] : []),
       ...(hasOldClients ? ['wakanda'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),

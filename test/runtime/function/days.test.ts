@@ -76,13 +76,18 @@ describe('A day', () => {
       { returns: { type: 'list', items: day, mandatory: true } },
       { returns: { type: 'entity', dataClass: 'Person', mandatory: true } },
     ]);
-    const { paths } = (await app.inject('/rest/$openapi')).json<{
-      paths: Record<string, { post: { responses: Record<string, object> } }>;
+    const { paths, components } = (await app.inject('/rest/$openapi')).json<{
+      paths: Record<string, { post: { responses: { 200: { $ref: string } } } }>;
+      components: { responses: Record<string, object> };
     }>();
-    const answer = JSON.stringify(paths['/rest/$catalog/listed']?.post.responses['200']);
+    const answerOf = (path: string): string => {
+      const name = paths[path]?.post.responses[200].$ref.split('/').at(-1) ?? '';
+      return JSON.stringify(components.responses[name]);
+    };
+    const answer = answerOf('/rest/$catalog/listed');
     expect(answer).toContain('"items":{"type":"string","format":"date"}');
     expect(answer).not.toContain('null');
-    const entity = JSON.stringify(paths['/rest/$catalog/found']?.post.responses['200']);
+    const entity = answerOf('/rest/$catalog/found');
     expect(entity).toContain('Person');
     expect(entity).not.toContain('null');
   });

@@ -48,9 +48,12 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
   return app;
 }
 
+/** The OpenAPI document, loaded when a client first asks for it. */
+const openApi = () => import('./openapi.json', { with: { type: 'json' } });
+
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
 async function rest(app: FastifyInstance): Promise<void> {
-  await app.register(protocol);
+  await app.register(protocol, { openApi });
   await app.register(functions);
   await app.register(wakanda);
   await app.register(serverFunctions);
