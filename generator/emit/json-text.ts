@@ -1,5 +1,5 @@
 import type { Json } from '../../runtime/protocol/opened-document.js';
-import { escaped, maxWidth, width } from './layout.js';
+import { escaped, maxWidth, numberLiteral, width } from './layout.js';
 
 /**
  * JSON as prettier would write it, except that long lists of numbers have a line for each.
@@ -24,6 +24,7 @@ export function jsonText(value: Json, indent = 0, before = 0, after = 0): string
 
 function flatText(value: Json): string {
   if (typeof value === 'string') return textLiteral(value);
+  if (typeof value === 'number') return numberLiteral(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (isList(value)) return `[${value.map(flatText).join(', ')}]`;
   const members = Object.entries(value).map(

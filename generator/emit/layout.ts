@@ -174,7 +174,7 @@ function flatLiteral(value: Literal): string {
 }
 
 /** `1e21`, where JavaScript writes `1e+21`. */
-function numberLiteral(value: number): string {
+export function numberLiteral(value: number): string {
   return String(value).replace('e+', 'e');
 }
 
