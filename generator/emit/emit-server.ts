@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Model } from '../model/model.js';
 import { userClasses } from './classes/user-classes.js';
 import { emitContext, type UsersParts } from './context.js';
-import { roleView } from '../model/role-view.js';
 import { wholeDocument } from './openapi/document.js';
 import { jsonText } from './json-text.js';
 import type { EmittedFile } from './file.js';
@@ -51,11 +50,8 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
       files.push({ path: path(dataclass, context), text });
     }
   }
-  const { served } = context;
-  files.push({
-    path: 'src/generated/openapi.json',
-    text: `${jsonText(wholeDocument(served, roleView(served)))}\n`,
-  });
+  const openApi = jsonText(wholeDocument(context.served));
+  files.push({ path: 'src/generated/openapi.json', text: `${openApi}\n` });
   for (const userClass of userClasses(model, context.classNames)) {
     if (input.classFiles?.has(userClass.name) === true) continue;
     const text = templates.render('src/classes/class.ts', userClassView(userClass));

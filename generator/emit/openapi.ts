@@ -14,10 +14,8 @@ import { wholeDocument } from './openapi/document.js';
  */
 export function openApi(model: Model, role?: string): JsonObject {
   const served = servedModel(model);
-  const whole = roleView(served);
-  const { dataclasses, functions, singletons } =
-    role === undefined ? whole : roleView(served, role);
-  return openedDocument(wholeDocument(served, whole), {
+  const { dataclasses, functions, singletons } = roleView(served, role);
+  return openedDocument(wholeDocument(served), {
     isInside: role !== 'guest' || model.roles?.forceLogin !== true,
     dataclasses: dataclasses.map(openedDataclass),
     functions: [

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../runtime/protocol/opened-document.js';
 import type { FunctionType, Model } from '../../model/model.js';
-import type { RoleView } from '../../model/role-view.js';
+import { roleView } from '../../model/role-view.js';
 import {
   allDataclasses,
   commonPaths,
@@ -26,9 +26,10 @@ import { sharedRef, sharedSchemas, text } from './shared-schemas.js';
  * whose names begin with `x-` say which parts depend on the reader; `openedDocument` leaves these parts
  * out. The same model gives the same document. It has no descriptions of the model: these may name what
  * a reader may not see.
- * @param whole what the model exposes
+ * @param model with the names that clients see
  */
-export function wholeDocument(model: Model, whole: RoleView): JsonObject {
+export function wholeDocument(model: Model): JsonObject {
+  const whole = roleView(model);
   const { dataclasses } = whole;
   const ofServer = datastoreFunctions(whole.functions);
   const ofSingletons = whole.singletons.flatMap(singletonFunctions);

@@ -36,7 +36,6 @@ export function address(
     readonly post?: Operation | undefined;
   },
 ): Paths {
-  if (get === undefined && post === undefined) return [];
   const item = {
     ...(parts === undefined ? {} : { 'x-for': parts }),
     ...(parameters.length === 0 ? {} : { parameters }),
