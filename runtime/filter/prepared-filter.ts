@@ -28,7 +28,7 @@ export interface PreparedFilter extends ParsedFilter {
   readonly sources: readonly InputSource[];
   /** The inputs, if they are the same for each request. */
   readonly constants: FilterInputs | undefined;
-  /** Of a part of a filter: where the values of its comparisons are among the inputs of the whole. */
+  /** Positions of the values among the inputs of the whole filter, if this is a part of one. */
   readonly positions?: ReadonlyMap<ComparisonNode, number>;
 }
 

@@ -83,10 +83,10 @@ function uniqueIndexes(database: Database): ReadonlyMap<string, number> {
   return new Map(rows as readonly [string, number][]);
 }
 
-/** Where one statement runs. */
+/** Where a statement runs. */
 export interface StatementPlacement {
   readonly usual: Placement;
-  /** Of pages that may return more than 2,500 entities. */
+  /** For pages that may return more than 2,500 entities. */
   readonly many: Placement;
 }
 
@@ -100,7 +100,7 @@ export function placementOf(
   return entities > manyEntities ? many : usual;
 }
 
-/** Where the runs of a statement are. */
+/** Whether the next run of a statement is offloaded. */
 export class Placement {
   #last = Infinity;
 
