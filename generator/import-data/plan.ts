@@ -251,11 +251,15 @@ function ordered(tables: readonly Open[]): readonly PlannedTable[] {
 
 /** The relations whose foreign keys are columns of the source. */
 function linksOf({ target, columns }: Open): readonly Link[] {
+  const mandatory = new Set([
+    target.key,
+    ...target.attributes.flatMap((each) => (each.mandatory === true ? [each.name] : [])),
+  ]);
   return target.relations
     .filter(({ foreignKey }) => columns.some(({ attribute }) => attribute === foreignKey))
     .map((each) => ({
       target: each.target,
       foreignKey: each.foreignKey,
-      isMandatory: each.mandatory === true || each.foreignKey === target.key,
+      isMandatory: each.mandatory === true || mandatory.has(each.foreignKey),
     }));
 }

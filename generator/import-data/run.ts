@@ -237,11 +237,10 @@ class Run {
     rows: readonly LoadedRow[],
   ): Promise<readonly LoadRefusal[]> {
     const { dataclass } = table;
-    const held = phase === 'rows' ? [...table.held, ...referencesOf(table)] : [];
     const references = phase === 'references' || phase === 'again' ? table.references : [];
     const from = this.#noted(name);
     const { refusals } = await this.loader.ask(
-      { kind: 'batch', phase, dataclass, from, to, rows, held, references },
+      { kind: 'batch', phase, dataclass, from, to, rows, references },
       'checked',
     );
     return refusals;
@@ -430,13 +429,17 @@ class Run {
   #loaded(table: PlannedTable, row: SourceRow, phase?: Phase): LoadedRow {
     const values: Record<string, unknown> = {};
     let faults: Record<string, string> | undefined;
+    const later = phase === 'rows' ? [...table.held, ...referencesOf(table)] : [];
     for (const [at, part] of partsOf(table, phase).entries()) {
+      if (later.includes(part.attribute)) continue;
       const value = jsonValue(row.values[at], part);
       const isNone = value === '' && part.isBlankNull === true && this.source.keepsBlanks === true;
       if (value instanceof Unusable) (faults ??= {})[part.attribute] = value.message;
       else values[part.attribute] = isNone ? null : value;
     }
     if (table.isKeyMade) values[table.key] = madeKey(table.table, row.identity);
+    // A later phase sets them.
+    for (const name of later) values[name] = null;
     return faults === undefined ? { values } : { values, faults };
   }
 

@@ -38,8 +38,6 @@ export interface LoadBatch {
   /** The same when this batch is stored. */
   readonly to: number;
   readonly rows: readonly LoadedRow[];
-  /** Foreign keys that a later phase sets. */
-  readonly held: readonly string[];
   readonly references: readonly LoadReference[];
 }
 

@@ -50,7 +50,6 @@ interface Reading {
   /** Whether attributes that a row lacks get their defaults. */
   readonly isNew: boolean;
   readonly references: readonly LoadReference[];
-  readonly held: readonly string[];
 }
 
 /** Stores and compares rows of one dataclass by statements, without events. */
@@ -97,17 +96,14 @@ export class TableLoader {
   }
 
   /** Rows that are not stored are; others get the values that they lack. */
-  async store(
-    transaction: Transaction,
-    { phase, rows, held, references }: LoadBatch,
-  ): Promise<Stored> {
+  async store(transaction: Transaction, { phase, rows, references }: LoadBatch): Promise<Stored> {
     const refusals: LoadRefusal[] = [];
     let changes = 0;
     for (const isNew of [true, false]) {
       const isOf = ({ isStored }: LoadedRow): boolean =>
         isNew === (phase === 'rows' || (phase === 'again' && isStored !== true));
       if (!rows.some(isOf)) continue;
-      const all = await this.#candidates(transaction, rows, { isNew, references, held }, isOf);
+      const all = await this.#candidates(transaction, rows, { isNew, references }, isOf);
       changes += isNew
         ? await this.#insertAll(transaction, all)
         : await this.#updateAll(transaction, all, phase);
@@ -124,7 +120,7 @@ export class TableLoader {
     transaction: Transaction,
     { rows, references }: LoadComparison,
   ): Promise<readonly LoadDifference[]> {
-    const reading = { isNew: true, references, held: [] };
+    const reading = { isNew: true, references };
     const candidates = await this.#candidates(transaction, rows, reading);
     const { key } = this.#dataclass;
     const keys = candidates.map(({ values }) => values.get(key.name) ?? null);
@@ -167,7 +163,7 @@ export class TableLoader {
   async #candidates(
     transaction: Transaction,
     rows: readonly LoadedRow[],
-    { isNew, references, held }: Reading,
+    { isNew, references }: Reading,
     isOf: (row: LoadedRow) => boolean = () => true,
   ): Promise<readonly Candidate[]> {
     const sought = new Map(
@@ -193,17 +189,13 @@ export class TableLoader {
       return [candidate];
     });
     for (const relation of this.#relations) {
-      const { foreignKey } = relation;
-      if (held.includes(foreignKey))
-        for (const { values } of candidates) values.set(foreignKey, null);
-      else await this.#follow(transaction, candidates, relation, sought.get(foreignKey));
+      await this.#follow(transaction, candidates, relation, sought.get(relation.foreignKey));
     }
     for (const { values, faults } of candidates) {
       for (const definition of this.#stored) {
         const { name: attribute } = definition;
         const value = values.get(attribute);
-        if (value === undefined || held.includes(attribute)) continue;
-        if (faults.some((each) => each.attribute === attribute)) continue;
+        if (value === undefined || faults.some((each) => each.attribute === attribute)) continue;
         if (value === null && definition.key === true) {
           faults.push({ attribute, message: 'is the key, and must not be null' });
         } else if (checkRules(definition, value).length > 0) {

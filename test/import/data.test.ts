@@ -900,15 +900,16 @@ describeDatabases('drs-gen import-data', (databases) => {
   });
 
   itOnOne(databases)(
-    'leaves out a held relation that breaks a unique list, and goes on',
+    'leaves out a held relation that breaks a unique list or holds no key, and goes on',
     async () => {
       const project = await ofSqlite(`
       CREATE TABLE folder (id INTEGER PRIMARY KEY, name TEXT, parent INTEGER REFERENCES folder (id),
         other INTEGER REFERENCES folder (id), UNIQUE (name, parent));
-      INSERT INTO folder VALUES (1, 'root', NULL, NULL), (2, 'Docs', 1, 1), (3, 'docs', 1, 2), (4, 'Docs', 2, 3);`);
+      INSERT INTO folder VALUES (1, 'root', NULL, NULL), (2, 'Docs', 1, 1), (3, 'docs', 1, 2), (4, 'Docs', 2, 3),
+        (5, 'odd', 'none', 4);`);
       const { code, outcomes, differences } = await copied(project, target.url);
       expect([code, differences]).toEqual([1, []]);
-      expect(outcomes.map(numbers)).toEqual([['folder', 4, 4, 0, 1, 0]]);
+      expect(outcomes.map(numbers)).toEqual([['folder', 5, 5, 0, 2, 0]]);
       expect(
         await read('select "id", "name", "parent", "other" from "folder" order by "id"'),
       ).toEqual([
@@ -916,6 +917,7 @@ describeDatabases('drs-gen import-data', (databases) => {
         [2, 'Docs', 1, 1],
         [3, 'docs', null, 2],
         [4, 'Docs', 2, 3],
+        [5, 'odd', null, 4],
       ]);
       const message = 'must be unique together: another entity has these values (name, parent_id)';
       expect(rejectsOf(project, 'folder')).toEqual([
@@ -923,6 +925,16 @@ describeDatabases('drs-gen import-data', (databases) => {
           number: 3,
           isStored: true,
           reasons: [{ attribute: 'parent_id', message }],
+        }),
+        expect.objectContaining({
+          number: 5,
+          isStored: true,
+          reasons: [
+            {
+              attribute: 'parent_id',
+              message: 'must be a whole number between -(2^53 - 1) and 2^53 - 1',
+            },
+          ],
         }),
       ]);
     },
