@@ -287,12 +287,9 @@ class Run {
   async #takeAgain(job: Job, given: readonly GivenRow[]): Promise<void> {
     const { table } = job;
     const parts = partsOf(table);
-    const loaded = given.map(({ reject, changes, row }): LoadedRow => {
+    const loaded = given.map(({ reject, row }): LoadedRow => {
       const whole = this.#loaded(table, row);
-      if (!reject.isStored) return whole;
-      const changed = parts.filter(({ column }) => Object.hasOwn(changes, column));
-      const names = [table.key, ...reject.attributes, ...changed.map((each) => each.attribute)];
-      return { ...only(whole, new Set(names)), isStored: true };
+      return reject.isStored ? { ...whole, isStored: true } : whole;
     });
     const to = given.at(-1)?.number ?? 0;
     const refusals = await this.#check(job, to, loaded);
@@ -556,10 +553,4 @@ interface GivenRow extends NumberedRow {
   readonly reject: Rejected;
   /** Values by column. */
   readonly changes: Readonly<Record<string, unknown>>;
-}
-
-function only({ values, faults = {} }: LoadedRow, names: ReadonlySet<string>): LoadedRow {
-  const those = <Value>(of: Readonly<Record<string, Value>>): Record<string, Value> =>
-    Object.fromEntries(Object.entries(of).filter(([name]) => names.has(name)));
-  return { values: those(values), faults: those(faults) };
 }

@@ -10,7 +10,7 @@ export interface LoadedRow {
   readonly values: Readonly<Record<string, unknown>>;
   /** What the source could not turn into a value, by attribute: the row is refused. */
   readonly faults?: Readonly<Record<string, string>>;
-  /** Phase `again`: the row is stored, and gets these values, which it lacks. */
+  /** Phase `again`: the row is stored, and gets the values that it lacks. */
   readonly isStored?: true;
 }
 
