@@ -120,7 +120,9 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
     when: (_model, migrations) => migrations.length > 0,
   },
   seed: { purpose: '`npm run seed`' },
-  'import-data': { purpose: 'stores what `drs-gen import-data` reads' },
+  'import-data': {
+    purpose: 'stores what `drs-gen import-data` reads; finds what rows name, for `seed` too',
+  },
   testing: { purpose: 'what the access test needs', when: hasRoles },
 };
 
