@@ -65,14 +65,14 @@ export function opened(query: EntityQuery): SelectBuilder {
   return createSelectQueryBuilder({ ...builtApart(), queryNode: query.toOperationNode() });
 }
 
-/** As {@link opened}, for an emitted insert. */
+/** An emitted insert as a builder of Kysely for unknown tables. */
 export function openedInsert(
   insert: ReturnType<DataclassQueries['insert']>,
 ): InsertQueryBuilder<AnyTables, string, InsertResult> {
   return new InsertQueryBuilder({ ...builtApart(), queryNode: insert.toOperationNode() });
 }
 
-/** As {@link opened}, for an emitted update. */
+/** An emitted update as a builder of Kysely for unknown tables. */
 export function openedUpdate(
   update: ReturnType<DataclassQueries['update']>,
 ): UpdateQueryBuilder<AnyTables, string, string, UpdateResult> {

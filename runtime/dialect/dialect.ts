@@ -1,5 +1,6 @@
+import type { Kysely } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
-import type { AnyKysely, JsonPart } from '../protocol/queries.js';
+import type { AnyTables, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql } from './sql.js';
@@ -30,7 +31,7 @@ export interface Dialect {
   /** For SQL that class code writes with Kysely. */
   readonly kysely: KyselyParts;
   /** The query builder; it runs no query. */
-  readonly db: AnyKysely;
+  readonly db: Kysely<AnyTables>;
   /** Compiles a query into its SQL text and the list of values to bind. */
   compile(query: Sql | BuiltQuery): Statement;
   /** Concatenates pieces; a piece that is null counts as empty. */

@@ -1,7 +1,6 @@
 import type {
   Expression,
   InsertQueryNode,
-  Kysely,
   QueryExecutorProvider,
   RawBuilder,
   RootOperationNode,
@@ -68,7 +67,6 @@ export type SelectPage<EntityRow> = (
 
 /** Tables whose columns are not known when the runtime is compiled. */
 export type AnyTables = Record<string, Record<string, unknown>>;
-export type AnyKysely = Kysely<AnyTables>;
 
 /** A query of Kysely, whatever its tables are. */
 export interface BuiltQuery<Node extends RootOperationNode = RootOperationNode> {
@@ -103,7 +101,7 @@ export interface DataclassQueries {
   readonly remove: Emitted['remove'];
 }
 
-/** As methods, whose parameters may have wider types than those of the emitted functions. */
+/** The emitted functions as methods, whose parameters may have wider types here. */
 interface Emitted {
   entities(db: QueryExecutorProvider): EntityQuery;
   page(

@@ -188,7 +188,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     return found;
   }
 
-  /** The same for the emitted query of a page. */
+  /** What the runtime lets an emitted query of a page select. */
   function selectPageOf(name: string): SelectPage<AnyRow> {
     const given = dataclass(name);
     let found: SelectPage<AnyRow> | undefined;
