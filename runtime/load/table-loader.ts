@@ -4,6 +4,7 @@ import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction, UnusableValueError } from '../dialect/executor.js';
+import { boundValue } from '../dataclass/comparable.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { Constraints } from '../entity/constraints.js';
@@ -347,7 +348,10 @@ export class TableLoader {
       ...definitions.map(({ column }) => column),
       ...derived.flatMap((each) => each.columns),
     ];
-    const changes = columns.map((each, at): Sql => sql`${sql.id(each)} = ${new Slot(at + 1)}`);
+    const changes = columns.map((each, at): Sql => {
+      const value = boundValue(dialect, definitions[at], new Slot(at + 1));
+      return sql`${sql.id(each)} = ${value}`;
+    });
     return {
       statement: dialect.compile(
         sql`update ${sql.id(table)} set ${sql.join(changes)} where ${sql.id(key.column)} = ${new Slot(0)}`,

@@ -596,10 +596,10 @@ describeDatabases('drs-gen import-data', (databases) => {
       const project = await ofSqlite(
         `CREATE TABLE place (code TEXT PRIMARY KEY, name VARCHAR(5) NOT NULL);
       CREATE TABLE item (id INTEGER PRIMARY KEY, place TEXT REFERENCES place (code), n INT, p BLOB,
-        parent INTEGER REFERENCES item (id));
+        parent INTEGER REFERENCES item (id), price DECIMAL(8,2));
       INSERT INTO place VALUES ('a', 'one'), ('b', 'much too long');
-      INSERT INTO item VALUES (1, 'b', 1, png(), NULL), (2, 'gone', 2, x'01', 1),
-        (3, 'a', 9007199254740993, png(), 1), (4, 'a', 4, NULL, 3);`,
+      INSERT INTO item VALUES (1, 'b', 1, png(), NULL, 12.5), (2, 'gone', 2, x'01', 1, 12.5),
+        (3, 'a', 9007199254740993, png(), 1, 12.5), (4, 'a', 4, NULL, 3, 12.5);`,
         '--image',
         'item.p',
       );
