@@ -272,9 +272,9 @@ const classFaults: typeof faults = [
   ],
   [
     'a deletion is refused which is allowed',
-    'permissions/views.ts',
-    'drop: read && this.#opens(access?.drop)',
-    'drop: access === null',
+    'http/route-privileges.ts',
+    'if (allows(request, session, action)) return;',
+    "if (action !== 'drop' && allows(request, session, action)) return;",
   ],
   [
     'a session stores what it does not see',
