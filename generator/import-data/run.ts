@@ -473,8 +473,11 @@ class Run {
       if (content?.format === 2) {
         if (content.import === this.#noted('number')) return content as Checkpoint;
       } else if (path === this.#path() && !this.options.restart) {
+        const isOlder = typeof content?.format === 'number';
         throw new LoadStopped(
-          `${checkpointFile} is not what an import has written; restore it, or begin again with --restart`,
+          isOlder
+            ? `another version of drs-gen has written ${checkpointFile}; begin again with --restart`
+            : `${checkpointFile} is not what an import has written; restore it, or begin again with --restart`,
         );
       }
     }

@@ -86,7 +86,10 @@ function planEdits(
       !(edited.has(path) && action === 'user-kept') && !(moved.has(path) && owner === 'user'),
   );
   const changed = others.find(({ path }) => edited.has(path));
-  if (changed !== undefined) throw new Error(`${changed.path} is no file of the user's.`);
+  if (changed !== undefined)
+    throw new Refusal(
+      `Another program has changed ${changed.path} meanwhile. Nothing was changed. Run drs-gen again.`,
+    );
   const changes = edits.map(({ from, ...edit }): PlannedFile =>
     from === undefined
       ? { action: 'update', owner: 'user', ...edit }

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { matches } from '../../import/database.js';
 import { importSource } from '../../import/import-source.js';
@@ -15,6 +15,8 @@ import type { RowSource } from '../../import-data/rows.js';
 import type { BrokenRule } from '../../import-data/rejects.js';
 import { runImport, type Outcome, type RunResult } from '../../import-data/run.js';
 import type { Ready } from '../../../runtime/load/messages.js';
+import { withLock } from '../../output/lock.js';
+import { recordFolder } from '../../output/paths.js';
 import { Refusal } from '../../output/refusal.js';
 import { exitCode } from '../exit-code.js';
 import { UsageError } from '../failure.js';
@@ -87,11 +89,32 @@ async function copied(
   if (!/^[1-9]\d{0,4}$/.test(options.batch)) {
     throw new UsageError(`--batch ${options.batch} is no number of rows from 1 to 99999.`);
   }
+  // Two imports would write the same files of rejects.
+  await mkdir(join(folder, recordFolder), { recursive: true });
+  const host = { ...world.host, signal: new AbortController().signal };
+  return withLock(folder, host, () =>
+    copyInto(session, { source, folder, server, program }, options),
+  );
+}
+
+interface Places {
+  readonly source: string;
+  /** Of the model. */
+  readonly folder: string;
+  readonly server: string;
+  readonly program: string;
+}
+
+async function copyInto(
+  session: Session,
+  { source, folder, server, program }: Places,
+  options: ImportDataOptions,
+): Promise<number> {
   const { rows, draft, last } = await opened(session, source, options, folder);
   try {
     const { loader, ready } = await LoaderProcess.start(program, {
       cwd: server,
-      env: world.env,
+      env: session.world.env,
       tell: (text) => {
         tell(session, printable(text.trimEnd()));
       },
