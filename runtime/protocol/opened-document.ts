@@ -58,7 +58,8 @@ export function openedDocument(
     const result: Record<string, Json> = {};
     for (const [name, member] of Object.entries(object)) {
       if (name.startsWith('x-')) continue;
-      const named = withNames(member, each[name]);
+      // The name of a dataclass may be that of a member that every object has.
+      const named = withNames(member, Object.hasOwn(each, name) ? each[name] : undefined);
       const value = name === 'properties' ? openedProperties(named) : openedValue(named);
       const isEmptied =
         (isList(member) || name === 'properties') && isEmpty(value) && !isEmpty(member);

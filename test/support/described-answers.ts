@@ -87,7 +87,7 @@ class Judge {
       readonly __ERROR?: readonly { readonly errCode: number }[];
     };
     if (!errors.some(({ errCode }) => protocolCodes.has(errCode))) return;
-    const { description } = this.#document.components.responses['default'] ?? {};
+    const { description } = this.#document.components.responses['rest.Error'] ?? {};
     expect(description, shown).toContain(` ${statusCode} `);
   }
 

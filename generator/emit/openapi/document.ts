@@ -70,7 +70,7 @@ export function wholeDocument(model: Model): JsonObject {
         ...dataclasses.map((each) => dataclassSchemas(model, whole, each, returned)),
       ]),
       responses: merged([
-        { default: refusal },
+        { 'rest.Error': refusal },
         ...dataclasses.map(dataclassResponses),
         functionResponses(functions),
       ]),

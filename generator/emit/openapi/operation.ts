@@ -54,7 +54,7 @@ function operation(given: Operation): JsonObject {
     ...(parts === undefined ? {} : { 'x-for': parts }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { 200: answer, ...responses, default: reference('responses', 'default') },
+    responses: { 200: answer, ...responses, default: reference('responses', 'rest.Error') },
   };
 }
 

@@ -111,8 +111,8 @@ function both(
 ): Paths {
   return address(path, {
     ...opening,
-    get: { id: `get.${id}`, tag, summary, answer },
-    post: { id: `post.${id}`, tag, summary, answer },
+    get: { id: `${id}.get`, tag, summary, answer },
+    post: { id: `${id}.post`, tag, summary, answer },
   });
 }
 

@@ -50,6 +50,10 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
   return {
     header: context.header,
     name,
+    opening:
+      access === undefined
+        ? '`config` opens them to everyone.'
+        : '`config.privileges` says who may use them.',
     definition: `import { ${definition} } from ${stringLiteral(`../dataclasses/${name}.js`)};`,
     options: [
       declaration('const config', config),

@@ -59,7 +59,9 @@ export function byKey(db: Kysely<Tables>, key: Value<string>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/Employee:<attribute>(<value>) */
+/**
+ * GET /rest/Employee:<attribute>(<value>). The value of a text is folded: it is compared without regard to case.
+ */
 export const by = {
   email(db: Kysely<Tables>, value: Value<string>, select: Select<EntityRow>) {
     const query = entities(db).where('Employee.__folded_email', '=', value);
@@ -67,7 +69,7 @@ export const by = {
   },
 };
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** The entities whose to-one relation, by its name, leads to the entity with this key. */
 export const of = {
   /** GET /rest/Company(<key>)/staff?$expand=staff */
   employer(db: Kysely<Tables>, key: Value<number>) {
@@ -80,7 +82,10 @@ export function insert(db: Kysely<Tables>, row: Insertable<EmployeeTable>) {
   return db.insertInto('Employee').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<string>,
@@ -94,7 +99,7 @@ export function change(
     .where('Employee.__STAMP', '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/Employee?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/Employee?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

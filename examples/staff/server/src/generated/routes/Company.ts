@@ -6,7 +6,7 @@ const config = { dataclass: 'Company' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Company; `config.privileges` says who may use them. */
+/** The routes of Company. `config` opens them to everyone. */
 export async function companyRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(CompanyDataclass);
   app.route({ method: readAndWrite, url: '/rest/Company', config, handler: entities.collection });

@@ -6,7 +6,7 @@ const config = { dataclass: 'Employee', privileges: EmployeeDataclass.access };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Employee; `config.privileges` says who may use them. */
+/** The routes of Employee. `config.privileges` says who may use them. */
 export async function employeeRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(EmployeeDataclass);
   app.route({ method: readAndWrite, url: '/rest/Employee', config, handler: entities.collection });

@@ -6,7 +6,7 @@ const config = { dataclass: 'Patient', privileges: PatientDataclass.access };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Patient; `config.privileges` says who may use them. */
+/** The routes of Patient. `config.privileges` says who may use them. */
 export async function patientRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(PatientDataclass);
   app.route({ method: readAndWrite, url: '/rest/Patient', config, handler: entities.collection });

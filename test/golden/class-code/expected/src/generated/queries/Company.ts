@@ -54,7 +54,9 @@ export function byKey(db: Kysely<Tables>, key: Value<number>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/Company:<attribute>(<value>) */
+/**
+ * GET /rest/Company:<attribute>(<value>). The value of a text is folded: it is compared without regard to case.
+ */
 export const by = {
   name(db: Kysely<Tables>, value: Value<string>, select: Select<EntityRow>) {
     const query = entities(db).where('Company.__folded_name', '=', value);
@@ -62,7 +64,7 @@ export const by = {
   },
 };
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** The entities whose to-one relation, by its name, leads to the entity with this key. */
 export const of = {
   manager(db: Kysely<Tables>, key: Value<string>) {
     return entities(db).where('Company.manager_id', '=', key);
@@ -74,7 +76,10 @@ export function insert(db: Kysely<Tables>, row: Insertable<CompanyTable>) {
   return db.insertInto('Company').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,
@@ -88,7 +93,7 @@ export function change(
     .where('Company.__STAMP', '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/Company?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/Company?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -6,7 +6,7 @@ const config = { dataclass: 'Session' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Session; `config.privileges` says who may use them. */
+/** The routes of Session. `config` opens them to everyone. */
 export async function sessionRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.wakanda(SessionDataclass);
   app.route({ method: readAndWrite, url: '/rest/Session', config, handler: entities.collection });

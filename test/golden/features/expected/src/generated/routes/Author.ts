@@ -6,7 +6,7 @@ const config = { dataclass: 'Author' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Author; `config.privileges` says who may use them. */
+/** The routes of Author. `config` opens them to everyone. */
 export async function authorRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(AuthorDataclass);
   app.route({ method: readAndWrite, url: '/rest/Author', config, handler: entities.collection });

@@ -6,7 +6,7 @@ const config = { dataclass: 'Review' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Review; `config.privileges` says who may use them. */
+/** The routes of Review. `config` opens them to everyone. */
 export async function reviewRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(ReviewDataclass);
   app.route({ method: readAndWrite, url: '/rest/Review', config, handler: entities.collection });

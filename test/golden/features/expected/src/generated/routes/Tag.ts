@@ -6,7 +6,7 @@ const config = { dataclass: 'Tag' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Tag; `config.privileges` says who may use them. */
+/** The routes of Tag. `config` opens them to everyone. */
 export async function tagRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(TagDataclass);
   app.route({ method: readAndWrite, url: '/rest/Tag', config, handler: entities.collection });

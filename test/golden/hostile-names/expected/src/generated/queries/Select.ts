@@ -51,10 +51,10 @@ export function byKey(db: Kysely<Tables>, key: Value<string>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/Select:<attribute>(<value>) */
+/** No attribute but the key is unique. */
 export const by = {};
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** There are no to-one relations. */
 export const of = {};
 
 /** Stores a new entity. */
@@ -62,7 +62,10 @@ export function insert(db: Kysely<Tables>, row: Insertable<SelectTable>) {
   return db.insertInto('drop table "x"; --').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<string>,
@@ -76,7 +79,7 @@ export function change(
     .where(sql.id('drop table "x"; --', '__STAMP'), '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/Select?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/Select?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

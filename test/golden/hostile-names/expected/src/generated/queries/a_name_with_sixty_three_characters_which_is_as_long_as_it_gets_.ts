@@ -66,10 +66,10 @@ export function byKey(db: Kysely<Tables>, key: Value<number>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_:<attribute>(<value>) */
+/** No attribute but the key is unique. */
 export const by = {};
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** The entities whose to-one relation, by its name, leads to the entity with this key. */
 export const of = {
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_3(
     db: Kysely<Tables>,
@@ -93,7 +93,10 @@ export function insert(
     .values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,
@@ -111,7 +114,7 @@ export function change(
     .where('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.__STAMP', '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -53,7 +53,9 @@ export function byKey(db: Kysely<Tables>, key: Value<number>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/x_:<attribute>(<value>) */
+/**
+ * GET /rest/x_:<attribute>(<value>). The value of a text is folded: it is compared without regard to case.
+ */
 export const by = {
   'Item 58'(db: Kysely<Tables>, value: Value<string>, select: Select<EntityRow>) {
     const query = entities(db).where(sql.id('x_', '__folded_Item 58'), '=', value);
@@ -61,7 +63,7 @@ export const by = {
   },
 };
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** There are no to-one relations. */
 export const of = {};
 
 /** Stores a new entity. */
@@ -69,7 +71,10 @@ export function insert(db: Kysely<Tables>, row: Insertable<x_Table>) {
   return db.insertInto('x_').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,
@@ -83,7 +88,7 @@ export function change(
     .where('x_.__STAMP', '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/x_?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/x_?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -59,10 +59,10 @@ export function byKey(db: Kysely<Tables>, key: Value<number>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称:<attribute>(<value>) */
+/** No attribute but the key is unique. */
 export const by = {};
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** There are no to-one relations. */
 export const of = {};
 
 /** Stores a new entity. */
@@ -73,7 +73,10 @@ export function insert(
   return db.insertInto('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,
@@ -87,7 +90,7 @@ export function change(
     .where('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.__STAMP', '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

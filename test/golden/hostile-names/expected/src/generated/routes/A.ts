@@ -6,7 +6,7 @@ const config = { dataclass: 'A' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of A; `config.privileges` says who may use them. */
+/** The routes of A. `config` opens them to everyone. */
 export async function aRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(ADataclass);
   app.route({ method: readAndWrite, url: '/rest/A', config, handler: entities.collection });

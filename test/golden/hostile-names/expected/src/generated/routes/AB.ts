@@ -6,7 +6,7 @@ const config = { dataclass: 'AB' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of AB; `config.privileges` says who may use them. */
+/** The routes of AB. `config` opens them to everyone. */
 export async function aBRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(ABDataclass);
   app.route({ method: readAndWrite, url: '/rest/AB', config, handler: entities.collection });

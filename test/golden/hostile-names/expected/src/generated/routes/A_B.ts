@@ -6,7 +6,7 @@ const config = { dataclass: 'A_B' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of A_B; `config.privileges` says who may use them. */
+/** The routes of A_B. `config` opens them to everyone. */
 export async function a_BRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(A_BDataclass);
   app.route({ method: readAndWrite, url: '/rest/A_B', config, handler: entities.collection });

@@ -6,7 +6,7 @@ const config = { dataclass: 'Object' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Object; `config.privileges` says who may use them. */
+/** The routes of Object. `config` opens them to everyone. */
 export async function objectRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(ObjectDataclass);
   app.route({ method: readAndWrite, url: '/rest/Object', config, handler: entities.collection });

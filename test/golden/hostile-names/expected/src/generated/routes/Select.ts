@@ -6,7 +6,7 @@ const config = { dataclass: 'Select' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Select; `config.privileges` says who may use them. */
+/** The routes of Select. `config` opens them to everyone. */
 export async function selectRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(SelectDataclass);
   app.route({ method: readAndWrite, url: '/rest/Select', config, handler: entities.collection });

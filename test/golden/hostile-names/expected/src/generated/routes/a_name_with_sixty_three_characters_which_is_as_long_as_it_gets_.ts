@@ -6,7 +6,7 @@ const config = { dataclass: 'a_name_with_sixty_three_characters_which_is_as_long
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_; `config.privileges` says who may use them. */
+/** The routes of a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_. `config` opens them to everyone. */
 export async function a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Routes(
   app: FastifyInstance,
 ): Promise<void> {

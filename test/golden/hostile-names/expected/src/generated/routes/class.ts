@@ -6,7 +6,7 @@ const config = { dataclass: 'class' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of class; `config.privileges` says who may use them. */
+/** The routes of class. `config` opens them to everyone. */
 export async function classRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(classDataclass);
   app.route({ method: readAndWrite, url: '/rest/class', config, handler: entities.collection });

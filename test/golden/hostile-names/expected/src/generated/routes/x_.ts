@@ -6,7 +6,7 @@ const config = { dataclass: 'x_' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of x_; `config.privileges` says who may use them. */
+/** The routes of x_. `config` opens them to everyone. */
 export async function x_Routes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(x_Dataclass);
   app.route({ method: readAndWrite, url: '/rest/x_', config, handler: entities.collection });

@@ -6,7 +6,7 @@ const config = { dataclass: 'x²' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of x²; `config.privileges` says who may use them. */
+/** The routes of x². `config` opens them to everyone. */
 export async function x_2Routes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(x_2Dataclass);
   app.route({ method: readAndWrite, url: '/rest/x²', config, handler: entities.collection });

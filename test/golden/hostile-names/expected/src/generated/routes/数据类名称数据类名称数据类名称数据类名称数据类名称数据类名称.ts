@@ -6,7 +6,7 @@ const config = { dataclass: '数据类名称数据类名称数据类名称数据
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称; `config.privileges` says who may use them. */
+/** The routes of 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称. `config` opens them to everyone. */
 export async function 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Routes(
   app: FastifyInstance,
 ): Promise<void> {

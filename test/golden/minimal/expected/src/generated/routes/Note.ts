@@ -6,7 +6,7 @@ const config = { dataclass: 'Note' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Note; `config.privileges` says who may use them. */
+/** The routes of Note. `config` opens them to everyone. */
 export async function noteRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(NoteDataclass);
   app.route({ method: readAndWrite, url: '/rest/Note', config, handler: entities.collection });

@@ -74,7 +74,9 @@ export function byKey(db: Kysely<Tables>, key: Value<string>, select: Select<Ent
   return select(query, attributes);
 }
 
-/** By the value of a unique attribute, a text folded: GET /rest/Book:<attribute>(<value>) */
+/**
+ * GET /rest/Book:<attribute>(<value>). The value of a text is folded: it is compared without regard to case.
+ */
 export const by = {
   isbn(db: Kysely<Tables>, value: Value<string>, select: Select<EntityRow>) {
     const query = entities(db).where(sql.id('library books', '__folded_isbn "13"'), '=', value);
@@ -86,7 +88,7 @@ export const by = {
   },
 };
 
-/** The entities that a to-one relation leads to the entity of a key. */
+/** The entities whose to-one relation, by its name, leads to the entity with this key. */
 export const of = {
   /** GET /rest/Author(<key>)/books?$expand=books */
   author(db: Kysely<Tables>, key: Value<string>) {
@@ -106,7 +108,10 @@ export function insert(db: Kysely<Tables>, row: Insertable<BookTable>) {
   return db.insertInto('library books').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client read. */
+/**
+ * Changes the entity with a key, if its stamp is still the one that the client read. The stamp stays: for values that
+ * class code computes.
+ */
 export function change(
   db: Kysely<Tables>,
   key: Value<string>,
@@ -120,7 +125,7 @@ export function change(
     .where(sql.id('library books', '__STAMP'), '=', stamp);
 }
 
-/** The same, and raises its stamp: POST /rest/Book?$method=update */
+/** The same for what a client sends, which raises the stamp: POST /rest/Book?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

@@ -6,7 +6,7 @@ const config = { dataclass: 'Book' };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Book; `config.privileges` says who may use them. */
+/** The routes of Book. `config` opens them to everyone. */
 export async function bookRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(BookDataclass);
   app.route({ method: readAndWrite, url: '/rest/Book', config, handler: entities.collection });

@@ -5,7 +5,7 @@ import { ComplaintDataclass } from '../dataclasses/Complaint.js';
 const config = { dataclass: 'Complaint', privileges: ComplaintDataclass.access };
 const write = ['POST'];
 
-/** The routes of Complaint; `config.privileges` says who may use them. */
+/** The routes of Complaint. `config.privileges` says who may use them. */
 export async function complaintRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(ComplaintDataclass);
   app.route({ method: write, url: '/rest/Complaint', config, handler: entities.collection });

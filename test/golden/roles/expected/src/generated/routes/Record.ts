@@ -6,7 +6,7 @@ const config = { dataclass: 'Record', privileges: RecordDataclass.access };
 const read = ['GET', 'HEAD'];
 const readAndWrite = ['GET', 'HEAD', 'POST'];
 
-/** The routes of Record; `config.privileges` says who may use them. */
+/** The routes of Record. `config.privileges` says who may use them. */
 export async function recordRoutes(app: FastifyInstance): Promise<void> {
   const entities = app.dataclass(RecordDataclass);
   app.route({ method: readAndWrite, url: '/rest/Record', config, handler: entities.collection });
