@@ -163,11 +163,11 @@ function keysInJson(type: KeyType, bytes: Buffer): readonly unknown[] {
   throw badKeys(type, 'the value is no JSON array');
 }
 
-/**
- * So many keys are passed to the database, which looks them up in about 10 ms. Of a larger set, the
- * matching entities of the whole dataclass are read: an index may find them.
- */
-const fewKeys = 30_000;
+/** So many keys are passed to the database, however many entities there are. */
+const fewKeys = 5_000;
+
+/** Reading a key that is passed costs the database as much as scanning that many entities. */
+const entitiesPerKey = 30;
 
 /**
  * What `$filter` and `$clean` leave of a set's keys, in the order of `$orderby` or else in the
@@ -184,16 +184,17 @@ export function narrowed(
   // Visibility may have changed since the set was made, and the reader may not be its maker.
   const isRestricted = dataclass.restriction !== undefined;
   if (filter === undefined && orderby === undefined && !clean && !isRestricted) return keys;
-  const isSmall = keys.length <= fewKeys;
-  const request = isSmall
-    ? membersRequest(context, dataclass, keys, parameters)
-    : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
-  return whenThere(readKeys(context, request), (matched) => {
-    // Only a relation of a missing entity has no keys.
-    const found = matched as KeyList;
-    if (request.orderBy === undefined) return and(keys, found);
-    const ordered = isSmall ? found : and(found, keys);
-    return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
+  return whenThere(isSmall(context, dataclass, keys), (small) => {
+    const request = small
+      ? membersRequest(context, dataclass, keys, parameters)
+      : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
+    return whenThere(readKeys(context, request), (matched) => {
+      // Only a relation of a missing entity has no keys.
+      const found = matched as KeyList;
+      if (request.orderBy === undefined) return and(keys, found);
+      const ordered = small ? found : and(found, keys);
+      return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
+    });
   });
 }
 
@@ -206,4 +207,16 @@ export function membersRequest(
 ): ReturnType<typeof selectionRequest> {
   const list = keys.page(0, keys.length);
   return selectionRequest(filters, dataclass, { kind: 'members' }, list, texts);
+}
+
+/** Whether it costs less to look up every key than to scan all entities of the dataclass. */
+function isSmall(
+  { filters, counts }: ReadingContext,
+  dataclass: Dataclass,
+  keys: KeyList,
+): Pending<boolean> {
+  if (keys.length <= fewKeys) return true;
+  const nothing = { filter: undefined, params: undefined, orderby: undefined };
+  const all = selectionRequest(filters, dataclass, { kind: 'all' }, null, nothing);
+  return whenThere(counts.count(all), (count = 0) => keys.length * entitiesPerKey < count);
 }
