@@ -190,7 +190,7 @@ function planKnownCount(
   return planOf(context, countedStatement(context, tablesVersion, selection));
 }
 
-/** Counts a selection; returns null if the entity whose relation is read does not exist. */
+/** Counts a selection, as {@link ofBase} says. */
 function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQuery {
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection);
@@ -198,15 +198,19 @@ function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQue
   return ofBase(context, selection, count);
 }
 
-function ofBase(context: QueryContext, selection: Selection, count: EntityQuery): Sql | BuiltQuery {
+/** The query of a selection's count; null if the entity whose relation is read does not exist. */
+export function ofBase(
+  context: QueryContext,
+  selection: Selection,
+  count: EntityQuery,
+): Sql | BuiltQuery {
   if (selection.base.kind !== 'related') return count;
   return sql`select ${ifBaseExists(context, selection, sql`${count}`)}`;
 }
 
-/** The emitted query that counts the entities of a page. */
+/** The query that counts the entities of a page's selection: see {@link ofBase}. */
 export interface Counted {
-  readonly selection: Selection;
-  readonly query: EntityQuery;
+  readonly query: Sql | BuiltQuery;
   /** The tables that it reads. */
   readonly tables: ReadonlySet<string>;
 }
@@ -232,10 +236,9 @@ export function countingOf(context: QueryContext, counted: Counted | undefined):
     return { prefix: sql``, count: dialect.integer(sql`${countSlot}`), columns: sql`` };
   }
   const count = sql`(select "count" from "__counted")`;
-  const { selection, query, tables } = counted;
-  const counting = ofBase(context, selection, query);
+  const { query, tables } = counted;
   return {
-    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, counting, tables)} `,
+    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, query, tables)} `,
     count,
     columns: sql`, ${count}, (select "version" from "__counted")`,
   };

@@ -10,7 +10,7 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
 import { whenResolved } from './computed-requests.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { type Counted, countingOf } from './counts.js';
+import { type Counted, countingOf, ofBase } from './counts.js';
 import {
   type EntityForm,
   entityText,
@@ -367,12 +367,13 @@ export function pageQuery(
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection);
   const entities = from.complete(query, condition);
-  // Only tables that the count reads decide its version.
-  const tables = new Set(context.aliases.tables);
   return queries.page(entities, bounds.top, bounds.skip, (page, attributes, count) => {
+    const query = ofBase(context, selection, count);
+    // Only tables that the count reads decide its version.
+    const tables = new Set(context.aliases.tables);
     const write: WriteEntity = (of, root) => writeRow(of, root, attributes);
     const rows = pageRows(context, from, source, page, write);
-    return writeAnswer(rows, { selection, query: count, tables });
+    return writeAnswer(rows, { query, tables });
   });
 }
 

@@ -13,12 +13,18 @@ dataclasses:
       ID: { type: integer, key: true, generated: sequence }
       name: { type: string, indexed: true }
       trees: { to: Tree, many: true, inverse: plot }
+      beds: { to: Bed, many: true, inverse: plot }
   Tree:
     restrict: true
     attributes:
       ID: { type: integer, key: true, generated: sequence }
       species: { type: string, indexed: true }
       plot: { to: Plot, foreignKey: plotID }
+      plotID: integer
+  Bed:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      plot: { to: Plot, foreignKey: plotID, onDelete: restrict }
       plotID: integer
   Other:
     attributes:
@@ -63,7 +69,7 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
   });
   beforeEach(async () => {
     foreign = await connected();
-    await foreign.query('truncate "Plot", "Tree", "Other" restart identity');
+    await foreign.query('truncate "Plot", "Tree", "Bed", "Other" restart identity');
     for (const each of [plot('a'), plot('b'), tree('oak', 1), tree('elm')])
       await foreign.query(each);
   });
@@ -314,6 +320,22 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
     await foreign.query(`update "Plot" set "name" = 'hidden', "__folded_name" = 'hidden'`);
     expect(await count('Tree')).toBe(1);
   });
+
+  it.each(['$expand=beds', '$expand=beds&$format=looker'])(
+    'is not remembered beyond the entity whose relation is read: %s',
+    async (query) => {
+      const path = `/rest/Plot(2)/beds?${query}`;
+      const statuses = async (): Promise<number[]> => {
+        const answers = await Promise.all([app.inject('/rest/Plot(2)'), app.inject(path)]);
+        return answers.map(({ statusCode }) => statusCode);
+      };
+      expect(await statuses()).toEqual([200, 200]);
+      expect(await statuses()).toEqual([200, 200]);
+      // No foreign key touches the beds.
+      await foreign.query('delete from "Plot" where "ID" = 2');
+      expect(await statuses()).toEqual([404, 404]);
+    },
+  );
 
   it('is neither computed nor sent with $count=false', async () => {
     const statements: string[] = [];
