@@ -55,14 +55,19 @@ export interface ColumnForm {
   readonly isKey?: boolean;
 }
 
-/** The rows of `__form`; that without a table has the hash of the others, which tells a start that all are there. */
-export function formRows(forms: readonly ColumnForm[]): readonly ColumnForm[] {
-  const all = forms.map(({ table, column, form }) => JSON.stringify([table, column, form]));
-  return [...forms, { table: '', column: '', form: schemaHash(all) }];
-}
+/** Reads the argument of {@link newForms}. */
+export const formsQuery = `SELECT "table", "column", "form" FROM "__form"`;
 
-/** Reads the hash of the forms for which {@link formRows} were stored last. */
-export const formsQuery = `select "form" from "__form" where "table" = '' and "column" = ''`;
+/** The forms that the rows of `__form` do not hold. */
+export function newForms(
+  forms: readonly ColumnForm[],
+  rows: readonly object[],
+): readonly ColumnForm[] {
+  const textOf = ({ table, column, form }: Partial<ColumnForm>): string =>
+    JSON.stringify([table, column, form]);
+  const known = new Set(rows.map(textOf));
+  return forms.filter((each) => !known.has(textOf(each)));
+}
 
 /** Stores a row of `__form`. */
 export const formInsert = `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)

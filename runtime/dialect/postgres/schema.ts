@@ -3,9 +3,10 @@ import type { ClientBase } from 'pg';
 import type { Fold } from '../../protocol/fold.js';
 import type { DataOptions } from '../schema/migrate-data.js';
 import {
+  type ColumnForm,
   dataTables,
-  formRows,
   formsQuery,
+  newForms,
   schemaHash,
   type StartOptions,
   versionHash,
@@ -95,7 +96,6 @@ export async function isCurrent(
 ): Promise<boolean> {
   if (wanted.data?.migrations !== undefined) return false;
   if (!(await isStamped(client, wanted, await readCatalog(client, name)))) return false;
-  const [all] = formRows(wanted.data?.forms ?? []).slice(-1);
-  const { rows } = await client.query<{ form: string }>(formsQuery);
-  return rows[0]?.form === all?.form;
+  const { rows } = await client.query<ColumnForm>(formsQuery);
+  return newForms(wanted.data?.forms ?? [], rows).length === 0;
 }

@@ -5,7 +5,8 @@ import {
   type ColumnForm,
   dataTables,
   formInsert,
-  formRows,
+  formsQuery,
+  newForms,
   type StartOptions,
   waitMilliseconds,
 } from '../schema-version.js';
@@ -88,10 +89,7 @@ export async function noteData(
   wasThere: boolean,
   { forms, migrations }: DataOptions,
 ): Promise<void> {
-  const known = await knownForms(database);
-  const unknown = formRows(forms).filter(
-    ({ table, column, form }) => known.get(keyOf(table, column)) !== form,
-  );
+  const unknown = newForms(forms, await database.query(formsQuery));
   // A start with nothing to write need not wait for writers.
   if (wasThere && unknown.length === 0) return;
   await database.transaction(async () => {
@@ -150,7 +148,7 @@ async function formDifferences(
 }
 
 async function knownForms(database: MigratedDatabase): Promise<ReadonlyMap<string, string>> {
-  const rows = await database.query(`SELECT "table", "column", "form" FROM "__form"`);
+  const rows = await database.query(formsQuery);
   return new Map(
     rows.map(({ table, column, form }) => [keyOf(String(table), String(column)), String(form)]),
   );

@@ -4,8 +4,8 @@ import {
   type ColumnForm,
   dataTables,
   formInsert,
-  formRows,
   formsQuery,
+  newForms,
   schemaHash,
   versionHash,
 } from '../schema-version.js';
@@ -81,8 +81,8 @@ export class SqliteSchema {
   /** Whether the values have the forms of the model too. */
   get isCurrent(): boolean {
     if (!this.isStamped) return false;
-    const [all] = formRows(this.wanted.forms).slice(-1);
-    return this.database.prepare(formsQuery).pluck().get() === all?.form;
+    const rows = this.database.prepare(formsQuery).all() as ColumnForm[];
+    return newForms(this.wanted.forms, rows).length === 0;
   }
 
   create(): void {
@@ -91,7 +91,7 @@ export class SqliteSchema {
     insert.run('globalStamp', 0n);
     insert.run('uniqueID', newUuid());
     const form = this.database.prepare(formInsert);
-    for (const { table, column, form: words } of formRows(this.wanted.forms)) {
+    for (const { table, column, form: words } of this.wanted.forms) {
       form.run({ 1: table, 2: column, 3: words });
     }
     this.enterInJournal(['the schema is created']);

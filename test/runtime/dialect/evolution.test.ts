@@ -596,6 +596,17 @@ describeBoth('A server whose model needs more than a start changes', (given) => 
     );
   });
 
+  it('is refused when only the noted type of the values differs', async () => {
+    const row = `"__form" WHERE "table" = 'Company' AND "column" = 'size'`;
+    await run(`DELETE FROM ${row}`);
+    await serving(former);
+    expect(await read(`SELECT "form" FROM ${row}`)).toEqual([['integer']]);
+    await run(`UPDATE ${row.replace(' WHERE', ` SET "form" = 'string' WHERE`)}`);
+    expect(await refusal(former)).toMatch(
+      /values of column "size" are those of string, the model wants integer/,
+    );
+  });
+
   itOnOne(given)(
     'is refused when clients are to set the keys that the database generated',
     async () => {
