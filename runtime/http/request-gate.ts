@@ -115,22 +115,10 @@ export class RequestGate {
   /** Whether a request waits behind no more than may wait. */
   #hasTurn({ raw }: FastifyRequest, reply: FastifyReply): boolean {
     if (reply.raw.socket !== null) return true;
-    const behind = getOrInsertComputed(this.#pipelined, raw.socket, () => this.#line(raw.socket));
-    if (behind.size >= mostPipelined || this.#allPipelined >= this.settings.maxConnections) {
-      return false;
-    }
-    behind.add(this.#occupant(raw, reply));
-    this.#allPipelined += 1;
+    const behind = this.#pipelined.get(raw.socket)?.size ?? 0;
+    if (behind >= mostPipelined || this.#allPipelined >= this.settings.maxConnections) return false;
+    this.#occupant(raw, reply);
     return true;
-  }
-
-  /** Node emits nothing at an answer that waits behind another one when their connection closes. */
-  #line(socket: Socket): Set<Occupant> {
-    const behind = new Set<Occupant>();
-    socket.once('close', () => {
-      for (const each of behind) this.#release(each);
-    });
-    return behind;
   }
 
   /** Whether the body of a request fits in beside the bodies of others that are not answered yet. */
@@ -149,7 +137,22 @@ export class RequestGate {
       raw.once('close', () => {
         this.#release(occupant);
       });
+      if (raw.socket === null) {
+        this.#lineOf(request.socket).add(occupant);
+        this.#allPipelined += 1;
+      }
       return occupant;
+    });
+  }
+
+  /** Node emits nothing at an answer that waits behind another one when their connection closes. */
+  #lineOf(socket: Socket): Set<Occupant> {
+    return getOrInsertComputed(this.#pipelined, socket, () => {
+      const behind = new Set<Occupant>();
+      socket.once('close', () => {
+        for (const each of behind) this.#release(each);
+      });
+      return behind;
     });
   }
 

@@ -1,6 +1,8 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limitedServers, RequestGate } from '../../../runtime/http/request-gate.js';
@@ -58,6 +60,11 @@ async function listen({ maxConnections = 10_000, requestTimeout = 60 } = {}): Pr
   await app.listen({ port: 0, host: '127.0.0.1' });
 }
 
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
 async function open(): Promise<RawClient> {
   const client = await RawClient.open(portOf());
   clients.push(client);
@@ -107,6 +114,26 @@ describe('Requests that a client sends without waiting for answers', () => {
       await until(() => closed.length === round);
     }
     expect(logged).toEqual([]);
+  });
+
+  it('leave nothing behind when the connection closes, even those that were refused', async () => {
+    await listen();
+    const server = new Promise<WeakRef<Socket>>((resolve) => {
+      app.server.once('connection', (socket: Socket) => {
+        resolve(new WeakRef(socket));
+      });
+    });
+    const client = await open();
+    client.send(getText('/later').repeat(behind + 10) + getText('/health'));
+    await wait(behind + 1);
+    expect((await (await open()).ask(getText('/now')))?.status).toBe(200);
+    client.socket.destroy();
+    await until(() => closed.length === 1);
+    waiting = [];
+    closed.length = 0;
+    await setTimeout(0);
+    collectGarbage();
+    expect((await server).deref()).toBeUndefined();
   });
 
   it('wait up to a limit of all connections; further ones, except for /health, are refused', async () => {
