@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { fastifyUnderPressure } from '@fastify/under-pressure';
 import type {
   FastifyInstance,
@@ -6,6 +7,7 @@ import type {
   FastifyRequest,
   FastifyServerFactory,
   onRequestHookHandler,
+  preParsingHookHandler,
 } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { type Environment, setting } from '../protocol/environment.js';
@@ -49,6 +51,7 @@ interface Occupant {
   readonly socket: Socket;
   bodyBytes: number;
   answerBytes: number;
+  isReleased: boolean;
 }
 
 /**
@@ -81,6 +84,7 @@ export class RequestGate {
   /** Call it before hooks are added that only admitted requests should pass. */
   guard(app: FastifyInstance): void {
     app.addHook('onRequest', this.#admit);
+    app.addHook('preParsing', this.#countBody);
     const send = this.#send.bind(this);
     app.addHook('onSend', function drsLimitAnswer(request, reply, payload: Payload, done) {
       const error = send(request, reply, payload);
@@ -108,7 +112,7 @@ export class RequestGate {
     echoRequestId(request.raw, reply.raw);
     if (this.#isLate() || !this.#hasTurn(request, reply))
       this.#refuse(request, reply, crowded, done);
-    else if (this.#hasRoomForBody(request, reply)) done();
+    else if (this.#hasRoomForBody(request)) done();
     else this.#refuse(request, reply, bodiesFull, done);
   };
 
@@ -121,19 +125,46 @@ export class RequestGate {
     return true;
   }
 
-  /** Whether the body of a request fits in beside the bodies of others that are not answered yet. */
-  #hasRoomForBody(request: FastifyRequest, reply: FastifyReply): boolean {
-    const bytes = bodyBytes(request);
-    if (bytes === 0) return true;
-    if (this.#bodyBytes + bytes > this.settings.transferMemory) return false;
-    this.#bodyBytes += bytes;
-    this.#occupant(request.raw, reply).bodyBytes = bytes;
-    return true;
+  /** Whether the body of a request fits in now beside the bodies of others. */
+  #hasRoomForBody(request: FastifyRequest): boolean {
+    if (!isBodyCounted(request)) return true;
+    const declared = Number(request.headers['content-length'] ?? 0);
+    return this.#bodyBytes + declared <= this.settings.transferMemory;
+  }
+
+  /** Counts a body as it arrives, so that a client that does not send it takes no room. */
+  readonly #countBody: preParsingHookHandler = (request, reply, payload, done) => {
+    if (!isBodyCounted(request)) {
+      done(null, payload);
+      return;
+    }
+    const chunks = this.#arriving(payload, this.#occupant(request.raw, reply));
+    const counted = Readable.from(chunks, { objectMode: false });
+    // As with a request of Node: if nobody listens any more, nobody needs the error.
+    counted.on('error', () => undefined);
+    done(null, counted);
+  };
+
+  async *#arriving(payload: Readable, occupant: Occupant): AsyncGenerator<Buffer> {
+    // The connection is kept for the answer.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
+      const { length } = chunk as Buffer;
+      // The rest after the answer is dropped.
+      if (!occupant.isReleased) {
+        if (this.#bodyBytes + length > this.settings.transferMemory) {
+          this.#logRefusal();
+          throw refuseBusy(noRoom);
+        }
+        this.#bodyBytes += length;
+        occupant.bodyBytes += length;
+      }
+      yield chunk as Buffer;
+    }
   }
 
   #occupant(request: IncomingMessage, { raw }: FastifyReply): Occupant {
     return getOrInsertComputed(this.#occupants, request, () => {
-      const occupant = { socket: request.socket, bodyBytes: 0, answerBytes: 0 };
+      const occupant = { socket: request.socket, bodyBytes: 0, answerBytes: 0, isReleased: false };
       raw.once('close', () => {
         this.#release(occupant);
       });
@@ -162,6 +193,7 @@ export class RequestGate {
     this.#unreadBytes -= occupant.answerBytes;
     occupant.bodyBytes = 0;
     occupant.answerBytes = 0;
+    occupant.isReleased = true;
     this.#unread.delete(occupant);
     if (this.#pipelined.get(occupant.socket)?.delete(occupant) === true) this.#allPipelined -= 1;
   }
@@ -176,8 +208,7 @@ export class RequestGate {
       done();
       return;
     }
-    this.#refused += 1;
-    this.#logLoad();
+    this.#logRefusal();
     const { status, json } = refusal;
     void reply
       .code(status)
@@ -235,6 +266,11 @@ export class RequestGate {
     }
   }
 
+  #logRefusal(): void {
+    this.#refused += 1;
+    this.#logLoad();
+  }
+
   /** Refusals within the interval after a line are counted in the next line. */
   #logLoad(): void {
     const now = performance.now();
@@ -249,13 +285,12 @@ export class RequestGate {
   }
 }
 
-/** What the body of a request takes in memory; 0 if it is small, or is refused for its size. */
-function bodyBytes(request: FastifyRequest): number {
+/** Whether the body of a request is kept in memory, unless it is small, or is refused for its size. */
+function isBodyCounted(request: FastifyRequest): boolean {
   const { 'content-length': declared, 'transfer-encoding': encoding } = request.headers;
-  if (encoding === undefined && Number(declared ?? 0) <= notCounted) return 0;
+  if (encoding === undefined && Number(declared ?? 0) <= notCounted) return false;
   const { bodyLimit, config } = request.routeOptions;
-  const bytes = declared === undefined ? bodyLimit : Number(declared);
-  return config.streamsBody === true || bytes > bodyLimit ? 0 : bytes;
+  return config.streamsBody !== true && Number(declared ?? 0) <= bodyLimit;
 }
 
 function bytesOf(payload: Payload): number {
@@ -305,9 +340,8 @@ function prepared(message: string): WrittenRefusal {
 }
 
 const crowded = prepared('More requests have come at once than the server can answer.');
-const bodiesFull = prepared(
-  'The bodies of other requests take up the memory that is meant for them.',
-);
+const noRoom = 'The bodies of other requests take up the memory that is meant for them.';
+const bodiesFull = prepared(noRoom);
 
 /** How much a server does at once, and how long it waits for its clients. */
 export interface LoadSettings {

@@ -174,11 +174,23 @@ describe('Bodies', () => {
     const chunk = `2710\r\n${' '.repeat(10_000)}\r\n`;
     const third = await open();
     expectBusy(await third.ask(head + chunk.repeat(2)));
+    // The rest of the body is dropped.
+    expect((await third.ask(`${chunk}0\r\n\r\n${getText('/health')}`))?.status).toBe(200);
     third.socket.destroy();
     expect((await first.ask(' '))?.status).toBe(409);
     const fourth = await open();
     const end = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
     await until(409, () => fourth.ask(head + end));
+  });
+
+  it('that do not arrive take no room', async () => {
+    await listen(sizes);
+    for (const about of ['Transfer-Encoding: chunked', 'Content-Length: 40000']) {
+      const idle = await open();
+      idle.send(`POST ${update} HTTP/1.1\r\nHost: x\r\n${about}\r\n\r\n`);
+      expect((await (await open()).ask(getText('/health')))?.status).toBe(200);
+    }
+    expect((await (await open()).ask(postText(update, body)))?.status).toBe(409);
   });
 
   it('that never end give up their room when their connection closes', async () => {
