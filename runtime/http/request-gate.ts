@@ -232,7 +232,7 @@ export class RequestGate {
     if (this.#isClosing && !this.#isFollowed(raw)) reply.raw.shouldKeepAlive = false;
     if (isBodyUnread(raw)) answerBeforeBody(raw, reply);
     const isBehind = reply.raw.socket === null;
-    if (bytes > notCounted || isBehind || isStream(payload)) this.#watch(raw, reply, bytes);
+    if (bytes > (isBehind ? 0 : notCounted)) this.#watch(raw, reply, bytes);
     return undefined;
   }
 
@@ -243,15 +243,12 @@ export class RequestGate {
     return [...(behind ?? [])].some((each) => each !== own);
   }
 
-  /** Counts an answer until it is sent, and disconnects clients that read too slowly. */
+  /** Counts an answer until it is sent, and disconnects the slowest clients if there is no room. */
   #watch(request: IncomingMessage, reply: FastifyReply, bytes: number): void {
     const { socket } = request;
     // An injected request has no connection, and after the end of one nothing is released.
     if (!(socket instanceof Socket) || socket.destroyed) return;
-    const { transferMemory, requestTimeout } = this.settings;
-    reply.raw.setTimeout(requestTimeout * 1000, () => {
-      if (socket.writableLength > 0) socket.destroy();
-    });
+    const { transferMemory } = this.settings;
     const answered = this.#occupant(request, reply);
     answered.answerBytes += bytes;
     this.#unreadBytes += bytes;
@@ -298,10 +295,6 @@ function bytesOf(payload: Payload): number {
   // A character has at most three bytes.
   if (typeof payload !== 'string' || payload.length * 3 <= notCounted) return 0;
   return Buffer.byteLength(payload);
-}
-
-function isStream(payload: Payload): boolean {
-  return typeof payload === 'object' && payload !== null && !(payload instanceof Uint8Array);
 }
 
 /** Whether a part of the body has not arrived yet. */
@@ -412,12 +405,17 @@ function positive(environment: Environment, name: keyof LoadSettings, most: numb
   );
 }
 
+/** Closes a connection on which nothing has moved, unless it waits for the server. */
+function closeUnread(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy();
+}
+
 /** The longest time between two checks for slow clients, in milliseconds. */
 const longestInterval = 30_000;
 
 /**
  * Makes HTTP servers that close connections beyond the limit, and those that send nothing, or never
- * the end of a request.
+ * the end of a request, or read nothing of an answer.
  * @param maxHeaderSize bytes of an address and all headers together; beyond them it is 431
  */
 export function limitedServers(
@@ -432,7 +430,10 @@ export function limitedServers(
       headersTimeout: requestTimeout * 1000,
       connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
     };
-    const server = http.createServer(options, handler);
+    const server = http.createServer(options, (request, response) => {
+      response.setTimeout(requestTimeout * 1000).on('timeout', closeUnread);
+      handler(request, response);
+    });
     server.maxConnections = maxConnections;
     return server;
   };

@@ -46,6 +46,12 @@ async function listen({ maxConnections = 10_000, requestTimeout = 60 } = {}): Pr
   new RequestGate(load, { headersFor: () => ({}) }, log).guard(app);
   app.get('/now', () => 'now');
   app.get('/health', () => 'now');
+  app.get('/small', () => Buffer.alloc(15_500));
+  app.get('/written', (_request, reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200);
+    reply.raw.write(large);
+  });
   app.route({
     method: ['GET', 'POST'],
     url: '/later',
@@ -245,6 +251,19 @@ describe('Answers that nobody reads', () => {
     await answered(ask(), payload());
     await until(() => closed.length === 1);
   });
+});
+
+it.each([
+  ['that its handler writes itself', '/written', 1],
+  ['that are small, and more and more', '/small', 1_000],
+])('A connection is cut that does not read answers %s', async (_what, target, times) => {
+  await listen({ requestTimeout: 1 });
+  const client = ask(0);
+  for (let count = 0; count < times; count += 1) {
+    client.write(getText(target));
+    await setTimeout(4);
+  }
+  await expect.poll(() => closed.length, { timeout: 15_000 }).toBe(1);
 });
 
 it('A stream that pauses is not cut while its client has read everything', async () => {
