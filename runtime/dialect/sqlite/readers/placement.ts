@@ -13,22 +13,24 @@ const manyEntities = 2_500;
 /** The largest database, in bytes, any read of which may begin in the server. */
 const smallBytes = 4 * 1024 * 1024;
 
+/** A search by a unique key has none of these operations; a recursion has `Rewind` alone. */
+const loops = ['Next', 'Prev', 'VNext', 'Count', 'Rewind'];
+
+const sorts = ['Sort', 'SorterSort'];
+
 /** A read that takes longer does not get the last free process. */
 const veryLongMilliseconds = 1_000;
 
 /**
  * Decides which reads are offloaded to another process so that they do not block the server:
  *
- * - A read that, by its plan, finds each row by a unique key never is.
- * - A page of all entities that, by its plan, sorts nothing, begins in the server; so does each read
- *   of a database of at most 4 MiB.
+ * - A read that, by its bytecode, finds each row by a unique key never is.
+ * - A page of all entities that, by its bytecode, sorts nothing, begins in the server; so does each
+ *   read of a database of at most 4 MiB if the time of statements is not limited, and `explain`.
  * - Every other read is offloaded until a run was not slow.
  * - A read that was slow is offloaded until 20 runs in a row were not.
  */
 export class Placements {
-  /** Unique indexes by their names, with the numbers of their columns. */
-  #unique: ReadonlyMap<string, number> | undefined;
-
   /** @param hasTimeout whether statements have a time limit: a statement in this process cannot be stopped */
   constructor(
     private readonly database: Database,
@@ -37,32 +39,25 @@ export class Placements {
 
   /** @returns `undefined` for a read that is never offloaded */
   of(statement: Statement): StatementPlacement | undefined {
-    const plan = this.#planOf(statement);
-    if (plan.every((step) => this.#findsOneRow(step))) return undefined;
-    const first = this.#isSmall() ? 0 : this.hasTimeout ? Infinity : 1;
-    const isSorted = plan.some((step) => step.startsWith('USE TEMP B-TREE'));
-    const endsWithPage = statement.page?.isOfAll === true && !isSorted;
+    const operations = this.#operationsOf(statement);
+    if (operations === undefined) return { usual: new Placement(0), many: new Placement(0) };
+    const hasAny = (names: readonly string[]): boolean =>
+      names.some((name) => operations.has(name));
+    if (!hasAny(loops)) return undefined;
+    const first = this.hasTimeout ? Infinity : this.#isSmall() ? 0 : 1;
+    const endsWithPage = statement.page?.isOfAll === true && !hasAny(sorts);
     return { usual: new Placement(endsWithPage ? 0 : first), many: new Placement(first) };
   }
 
-  /** Statements that have no plan, such as one that reads a plan, are short. */
-  #planOf({ sql, bindings }: Statement): readonly string[] {
-    if (!/^(?:select|with|values)\b/i.test(sql)) return [];
-    const steps = this.database.prepare(`explain query plan ${sql}`);
-    const rows = steps.all(...bindings.map(() => null)) as readonly { readonly detail: string }[];
-    return rows.map(({ detail }) => detail);
-  }
-
-  /** Whether a line of a plan, such as `SEARCH t1 USING INDEX <name> (<column>=?)`, reads at most one row. */
-  #findsOneRow(step: string): boolean {
-    if (step.startsWith('SCAN ')) return step === 'SCAN CONSTANT ROW';
-    if (!step.startsWith('SEARCH ')) return true;
-    const [, index = '', terms = ''] =
-      / USING (?:INTEGER |INDEX |COVERING INDEX )?(.+) \((.+)\)/.exec(step) ?? [];
-    const columns = terms.split(' AND ');
-    if (!columns.every((column) => column.endsWith('=?'))) return false;
-    this.#unique ??= uniqueIndexes(this.database);
-    return index === 'PRIMARY KEY' || this.#unique.get(index) === columns.length;
+  /** @returns `undefined` for a statement that cannot be explained, such as `explain` itself */
+  #operationsOf({ sql, bindings }: Statement): ReadonlySet<string> | undefined {
+    try {
+      const explained = this.database.prepare(`explain ${sql}`);
+      const rows = explained.all(...bindings.map(() => null)) as readonly { opcode: string }[];
+      return new Set(rows.map(({ opcode }) => opcode));
+    } catch {
+      return undefined;
+    }
   }
 
   #isSmall(): boolean {
@@ -71,16 +66,6 @@ export class Placements {
     ) as [number, number];
     return pages * size <= smallBytes;
   }
-}
-
-function uniqueIndexes(database: Database): ReadonlyMap<string, number> {
-  const rows = database
-    .prepare(
-      `select "i"."name", count(*) from sqlite_schema as "t", pragma_index_list("t"."name") as "i", pragma_index_info("i"."name") where "t"."type" = 'table' and "i"."unique" group by 1`,
-    )
-    .raw()
-    .all();
-  return new Map(rows as readonly [string, number][]);
 }
 
 /** Where a statement runs. */

@@ -13,6 +13,7 @@ const schema = `
   create unique index "Large (code=?)" on "Large" ("code");
   create unique index "Large.number,text" on "Large" ("number", "text");
   create table "Keyed" ("ID" text primary key, "number" integer) without rowid;
+  create table "Pair" ("a" text, "b" text, primary key ("a", "b")) without rowid;
   create table "Small" ("ID" text primary key, "text" text);
   insert into "Small" values (1, 'a'), (2, 'b');
 `;
@@ -56,6 +57,8 @@ describe('A read that finds each row by a unique key', () => {
     'select "code" from "Large" where "code" = ?',
     'select * from "Large" where "number" = ? and "text" = ?',
     'select "number" from "Keyed" where "ID" = ?',
+    'select * from "Pair" where "a" = ? and "b" = ?',
+    '\n-- by key\nselect * from "Large" where "ID" = ?',
     'select "text" from "Small" where "ID" = ?',
     'select (select "text" from "Small" where "ID" = "l"."text") from "Large" as "l" where "ID" = ?',
   ])('is never offloaded: %s', (sql) => {
@@ -70,6 +73,14 @@ describe('Every other read', () => {
     'select * from "Large" where "text" = ? limit 1',
     'select * from "Large" where "ID" > ?',
     'select * from "Large" where "code" < ?',
+    'select * from "Large" where "code" is null',
+    'select count(*) from "Large" where "code" is null',
+    'select * from "Large" where "code" is ?',
+    'select * from "Large" where "ID" in (?, ?)',
+    'select * from "Pair" where "a" = ?',
+    '\n  select count(*) from "Large"',
+    '-- counts\n/* all */ select count(*) from "Large"',
+    'with recursive "n" ("i") as (select 1 union all select "i" + 1 from "n") select "i" from "n" limit ?',
     'select * from "Large" where "number" = ?',
     'select * from "Large" where "number" = ? and "text" > ?',
     'select * from "Keyed" where "ID" > ?',
@@ -89,8 +100,16 @@ describe('Every other read', () => {
   });
 
   it.each(reads)('stays offloaded if the time of statements is limited: %s', (sql) => {
-    const placed = placement(statementOf(sql), 100, new Placements(large, true));
-    for (let run = 0; run < 50; run += 1) placed.record(1);
+    for (const database of [large, small]) {
+      const placed = placement(statementOf(sql), 100, new Placements(database, true));
+      for (let run = 0; run < 50; run += 1) placed.record(1);
+      expect(placed.isOffloaded()).toBe(true);
+    }
+  });
+
+  it.each(reads)('is offloaded from a small database, too, after a slow run: %s', (sql) => {
+    const placed = placement(statementOf(sql), 100, new Placements(small));
+    placed.record(6);
     expect(placed.isOffloaded()).toBe(true);
   });
 
@@ -107,6 +126,18 @@ describe('Every other read', () => {
     }
     expect(placed.isOffloaded()).toBe(false);
   });
+});
+
+describe('A statement that cannot be explained', () => {
+  it.each(['explain query plan select count(*) from "Large"', ';select count(*) from "Large"'])(
+    'begins in the server, until a run was slow: %s',
+    (sql) => {
+      const placed = placement(statementOf(sql));
+      expect(placed.isOffloaded()).toBe(false);
+      placed.record(6);
+      expect(placed.isOffloaded()).toBe(true);
+    },
+  );
 });
 
 describe('A page', () => {
