@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { SqlValue, Statement } from '../../statement.js';
 
 /** Milliseconds of processor time that a read may block the server. */
-const slowMilliseconds = 5;
+const slowMilliseconds = 10;
 
 /** A read returns to the server after so many runs in a row that were not slow. */
 const quickRuns = 20;

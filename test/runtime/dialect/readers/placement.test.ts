@@ -115,11 +115,11 @@ describe('Every other read', () => {
 
   it('is offloaded after a slow run, until 20 in a row were not', () => {
     const placed = new Placement(0);
-    placed.record(5);
+    placed.record(10);
     expect(placed.isOffloaded()).toBe(false);
-    placed.record(5.1);
+    placed.record(10.1);
     for (let run = 0; run < 19; run += 1) placed.record(1);
-    placed.record(5.1);
+    placed.record(10.1);
     for (let run = 0; run < 20; run += 1) {
       expect(placed.isOffloaded()).toBe(true);
       placed.record(1);
@@ -156,7 +156,7 @@ describe('A page', () => {
     expect(runs(2_500).isOffloaded()).toBe(false);
     runs(2_500).record(1);
     expect(runs(2_501).isOffloaded()).toBe(true);
-    runs(2_501).record(10);
+    runs(2_501).record(15);
     expect(runs(2_500).isOffloaded()).toBe(false);
     expect(placement(pageOfAll('"ID"', 24), 100).isOffloaded()).toBe(false);
     expect(placement(pageOfAll('"ID"', 25), 100).isOffloaded()).toBe(true);
