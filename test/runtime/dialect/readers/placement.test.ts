@@ -109,7 +109,7 @@ describe('Every other read', () => {
 
   it.each(reads)('is offloaded from a small database, too, after a slow run: %s', (sql) => {
     const placed = placement(statementOf(sql), 100, new Placements(small));
-    placed.record(6);
+    placed.record(11);
     expect(placed.isOffloaded()).toBe(true);
   });
 
@@ -134,7 +134,7 @@ describe('A statement that cannot be explained', () => {
     (sql) => {
       const placed = placement(statementOf(sql));
       expect(placed.isOffloaded()).toBe(false);
-      placed.record(6);
+      placed.record(11);
       expect(placed.isOffloaded()).toBe(true);
     },
   );
