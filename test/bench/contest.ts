@@ -29,6 +29,9 @@ export interface Ground {
 /** Seconds of warm-up, in which V8 compiles the frequent code. */
 const warmUpSeconds = 2;
 
+/** Seconds after a rest, in which the heap of a server grows again. */
+const recoverySeconds = 1;
+
 /**
  * Starts the servers, compares their answers to one kind of request and measures it. Servers and
  * databases are fresh for each kind, so that no earlier measurement has an effect.
@@ -95,7 +98,10 @@ export async function contextOf(
   return { ...prepared, rows: ground.rows, key: await keysOf(ground) };
 }
 
-/** A round measures each server once; each round begins with another one. */
+/**
+ * A round measures each server once, always in the same order, so that all of them rest for equally
+ * long between their turns: V8 shrinks the heap of a server that rests and flushes its bytecode.
+ */
 async function inTurn(
   contestants: readonly Contestant[],
   { load, rounds }: ContestSettings,
@@ -106,10 +112,8 @@ async function inTurn(
   const samples: Record<string, Sample[]> = {};
   for (const { server } of contestants) samples[server.name] = [];
   for (let round = 0; round < rounds; round += 1) {
-    for (let turn = 0; turn < contestants.length; turn += 1) {
-      const contestant = contestants[(round + turn) % contestants.length];
-      if (contestant === undefined) continue;
-      const { server, request, context } = contestant;
+    for (const { server, request, context } of contestants) {
+      await measure(server, request, context, { ...load, seconds: recoverySeconds });
       samples[server.name]?.push(await measure(server, request, context, load));
     }
   }

@@ -10,7 +10,10 @@ const quickRuns = 20;
 /** A page that may return more entities is judged by the runs of such pages. */
 const manyEntities = 2_500;
 
-/** The largest database, in bytes, any read of which may begin in the server. */
+/**
+ * The largest database, in bytes, any read of which may begin in the server. The first page of each
+ * table and index does not count: a large schema without data is a small database.
+ */
 const smallBytes = 4 * 1024 * 1024;
 
 /** A search by a unique key has none of these operations; a recursion has `Rewind` alone. */
@@ -61,10 +64,12 @@ export class Placements {
   }
 
   #isSmall(): boolean {
-    const [pages, size] = ['page_count', 'page_size'].map((name) =>
-      Number(this.database.pragma(name, { simple: true })),
-    ) as [number, number];
-    return pages * size <= smallBytes;
+    const sized = 'select page_size * (page_count - (select count(*) from sqlite_schema))';
+    const bytes = this.database
+      .prepare(`${sized} from pragma_page_count, pragma_page_size`)
+      .pluck()
+      .get();
+    return Number(bytes) <= smallBytes;
   }
 }
 

@@ -99,6 +99,16 @@ describe('Every other read', () => {
     expect(placement(statementOf(sql), 100, new Placements(small)).isOffloaded()).toBe(false);
   });
 
+  it('begins in the server if only the schema of the database is large', () => {
+    const wide = new Database(':memory:');
+    wide.exec(schema);
+    for (let i = 0; i < 1_500; i += 1) wide.exec(`create table "T${i}" ("ID" integer primary key)`);
+    for (const sql of reads) {
+      expect(placement(statementOf(sql), 100, new Placements(wide)).isOffloaded()).toBe(false);
+    }
+    wide.close();
+  });
+
   it.each(reads)('stays offloaded if the time of statements is limited: %s', (sql) => {
     for (const database of [large, small]) {
       const placed = placement(statementOf(sql), 100, new Placements(database, true));
