@@ -27,7 +27,7 @@ export class TransactionIdleError extends Error {
 /** Reads inside the transaction of the calling code, if there is one; else what is committed. */
 export type Reads = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
 
-/** Completes statements with what the current scope may see; see `class-code/restrictions.ts`. */
+/** Completes statements with what the current scope may see; see `class/hooks/restrictions.ts`. */
 export interface StatementRestrictions {
   readonly reads: (executor: Reads & Pick<Executor, 'explain'>) => typeof executor;
   readonly transaction: BindTransaction;

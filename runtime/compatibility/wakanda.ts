@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { stateOf } from '../class/entity-state.js';
-import { listed } from '../class/selection-node.js';
+import { stateOf } from '../class/objects/entity-state.js';
+import { listed } from '../class/objects/selection-node.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import { dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';

@@ -11,7 +11,7 @@ export class Slot {
 
 /**
  * A placeholder for the condition under which an entity of a dataclass is visible. The condition differs by scope
- * and is resolved when the statement runs (`class-code/restrictions.ts`); a statement that still holds the placeholder
+ * and is resolved when the statement runs (`class/hooks/restrictions.ts`); a statement that still holds the placeholder
  * cannot run.
  */
 export class RestrictionSlot {

@@ -15,7 +15,7 @@ import { missingDataclass } from './errors.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
-import type { ClassRegistry } from '../class/registry.js';
+import type { ClassRegistry } from '../class/objects/registry.js';
 
 interface CatalogInput {
   /** The listed dataclasses, as far as they are exposed. */

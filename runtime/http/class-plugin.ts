@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { ScopeExecutor } from '../access/scope-executor.js';
-import type { ClassRegistry } from '../class/registry.js';
-import { completingExecutor } from '../class-code/computed-values.js';
-import { classEvents } from '../class-code/events.js';
-import { Restrictions } from '../class-code/restrictions.js';
-import { RequestResolver } from '../class-code/request-resolver.js';
+import type { ClassRegistry } from '../class/objects/registry.js';
+import { completingExecutor } from '../class/hooks/computed-values.js';
+import { classEvents } from '../class/hooks/events.js';
+import { Restrictions } from '../class/hooks/restrictions.js';
+import { RequestResolver } from '../class/hooks/request-resolver.js';
 import type { ServedClasses } from './optional-plugins.js';
 
 /**

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
-import { type ClassData, ClassHost } from '../class/class-host.js';
-import type { ClassRegistry, DataclassClasses } from '../class/registry.js';
+import { type ClassData, ClassHost } from '../class/objects/class-host.js';
+import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
@@ -18,11 +18,11 @@ import {
 } from './optional-plugins.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
 import { type ModelParts, type ServedModels, servedModels } from './served-model.js';
-import { DataclassObject } from '../class/dataclass.js';
-import { Datastore } from '../class/datastore.js';
-import { Entity } from '../class/entity.js';
-import { EntitySelection } from '../class/selection.js';
-import type { EntityTypes } from '../class/types.js';
+import { DataclassObject } from '../class/objects/dataclass.js';
+import { Datastore } from '../class/objects/datastore.js';
+import { Entity } from '../class/objects/entity.js';
+import { EntitySelection } from '../class/objects/selection.js';
+import type { EntityTypes } from '../class/objects/types.js';
 
 declare module 'fastify' {
   interface FastifyInstance {

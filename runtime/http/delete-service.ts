@@ -1,13 +1,13 @@
 import type { LockTable } from '../access/locks.js';
-import { failureOf } from '../class/failure.js';
+import { failureOf } from '../class/objects/failure.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import { chooseByKey, chosenToDelete, EntityDeleter } from '../entity/delete.js';
-import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
-import { EventFailure } from '../entity/lifecycle.js';
+import { chooseByKey, chosenToDelete, EntityDeleter } from '../write/delete.js';
+import { DeletionRefused, refusedByDatabase } from '../write/delete-refusal.js';
+import { EventFailure } from '../write/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { nowText } from '../protocol/dates.js';
 import { refuse } from '../protocol/errors.js';

@@ -7,7 +7,7 @@ import {
   UnknownOutcomeError,
   UnusableValueError,
 } from '../dialect/executor.js';
-import { DeniedInCodeError, failureOf } from '../class/failure.js';
+import { DeniedInCodeError, failureOf } from '../class/objects/failure.js';
 import {
   type ErrorName,
   protocolError,

@@ -25,22 +25,22 @@ import type { ServedModels } from './served-model.js';
 import { sql } from 'kysely';
 import type { RequestScope } from '../access/request-scope.js';
 import { PromotedSession } from '../access/promoted-session.js';
-import type { ClassHost, DataclassCode } from '../class/class-host.js';
-import { failureOf, FunctionFailedError } from '../class/failure.js';
-import type { ClassRegistry } from '../class/registry.js';
+import type { ClassHost, DataclassCode } from '../class/objects/class-host.js';
+import { failureOf, FunctionFailedError } from '../class/objects/failure.js';
+import type { ClassRegistry } from '../class/objects/registry.js';
 import {
   allOf,
   requested,
   filtered,
   ordered,
   type SelectionNode,
-} from '../class/selection-node.js';
+} from '../class/objects/selection-node.js';
 import { From } from '../dataclass/source.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
-import { decodeArguments } from '../function/arguments.js';
-import { ResultError, resultOf } from '../function/result.js';
-import { Singletons } from '../function/singletons.js';
+import { decodeArguments } from '../class/calls/arguments.js';
+import { ResultError, resultOf } from '../class/calls/result.js';
+import { Singletons } from '../class/calls/singletons.js';
 import { always } from '../filter/context.js';
 import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';

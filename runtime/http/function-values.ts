@@ -1,14 +1,14 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { entityAnswer, entityMembers, readableDataclass } from '../function/entity-result.js';
-import type { OutgoingMessage } from '../class/outgoing-message.js';
-import { plainValue } from '../function/plain-value.js';
+import { entityAnswer, entityMembers, readableDataclass } from '../class/calls/entity-result.js';
+import type { OutgoingMessage } from '../class/objects/outgoing-message.js';
+import { plainValue } from '../class/calls/plain-value.js';
 import {
   entityDataclass,
   type Result,
   ResultError,
   selectionDataclass,
-} from '../function/result.js';
-import type { Media } from '../class/types.js';
+} from '../class/calls/result.js';
+import type { Media } from '../class/objects/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
@@ -17,20 +17,20 @@ import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
 import { noSelection } from './function-parameters.js';
 import { type Session, setRequesterOf } from '../access/session.js';
-import type { ClassHost, DataclassCode } from '../class/class-host.js';
-import { GivenMedia, isMedia } from '../class/media-handle.js';
-import { AliasedEntityHandle, RelatedEntityHandle } from '../class/related-entity.js';
-import { readableNode } from '../class/readable.js';
-import { listed } from '../class/selection-node.js';
-import { nodeOf, selectionOf as stateOfSelection } from '../class/selection-state.js';
-import { treeRequest } from '../class/selection-tree.js';
+import type { ClassHost, DataclassCode } from '../class/objects/class-host.js';
+import { GivenMedia, isMedia } from '../class/objects/media-handle.js';
+import { AliasedEntityHandle, RelatedEntityHandle } from '../class/objects/related-entity.js';
+import { readableNode } from '../class/objects/readable.js';
+import { listed } from '../class/objects/selection-node.js';
+import { nodeOf, selectionOf as stateOfSelection } from '../class/objects/selection-state.js';
+import { treeRequest } from '../class/objects/selection-tree.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import type { ArgumentMakers } from '../function/arguments.js';
+import type { ArgumentMakers } from '../class/calls/arguments.js';
 import {
   entityArgument,
   type EntityArgumentContext,
   selectionArgument,
-} from '../function/entity-argument.js';
+} from '../class/calls/entity-argument.js';
 import { requireMedia, type SessionUploads } from './served-media.js';
 
 /** What the answer to a call of a function is. */

@@ -15,7 +15,7 @@ import type { ServedMedia, DataclassMedia } from './served-media.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { Body } from '../entity/decode.js';
+import type { Body } from '../write/decode.js';
 import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
 import { imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
 import { MediaReader, type MediaVersion, namesTag, readRange } from '../media/media-reader.js';

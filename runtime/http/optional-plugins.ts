@@ -3,13 +3,13 @@ import type { BearerTokens, LoginAttempts, LoginModule } from '../access/login-m
 import type { RequestScope, RequestScopes } from '../access/request-scope.js';
 import type { ScopeExecutor } from '../access/scope-executor.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
-import type { ClassHost } from '../class/class-host.js';
-import type { ClassRegistry } from '../class/registry.js';
+import type { ClassHost } from '../class/objects/class-host.js';
+import type { ClassRegistry } from '../class/objects/registry.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import type { Lifecycle, WriteRestrictions } from '../entity/surroundings.js';
+import type { Lifecycle, WriteRestrictions } from '../write/surroundings.js';
 import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
 import type { ComputedRequests } from '../query/computed-requests.js';
 import type { ReadingContext } from '../query/reading-context.js';

@@ -13,7 +13,7 @@ import {
   UnusableValueError,
 } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
-import { failureOf, SaveError } from '../class/failure.js';
+import { failureOf, SaveError } from '../class/objects/failure.js';
 import { PermissionError } from '../protocol/errors.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { RequestScope } from '../access/request-scope.js';

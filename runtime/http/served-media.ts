@@ -2,7 +2,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
-import type { Body } from '../entity/decode.js';
+import type { Body } from '../write/decode.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { UnusableUpload } from '../protocol/values.js';
 import type { Parameters } from '../query/parameters.js';

@@ -6,9 +6,9 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
-import type { Body } from '../entity/decode.js';
-import { entityStatuses, type Refusal } from '../entity/refusals.js';
-import type { SaveResult } from '../entity/surroundings.js';
+import type { Body } from '../write/decode.js';
+import { entityStatuses, type Refusal } from '../write/refusals.js';
+import type { SaveResult } from '../write/surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import {

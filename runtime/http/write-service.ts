@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LockTable } from '../access/locks.js';
-import { failureOf } from '../class/failure.js';
+import { failureOf } from '../class/objects/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import {
   againAfterConflict,
@@ -13,18 +13,18 @@ import {
 } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { inPart } from '../dialect/transaction-scope.js';
-import { type Body, keyOf } from '../entity/decode.js';
-import { Pace } from '../entity/pace.js';
-import type { PlacedRefusal, Refusal } from '../entity/refusals.js';
-import { EntitySaver, isCreation, type SentEntity } from '../entity/save.js';
+import { type Body, keyOf } from '../write/decode.js';
+import { Pace } from '../write/pace.js';
+import type { PlacedRefusal, Refusal } from '../write/refusals.js';
+import { EntitySaver, isCreation, type SentEntity } from '../write/save.js';
 import type {
   Lifecycle,
   EntitySaveOptions,
   SaveMode,
   SaveResult,
   WriteRestrictions,
-} from '../entity/surroundings.js';
-import type { PlanDirect } from '../entity/update.js';
+} from '../write/surroundings.js';
+import type { PlanDirect } from '../write/update.js';
 import { nowText } from '../protocol/dates.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';

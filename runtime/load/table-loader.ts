@@ -7,11 +7,11 @@ import { ConstraintError, type Transaction, UnusableValueError } from '../dialec
 import { boundValue } from '../dataclass/comparable.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import { Constraints } from '../entity/constraints.js';
-import { derivedColumns } from '../entity/derived-columns.js';
-import { defaultOf } from '../entity/decode.js';
-import { notUnique, notUniqueTogether } from '../entity/refusals.js';
-import { type InsertPlan, planInsert } from '../entity/save.js';
+import { Constraints } from '../write/constraints.js';
+import { derivedColumns } from '../write/derived-columns.js';
+import { defaultOf } from '../write/decode.js';
+import { notUnique, notUniqueTogether } from '../write/refusals.js';
+import { type InsertPlan, planInsert } from '../write/save.js';
 import { nowText } from '../protocol/dates.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';

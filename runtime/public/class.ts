@@ -10,14 +10,14 @@ export type {
   FilterWithValues,
   FunctionResult,
   Restriction,
-} from '../class/types.js';
-export { DataclassObject } from '../class/dataclass.js';
-export { decimal, type DecimalInput } from '../class/decimal.js';
-export { Datastore } from '../class/datastore.js';
-export { Entity } from '../class/entity.js';
-export type { ClassRegistry } from '../class/registry.js';
-export { SaveError } from '../class/failure.js';
-export { EntitySelection } from '../class/selection.js';
+} from '../class/objects/types.js';
+export { DataclassObject } from '../class/objects/dataclass.js';
+export { decimal, type DecimalInput } from '../class/objects/decimal.js';
+export { Datastore } from '../class/objects/datastore.js';
+export { Entity } from '../class/objects/entity.js';
+export type { ClassRegistry } from '../class/objects/registry.js';
+export { SaveError } from '../class/objects/failure.js';
+export { EntitySelection } from '../class/objects/selection.js';
 export type {
   AliasedEntity,
   JsonObject,
@@ -25,16 +25,16 @@ export type {
   Media,
   RelatedEntity,
   Vector,
-} from '../class/types.js';
+} from '../class/objects/types.js';
 export type {
   AfterDropEvent,
   AfterSaveEvent,
   DropEvent,
   EventError,
   SaveEvent,
-} from '../entity/lifecycle.js';
+} from '../write/lifecycle.js';
 export { classCode } from '../http/class-plugin.js';
-export { notWritten } from '../class/failure.js';
-export { OutgoingMessage } from '../class/outgoing-message.js';
-export { Singleton } from '../class/dataclass.js';
+export { notWritten } from '../class/objects/failure.js';
+export { OutgoingMessage } from '../class/objects/outgoing-message.js';
+export { Singleton } from '../class/objects/dataclass.js';
 export { RestError } from '../protocol/errors.js';

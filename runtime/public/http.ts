@@ -12,10 +12,10 @@ export { migrate, serve } from '../http/serve.js';
 export type { ServedMedia } from '../http/served-media.js';
 export type { Limits, Settings } from '../http/settings.js';
 // The types that the emitted types of a datastore are based on.
-export { DataclassObject } from '../class/dataclass.js';
-export { Datastore } from '../class/datastore.js';
-export { Entity } from '../class/entity.js';
-export { EntitySelection } from '../class/selection.js';
+export { DataclassObject } from '../class/objects/dataclass.js';
+export { Datastore } from '../class/objects/datastore.js';
+export { Entity } from '../class/objects/entity.js';
+export { EntitySelection } from '../class/objects/selection.js';
 export type {
   AliasedEntity,
   JsonObject,
@@ -23,4 +23,4 @@ export type {
   Media,
   RelatedEntity,
   Vector,
-} from '../class/types.js';
+} from '../class/objects/types.js';

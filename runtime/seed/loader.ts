@@ -1,17 +1,17 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { DataclassObject } from '../class/dataclass.js';
-import type { Entity } from '../class/entity.js';
-import { stateOf } from '../class/entity-state.js';
-import type { DataclassCode } from '../class/class-host.js';
-import { AttributeError, SaveError } from '../class/failure.js';
-import { typedStored } from '../class/typed-value.js';
-import type { EntityTypes } from '../class/types.js';
+import type { DataclassObject } from '../class/objects/dataclass.js';
+import type { Entity } from '../class/objects/entity.js';
+import { stateOf } from '../class/objects/entity-state.js';
+import type { DataclassCode } from '../class/objects/class-host.js';
+import { AttributeError, SaveError } from '../class/objects/failure.js';
+import { typedStored } from '../class/objects/typed-value.js';
+import type { EntityTypes } from '../class/objects/types.js';
 import { TransactionIdleError } from '../access/scope-executor.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { TransactionEndedError } from '../dialect/transaction-scope.js';
-import { isSettable } from '../entity/decode.js';
+import { isSettable } from '../write/decode.js';
 import { Finder } from '../load/finder.js';
 import type {
   AttributeDefinition,

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { FastifyInstance } from 'fastify';
-import type { Datastore } from '../class/datastore.js';
+import type { Datastore } from '../class/objects/datastore.js';
 import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import { type AppOptions, closeUnready } from '../http/create-server.js';
 import type { StorageDefinition } from '../protocol/definition.js';

@@ -6,10 +6,10 @@ import {
   functionNames,
   selectionMembers,
 } from '../../generator/check/reserved.js';
-import { DataclassObject, Singleton } from '../../runtime/class/dataclass.js';
-import { Datastore } from '../../runtime/class/datastore.js';
-import { Entity } from '../../runtime/class/entity.js';
-import { EntitySelection } from '../../runtime/class/selection.js';
+import { DataclassObject, Singleton } from '../../runtime/class/objects/dataclass.js';
+import { Datastore } from '../../runtime/class/objects/datastore.js';
+import { Entity } from '../../runtime/class/objects/entity.js';
+import { EntitySelection } from '../../runtime/class/objects/selection.js';
 
 /** The names of the members of a class, without private ones. */
 function membersOf(prototype: object): string[] {

@@ -91,13 +91,13 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'values are taken away with their entities',
-    'entity/delete.ts',
+    'write/delete.ts',
     'if (held.length === 0) return;',
     'if (held.length >= 0) return;',
   ],
   [
     'values are taken away by null',
-    'entity/denials.ts',
+    'write/denials.ts',
     'json === null && notDropped',
     'json === undefined && notDropped',
   ],
@@ -278,7 +278,7 @@ const classFaults: typeof faults = [
   ],
   [
     'a session stores what it does not see',
-    'entity/row-check.ts',
+    'write/row-check.ts',
     'return this.restrictions.hidesSome(this.dataclass.name);',
     'return false;',
   ],

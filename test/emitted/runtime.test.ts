@@ -142,7 +142,7 @@ describe('The runtime of a server', () => {
     {
       module: 'class',
       parts: ['EventedSaver = class', 'RequestResolver = class', 'Restrictions = class'],
-      source: 'class-code/events.ts',
+      source: 'class/hooks/events.ts',
     },
     {
       module: 'permissions',

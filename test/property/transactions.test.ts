@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, it, expect } from 'vitest';
-import { SaveError } from '../../runtime/class/failure.js';
+import { SaveError } from '../../runtime/class/objects/failure.js';
 import type { DataStore } from '../support/staff-classes.js';
 import { places, staffServer } from '../support/staff-server.js';
 import { sampled } from '../support/long.js';

@@ -52,9 +52,9 @@ const typesWith = {
 /** For each public entry, the beginnings of the paths of its modules. The first match counts. */
 const ownModules = {
   access: ['access/password'],
-  class: ['class-code/', 'http/class-plugin'],
+  class: ['class/hooks/', 'write/evented-', 'http/class-plugin'],
   compatibility: ['compatibility/'],
-  functions: ['function/', 'http/function-'],
+  functions: ['class/calls/', 'http/function-'],
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],

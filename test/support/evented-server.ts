@@ -7,13 +7,13 @@ import type {
   AfterSaveEvent,
   DropEvent,
   SaveEvent,
-} from '../../runtime/entity/lifecycle.js';
-import { DataclassObject } from '../../runtime/class/dataclass.js';
-import { Datastore } from '../../runtime/class/datastore.js';
-import type { DataclassClasses } from '../../runtime/class/registry.js';
-import { Entity } from '../../runtime/class/entity.js';
-import { EntitySelection } from '../../runtime/class/selection.js';
-import type { EntityTypes } from '../../runtime/class/types.js';
+} from '../../runtime/write/lifecycle.js';
+import { DataclassObject } from '../../runtime/class/objects/dataclass.js';
+import { Datastore } from '../../runtime/class/objects/datastore.js';
+import type { DataclassClasses } from '../../runtime/class/objects/registry.js';
+import { Entity } from '../../runtime/class/objects/entity.js';
+import { EntitySelection } from '../../runtime/class/objects/selection.js';
+import type { EntityTypes } from '../../runtime/class/objects/types.js';
 import type { Settings } from '../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../runtime/protocol/definition.js';
 import { importFrom } from './compiled-server.js';

@@ -1,5 +1,5 @@
 import { RestError } from '../../runtime/protocol/errors.js';
-import type { EventError } from '../../runtime/entity/lifecycle.js';
+import type { EventError } from '../../runtime/write/lifecycle.js';
 import { EventedClient } from './evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from './evented-server.js';
 

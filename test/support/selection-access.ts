@@ -2,15 +2,15 @@ import type { Dataclass } from '../../runtime/dataclass/dataclasses.js';
 import type { Pending } from '../../runtime/dialect/pending.js';
 import type { KeyList } from '../../runtime/entity-set/key-list.js';
 import type { SelectionRequest } from '../../runtime/query/selection-request.js';
-import type { DataclassCode } from '../../runtime/class/class-host.js';
-import { listed } from '../../runtime/class/selection-node.js';
+import type { DataclassCode } from '../../runtime/class/objects/class-host.js';
+import { listed } from '../../runtime/class/objects/selection-node.js';
 import {
   findSelection,
   nodeOf,
   readerOf,
   selectionOf,
-} from '../../runtime/class/selection-state.js';
-import { treeRequest } from '../../runtime/class/selection-tree.js';
+} from '../../runtime/class/objects/selection-state.js';
+import { treeRequest } from '../../runtime/class/objects/selection-tree.js';
 
 /** The dataclass of a selection of class code; `undefined` for a value that is not a selection. */
 export function dataclassOfSelection(value: unknown): Dataclass | undefined {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { DataclassObject } from '../../runtime/class/dataclass.js';
-import { Datastore } from '../../runtime/class/datastore.js';
-import { Entity } from '../../runtime/class/entity.js';
-import type { DataclassClasses } from '../../runtime/class/registry.js';
-import { EntitySelection } from '../../runtime/class/selection.js';
-import type { RelatedEntity } from '../../runtime/class/types.js';
+import { DataclassObject } from '../../runtime/class/objects/dataclass.js';
+import { Datastore } from '../../runtime/class/objects/datastore.js';
+import { Entity } from '../../runtime/class/objects/entity.js';
+import type { DataclassClasses } from '../../runtime/class/objects/registry.js';
+import { EntitySelection } from '../../runtime/class/objects/selection.js';
+import type { RelatedEntity } from '../../runtime/class/objects/types.js';
 import { importFrom } from './compiled-server.js';
 import { servedDatabase } from './served-database.js';
 import { create, modelOf, writeServer } from './server.js';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
-import type { ClassRegistry } from '../../runtime/class/registry.js';
+import type { ClassRegistry } from '../../runtime/class/objects/registry.js';
 import type { ServedDatabase } from '../../runtime/dialect/driver.js';
 import { classCode } from '../../runtime/http/class-plugin.js';
 import { createServer, type AppOptions } from '../../runtime/http/create-server.js';

@@ -1,9 +1,14 @@
-import { DataclassObject } from '../../runtime/class/dataclass.js';
-import { Datastore } from '../../runtime/class/datastore.js';
-import { Entity } from '../../runtime/class/entity.js';
-import type { ClassRegistry } from '../../runtime/class/registry.js';
-import { EntitySelection } from '../../runtime/class/selection.js';
-import type { JsonObject, Media, RelatedEntity, Vector } from '../../runtime/class/types.js';
+import { DataclassObject } from '../../runtime/class/objects/dataclass.js';
+import { Datastore } from '../../runtime/class/objects/datastore.js';
+import { Entity } from '../../runtime/class/objects/entity.js';
+import type { ClassRegistry } from '../../runtime/class/objects/registry.js';
+import { EntitySelection } from '../../runtime/class/objects/selection.js';
+import type {
+  JsonObject,
+  Media,
+  RelatedEntity,
+  Vector,
+} from '../../runtime/class/objects/types.js';
 
 /**
  * The emitted classes of `test/support/models/people.yaml` that tests need, and user classes that

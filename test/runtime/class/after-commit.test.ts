@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RequestScope, RequestScopes } from '../../../runtime/access/request-scope.js';
 import { systemSession } from '../../../runtime/access/grants.js';
-import { AfterCommit } from '../../../runtime/class/after-commit.js';
+import { AfterCommit } from '../../../runtime/class/objects/after-commit.js';
 import type { Transaction } from '../../../runtime/dialect/executor.js';
 import {
   TransactionEndedError,

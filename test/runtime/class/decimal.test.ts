@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decimal } from '../../../runtime/class/decimal.js';
+import { decimal } from '../../../runtime/class/objects/decimal.js';
 
 describe('decimal', () => {
   it('adds, subtracts and multiplies exactly, and keeps all digits', () => {

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stateOf } from '../../../runtime/class/entity-state.js';
-import { SaveError, AttributeError } from '../../../runtime/class/failure.js';
+import { stateOf } from '../../../runtime/class/objects/entity-state.js';
+import { SaveError, AttributeError } from '../../../runtime/class/objects/failure.js';
 import { CompanyEntity, type DataStore } from '../../support/staff-classes.js';
 import { type StaffServer, staffServer } from '../../support/staff-server.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RestError } from '../../../runtime/protocol/errors.js';
-import type { SaveError } from '../../../runtime/class/failure.js';
+import type { SaveError } from '../../../runtime/class/objects/failure.js';
 import { type Answer, EventedClient, type Json } from '../../support/evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from '../../support/evented-server.js';
 import { itLong } from '../../support/long.js';

@@ -5,7 +5,7 @@ import {
   selectionKeys,
   selectionOfKeys,
 } from '../../support/selection-access.js';
-import { selectionOf } from '../../../runtime/class/selection-state.js';
+import { selectionOf } from '../../../runtime/class/objects/selection-state.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
 import { planCollection, readPage } from '../../../runtime/query/page.js';
 import {

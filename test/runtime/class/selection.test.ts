@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { EntitySelection } from '../../../runtime/class/selection.js';
+import { EntitySelection } from '../../../runtime/class/objects/selection.js';
 import type { EmployeeEntity } from '../../support/selections-served.js';
 import {
   CompanyEntity,

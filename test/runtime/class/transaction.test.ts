@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SaveError } from '../../../runtime/class/failure.js';
+import { SaveError } from '../../../runtime/class/objects/failure.js';
 import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
 import { Gate, isSettled } from '../../support/gate.js';
 import type { DataStore } from '../../support/staff-classes.js';

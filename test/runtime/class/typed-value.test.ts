@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isSameStored } from '../../../runtime/class/typed-value.js';
+import { isSameStored } from '../../../runtime/class/objects/typed-value.js';
 
 it.each([
   ['{"a":1}', true],

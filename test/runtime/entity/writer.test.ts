@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { linkDataclasses, type Dataclass } from '../../../runtime/dataclass/dataclasses.js';
-import { decodeBody, type Decoded, decodeStored } from '../../../runtime/entity/decode.js';
+import { decodeBody, type Decoded, decodeStored } from '../../../runtime/write/decode.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 import type { StoredValue } from '../../../runtime/protocol/values.js';
 import { noQueries } from '../../support/no-queries.js';

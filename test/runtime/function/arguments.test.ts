@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { argumentList } from '../../../runtime/http/function-parameters.js';
-import { type ArgumentMakers, decodeArguments } from '../../../runtime/function/arguments.js';
+import { type ArgumentMakers, decodeArguments } from '../../../runtime/class/calls/arguments.js';
 import type { FunctionType, ParameterDefinition } from '../../../runtime/protocol/definition.js';
 import { type Refusal, refusalOf } from '../refusal.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OutgoingMessage } from '../../../runtime/class/outgoing-message.js';
+import { OutgoingMessage } from '../../../runtime/class/objects/outgoing-message.js';
 
 describe('A message', () => {
   it('has a status, headers in lower case and a body', () => {

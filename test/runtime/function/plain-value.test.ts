@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { plainValue } from '../../../runtime/function/plain-value.js';
-import { ResultError } from '../../../runtime/function/result.js';
+import { plainValue } from '../../../runtime/class/calls/plain-value.js';
+import { ResultError } from '../../../runtime/class/calls/result.js';
 
 function json(value: unknown): string {
   return JSON.stringify(plainValue(value, () => undefined));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../../runtime/access/session.js';
-import type { SingletonClass } from '../../../runtime/class/registry.js';
-import { Singleton, type SingletonState } from '../../../runtime/class/dataclass.js';
-import { Singletons } from '../../../runtime/function/singletons.js';
+import type { SingletonClass } from '../../../runtime/class/objects/registry.js';
+import { Singleton, type SingletonState } from '../../../runtime/class/objects/dataclass.js';
+import { Singletons } from '../../../runtime/class/calls/singletons.js';
 
 class Counter extends Singleton<object> {
   static made = 0;

@@ -1,0 +1,169 @@
+import { findState } from '../objects/entity-state.js';
+import { isMedia } from '../objects/media-handle.js';
+import { findSelection } from '../objects/selection-state.js';
+import type { Media } from '../objects/types.js';
+import type { FunctionDefinition, FunctionType, StorageType } from '../../protocol/definition.js';
+import { dayFromText } from '../../protocol/dates.js';
+import { plainDecimal } from '../../protocol/decimal.js';
+import { normaliseUuid } from '../../protocol/uuid.js';
+import { OutgoingMessage } from '../objects/outgoing-message.js';
+
+/** What a function returned, by the way it is answered (protocol P11.15 to P11.20). */
+export type Result =
+  | { readonly kind: 'entity'; readonly dataclass: string; readonly entity: object }
+  | { readonly kind: 'selection'; readonly dataclass: string; readonly selection: object }
+  | { readonly kind: 'message'; readonly message: OutgoingMessage }
+  /** Bytes, or the image or BLOB of an entity. */
+  | { readonly kind: 'media'; readonly media: Uint8Array | Media }
+  /** Becomes `result` of the answer. */
+  | { readonly kind: 'value'; readonly value: unknown };
+
+/** A function returned what its declaration does not allow, or what cannot be sent: a mistake of its code. */
+export class ResultError extends Error {}
+
+/**
+ * Classifies what a function returned. Unless its result is mandatory, null and undefined are
+ * allowed for each type.
+ * @throws ResultError if it returned something else than it declares
+ */
+export function resultOf(
+  { returns: type, mandatoryResult }: Pick<FunctionDefinition, 'returns' | 'mandatoryResult'>,
+  value: unknown,
+): Result {
+  if (type === 'void') return { kind: 'value', value: null };
+  checkResult(type, value, { at: 'it', isMandatory: mandatoryResult === true });
+  if (value === undefined || value === null) return { kind: 'value', value: null };
+  if (type === 'any') return anyResult(value);
+  if (type === 'message') return { kind: 'message', message: value as OutgoingMessage };
+  if (type === 'image' || type === 'blob') return { kind: 'media', media: value as Media };
+  if (typeof type === 'object' && 'entity' in type) {
+    return { kind: 'entity', dataclass: type.entity, entity: value };
+  }
+  if (typeof type === 'object' && 'selection' in type) {
+    return { kind: 'selection', dataclass: type.selection, selection: value };
+  }
+  return { kind: 'value', value };
+}
+
+function anyResult(value: unknown): Result {
+  if (value instanceof OutgoingMessage) return { kind: 'message', message: value };
+  const entity = entityDataclass(value);
+  if (entity !== undefined) return { kind: 'entity', dataclass: entity, entity: value as object };
+  const dataclass = selectionDataclass(value);
+  if (dataclass !== undefined) return { kind: 'selection', dataclass, selection: value as object };
+  if (isBytes(value)) return { kind: 'media', media: value as Uint8Array | Media };
+  return { kind: 'value', value };
+}
+
+/** The dataclass of an entity object; `undefined` for anything else. */
+export function entityDataclass(value: unknown): string | undefined {
+  return isObject(value) ? findState(value)?.code.dataclass.name : undefined;
+}
+
+/** The dataclass of an entity selection; `undefined` for anything else. */
+export function selectionDataclass(value: unknown): string | undefined {
+  return isObject(value) ? findSelection(value)?.code.dataclass.name : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isBytes(value: unknown): boolean {
+  return value instanceof Uint8Array || isMedia(value);
+}
+
+interface CheckedPlace {
+  /** How the message names the value. */
+  readonly at: string;
+  readonly isMandatory: boolean;
+}
+
+function checkResult(type: FunctionType, value: unknown, { at, isMandatory }: CheckedPlace): void {
+  if (value === undefined || value === null) {
+    if (!isMandatory) return;
+    throw new ResultError(`${at} is ${String(value)}, and the model declares it as mandatory`);
+  }
+  if (typeof type === 'object' && 'list' in type) {
+    if (!Array.isArray(value)) throw unexpected(at, type, value);
+    for (const [index, item] of (value as readonly unknown[]).entries()) {
+      checkResult(type.list, item, { at: `item ${index}`, isMandatory });
+    }
+    return;
+  }
+  if (!isOf(type, value)) throw unexpected(at, type, value);
+}
+
+function isOf(
+  type: Exclude<FunctionType, { readonly list: FunctionType }>,
+  value: unknown,
+): boolean {
+  if (typeof type === 'object') {
+    return 'entity' in type
+      ? entityDataclass(value) === type.entity
+      : selectionDataclass(value) === type.selection;
+  }
+  return type === 'message'
+    ? value instanceof OutgoingMessage
+    : type === 'image' || type === 'blob'
+      ? isBytes(value)
+      : isScalar(type, value);
+}
+
+function isScalar(
+  type: Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any' | 'void',
+  value: unknown,
+): boolean {
+  switch (type) {
+    case 'any':
+    case 'void':
+      return true;
+    case 'string':
+      return typeof value === 'string';
+    case 'uuid':
+      return typeof value === 'string' && normaliseUuid(value) !== undefined;
+    case 'number':
+      return typeof value === 'number';
+    case 'decimal':
+      return typeof value === 'string' && plainDecimal(value) !== undefined;
+    case 'integer':
+    case 'duration':
+      return Number.isSafeInteger(value) || isSafeBigint(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'date':
+      return value instanceof Date;
+    case 'dateOnly':
+      return typeof value === 'string' && dayFromText(value) !== undefined;
+    case 'object':
+      return typeof value === 'object';
+    case 'vector':
+      return isNumbers(value);
+  }
+}
+
+function isSafeBigint(value: unknown): boolean {
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
+}
+
+function isNumbers(value: unknown): boolean {
+  if (value instanceof Float32Array || value instanceof Float64Array) return true;
+  return Array.isArray(value) && value.every((each) => typeof each === 'number');
+}
+
+function unexpected(at: string, type: FunctionType, value: unknown): ResultError {
+  return new ResultError(`${at} is ${shown(value)}, and declared as ${typeName(type)}`);
+}
+
+function typeName(type: FunctionType): string {
+  if (typeof type === 'string') return type;
+  if ('list' in type) return `${typeName(type.list)}[]`;
+  return 'entity' in type ? type.entity : `${type.selection}.selection`;
+}
+
+/** Only the kind of a value: its content must not be in a log. */
+function shown(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `a ${typeof value}`;
+  const { constructor } = value as { readonly constructor?: unknown };
+  return typeof constructor === 'function' ? `a ${constructor.name}` : 'an object';
+}

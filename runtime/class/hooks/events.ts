@@ -1,0 +1,238 @@
+import type { Nesting } from '../../access/request-scope.js';
+import type { LockTable } from '../../access/locks.js';
+import type { Dialect } from '../../dialect/dialect.js';
+import { DatabaseUnavailableError, type Transaction } from '../../dialect/executor.js';
+import type { TransactionScope } from '../../dialect/transaction-scope.js';
+import {
+  type EntityEvent,
+  type EventError,
+  EventFailure,
+  type LiveEntity,
+} from '../../write/lifecycle.js';
+import type { EventedDeletion, EventedSaving, Lifecycle } from '../../write/surroundings.js';
+import type { DeletionReach } from '../../write/delete-statements.js';
+import { isSettable } from '../../write/decode.js';
+import type { EntitySaver } from '../../write/save.js';
+import type { DataclassDefinition, EventName } from '../../protocol/definition.js';
+import type { ClassHost } from '../objects/class-host.js';
+import { EventedDeleter, hasDropEvents } from '../../write/evented-delete.js';
+import { EventedSaver } from '../../write/evented-save.js';
+import { LiveEntityObject } from '../objects/live-entity.js';
+
+/** How many saves and deletions with events may be nested. */
+const mostNested = 100;
+
+/** Runs the events and setters that the model declares; `undefined` if it declares none. */
+export function classEvents(
+  definitions: readonly DataclassDefinition[],
+): ((host: ClassHost) => Lifecycle) | undefined {
+  const declared = new Map<string, ReadonlySet<EventName>>();
+  for (const { name, events = [] } of definitions) {
+    if (events.length > 0) declared.set(name, new Set(events));
+  }
+  const hasSetters = definitions.some(({ attributes }) => attributes.some(isSettable));
+  return declared.size === 0 && !hasSetters
+    ? undefined
+    : (host) => new ClassLifecycle(host, declared);
+}
+
+/** Runs events as methods of the users' entity classes (`class-code.md#events`). */
+export class ClassLifecycle implements Lifecycle {
+  readonly #events: ReadonlyMap<string, DataclassEvents>;
+
+  constructor(
+    private readonly host: ClassHost,
+    declared: ReadonlyMap<string, ReadonlySet<EventName>>,
+  ) {
+    this.#events = new Map(
+      [...declared].map(([name, events]) => [name, new DataclassEvents(host, name, events)]),
+    );
+  }
+
+  /** `undefined` for a dataclass that declares none. */
+  eventsOf(dataclass: string): DataclassEvents | undefined {
+    return this.#events.get(dataclass);
+  }
+
+  hasEvents(dataclass: string): boolean {
+    return this.#events.has(dataclass);
+  }
+
+  saving(saver: EntitySaver): EventedSaving | undefined {
+    const { name, attributes } = saver.dataclass;
+    const events = this.eventsOf(name) ?? new DataclassEvents(this.host, name, new Set());
+    const evented = new EventedSaver(this, events, saver);
+    return evented.hasEvents || attributes.some(isSettable) ? evented : undefined;
+  }
+
+  deletion(
+    dialect: Dialect,
+    reach: DeletionReach,
+    locks: LockTable | undefined,
+  ): EventedDeletion | undefined {
+    return hasDropEvents(this, reach) ? new EventedDeleter(dialect, reach, this, locks) : undefined;
+  }
+
+  /**
+   * Runs work in a savepoint of the call's transaction, or in a new transaction if there is none.
+   * Class code that runs inside joins it. If the work throws, it is undone.
+   * @param work gets the number of nested saves and deletions with events, including its own
+   * @param isAlone whether the call's transaction, or its part, is for this work alone and is rolled
+   * back with it: then no savepoint is needed
+   * @throws EventFailure if events led to too many nested saves and deletions
+   */
+  async within<T>(
+    work: (transaction: Transaction, depth: number) => Promise<T>,
+    isAlone = false,
+  ): Promise<T> {
+    const { transaction: open, nesting: outer } = this.host.scopes.current();
+    const nesting = nestedIn(outer);
+    const { depth, tree } = nesting;
+    const run = async ({ transaction }: TransactionScope): Promise<T> => {
+      const result = await this.host.scopes.with({ nesting }, () => work(transaction, depth));
+      // Class code may have caught the error, and continued with half of its work.
+      if (depth === 1 && tree.failure !== undefined) throw tree.failure;
+      return result;
+    };
+    return isAlone && open !== undefined ? run(open) : this.host.write(run);
+  }
+}
+
+function nestedIn(nesting: Nesting | undefined): Nesting {
+  if (nesting === undefined) return { depth: 1, tree: {} };
+  const { tree } = nesting;
+  const depth = nesting.depth + 1;
+  if (tree.failure === undefined && depth > mostNested) {
+    const text = `Events lead to more than ${mostNested} saves and deletions within each other.`;
+    tree.failure = new EventFailure('A chain of events', new Error(text));
+  }
+  // Each event on the way could try once more, and so double the time until it fails.
+  if (tree.failure !== undefined) throw tree.failure;
+  return { depth, tree };
+}
+
+export class DataclassEvents {
+  constructor(
+    private readonly host: ClassHost,
+    private readonly dataclass: string,
+    private readonly declared: ReadonlySet<EventName>,
+  ) {}
+
+  has(event: EventName): boolean {
+    return this.declared.has(event);
+  }
+
+  /**
+   * Creates an entity as class code does.
+   * @throws EventFailure if its event `init` throws
+   */
+  create(): LiveEntity {
+    const { entities } = this.host.codeOf(this.dataclass);
+    try {
+      return new LiveEntityObject(entities.create());
+    } catch (error) {
+      throw new EventFailure(`${this.dataclass}Entity.init`, error);
+    }
+  }
+
+  /**
+   * Reads entities in the running transaction, in any order; leaves out those that do not exist.
+   * Events run on all that are saved or deleted, such as those that a cascade reaches.
+   */
+  async load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]> {
+    const { entities } = this.host.codeOf(this.dataclass);
+    const { allRows } = entities;
+    const [only] = keys;
+    const found =
+      keys.length === 1 && only !== undefined
+        ? [await allRows.byKey(only)]
+        : await allRows.byKeys(keys);
+    return found.flatMap((row) =>
+      row === undefined ? [] : [new LiveEntityObject(entities.fromRow(row))],
+    );
+  }
+
+  /** A text from which {@link revived} makes the entity after it was deleted. */
+  textOf(entity: LiveEntity): string {
+    return JSON.stringify(objectOf(entity).row());
+  }
+
+  revived(text: string): LiveEntity {
+    const { entities } = this.host.codeOf(this.dataclass);
+    const row = JSON.parse(text) as (string | number | null)[];
+    return new LiveEntityObject(entities.fromRow(row));
+  }
+
+  /**
+   * Runs one event of an entity.
+   * @returns the refusal, if there is one
+   * @throws EventFailure if class code throws
+   */
+  async run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined> {
+    const { object } = objectOf(entity);
+    const shown = `${object.constructor.name}.${event.kind}`;
+    try {
+      const handler: unknown = Reflect.get(object, event.kind);
+      if (typeof handler !== 'function') throw new TypeError(`${shown} is not a method.`);
+      const answer: unknown = await Reflect.apply(handler, object, [frozen(event)]);
+      return event.kind === 'afterSave' || event.kind === 'afterDrop'
+        ? undefined
+        : eventError(shown, answer);
+    } catch (error) {
+      // The entity is not at fault: the request fails as a whole.
+      if (error instanceof DatabaseUnavailableError) throw error;
+      throw new EventFailure(shown, error instanceof EventFailure ? error.thrown : error);
+    }
+  }
+}
+
+function frozen(event: EntityEvent): EntityEvent {
+  const lists = [
+    'touched' in event ? event.touched : undefined,
+    'old' in event ? event.old : undefined,
+    'savedAttributes' in event ? event.savedAttributes : undefined,
+  ];
+  for (const each of lists) Object.freeze(each);
+  return Object.freeze(event);
+}
+
+function objectOf(entity: LiveEntity): LiveEntityObject {
+  if (entity instanceof LiveEntityObject) return entity;
+  throw new TypeError('Events run on entities of class code.');
+}
+
+/**
+ * The refusal that class code returned from an event; `undefined` for none.
+ * @param shown the event with its class
+ * @throws TypeError for any other result: a mistake of the class code, which must not let an entity
+ * pass
+ */
+function eventError(shown: string, answer: unknown): EventError | undefined {
+  if (answer === undefined || answer === null) return undefined;
+  const { errCode, message, attribute, seriousError, extraDescription } =
+    answer as Partial<EventError>;
+  if (!Number.isSafeInteger(errCode) || typeof message !== 'string') {
+    throw new TypeError(
+      `${shown} must return nothing, or { errCode, message } with a whole number and a text.`,
+    );
+  }
+  if (attribute !== undefined && typeof attribute !== 'string') {
+    throw new TypeError(`${shown}: attribute must be the name of an attribute.`);
+  }
+  return {
+    errCode: errCode as number,
+    message,
+    ...(attribute === undefined ? {} : { attribute }),
+    seriousError: seriousError === true,
+    ...(extraDescription === undefined
+      ? {}
+      : { extraDescription: asJson(shown, extraDescription) }),
+  };
+}
+
+/** The answer is written later, when errors are no longer possible. */
+function asJson(shown: string, description: object): Readonly<Record<string, unknown>> {
+  const json: unknown = JSON.parse(JSON.stringify(description));
+  if (typeof json === 'object' && json !== null) return json as Readonly<Record<string, unknown>>;
+  throw new TypeError(`${shown}: extraDescription must be an object.`);
+}

@@ -1,0 +1,345 @@
+import { sql } from 'kysely';
+import type { RequestScope, ResolvedRestriction } from '../../access/request-scope.js';
+import type { StatementRestrictions } from '../../access/scope-executor.js';
+import type { Session } from '../../access/session.js';
+import type { ClassHost } from '../objects/class-host.js';
+import { failureOf } from '../objects/failure.js';
+import { paramsOf } from '../objects/selection-values.js';
+import type { Dataclass } from '../../dataclass/dataclasses.js';
+import { Aliases, From } from '../../dataclass/source.js';
+import { AbandonablePromise } from '../../dialect/abandonable.js';
+import { BoundedCache } from '../../dialect/bounded-cache.js';
+import type { Dialect, Sql } from '../../dialect/dialect.js';
+import { type Pending, whenThere } from '../../dialect/pending.js';
+import type { WriteRestrictions } from '../../write/surroundings.js';
+import {
+  type RestrictedStatement,
+  Slot,
+  type SqlValue,
+  type Statement,
+} from '../../dialect/statement.js';
+import { always, Similarities } from '../../filter/context.js';
+import type { FilterInputs } from '../../filter/inputs.js';
+import type { FilterParams } from '../../filter/params.js';
+import {
+  filterInputs,
+  type FilterParser,
+  inputPositions,
+  type PreparedFilter,
+} from '../../filter/prepared-filter.js';
+import { FilterSlots } from '../../filter/slots.js';
+import { filterCondition } from '../../filter/to-sql.js';
+import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
+
+/** The filter that `restrict` returned is wrong; the cause says why. */
+class RestrictionError extends Error {
+  constructor(dataclass: string, cause: unknown) {
+    const reason = cause instanceof Error ? `: ${cause.message}` : '';
+    super(`${dataclass}.restrict returned a filter that cannot be used${reason}`, { cause });
+    this.name = 'RestrictionError';
+  }
+}
+
+/** Bytes of the cached restrictions, one for each shape of filter that `restrict` returns. */
+const maxRestrictionBytes = 1024 * 1024;
+
+/** Bytes of all statements with restrictions. */
+const maxStatementBytes = 16 * 1024 * 1024;
+
+/** A statement with restrictions, whose values are bound behind those of the request. */
+interface PreparedStatement {
+  readonly statement: Statement;
+  /** The number of values of the request. */
+  readonly given: number;
+}
+
+type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
+
+/**
+ * Writes what the current scope may see into the statements that read dataclasses with `restrict`
+ * (`access.md#restrict`). So only reads of a dataclass run its `restrict`, and nothing reads the
+ * dataclass without its restriction.
+ */
+export class Restrictions implements StatementRestrictions, WriteRestrictions {
+  readonly #restrictions = new BoundedCache<FilterRestriction>(maxRestrictionBytes, () => 1000);
+  readonly #prepared = new BoundedCache<PreparedStatement>(
+    maxStatementBytes,
+    ({ statement: { sql: text, bindings } }) => text.length + bindings.length * 16,
+  );
+  readonly #numbers = new WeakMap<Statement, number>();
+  #lastRestriction = 0;
+  #lastNumber = 0;
+
+  /** @param dataclasses all of the model, without restrictions */
+  constructor(
+    private readonly host: ClassHost,
+    private readonly dataclasses: ReadonlyMap<string, Dataclass>,
+    private readonly dialect: Dialect,
+    private readonly filters: FilterParser,
+  ) {}
+
+  readonly reads: StatementRestrictions['reads'] = (executor) => ({
+    read: this.#bound((...given) => executor.read(...given)),
+    value: this.#bound((...given) => executor.value(...given)),
+    rows: this.#bound((...given) => executor.rows(...given)),
+    table: this.#bound((...given) => executor.table(...given)),
+    explain: this.#bound((...given) => executor.explain(...given)),
+  });
+
+  readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
+    run: this.#bound((...given) => transaction.run(...given)),
+    value: this.#bound((...given) => transaction.value(...given)),
+    aside: this.#bound((...given) => transaction.aside(...given)),
+    read: this.#bound((...given) => transaction.read(...given)),
+    rows: this.#bound((...given) => transaction.rows(...given)),
+    table: this.#bound((...given) => transaction.table(...given)),
+    raiseStamp: (changes) => {
+      transaction.raiseStamp(changes);
+    },
+  });
+
+  /** What restricts a statement in the current scope, by which its answer can be cached. */
+  keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
+    if (restricted === undefined) return [];
+    return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) =>
+      resolved.flatMap(({ id, values }) => [id, ...values]),
+    );
+  }
+
+  /**
+   * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
+   * others; errors are reported by those statements.
+   */
+  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void> {
+    const resolving = dataclasses.map((each) => scope.rows?.of(each, this.#resolve));
+    if (resolving.some((each) => each instanceof Promise)) {
+      return Promise.allSettled(resolving.map(async (each) => each)).then(() => undefined);
+    }
+  }
+
+  readonly hidesSome: WriteRestrictions['hidesSome'] = (dataclass) =>
+    whenThere(this.#ofAll([dataclass]), (resolved) =>
+      resolved.some(({ condition }) => condition !== undefined),
+    );
+
+  readonly inPart: WriteRestrictions['inPart'] = (work) => this.host.write(work);
+
+  #bound<T>(run: RunStatement<T>): RunStatement<T> {
+    return (statement, values) => {
+      const { restricted } = statement;
+      if (restricted === undefined) return run(statement, values);
+      return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) => {
+        const prepared = this.#prepare(statement, restricted, resolved);
+        return run(prepared.statement, [
+          ...values.slice(0, prepared.given),
+          ...resolved.flatMap((each) => each.values),
+        ]);
+      });
+    };
+  }
+
+  /** @throws RestrictionError, and what `restrict` throws */
+  #ofAll(dataclasses: readonly string[]): Pending<readonly ResolvedRestriction[]> {
+    const { rows } = this.host.scopes.current();
+    if (rows === undefined) {
+      throw new Error('It is not known which entities the session of this scope may see.');
+    }
+    const resolved = dataclasses.map((each) => rows.of(each, this.#resolve));
+    return resolved.some((each) => each instanceof Promise)
+      ? Promise.all(resolved.map(async (each) => each))
+      : (resolved as readonly ResolvedRestriction[]);
+  }
+
+  #prepare(
+    statement: Statement,
+    restricted: RestrictedStatement,
+    resolved: readonly ResolvedRestriction[],
+  ): PreparedStatement {
+    const number = getOrInsertComputed(this.#numbers, statement, () => (this.#lastNumber += 1));
+    const name = `${number} ${resolved.map(({ id }) => id).join()}`;
+    const known = this.#prepared.get(name);
+    if (known !== undefined) return known;
+    const indexes = statement.bindings.map((each) => (each instanceof Slot ? each.index : -1));
+    const given = Math.max(-1, ...indexes) + 1;
+    const conditions = new Map<string, (alias: string) => Sql>();
+    let first = given;
+    for (const [index, { condition, values }] of resolved.entries()) {
+      const position = first;
+      const write = (alias: string): Sql => condition?.(alias, position) ?? always;
+      conditions.set(restricted.dataclasses[index] ?? '', write);
+      first += values.length;
+    }
+    const written = restricted.write(({ dataclass, alias }) => {
+      const write = conditions.get(dataclass);
+      if (write === undefined) throw new Error(`${dataclass} has no restriction.`);
+      return write(alias);
+    });
+    const { page } = statement;
+    const prepared = { given, statement: page === undefined ? written : { ...written, page } };
+    this.#prepared.set(name, prepared);
+    return prepared;
+  }
+
+  readonly #resolve = (dataclass: string, session: Session): Pending<ResolvedRestriction> =>
+    whenThere(this.#returned(dataclass, session), (returned) => {
+      if (returned === null) return unrestricted;
+      try {
+        const { filter, params } = filterOf(returned);
+        return this.#resolved(dataclass, this.filters.prepare(filter, params), params);
+      } catch (error) {
+        throw new RestrictionError(dataclass, error);
+      }
+    });
+
+  /** `restrict` runs as the server itself: what it reads is not restricted. */
+  #returned(dataclass: string, session: Session): unknown {
+    const failed = (thrown: unknown): never => {
+      throw failureOf(`${dataclass}.restrict`, thrown);
+    };
+    const { instance } = this.host.codeOf(dataclass);
+    try {
+      if (!('restrict' in instance) || typeof instance.restrict !== 'function') {
+        throw new Error(`The class ${dataclass} has no restrict(session).`);
+      }
+      const restrict = instance.restrict.bind(instance) as (session: Session) => unknown;
+      // While a transaction is open, a database with one connection runs no other reads.
+      const returned = this.host.scopes.asServerWithin(() => restrict(session));
+      return isThenable(returned) ? Promise.resolve(returned).catch(failed) : returned;
+    } catch (thrown) {
+      return failed(thrown);
+    }
+  }
+
+  #resolved(
+    dataclass: string,
+    filter: PreparedFilter,
+    params: FilterParams | undefined,
+  ): ResolvedRestriction {
+    if (filter.orderBy !== undefined) throw new Error('a restriction has no order');
+    // The name of a user must not match those of others, whatever characters it has.
+    const inputs = filterInputs(filter, params, false);
+    const { mismatched, resolved } = this.#restriction(dataclass, filter, inputs, []).with(inputs);
+    return mismatched.length === 0
+      ? resolved
+      : this.#restriction(dataclass, filter, inputs, mismatched).with(inputs).resolved;
+  }
+
+  #restriction(
+    name: string,
+    filter: PreparedFilter,
+    { nulls, patterns }: FilterInputs,
+    mismatched: readonly number[],
+  ): FilterRestriction {
+    const shape = [name, nulls.join(), patterns.join(), mismatched.join(), filter.shape].join('|');
+    const known = this.#restrictions.get(shape);
+    if (known !== undefined) return known;
+    this.#lastRestriction += 1;
+    const dataclass = this.dataclasses.get(name);
+    if (dataclass === undefined) throw new Error(`The model has no dataclass ${name}.`);
+    const made = new FilterRestriction(String(this.#lastRestriction), this.dialect, dataclass, {
+      filter,
+      nulls,
+      patterns,
+      mismatched,
+    });
+    this.#restrictions.set(shape, made);
+    return made;
+  }
+}
+
+const unrestricted: ResolvedRestriction = { id: '', condition: undefined, values: [] };
+
+/**
+ * Continues when all classes have returned; a long read that begins then can be cancelled like
+ * others.
+ */
+function whenAllResolved<T>(
+  resolved: Pending<readonly ResolvedRestriction[]>,
+  next: (resolved: readonly ResolvedRestriction[]) => Pending<T>,
+): Pending<T> {
+  return resolved instanceof Promise
+    ? AbandonablePromise.waitingFor({ abandon: () => undefined }, resolved).then(next)
+    : next(resolved);
+}
+
+/** A filter as a condition, whose values come from each scope. */
+class FilterRestriction {
+  readonly #slots = new FilterSlots(0);
+
+  /** @throws RequestError for a filter that does not fit the dataclass */
+  constructor(
+    private readonly id: string,
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+    private readonly shape: {
+      readonly filter: PreparedFilter;
+      readonly nulls: readonly number[];
+      readonly patterns: readonly number[];
+      readonly mismatched: readonly number[];
+    },
+  ) {
+    // Finds out what is wrong with the filter, and which values it has.
+    this.#write('whole', this.#slots);
+  }
+
+  with({ inputs }: FilterInputs): {
+    readonly resolved: ResolvedRestriction;
+    /** Inputs that fit none of their attributes' types. */
+    readonly mismatched: readonly number[];
+  } {
+    const values: SqlValue[] = [];
+    const mismatched = this.#slots.fill(inputs, values);
+    return { mismatched, resolved: { id: this.id, condition: this.#condition, values } };
+  }
+
+  readonly #condition: ResolvedRestriction['condition'] = (alias, first) =>
+    this.#write(alias, new FilterSlots(first));
+
+  /** Its paths see whole dataclasses: the restrictions of those do not apply here. */
+  #write(alias: string, slots: FilterSlots): Sql {
+    const { filter, nulls, patterns, mismatched } = this.shape;
+    // No table has such a name, and the tables of the condition are in its subqueries.
+    const aliases = new Aliases('__r');
+    const from = new From(aliases, this.dataclass, undefined, alias);
+    const context = {
+      dialect: this.dialect,
+      aliases,
+      slots,
+      similarities: new Similarities(),
+      names: 'all',
+      inputs: inputPositions(filter.filter),
+      nulls: new Set(nulls),
+      patterns: new Set(patterns),
+      mismatched: new Set(mismatched),
+    } as const;
+    const condition = filterCondition(context, from, filter.filter);
+    // SQLite can write only the entity's own table into the statement around it, so relations need
+    // a subquery.
+    return from.joinCount === 0
+      ? sql`(${condition})`
+      : sql`exists (select 1 ${from.clauseBeside} where ${condition})`;
+  }
+}
+
+/**
+ * Only null grants access to all entities; a function that forgets to return something does not.
+ * @throws Error for anything that is no filter
+ */
+function filterOf(returned: unknown): {
+  readonly filter: string;
+  readonly params: FilterParams | undefined;
+} {
+  if (typeof returned === 'string') return { filter: returned, params: undefined };
+  if (typeof returned === 'object' && returned !== null && 'filter' in returned) {
+    const { filter } = returned;
+    const values: unknown = 'values' in returned ? (returned.values ?? []) : [];
+    if (typeof filter === 'string' && Array.isArray(values)) {
+      return { filter, params: paramsOf(values) };
+    }
+  }
+  throw new Error('expected a filter, { filter, values } with a list of values, or null');
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
+}

@@ -1,0 +1,95 @@
+import type { Session } from '../../access/session.js';
+import type { DataclassCode } from './class-host.js';
+import { givenValues } from './entity-object.js';
+import { stateOf } from './entity-state.js';
+import type { EntityTypes } from './types.js';
+
+/** The parts of a dataclass object; opaque to class code. */
+export type DataclassState = DataclassCode;
+
+/** A dataclass of class code: `ds.Company` (`class-code.md#reading-and-writing`). */
+export abstract class DataclassObject<T extends EntityTypes> {
+  readonly #code: DataclassCode;
+
+  /** The server makes one of each dataclass. */
+  constructor(state: DataclassState) {
+    this.#code = state;
+  }
+
+  get ds(): T['ds'] {
+    return this.#code.host.datastore;
+  }
+
+  get session(): Session {
+    return this.#code.host.scopes.current().session;
+  }
+
+  /** All entities, as a selection that is read when it is used. */
+  all(): T['selection'] {
+    return this.#code.selections.all();
+  }
+
+  /** @returns `null` if no entity has the key; a text is compared without regard to case */
+  async get(key: T['key']): Promise<T['entity'] | null> {
+    return (await this.#code.entities.load(key)) ?? null;
+  }
+
+  /**
+   * The entities that match a filter, as a selection that is read when it is used.
+   * @param filter in the language of `$filter`: `city = :1 and staff.salary > :2 order by name`
+   * @param values of its placeholders
+   * @throws RequestError for a wrong filter
+   */
+  query(filter: string, ...values: readonly unknown[]): T['selection'] {
+    return this.#code.selections.query(filter, values);
+  }
+
+  /**
+   * A new entity, with the defaults of the model; `save()` stores it.
+   * @param values as for `fromObject`
+   * @throws AttributeError for what cannot be set
+   */
+  new(values?: T['values']): T['entity'] {
+    const entity = this.#code.entities.create();
+    if (values !== undefined) givenValues(stateOf(entity), entity, values);
+    return entity;
+  }
+
+  /** The entities of some keys, in that order, each once; ignores keys that no entity has. */
+  fromKeys(keys: Iterable<T['key']>): T['selection'] {
+    return this.#code.selections.fromKeys(keys);
+  }
+
+  /** A list in memory, without entities: `add()` fills it. */
+  newSelection(): T['selection'] {
+    return this.#code.selections.none();
+  }
+}
+
+/** The argument of a singleton's constructor. Its code only passes it on. */
+export interface SingletonState {
+  readonly datastore: object;
+  /** Whose call runs. */
+  readonly session: () => Session;
+}
+
+/**
+ * The base class of the emitted base classes of singletons. The first call of one of its functions
+ * makes the instance, which lives as long as its scope says: as the process, or as the session.
+ */
+export abstract class Singleton<DataStore extends object> {
+  readonly #state: SingletonState;
+
+  constructor(state: SingletonState) {
+    this.#state = state;
+  }
+
+  get ds(): DataStore {
+    return this.#state.datastore as DataStore;
+  }
+
+  /** The session of the running call. */
+  get session(): Session {
+    return this.#state.session();
+  }
+}

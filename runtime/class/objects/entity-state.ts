@@ -1,0 +1,282 @@
+import type { SqlValue } from '../../dialect/statement.js';
+import type { TransactionScope } from '../../dialect/transaction-scope.js';
+import { memberName, type StorageDefinition } from '../../protocol/definition.js';
+import type { StoredValue } from '../../protocol/values.js';
+import { AttributeError } from './failure.js';
+import type { DataclassCode } from './class-host.js';
+import type { Field } from './entity-layout.js';
+import { isGranted, requireReadable } from './readable.js';
+import type { EntityObject } from './types.js';
+import { isSameStored, storedForm, typedStored } from './typed-value.js';
+
+interface RelatedObject {
+  /** A text may be written in another case than the entity's own key. */
+  readonly by: string | number;
+  readonly entity: EntityObject;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Work that stores or deletes an entity object, or all such work of one transaction. */
+interface Turn {
+  /** None before it has begun. */
+  whole: TransactionScope | undefined;
+  /** Resolves when it is certain whether its changes are kept; never rejects. */
+  readonly ended: Promise<void>;
+}
+
+function nothing(): void {
+  // The caller of each work handles its errors.
+}
+
+type FieldValues = ReadonlyMap<Field, StoredValue>;
+
+/**
+ * The state of an entity object: the row it was read from, and what was set since. Values are kept
+ * as they are stored.
+ */
+export class EntityState {
+  #row: readonly SqlValue[];
+  /** Never contains a value of the row. */
+  #changes: Map<Field, StoredValue> | undefined;
+  #granted: Set<string> | undefined;
+  /** The changes of the last {@link sent}. */
+  #sent: FieldValues | undefined;
+  /** In the order in which they were asked for, without those that have ended. */
+  #turns: Turn[] | undefined;
+  /** Objects and vectors that code has got: frozen, so each is made once. */
+  #typed: Map<number, unknown> | undefined;
+  /** Related entities that were read or set, by their relation, and the keys that led to them. */
+  #related: Map<string, RelatedObject> | undefined;
+
+  /**
+   * @param row as {@link EntityLayout.columns} selects it; of a new entity, the defaults
+   * @param isNew whether it was never stored
+   */
+  constructor(
+    readonly code: DataclassCode,
+    row: readonly SqlValue[],
+    public isNew: boolean,
+  ) {
+    this.#row = row;
+  }
+
+  get stamp(): number {
+    return Number(this.#row[0]);
+  }
+
+  /** As it is stored. */
+  get key(): string | number | null {
+    return this.stored(this.code.layout.key) as string | number | null;
+  }
+
+  /** The stored form of the current value; for an image or BLOB that was not set, its length. */
+  stored(field: Field): StoredValue {
+    const changed = this.#changes?.get(field);
+    return changed === undefined ? this.read(field) : changed;
+  }
+
+  /** The same for the value that it was read with. */
+  read({ index }: Field): string | number | null {
+    return (this.#row[index] ?? null) as string | number | null;
+  }
+
+  /**
+   * The value as class code reads it.
+   * @throws PermissionError if the calling code may not read it
+   */
+  get(field: Field): unknown {
+    this.requireReadable(field);
+    const { type } = field.end;
+    if (type !== 'object' && type !== 'vector') return typedStored(field.end, this.stored(field));
+    const known = this.#typed?.get(field.index);
+    if (known !== undefined) return known;
+    const value = typedStored(field.end, this.stored(field));
+    (this.#typed ??= new Map()).set(field.index, value);
+    return value;
+  }
+
+  /**
+   * Code knows what it has set itself.
+   * @throws PermissionError if the calling code may not read the value
+   */
+  requireReadable(field: Field): void {
+    if (!this.isTouched(field)) requireReadable(this, field.attribute.name);
+  }
+
+  /**
+   * A foreign key as the value of its relation, which has privileges of its own: check them before.
+   */
+  foreignKey(field: Field): unknown {
+    return typedStored(field.end, this.stored(field));
+  }
+
+  /**
+   * Sets an attribute as class code does.
+   * @throws AttributeError for a value of another type, and for an attribute without a value of its
+   * own
+   */
+  set(field: Field, value: unknown): void {
+    const { attribute } = field;
+    const { name } = this.code.dataclass;
+    if (attribute.kind !== 'storage') {
+      const predicate = 'is computed by the database, so it cannot be set';
+      throw new AttributeError(name, memberName(attribute), predicate);
+    }
+    this.setByCode(field, storedForm(name, attribute, value));
+  }
+
+  /** Sets an attribute to a value of class code. */
+  setByCode(field: Field, value: StoredValue): void {
+    this.setStored(field, value);
+    const { name } = field.attribute;
+    if (isGranted(this, field, value)) (this.#granted ??= new Set()).add(name);
+    else this.#granted?.delete(name);
+  }
+
+  /** Names of the attributes that promoted code has set, and that may be saved whoever saves. */
+  get granted(): ReadonlySet<string> {
+    return this.#granted ?? none;
+  }
+
+  /** A value that the entity was read with is no change. */
+  setStored(field: Field, value: StoredValue): void {
+    this.#typed?.delete(field.index);
+    const isRead = field.isMedia
+      ? value === null && this.read(field) === null
+      : isSameStored(field.attribute as StorageDefinition, this.read(field), value);
+    if (isRead) this.#changes?.delete(field);
+    else (this.#changes ??= new Map()).set(field, value);
+  }
+
+  /** Names in class code of the attributes whose values differ from those that were read. */
+  get touched(): readonly string[] {
+    return [...(this.#changes?.keys() ?? [])].map(({ attribute }) => memberName(attribute));
+  }
+
+  isTouched(field: Field): boolean {
+    return this.#changes?.has(field) === true;
+  }
+
+  /** The changes that a save stores, by the name of the attribute. */
+  sent(): ReadonlyMap<string, StoredValue> {
+    const sent = new Map(this.#changes);
+    this.#sent = sent;
+    return new Map([...sent].map(([{ attribute }, value]) => [attribute.name, value]));
+  }
+
+  /**
+   * Runs work that stores or deletes the entity when the transactions of earlier work have ended:
+   * two that run at once would both create it, or one would find the stamp of the other. Parts of
+   * one transaction run one after the other anyway.
+   * @param whole the transaction of the calling code, if there is one
+   * @param work passes on the transaction in which it runs
+   */
+  async inTurn<T>(
+    whole: TransactionScope | undefined,
+    work: (begun: (whole: TransactionScope) => void) => Promise<T>,
+  ): Promise<T> {
+    const turns = (this.#turns ??= []);
+    const isPart = turns.some((each) => each.whole === whole) || whole?.isOpen === false;
+    if (whole !== undefined && isPart) return work(nothing);
+    const before = turns.at(-1);
+    let end: () => void = nothing;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const turn: Turn = { whole, ended };
+    const over = (): void => {
+      turns.splice(turns.indexOf(turn), 1);
+      end();
+    };
+    turns.push(turn);
+    whole?.onOutcome(over);
+    try {
+      if (before !== undefined) await before.ended;
+      return await work((by) => {
+        turn.whole = by;
+      });
+    } finally {
+      if (whole === undefined) over();
+    }
+  }
+
+  /** The entity was stored; what was set meanwhile stays a change. */
+  takeOver(row: readonly SqlValue[]): void {
+    const changes = this.#changes ?? new Map<Field, StoredValue>();
+    const sent = this.#sent;
+    this.#reset(row, false);
+    for (const [field, value] of changes) {
+      if (sent?.get(field) !== value) this.setStored(field, value);
+    }
+  }
+
+  /** Discards what was set, and what was read before. */
+  reload(row: readonly SqlValue[]): void {
+    this.#related = undefined;
+    this.#reset(row, false);
+  }
+
+  /**
+   * Saves the state; the result restores it if the changes are rolled back. What was set meanwhile
+   * stays.
+   */
+  keepState(): () => void {
+    const { isNew } = this;
+    const row = this.#row;
+    const before = this.#changes;
+    const granted = this.#granted;
+    return () => {
+      const since = this.#changes;
+      this.#reset(row, isNew);
+      this.#granted = granted;
+      for (const [field, value] of before ?? []) this.setStored(field, value);
+      for (const [field, value] of since ?? []) this.setStored(field, value);
+    };
+  }
+
+  /** The entity to which a relation leads, if it is known and still the right one. */
+  related(relation: string, key: string | number): EntityObject | undefined {
+    const known = this.#related?.get(relation);
+    return known?.by === key ? known.entity : undefined;
+  }
+
+  keepRelated(relation: string, by: string | number, entity: EntityObject): void {
+    (this.#related ??= new Map()).set(relation, { by, entity });
+  }
+
+  #reset(row: readonly SqlValue[], isNew: boolean): void {
+    this.#row = row;
+    this.isNew = isNew;
+    this.#changes = undefined;
+    this.#granted = undefined;
+    this.#sent = undefined;
+    this.#typed = undefined;
+  }
+}
+
+let stateWithin: (holder: object) => EntityState | undefined;
+
+/** Holds the state of an entity object as a private member, so that nothing lists it. */
+export abstract class EntityHolder {
+  readonly #state: EntityState;
+
+  static {
+    stateWithin = (holder) => (#state in holder ? holder.#state : undefined);
+  }
+
+  constructor(state: EntityState) {
+    this.#state = state;
+  }
+}
+
+/** The state of an entity object; `undefined` for any other object. */
+export function findState(object: object): EntityState | undefined {
+  return stateWithin(object);
+}
+
+export function stateOf(entity: object): EntityState {
+  const state = stateWithin(entity);
+  if (state === undefined) throw new TypeError('This is no entity.');
+  return state;
+}

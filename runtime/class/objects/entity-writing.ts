@@ -1,0 +1,151 @@
+import { comparableKey } from '../../dataclass/comparable.js';
+import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
+import { requirePermission } from '../../dataclass/permissions.js';
+import { ConstraintError } from '../../dialect/executor.js';
+import type { Pending } from '../../dialect/pending.js';
+import type { SqlValue, Statement } from '../../dialect/statement.js';
+import type { TransactionScope } from '../../dialect/transaction-scope.js';
+import { chooseByKey, EntityDeleter } from '../../write/delete.js';
+import { DeletionRefused, refusedByDatabase } from '../../write/delete-refusal.js';
+import { entityStatuses, Refusals } from '../../write/refusals.js';
+import { EntitySaver } from '../../write/save.js';
+import { RequestError, isDenialStatus } from '../../protocol/errors.js';
+import { nowText } from '../../protocol/dates.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
+import { type EntityState, stateOf } from './entity-state.js';
+import { LiveEntityObject } from './live-entity.js';
+import { SaveError, type SaveProblem } from './failure.js';
+import type { EntityObject } from './types.js';
+
+/**
+ * Stores and deletes the entities of one dataclass for class code, with the same code as for
+ * clients.
+ */
+export class EntityWriting {
+  readonly #dataclass: Dataclass;
+  readonly #saver: EntitySaver;
+  readonly #deleter: EntityDeleter;
+  readonly #refusals: Refusals;
+  readonly #choose: Statement;
+  readonly #runsCode: boolean;
+
+  /** @param model as the sessions see it for whose calls this writes */
+  constructor(
+    private readonly code: DataclassCode,
+    private readonly model: VisibleModel,
+  ) {
+    const dataclass = dataclassIn(model, code.dataclass.name);
+    const { lifecycle, locks, restrictions } = code.host;
+    const { dialect } = model.database;
+    const surroundings = { lifecycle, locks, restrictions };
+    this.#dataclass = dataclass;
+    this.#saver = new EntitySaver(dialect, dataclass, model.plans.entities, surroundings);
+    this.#deleter = new EntityDeleter(dialect, model.dataclasses.values(), dataclass, surroundings);
+    this.#refusals = new Refusals(dataclass);
+    const restricts = [...model.dataclasses.values()].some(
+      (each) => each.restriction !== undefined,
+    );
+    this.#runsCode = restricts || lifecycle?.hasEvents(dataclass.name) === true;
+    this.#choose = chooseByKey(dialect, dataclass);
+  }
+
+  save(entity: EntityObject): Promise<void> {
+    const { host } = this.code;
+    const state = stateOf(entity);
+    return state.inTurn(host.scopes.current().transaction?.whole, (begun) => {
+      const work = (scope: TransactionScope): Promise<void> => {
+        begun(scope.whole);
+        return this.#save(scope, entity, state);
+      };
+      // Events and `restrict` are class code, which may save inside; without them a refused save
+      // leaves nothing that a savepoint had to undo.
+      return this.#runsCode ? host.write(work) : host.writeAlone(work);
+    });
+  }
+
+  async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
+    const { transaction } = scope;
+    undoneWith(scope, state);
+    const result = await this.#saver.saveLive(transaction, new LiveEntityObject(entity), {
+      timestamp: nowText(),
+      mode: 'store',
+      isAlone: true,
+      session: this.code.host.scopes.current().session.id,
+    });
+    if ('problems' in result) throw new SaveError(result);
+    if (result.outcome !== 'unchanged') transaction.raiseStamp(1);
+  }
+
+  async drop(entity: EntityObject): Promise<void> {
+    const state = stateOf(entity);
+    const { layout, dataclass } = this.code;
+    const key = state.isNew ? null : state.read(layout.key);
+    if (key === null) throw new SaveError(this.#refusals.notSaved('dropped'));
+    const value = comparableKey(dataclass, this.model.database.dialect, key);
+    const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
+    if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
+  }
+
+  dropChosen(choose: Statement, values: readonly SqlValue[]): Promise<number> {
+    return this.#drop(choose, values);
+  }
+
+  async #drop(
+    choose: Statement,
+    values: readonly SqlValue[],
+    live?: LiveEntityObject,
+  ): Promise<number> {
+    const { host } = this.code;
+    const state = live === undefined ? undefined : stateOf(live.object);
+    const dropping = (begun?: (whole: TransactionScope) => void): Promise<number> =>
+      host.write((scope) => {
+        begun?.(scope.whole);
+        return this.#deleter.delete(scope.transaction, choose, values, {
+          writer: 'code',
+          timestamp: nowText(),
+          session: host.scopes.current().session.id,
+          ...(live === undefined ? {} : { live }),
+          onUnlocked: (dataclass, key) => {
+            scope.onOutcome((isKept) => {
+              if (isKept) void forgotten(host.locks.forget(dataclass.name, [key]));
+            });
+          },
+        });
+      });
+    try {
+      requirePermission(this.#dataclass, 'drop');
+      if (state === undefined) return await dropping();
+      return await state.inTurn(host.scopes.current().transaction?.whole, dropping);
+    } catch (error) {
+      // Foreign keys that are checked at the end of the transaction fail there.
+      const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;
+      if (refused instanceof DeletionRefused) throw new SaveError(refused);
+      throw isDenial(refused) ? new SaveError(deniedDeletion(refused)) : refused;
+    }
+  }
+}
+
+/** An error is ignored: locks of an entity that does not exist block nobody, and end with their session. */
+async function forgotten(forgetting: Pending<void>): Promise<void> {
+  await Promise.resolve(forgetting).catch(() => undefined);
+}
+
+/**
+ * What was stored may be rolled back later with its transaction: then the object returns to its
+ * state before.
+ */
+function undoneWith(scope: TransactionScope, state: EntityState): void {
+  const undo = state.keepState();
+  scope.onOutcome((isKept) => {
+    if (!isKept) undo();
+  });
+}
+
+/** Whether the session may drop no entity of the dataclass, or not the values of one of them. */
+function isDenial(error: unknown): error is RequestError {
+  return error instanceof RequestError && isDenialStatus(error.status);
+}
+
+function deniedDeletion({ errors, status }: RequestError): SaveProblem {
+  return { problems: errors, status, entityStatus: entityStatuses.denied };
+}

@@ -1,0 +1,157 @@
+import type { JsonAnswer } from '../../dialect/executor.js';
+import { type Pending, whenThere } from '../../dialect/pending.js';
+import type { KeyList } from '../../entity-set/key-list.js';
+import { readKeys } from '../../entity-set/keys-reader.js';
+import { planCount } from '../../query/counts.js';
+import { planCompute, type Aggregate, checkAggregate, readComputed } from '../../query/compute.js';
+import type { AnswerOptions } from '../../query/context.js';
+import { planDistinct } from '../../query/distinct.js';
+import { queryContext, type Selection, type SelectionPlan, planOf } from '../../query/selection.js';
+import { planFor, shapeName } from '../../query/selection-request.js';
+import { type Aggregation, type ValuePath, valuePath } from '../../query/value-path.js';
+import { dataclassIn } from '../../dataclass/dataclasses.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
+import type { SelectionNode } from './selection-node.js';
+import { type TreeRequest, treeRequest } from './selection-tree.js';
+import { readableNode, resolvedTree } from './readable.js';
+import type { EntityObject } from './types.js';
+
+/**
+ * Reads selections of class code of one dataclass: one statement for each read, written once for
+ * all selections of one shape.
+ */
+export class SelectionReader {
+  readonly #options: AnswerOptions;
+
+  /** @param model as the sessions see it for whose calls this reads */
+  constructor(
+    private readonly code: DataclassCode,
+    private readonly model: VisibleModel,
+  ) {
+    // A date without time is YYYY-MM-DD in code, whatever form clients get.
+    this.#options = { ...model.options, dateOnlyFormat: 'iso' };
+  }
+
+  async count(node: SelectionNode): Promise<number> {
+    const resolved = this.#resolved(node);
+    const request = resolved instanceof Promise ? await resolved : resolved;
+    const { plan, values } = this.#plan(request, 'code count', (selection) =>
+      planCount(this.#dialect, this.#options, selection),
+    );
+    return Number(await this.code.host.reading().value(plan.statement, values));
+  }
+
+  /** The entities, in order. */
+  async entities(node: SelectionNode): Promise<EntityObject[]> {
+    const resolved = this.#resolved(node);
+    const request = resolved instanceof Promise ? await resolved : resolved;
+    const { plan, values } = this.#plan(request, 'code rows', (selection) =>
+      this.#planRows(request, selection),
+    );
+    const rows = await this.code.host.reading().rows(plan.statement, values);
+    // A stamp is never null: a row without one has no entity.
+    const entities = rows
+      .filter(([stamp]) => stamp !== null)
+      .map((row) => this.code.entities.fromRow(row));
+    return request.tree.isReversed ? entities.reverse() : entities;
+  }
+
+  /** The keys, in order. */
+  keys(node: SelectionNode): Pending<KeyList> {
+    return whenThere(
+      whenThere(readableNode(node), (readable) =>
+        readKeys(this.model, treeRequest(this.model, readable)),
+      ),
+      (keys) => {
+        if (keys === undefined) throw new Error('A selection has keys, if none.');
+        return keys;
+      },
+    );
+  }
+
+  /**
+   * @param path as behind a dataclass in the address of `$compute`
+   * @throws RequestError for a wrong path
+   */
+  async compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown> {
+    const value = await this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
+      checkAggregate(aggregate, resolved, path);
+      return planCompute(this.#dialect, this.#options, selection, resolved, aggregate, path);
+    });
+    return this.#typed(path, value);
+  }
+
+  /** @throws RequestError for a wrong path */
+  async distinct(node: SelectionNode, path: string): Promise<unknown[]> {
+    const values = await this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
+      planDistinct(this.#dialect, this.#options, selection, resolved, false),
+    );
+    return (values as readonly unknown[]).map((value) => this.#typed(path, value));
+  }
+
+  get #dialect(): VisibleModel['database']['dialect'] {
+    return this.model.database.dialect;
+  }
+
+  /**
+   * Mostly synchronous: then the stack of an error has the caller's line, whether the caller awaits
+   * or returns.
+   */
+  #resolved(node: SelectionNode): Pending<TreeRequest> {
+    return resolvedTree(this.model, node);
+  }
+
+  async #values(
+    node: SelectionNode,
+    path: string,
+    aggregation: Aggregation,
+    name: string,
+    write: (selection: Selection, path: ValuePath) => SelectionPlan,
+  ): Promise<unknown> {
+    const shape = shapeName([`code ${name}`, path]);
+    const top = Number.MAX_SAFE_INTEGER;
+    const resolved = this.#resolved(node);
+    const { plan, values } = this.#plan(
+      resolved instanceof Promise ? await resolved : resolved,
+      shape,
+      (selection) => write(selection, this.#valuePath(path, aggregation)),
+      { top },
+    );
+    const answer = await readComputed(this.code.host.reading(), plan, values);
+    return answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown);
+  }
+
+  #valuePath(path: string, aggregation: Aggregation): ValuePath {
+    return valuePath(dataclassIn(this.model, this.code.dataclass.name), path, aggregation, 'all');
+  }
+
+  /** A JSON value as class code reads it. */
+  #typed(path: string, value: unknown): unknown {
+    if (typeof value !== 'string') return value;
+    const { attribute, steps } = this.#valuePath(path, '$compute');
+    const isInstant =
+      attribute.type === 'date' && attribute.dateOnly !== true && steps.length === 0;
+    return isInstant ? new Date(value) : value;
+  }
+
+  #planRows({ tree }: TreeRequest, selection: Selection): SelectionPlan {
+    const context = queryContext(this.#dialect, this.#options);
+    const rows = tree.rows(context, selection, (from) =>
+      this.code.layout.columns(this.#dialect, from),
+    );
+    return planOf(context, rows);
+  }
+
+  #plan(
+    request: TreeRequest,
+    name: string,
+    write: (selection: Selection) => SelectionPlan,
+    fixed: { readonly top?: number } = {},
+  ): ReturnType<typeof planFor> {
+    return planFor(this.model.plans.selections, request, name, fixed, write);
+  }
+}
+
+function textOf(answer: JsonAnswer): string {
+  return typeof answer === 'string' ? answer : Buffer.from(answer).toString();
+}
