@@ -55,14 +55,15 @@ class Tour {
     this.#app = app;
   }
 
-  static async start(): Promise<Tour> {
+  /** Starts the server of a model, which is that of the example with some lines more. */
+  static async start(more: string): Promise<Tour> {
     const classes = readdirSync(join(example, 'server/src/classes')).map(
       (name) => `src/classes/${name}`,
     );
     const written = Object.fromEntries(
       classes.map((path) => [path, readFileSync(join(example, 'server', path), 'utf8')]),
     );
-    const model = modelOf(readFileSync(join(example, 'model.yaml'), 'utf8'));
+    const model = modelOf(`${readFileSync(join(example, 'model.yaml'), 'utf8')}${more}`);
     const app = await serverOf(model, { login }, written);
     const tour = new Tour(app);
     await tour.ask({
@@ -111,12 +112,19 @@ class Tour {
 const tours: Tour[] = [];
 afterAll(() => Promise.all(tours.map((tour) => tour.close())));
 
-/** The requests of a document, in their order, each with the answer that it shows. */
+/** What the words of a block add to the model of its server. */
+const models: Readonly<Record<string, string>> = {
+  '': '',
+  wakanda: 'protocol: { compatibility: wakanda }\n',
+};
+
+/** The requests of a document to a server, in their order, each with the answer that it shows. */
 function requestsOf(
   path: string,
+  server: string,
 ): readonly (readonly [place: string, line: string, answer: string])[] {
   return blocksOf('console', path)
-    .filter(({ text, words }) => text.startsWith('$ curl') && words.length === 0)
+    .filter(({ text, words }) => text.startsWith('$ curl') && words.join(' ') === server)
     .flatMap(requestsIn);
 }
 
@@ -130,15 +138,26 @@ function requestsIn(block: Block): readonly (readonly [string, string, string])[
     });
 }
 
-describe('A request in a guide', () => {
-  const withRequests = documents.filter((path) => requestsOf(path).length > 0);
+/** The ID of the entity set or of the upload in an answer, for which `<id>` stands in later requests. */
+function idIn(answer: string): string | undefined {
+  return /(?:\$entityset\/|^\{"ID":")([0-9A-F]{32})"/.exec(answer)?.[1];
+}
 
-  it.each(withRequests)('has the answer that is printed below it: %s', async (path) => {
-    const tour = await Tour.start();
+describe('A request in a guide', () => {
+  const withRequests = documents.filter((path) => requestsOf(path, '').length > 0);
+  const servers = [
+    ...withRequests.map((path) => [path, ''] as const),
+    ['runtime/docs/protocol.md', 'wakanda'] as const,
+  ];
+
+  it.each(servers)('has the answer that is printed below it: %s %s', async (path, server) => {
+    const tour = await Tour.start(models[server] ?? '');
     tours.push(tour);
-    for (const [place, line, answer] of requestsOf(path)) {
-      const found = (await tour.ask(commandOf(line))).trimEnd();
+    let id = '';
+    for (const [place, line, answer] of requestsOf(path, server)) {
+      const found = (await tour.ask(commandOf(line.replace('<id>', id)))).trimEnd();
       expect(found, `${place}: ${line}`).toMatch(shown(answer));
+      id = idIn(found) ?? id;
     }
   });
 
