@@ -11,7 +11,7 @@ const maxLength = 63;
 /** The attribute that holds the key of a related entity. */
 export interface ForeignKey {
   readonly name: string;
-  /** Of a generated one: its names under earlier names of its relation, oldest first. */
+  /** The names that a generated key had under earlier names of its relation, oldest first. */
   readonly earlier: readonly string[];
   readonly column: string;
   /** Whether the generator makes it, because the model leaves it out. */

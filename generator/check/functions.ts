@@ -137,7 +137,7 @@ interface TypeUse {
   readonly isResult: TypePlace['isResult'];
 }
 
-/** Lists of lists of lists... mean nothing to anyone. */
+/** The deepest nesting of lists in a type; deeper ones are a mistake. */
 const maxLists = 5;
 
 /** A type of a parameter or result: `Company`, `Company.selection`, `string[]`. */

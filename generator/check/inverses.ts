@@ -44,8 +44,8 @@ interface Side {
 }
 
 /**
- * The to-many relation in the place of the other side's to-one relation: the one that is named or,
- * if none is, one that leads back and names this one or none either.
+ * The to-many relation that the target has instead of the to-one relation that is needed: the one
+ * that this relation names, else one that leads back and names this relation or none.
  */
 function partnerOf({ world, dataclass, draft }: Side): AttributeDraft | undefined {
   const inverse = entry(draft.node, 'inverse');

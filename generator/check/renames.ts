@@ -17,7 +17,7 @@ export function earlierNames(node: SourceNode): readonly string[] {
   return earlierNodes(node).flatMap((each) => textOf(each) ?? []);
 }
 
-/** The same for the model, without absent parts. */
+/** The earlier names of a part as a property of the model; no property if there are none. */
 export function renamedFromOf(node: SourceNode): { readonly renamedFrom?: readonly string[] } {
   const earlier = earlierNames(node);
   return earlier.length === 0 ? {} : { renamedFrom: earlier };
@@ -69,7 +69,7 @@ export function checkRenames(context: Context, scope: Scope): void {
   }
 }
 
-/** The same for parts in a mapping by name, such as functions. */
+/** Checks the earlier names of parts in a mapping by name, such as functions. */
 export function checkEntryRenames(
   context: Context,
   prefix: string,

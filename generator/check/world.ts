@@ -21,10 +21,10 @@ export interface AttributeDraft {
   readonly node: SourceNode;
   /** `undefined` if the shape checks have found that nothing decides it. */
   readonly kind: AttributeKind | undefined;
-  /** Of a storage or computed attribute, if the type exists. */
+  /** The type of a storage or computed attribute, if it exists. */
   readonly type: StorageType | undefined;
   readonly dateOnly: boolean;
-  /** Of a decimal. */
+  /** The digits of a decimal. */
   readonly digits: Digits | undefined;
   readonly exposed: boolean;
 }
@@ -114,7 +114,7 @@ export function isKey(attribute: AttributeDraft): boolean {
   return attribute.kind === 'storage' && booleanOf(child(attribute.node, 'key')) === true;
 }
 
-/** The text at a key of an attribute's mapping, for a description that exactOptionalPropertyTypes takes. */
+/** The description of a part as a property of the model; no property if there is none. */
 export function describedBy(node: SourceNode): { readonly description?: string } {
   const description = textOf(child(node, 'description'));
   return description === undefined ? {} : { description };

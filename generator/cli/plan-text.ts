@@ -163,7 +163,7 @@ export function renderOpenSteps(
 Write one: ${command}`);
 }
 
-/** The same for `--json`. */
+/** The review of migrations for `--json`. */
 export function migrationJson({ open, doubts, written }: MigrationReview): object {
   return {
     path: written ?? null,

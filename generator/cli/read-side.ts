@@ -9,7 +9,7 @@ import type { World } from './world.js';
 /** One side of a comparison: a model, or the file that has errors. */
 export interface Side {
   readonly model: Model | undefined;
-  /** Of a model file; the model of an earlier run has no problems and no places. */
+  /** The checked model of a model file; absent for the model of an earlier run, which has no problems and no places. */
   readonly checked?: CheckedModel;
 }
 

@@ -17,7 +17,7 @@ export interface OldLine {
 /** The changes that the server of an earlier drs-gen needs. */
 export interface UpgradeReview {
   readonly lines: readonly OldLine[];
-  /** The same as texts of whole files. */
+  /** The files with these lines replaced. */
   readonly edits: readonly UserEdit[];
   /** Files that are no longer used. */
   readonly unused: readonly string[];

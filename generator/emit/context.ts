@@ -8,7 +8,7 @@ import { servedModel } from '../model/served.js';
 /** The input of every view. */
 export interface EmitContext {
   readonly model: Model;
-  /** The same with the names that clients see. */
+  /** The model with the names that clients see. */
   readonly served: Model;
   /** Name of the model file, without its folder. */
   readonly modelFileName: string;
@@ -32,7 +32,7 @@ export interface EmitContext {
 
 /** The user's files in the folder of the server that matter here. */
 export interface UsersParts {
-  /** Where users moved classes to, by the names of the classes. */
+  /** Files to which users moved classes, by the names of the classes. */
   readonly classFiles?: ClassFiles;
   /** Names of the files in `src/migrations`, without their endings, in order. */
   readonly migrations?: readonly string[];

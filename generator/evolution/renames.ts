@@ -107,7 +107,7 @@ export function paired<T extends Named>(older: readonly T[], newer: readonly T[]
   };
 }
 
-/** The same for parts that hold values: those that are left are paired by their tables or columns. */
+/** Pairs parts that hold values: first by their names, then by their tables or columns. */
 export function pairedStored<T extends Named>(older: readonly T[], newer: readonly T[]): Paired<T> {
   const byName = paired(older, newer);
   const left = new Map(byName.removed.map((each) => [sqlNameOf(each), each]));

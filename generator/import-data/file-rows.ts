@@ -56,7 +56,7 @@ export async function fileRows(folder: string, shown: string): Promise<FileSourc
 interface Table {
   readonly name: string;
   readonly files: string[];
-  /** Those of all records. */
+  /** The columns of all records. */
   readonly columns: Set<string>;
   count: number;
 }
@@ -98,7 +98,7 @@ async function* textOf(
   yield decoded();
 }
 
-/** Where a reader of a table stands. */
+/** The position of a reader in the records of a table. */
 interface Reader {
   /** Records that it has passed. */
   passed: number;
@@ -218,7 +218,7 @@ function bytesOf(value: unknown): unknown {
 const slashed = /^(\d{4})\/(\d\d)\/(\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:[:.](\d{1,9}))?)?$/;
 const blank = /^(?:|0{1,2}!0{1,2}!0{1,4}|0000[-/]00[-/]00.*)$/;
 
-/** Of an SQL export: `2024/02/29 10:00:00:000`. */
+/** Reads a date of an SQL export: `2024/02/29 10:00:00:000`. */
 function dateOf(text: string): unknown {
   if (blank.test(text)) return null;
   const [, year, month, day, time = '00:00:00', fraction = '0'] = slashed.exec(text) ?? [];
@@ -226,7 +226,7 @@ function dateOf(text: string): unknown {
   return `${year}-${month}-${day}T${time}.${fraction}Z`;
 }
 
-/** Of an SQL export: `days:hours:minutes:seconds:milliseconds`. */
+/** Reads a duration of an SQL export: `days:hours:minutes:seconds:milliseconds`. */
 function durationOf(text: string): unknown {
   const [, ...parts] = /^(\d+):(\d\d):(\d\d):(\d\d):(\d{1,3})$/.exec(text) ?? [];
   if (parts.length === 0) return text === '' ? null : text;

@@ -24,7 +24,7 @@ export interface PlannedTable {
 
 export interface PlannedColumn extends ReadColumn {
   readonly attribute: string;
-  /** Unique, and may be null: a blank value is none. */
+  /** Whether a blank value becomes null: the attribute is unique, and may be null. */
   readonly isBlankNull?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface Plan {
   readonly left: readonly string[];
   /** Parts of the model that the source does not have. */
   readonly unfilled: readonly string[];
-  /** Those of them without which no row can be stored. */
+  /** The unfilled parts without which no row can be stored. */
   readonly needed: readonly string[];
 }
 

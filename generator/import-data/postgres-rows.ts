@@ -71,7 +71,7 @@ interface TableFacts {
 interface ColumnFacts {
   /** As SQL writes it. */
   readonly type: string;
-  /** Of the type, or what a domain is based on: `pg_type.typtype`. */
+  /** The kind of the type, or of the type that a domain is based on: `pg_type.typtype`. */
   readonly kind: string;
   readonly base: string;
 }

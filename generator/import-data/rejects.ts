@@ -62,9 +62,9 @@ export type Changes = Readonly<Record<string, unknown>>;
 /** All lines of one row. */
 export interface Rejected {
   readonly isStored: boolean;
-  /** Those whose values are not stored. */
+  /** Attributes whose values are not stored. */
   readonly attributes: ReadonlySet<string>;
-  /** None if the lines were read without the columns of their table. */
+  /** Empty if the lines were read without the columns of their table. */
   readonly rows: readonly Changes[];
 }
 
@@ -167,7 +167,7 @@ export class Rejects {
       const path = this.#path(name);
       const length = lengthOf(name);
       const isThere = present.includes(name);
-      // Lines that stay may have taken the place of all before that was noted.
+      // The run may have ended after the new lines replaced all, and before the database noted that.
       if (!isThere && name.endsWith(newEnd)) continue;
       if ((isThere ? (await stat(path)).size : 0) < length) {
         throw new LoadStopped(

@@ -3,7 +3,7 @@ import { documentText } from '../import/render.js';
 import type { BrokenRule } from './rejects.js';
 
 export interface FoundRule extends BrokenRule {
-  /** Where the rule stands in the model file; none if it does not stand there by itself. */
+  /** The line of the rule in the model file; `undefined` if it has no line of its own there. */
   readonly line: number | undefined;
 }
 

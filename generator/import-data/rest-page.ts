@@ -4,7 +4,7 @@ import type { Place } from './rows.js';
 
 /** What was asked for. */
 export interface PageRequest {
-  /** Where the answer comes from, for people: the address of the dataclass. */
+  /** The address of the dataclass, for messages. */
   readonly shown: string;
   readonly dataclass: string;
   /** Whether the page holds what is behind a key in the order of keys, or a part of an entity set. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Identity } from '../import/source-model.js';
 
-/** Where a row stands among those of its table, in a form that JSON keeps. */
+/** The position of a row among the rows of its table, in a form that JSON keeps. */
 export type Place = readonly (string | number)[];
 
 export interface SourceRow {
@@ -26,7 +26,7 @@ export interface RowSource {
   /** A table, for people. */
   tableName(table: Identity): string;
   count(table: Identity): Promise<number>;
-  /** Values are blank where others have null: a blank text in a unique attribute is none. */
+  /** Set if the source stores blank values instead of null: a blank text in a unique attribute becomes null. */
   readonly keepsBlanks?: true;
   /** The next rows behind a place, at most so many; none at the end. */
   read(

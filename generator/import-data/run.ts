@@ -58,7 +58,7 @@ export interface RunResult {
   readonly outcomes: readonly Outcome[];
   /** The first ones, for people. */
   readonly differences: readonly string[];
-  /** Rules of the model that rows break which are not stored. */
+  /** Rules of the model because of which rows are not stored. */
   readonly broken: readonly BrokenRule[];
 }
 
@@ -104,7 +104,7 @@ function jobsOf({ tables }: Plan): readonly Job[] {
 const doneOf = ({ name }: Job): string => `done ${name}`;
 const lengthOf = (name: string): string => `length ${name}`;
 
-/** Which import the files of rejects are of. How far it is, the database notes. */
+/** The import to which the files of rejects belong. The database holds how far it has come. */
 interface Checkpoint {
   readonly format: 2;
   readonly source: string;
@@ -142,7 +142,7 @@ class Run {
     const hasBegun = Object.keys(notes).length > 0;
     const earlier = await this.#read();
     const isComplete = jobsOf(this.plan).every((job) => {
-      // A model that has lost a rule may have relations to set that had none.
+      // After a rule was removed from the model, there may be jobs for relations that did not exist before.
       const isNew = takesRejects && job.phase !== 'rows' && this.#noted(job.name) === 0;
       return isNew || this.#noted(doneOf(job)) > 0;
     });
@@ -181,7 +181,7 @@ class Run {
       if (!isComplete && hasRows) this.options.tell('Going on where the last import ended.');
     }
     await rename(this.#path('.new'), this.#path());
-    // What an earlier import has rejected goes when the database has begun, and not before.
+    // Remove the rejects of an earlier import only after the database has begun the new one.
     await this.#rejects.cut(
       (name) => this.#noted(lengthOf(name)),
       hasBegun && !restart && isComplete,
@@ -216,7 +216,7 @@ class Run {
     if (phase === 'rows') this.options.tell(`${dataclass}: ${String(this.#noted(name))} rows`);
   }
 
-  /** Where the last one stands of so many rows. */
+  /** The position of the last one of so many rows. */
   async #placeOf(table: PlannedTable, count: number): Promise<Place | undefined> {
     let place: Place | undefined;
     for (let passed = 0; passed < count;) {
@@ -484,7 +484,7 @@ class Run {
     return undefined;
   }
 
-  /** It takes the place of the one before when the database has begun. */
+  /** Writes a checkpoint beside the earlier one, which it replaces when the database has begun. */
   async #write(checkpoint: Checkpoint): Promise<void> {
     await mkdir(dirname(this.#path()), { recursive: true });
     await writeFile(this.#path('.new'), `${JSON.stringify(checkpoint, null, 2)}\n`);
@@ -554,7 +554,7 @@ interface NumberedRow {
   readonly row: SourceRow;
 }
 
-/** The same as it was mended. */
+/** A row of the source with the values that a person has corrected. */
 interface GivenRow extends NumberedRow {
   readonly reject: Rejected;
   /** Values by column. */

@@ -17,7 +17,7 @@ export interface Catalog {
   readonly name: string;
   readonly tables: readonly SourceTable[];
   readonly relations: readonly SourceRelation[];
-  /** Numbers of tables, which their triggers are called by. */
+  /** Numbers of tables, by which the files of their triggers are named. */
   readonly numbers: ReadonlyMap<Identity, string>;
   /** Tables that have triggers, with the names of the events. */
   readonly triggers: ReadonlyMap<Identity, readonly string[]>;
@@ -40,7 +40,7 @@ export function readCatalog(file: SourceText, notes: Notes, blankDefaults: boole
   return new CatalogReader(base, notes, blankDefaults).read();
 }
 
-/** A table on its way; indexes stand apart from it in the file. */
+/** A table while the file is read: its indexes are elsewhere in the file. */
 interface Draft {
   readonly element: Element;
   readonly table: Omit<SourceTable, 'indexes' | 'fields'>;
@@ -292,7 +292,7 @@ class CatalogReader {
     };
   }
 
-  /** By the uuid of the field; the one of its table is not to be relied on. */
+  /** Finds a field by its uuid, else by names. The uuid of its table may be wrong, so it is not used. */
   #fieldOf(reference: Element): Found | undefined {
     const uuid = reference.attributes.get('uuid');
     const known = uuid === undefined ? undefined : this.#byUuid.get(uuid);
@@ -344,7 +344,7 @@ class CatalogReader {
     ];
   }
 
-  /** Words that nobody knows; they may mean something that the model should have. */
+  /** Reports words that the import does not know: they may mean something that the model should have. */
   #tellIgnored(): void {
     const words = new Map<string, number>();
     const count = (word: string): void => {

@@ -19,7 +19,7 @@ export interface Declaration {
   readonly returns: string | undefined;
   /** The rest of the list of parameters is open. */
   readonly isVariadic: boolean;
-  /** Of an alias. */
+  /** The path of an alias. */
   readonly path: readonly string[];
   /** The lines of the declaration and its body. */
   readonly source: string;

@@ -56,7 +56,7 @@ export class Connection {
     this.host = base.hostname;
   }
 
-  /** Logs in, if the server is to know who asks. */
+  /** Opens a session, and logs in if `login` says how. */
   static async open(
     address: string,
     login: RestLogin,

@@ -110,7 +110,7 @@ export function tablesOf(
 }
 
 /**
- * No decimal can be a key, nor what a relation leads over.
+ * Replaces the decimals of keys and foreign keys by numbers, because no decimal can be a key.
  * @param referenced columns to which foreign keys lead
  */
 function withKeyTypes(table: Table, referenced: readonly string[], notes: Notes): Table {
@@ -204,7 +204,7 @@ function columnId(table: Identity, column: string): Identity {
 interface RelationColumns {
   /** Names of relations, by the column that leads. */
   readonly relations: ReadonlyMap<string, string>;
-  /** Columns that leave their name to the relation. */
+  /** Columns whose name the relation takes. */
   readonly renamed: ReadonlyMap<string, string>;
 }
 

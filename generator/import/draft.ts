@@ -51,7 +51,7 @@ type AliasPath =
   | { readonly steps: readonly Identity[]; readonly isRelation: boolean }
   | { readonly reason: string };
 
-/** A table of the source on its way into the model. */
+/** A table of the source, and what the model has of it so far. */
 interface Mapped {
   readonly table: SourceTable;
   readonly name: string;
@@ -507,7 +507,7 @@ class Drafter {
     return wanted === `${name}Selection` ? undefined : wanted;
   }
 
-  /** The SQL table of a dataclass that is not called like it. */
+  /** The SQL table of a dataclass, if it has another name. */
   #tableOf({ table, name }: Mapped): string | undefined {
     const wanted = table.table ?? table.name;
     const other = this.#byDataclass.get(fold(wanted));

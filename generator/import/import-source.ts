@@ -10,7 +10,7 @@ import type { SourceKind, SourceModel } from './source-model.js';
 
 interface ImportOptions extends Omit<DraftOptions, 'keyless'>, DatabaseOptions {
   readonly from: SourceKind | undefined;
-  /** Of a running server. */
+  /** The login at a running server. */
   readonly login: RestLogin;
   readonly withoutRoles: boolean;
   /** `undefined`: as the source wants it. */
@@ -53,7 +53,7 @@ export async function importSource(
   return { kind: model.kind, shown, draft, notes, remarks: model.remarks, oldCode };
 }
 
-/** An option without an effect would be taken for one that has worked. */
+/** Refuses options that have no effect on the kind of source, because users would rely on them. */
 function refuseOthers(kind: SourceKind, options: ImportOptions): void {
   const { user, authentify, cookie } = options.login;
   const database = ['sqlite', 'postgres'];

@@ -52,7 +52,7 @@ export function mergeModel(
 type Names = Map<Identity, string>;
 type Mapping = Readonly<Record<string, PlainValue>>;
 
-/** Keys of a mapping by what their values tell of the names in the source. */
+/** Keys of a mapping, by the earlier names and by the SQL names that their values hold. */
 interface Traces {
   /** By `renamedFrom`. */
   readonly earlier: Map<unknown, string>;

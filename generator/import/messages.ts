@@ -272,17 +272,17 @@ type FillOf<C extends ImportCode> = Parameters<Table[C]['text']>[0] extends unde
   ? Readonly<Record<string, never>>
   : Parameters<Table[C]['text']>[0];
 
-/** One thing that an import tells. */
+/** One remark of an import. */
 export interface Note {
   readonly code: string;
   readonly severity: Severity;
   /** In the source. */
   readonly place: string;
-  /** What is so, and what became of it. */
+  /** What the source has, and what the import made of it. */
   readonly message: string;
 }
 
-/** Collects what an import tells, each thing once. */
+/** Collects the remarks of an import, each once. */
 export class Notes {
   readonly #all: Note[] = [];
   readonly #seen = new Set<string>();

@@ -63,7 +63,7 @@ export type StorageType = (typeof storageTypes)[number];
 export interface SourceField extends Part {
   readonly type: StorageType;
   readonly dateOnly?: boolean;
-  /** Of a decimal. */
+  /** Most digits of a decimal. */
   readonly precision?: number | undefined;
   readonly scale?: number | undefined;
   readonly dimensions?: number | undefined;
@@ -96,9 +96,9 @@ export interface SourceRelation {
   readonly from: RelationEnd;
   /** No fields: the key. */
   readonly to: RelationEnd;
-  /** Of the to-one relation. */
+  /** The name of the to-one relation. */
   readonly name: string;
-  /** Of the to-many relation; none if there is no such relation. */
+  /** The name of the to-many relation; absent if there is none. */
   readonly inverse?: string | undefined;
   readonly onDelete?: 'cascade' | 'restrict' | 'setNull' | 'none' | undefined;
   readonly exposed: boolean;
@@ -126,7 +126,7 @@ export interface SourceAlias extends Part {
 export type FunctionLevel = 'dataclass' | 'selection' | 'entity';
 
 export interface SourceFunction extends Part {
-  /** Of a table's function. */
+  /** The level of a table's function. */
   readonly level?: FunctionLevel;
   readonly onHTTPGet: boolean;
   readonly params: readonly { readonly name: string; readonly type: SourceType }[];

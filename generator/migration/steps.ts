@@ -208,7 +208,7 @@ function isKept({ recorded }: Pick<Dataclass, 'recorded'>): boolean {
   return recorded !== 'dropped';
 }
 
-/** Whether databases may have a part that the model has lost, and says to be the same. */
+/** Whether `renamedFrom` of a part names a removed part that databases may still have. */
 function wasCalled(
   { renamedFrom = [] }: Named,
   former: Named & Pick<Dataclass, 'recorded'>,

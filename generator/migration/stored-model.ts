@@ -14,9 +14,9 @@ import {
 
 /** Steps from an older model to a newer one. */
 interface Steps {
-  /** Those that no migration contains. */
+  /** Steps that no migration contains. */
   readonly open: readonly PlannedStep[];
-  /** Those that the migration contains that is being written. */
+  /** Steps of the migration that is being written. */
   readonly written: readonly PlannedStep[];
 }
 

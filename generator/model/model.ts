@@ -47,7 +47,7 @@ export interface Limits {
 }
 
 export interface ProtocolOptions {
-  /** Whose clients are answered as their old servers did; absent: nobody's. */
+  /** Answers clients of this older kind of server, too, as it did. */
   readonly compatibility?: 'wakanda';
   readonly dateOnlyFormat: 'iso' | 'bang';
   readonly accentInsensitive: boolean;
@@ -73,7 +73,7 @@ export interface Dataclass {
   };
   readonly events: readonly EventName[];
   readonly restrict: boolean;
-  /** What that hides from a session, the session cannot store either. */
+  /** A session cannot store an entity that `restrict` would hide from it. */
   readonly restrictsWrites?: true;
   /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
@@ -152,7 +152,7 @@ export interface StorageAttribute extends AttributeBase {
   readonly precision?: number;
   /** How many of the digits of a decimal are behind the point. */
   readonly scale?: number;
-  /** Of a vector. */
+  /** The number of a vector's elements. */
   readonly dimensions?: number;
   readonly key: boolean;
   readonly generated?: 'sequence' | 'uuid';
@@ -198,7 +198,7 @@ export interface ComputedAttribute extends AttributeBase {
   readonly kind: 'computed';
   readonly type: StorageType;
   readonly dateOnly: boolean;
-  /** Of a decimal, which class code computes. */
+  /** Most digits of a decimal, which class code computes. */
   readonly precision?: number;
   readonly scale?: number;
   /** SQL over the columns of the table; absent if class code computes the value. */
@@ -216,7 +216,7 @@ export interface AliasAttribute extends AttributeBase {
   /** Type of the attribute at the end of the path. */
   readonly type: StorageType;
   readonly dateOnly: boolean;
-  /** Of a decimal there. */
+  /** Most digits of a decimal at the end of the path. */
   readonly precision?: number;
   readonly scale?: number;
 }

@@ -8,7 +8,7 @@ export type DataAction = 'create' | 'read' | 'update' | 'drop';
  * references to it: those in functions are for the reader of the view to leave out.
  */
 export interface RoleView {
-  /** Those that the holder may read, create, or call functions of, in the order of the model. */
+  /** Dataclasses that the holder may read, create, or call functions of, in the order of the model. */
   readonly dataclasses: readonly SeenDataclass[];
   /** Functions of the datastore that the holder may call. */
   readonly functions: readonly ClassFunction[];
@@ -20,9 +20,9 @@ export interface SeenDataclass {
   readonly dataclass: Dataclass;
   /** `drop` deletes entities, unless an attribute with a value may not be dropped. */
   readonly actions: ReadonlySet<DataAction>;
-  /** Those for which there is an action, in the order of the model. */
+  /** Attributes for which there is an action, in the order of the model. */
   readonly attributes: readonly SeenAttribute[];
-  /** Those that the holder may call. */
+  /** Functions that the holder may call. */
   readonly functions: Dataclass['functions'];
 }
 

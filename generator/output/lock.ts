@@ -19,7 +19,7 @@ export function isLockAside(name: string): boolean {
   return /^lock-\d+$/.test(name);
 }
 
-/** Two seconds for a run to write its number: on a busy machine it may be paused before. */
+/** How long to wait for a run to write its number: on a busy machine it may be paused before. */
 const patience = { tries: 100, milliseconds: 20 };
 
 /** Runs `work` while no other run writes into the folder; the record folder exists. */

@@ -13,7 +13,7 @@ export interface Diagnostic {
   /** What is wrong and what would be right, one or two sentences. */
   readonly message: string;
   readonly origin: Origin;
-  /** Where in the model, for instance `dataclasses.Employee.attributes.employer.to`; empty for the whole file. */
+  /** The place in the model, for instance `dataclasses.Employee.attributes.employer.to`; empty for the whole file. */
   readonly path: string;
   /** A similar name or another solution, printed next to the caret. */
   readonly help?: string;

@@ -33,7 +33,7 @@ export const eventNames = [
   'clientRefresh',
 ] as const;
 
-/** Those that a model has only with a compatibility. */
+/** Events that a model has only with a compatibility. */
 export const oldEventNames: readonly string[] = ['init', 'clientRefresh'];
 
 export const permissionTypes = [

@@ -9,7 +9,7 @@ export interface FoundMember {
 }
 
 export interface ClassMembers {
-  /** Those of one name: overloads, or the two accessors. */
+  /** The members of one name: several for overloads and for the two accessors. */
   readonly named: (name: string) => readonly FoundMember[];
   /** Fields such as `#total`, which may change: not methods, and no constants. */
   readonly privateFields: readonly FoundMember[];

@@ -55,7 +55,7 @@ export interface LockTable {
   readonly isShared: boolean;
   /** Whether it is certain that nothing is locked. */
   readonly isEmpty: boolean;
-  /** None if a change reads the lock before: see {@link refusal}. */
+  /** Checks a lock in the statement of a change; `undefined` if changes read it before, see {@link refusal}. */
   readonly guard: LockGuard | undefined;
   /**
    * @returns `true` if the holder has the lock now, or had it; else its holder

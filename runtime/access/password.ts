@@ -36,7 +36,7 @@ export async function isPassword(password: string, stored: string | undefined): 
   return timingSafeEqual(found, wanted);
 }
 
-/** The same letters may be typed as different code points. */
+/** Derives a key from a password, which is normalized first: a letter may be typed as different code points. */
 function derived(
   password: string,
   salt: Buffer,

@@ -88,7 +88,8 @@ export class PromotedSession implements Session {
 }
 
 /**
- * A session that keeps its privileges, for code that runs later than its result has to hold.
+ * A session with the user and the privileges that it had when a scope began, for `restrict`, which
+ * may run after they have changed.
  */
 export class SessionSnapshot extends PromotedSession {
   readonly #kept: Pick<Session, 'userName' | 'isGuest' | 'privileges'>;

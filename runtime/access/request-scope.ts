@@ -16,7 +16,7 @@ export interface RequestScope {
   readonly session: Session;
   /** Set for code of the server itself: it reads and writes everything, whatever its session may. */
   readonly isServer?: true;
-  /** None where every row is visible: in the server's own scope, and without any `restrict`. */
+  /** Absent if every row is visible: in the server's own scope, and without any `restrict`. */
   readonly rows?: VisibleRows | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
   readonly transaction?: TransactionScope | undefined;
@@ -30,13 +30,13 @@ export interface RequestScope {
 export interface Nesting {
   /** 1 for the outermost. */
   readonly depth: number;
-  /** Shared by all inside the same outermost one: once there were too many, all of them fail. */
+  /** State that all saves and deletions within one outermost share: if they are too many, all fail. */
   readonly tree: { failure?: Error };
 }
 
 /** What `restrict` of one dataclass returned to one scope, as SQL. */
 export interface ResolvedRestriction {
-  /** The same for restrictions that differ only in values. */
+  /** Equal for restrictions that differ only in values. */
   readonly id: string;
   /**
    * Writes the condition that an entity is visible; none if all are. It adds no table to the
@@ -121,14 +121,14 @@ export class RequestScopes {
   }
 
   /**
-   * The same scopes for code of requests only: outside of any scope it is refused, instead of
-   * running as the server.
+   * These scopes for code of requests only: outside of any scope it is refused, instead of running as
+   * the server.
    */
   ofRequests(): RequestScopes {
     return new ScopesOfRequests(this.server, this.isRestricted, this.#storage);
   }
 
-  /** No code runs in a scope any more: until then, each promise of the process takes longer. */
+  /** Call it when no code runs in a scope any more: until then, each promise of the process takes longer. */
   close(): void {
     this.#storage.disable();
   }
@@ -138,7 +138,7 @@ export class RequestScopes {
     return this.isRestricted ? { session, rows: new VisibleRows(session) } : { session };
   }
 
-  /** The same scope, unless its session was given other privileges or another user meanwhile. */
+  /** Returns the scope itself, or a new one if its session was given other privileges or another user meanwhile. */
   renewed(scope: RequestScope): RequestScope {
     return scope.rows?.isCurrent === false ? this.of(scope.session) : scope;
   }
@@ -176,7 +176,7 @@ export class RequestScopes {
     return this.#storage.run(this.server, work);
   }
 
-  /** The same as a part of what the current scope does: see {@link runWithin}. */
+  /** Runs code as the server itself, as a part of what the current scope does: see {@link runWithin}. */
   asServerWithin<T>(work: () => T): T {
     // Outside of any scope it is the server's own code already.
     return this.#storage.getStore() === undefined ? work() : this.runWithin(this.server, work);

@@ -32,7 +32,7 @@ export class RequestSession implements Session {
   readonly #carrier: Carrier;
   readonly #logins: LoginAttempts | undefined;
   #found: SessionRecord | undefined;
-  /** Those that this request had before, and ended. */
+  /** Sessions that this request had before, and ended. */
   readonly #earlier: SessionRecord[] = [];
   #quotas: SessionQuotas | undefined;
   #storage: SessionStorage | undefined;
@@ -127,9 +127,9 @@ export class RequestSession implements Session {
   }
 
   /**
-   * The same for a client that wants an idle timeout of its own. What belongs to one user must not
-   * reach another: a session of another user ends.
-   * @param idleTimeout seconds
+   * Logs a user in. A session of another user ends, because what belongs to one user must not reach
+   * another.
+   * @param idleTimeout seconds, if the client asks for an idle timeout of its own
    */
   async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
     const granted = await this.#logins?.grantOf(user, password, this.origin.address);

@@ -36,7 +36,7 @@ export interface StatementRestrictions {
 interface ScopeExecutorOptions {
   /** Whether class code may run inside {@link ScopeExecutor.write}, and so needs its transaction. */
   readonly runsCode?: boolean;
-  /** None if nothing is restricted. */
+  /** Absent if the model has no `restrict`. */
   readonly restrictions?: StatementRestrictions | undefined;
   /** Milliseconds that a transaction may run without a statement. */
   readonly longestIdle?: number;
@@ -51,7 +51,7 @@ export class ScopeExecutor implements Executor {
   readonly #bound: BindTransaction | undefined;
   readonly #runsCode: boolean;
   readonly #longestIdle: number;
-  /** Uncommitted data has versions of its own, each of which is used once. */
+  /** The last version of uncommitted data. Each is given once, so that no result is reused for it. */
   #uncommitted = 0;
 
   constructor(
@@ -82,7 +82,7 @@ export class ScopeExecutor implements Executor {
   }
 
   explain(statement: Statement, values: readonly SqlValue[]): ReturnType<Executor['explain']> {
-    // With only one connection, it would wait for the transaction that waits for it.
+    // With one connection, the plan would wait for the transaction, and the transaction for the plan.
     if (this.scopes.current().transaction === undefined)
       return this.#outside.explain(statement, values);
     throw new Error('explain is not available inside a transaction.');
@@ -110,7 +110,7 @@ export class ScopeExecutor implements Executor {
     return transaction === undefined ? undefined : (work) => this.writeIn(work);
   }
 
-  /** The same for work whose code joins the transaction. */
+  /** Runs work in a transaction that the code of the work joins. */
   writeIn<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
     const joined = (transaction: TransactionScope): Promise<T> =>
       this.scopes.with({ transaction }, () => work(transaction));
@@ -129,7 +129,7 @@ export class ScopeExecutor implements Executor {
   async #open<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
     let begun: TransactionScope | undefined;
     let isKept = false;
-    // Class code that does not await a save may continue to set what belongs to it.
+    // Class code that does not await a save may set further values until its next await.
     await Promise.resolve();
     try {
       const result = await this.executor.write((transaction) => {

@@ -29,14 +29,14 @@ export interface SessionRecord {
   /** Whether the token comes with each request, and the session cannot renew it: a bearer token. */
   readonly isForeign: boolean;
   /**
-   * The address from which it began, for which it counts while it is a guest's; none for a bearer
-   * token.
+   * The address from which the session began. The sessions of guests are limited by address.
+   * `undefined` for a bearer token.
    */
   readonly address: string | undefined;
   readonly hasEnded: boolean;
   /**
-   * Whether it was a guest's, and ended when the guest became a user: its client has another
-   * session now.
+   * Whether it was the session of a guest, and ended because the guest became a user with another
+   * session.
    */
   readonly wasReplaced: boolean;
 }
@@ -62,7 +62,7 @@ export interface SessionRoom {
   /** With a user or privileges. */
   readonly users: number;
   readonly guests: number;
-  /** Of guests, from the addresses that count as one, see `network`. */
+  /** Guests from the addresses that count as one, see `network`. */
   readonly guestsOfAddress: number;
 }
 

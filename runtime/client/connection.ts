@@ -18,7 +18,7 @@ export interface ClientRequest {
 /** How many times a request is sent again. */
 const usualRetries = 2;
 
-/** Seconds. A server that asks for a longer pause is not busy, but down. */
+/** The longest pause before a request is sent again, in seconds: a longer one means a server that is down. */
 const longestPause = 10;
 
 /** Sends requests to one server, as one session. */
@@ -26,7 +26,7 @@ export class Connection {
   /** Address of `/rest`. */
   readonly base: string;
   readonly #options: ConnectOptions;
-  /** Browsers keep cookies themselves, and show none; other programs have no place for them. */
+  /** The cookies of the session, for programs other than browsers: a browser keeps them itself. */
   readonly #cookies = new Map<string, string>();
 
   constructor(url: string, options: ConnectOptions) {
@@ -62,7 +62,7 @@ export class Connection {
   }
 
   /**
-   * Sends a request, also again if the server is busy and that changes nothing.
+   * Sends a request, and sends it again if the server is busy and a repetition changes nothing.
    * @returns the answer, whatever its status is
    * @throws RestError with status 0 if there is none; the reason of the signal if it aborts
    */
@@ -125,7 +125,7 @@ export class Connection {
 function pauseOf({ status, headers }: Response): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (status !== 503 || !/^\d{1,9}$/.test(text) || Number(text) > longestPause) return undefined;
-  // Clients that were refused together do not come back together.
+  // A random part, so that clients that were refused together do not return together.
   return Number(text) * 1000 * (1 + Math.random() / 4);
 }
 

@@ -165,7 +165,7 @@ export class ClientEntityState {
 
   /** Takes what somebody else has stored, and the values that are to be stored over it. */
   rebase(theirs: JsonRecord, wanted: object): void {
-    // These are not among the values that a conflict is about.
+    // A conflict is about plain values; bytes and lists that were set stay as they are.
     const kept = [...this.changes].filter(
       ([name, value]) => value instanceof Blob || this.#isList(name),
     );
@@ -247,7 +247,7 @@ export class ClientEntityState {
   }
 }
 
-/** A relation is its key, an image or BLOB the fact that there is one. */
+/** The value of an attribute in an answer: a relation as its key, an image or BLOB as whether there is one. */
 function decodeAttribute(
   dataclass: ClientDataclass,
   { type, one }: AttributeTable,
@@ -543,7 +543,7 @@ async function sendSave(
     query: { $method: 'update', $atomic: isAtomic ? 'true' : undefined },
     body: isAtomic ? bodies : bodies[0],
     signal: options.signal,
-    // A second save of a stamp is refused. New entities would be created twice.
+    // A repeated change is refused because of its stamp; a repeated creation would create two entities.
     isRepeatable: changed.every((state) => !state.createsEntities),
   } as const;
   const response = await connection.send(request);

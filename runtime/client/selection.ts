@@ -4,7 +4,7 @@ import { type ClientDataclass, decodeKey, entityOf, findState, type ClientKey } 
 import type { EntitySelection, EntityTypes, RequestOptions } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
 
-/** Where the entities of a selection come from. */
+/** The source of a selection's entities. */
 type Source =
   | { readonly kind: 'all' }
   /** A to-many relation of an entity of `owner`. */
@@ -29,10 +29,10 @@ export interface ClientSelectionState {
   readonly dataclass: ClientDataclass;
   readonly pageSize: number;
   readonly source: Source;
-  /** With the JSON of its values. */
+  /** The text of the filter, with the JSON of its values. */
   readonly filter?: { readonly text: string; readonly params: string | undefined };
   readonly order?: string;
-  /** Of `select()`. */
+  /** The paths that `select()` was called with. */
   readonly paths?: readonly string[];
   /** Aborts reads. */
   readonly signal: AbortSignal | undefined;
@@ -229,7 +229,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   }
 }
 
-/** The same kind of selection of another source, without a filter and an order. */
+/** A selection of another source that keeps the selected paths, without a filter and an order. */
 function from(
   { dataclass, pageSize, paths, signal, make }: ClientSelectionState,
   source: Source,
@@ -298,11 +298,11 @@ interface Address {
 }
 
 interface Page {
-  /** Without those that are deleted meanwhile. */
+  /** The entities of the page, without deleted ones. */
   readonly items: readonly unknown[];
   /** Entities that the server sent, deleted ones included. */
   readonly sent: number;
-  /** Of the whole selection. */
+  /** The number of entities of the whole selection. */
   readonly count: number;
 }
 

@@ -99,7 +99,7 @@ export function entityPath(dataclass: string, key: string | number): string {
   return `/${encodeURIComponent(dataclass)}(${keyText(String(key))})`;
 }
 
-/** In quotes if it begins with one, and encoded where an address or the parentheses demand it. */
+/** A key in an address: encoded, and in quotes if it is empty or begins with one. */
 function keyText(key: string): string {
   const encoded = encodeURIComponent(key).replace(
     /[!'()*]/g,

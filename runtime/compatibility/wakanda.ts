@@ -86,7 +86,7 @@ function isBlob({ attributes }: DataclassDefinition, name: string | undefined): 
   );
 }
 
-/** None for a model without class code. */
+/** The service of functions; `undefined` for a model without class code. */
 function functionsOf(app: FastifyInstance): FunctionService | undefined {
   return app.hasPlugin('drs-functions') ? app.functions : undefined;
 }

@@ -34,7 +34,7 @@ export type Comparator =
   '=' | '!=' | '===' | '!==' | '<' | '<=' | '>' | '>=' | 'begin' | 'contains' | '%' | 'in';
 
 export interface AttributePath {
-  /** None while a placeholder stands for the path; its parameter gives the steps. */
+  /** Empty while a placeholder stands for the path; its parameter gives the steps. */
   readonly steps: readonly PathStep[];
   /** Stands in the place of the path, and stays when the steps are known. */
   readonly placeholder?: PlaceholderValue;
@@ -66,7 +66,7 @@ export interface LiteralValue {
   readonly kind: 'literal';
   /** As written; the attribute's type decides its meaning. */
   readonly value: string | number | boolean;
-  /** The same value as text: as in the filter, without quotes and escapes. */
+  /** The value as it is written in the filter, without quotes and escapes. */
   readonly text: string;
   /** `true` if the value is in quotes, and so is a text whatever it looks like. */
   readonly quoted: boolean;

@@ -160,7 +160,7 @@ function slotsOf(
   dimensions: number,
 ): TakeSlot {
   const name = written(node);
-  // Each request has an object of its own, from which many values are made.
+  // Several values of a statement are made from the same object, which is read once.
   const made = new WeakMap<object, VectorValues>();
   const valuesOf = (given: FilterInput): VectorValues => {
     const { value } = given;

@@ -61,13 +61,13 @@ function balanced(conditions: readonly Sql[], operator: Sql): Sql {
   return sql`(${left}${operator}${right})`;
 }
 
-/** A database plans the joins of so many relations quickly. */
+/** The number of relations up to which a database finds the best order of joins quickly. */
 const mostJoined = 8;
 
-/** Of one filter: each is a table, and the time to plan a statement grows with them. */
+/** The most relations that one filter may follow: each is a table, and the time to plan a statement grows with them. */
 const maxFollowed = 1000;
 
-/** Nested conditions with tables of their own; SQLite takes less than 30. */
+/** The deepest nesting of conditions with tables of their own; SQLite takes fewer than 30. */
 const maxNested = 20;
 
 /** Counts the relations and arrays that the conditions of one filter follow. */
@@ -83,7 +83,7 @@ export class Followed {
     }
   }
 
-  /** Whether so many are followed that the database should not look for the best order of all of them. */
+  /** Whether the filter follows more relations than a database can order quickly. */
   get isMany(): boolean {
     return this.#count > mostJoined;
   }

@@ -26,7 +26,7 @@ export interface InputSource {
 /** Greatest number of values in a list. */
 export const maxListSize = 10_000;
 
-/** In all lists of a filter together. */
+/** The most values in all lists of a filter together. */
 const maxListedValues = 100_000;
 
 const listItem = 'a text, a number, true, false or null';

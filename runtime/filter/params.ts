@@ -72,7 +72,7 @@ export function placeholderText({ key }: PlaceholderValue): string {
   return typeof key === 'number' ? String(key + 1) : key;
 }
 
-/** The same for a message, shortened. */
+/** The text behind the colon of a placeholder, shortened for a message. */
 export function placeholderName(placeholder: PlaceholderValue): string {
   return shortened(placeholderText(placeholder));
 }

@@ -6,7 +6,7 @@ import type { AttributePath, PathStep, PlaceholderValue } from './ast.js';
 import { type Cursor, filterError } from './lexer.js';
 import { placeholderName, takePlaceholder } from './params.js';
 
-/** Where a path is written, which decides what its names may contain, and what an error says. */
+/** The place where a path is written: it decides what names may contain, and what an error says. */
 interface PathPlace {
   readonly nameEnd: (text: string, start: number) => number;
   /** What can be in the place of the first name. */

@@ -41,7 +41,7 @@ interface FilterOptions {
 /** Each condition costs the database work; a longer filter is refused before any is done. */
 const maxConditions = 500;
 
-/** Of parentheses, whatever the environment says; a database takes fewer NOTs. */
+/** The deepest nesting of parentheses, whatever the environment says; a database takes fewer NOTs. */
 const maxDepth = 1000;
 
 /** Bytes of all cached filters. */

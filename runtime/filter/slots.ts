@@ -25,7 +25,7 @@ export class FilterSlots {
   /** @param first the position of the filter's first value in the statement's list of values */
   constructor(private readonly first: number) {}
 
-  /** The same slot each time, because a statement may contain a filter twice. */
+  /** Returns the slot of an input and a purpose: always one, because a statement may contain a filter twice. */
   take(input: number, purpose: string, convert: Convert): Slot {
     const name = `${input} ${purpose}`;
     const known = this.#byPurpose.get(name);

@@ -171,7 +171,7 @@ function meaning(text: string): string | number | boolean {
   return text === 'false' ? false : text;
 }
 
-/** Where the bare value that begins at `start` ends, blanks behind it left out. */
+/** The end of the bare value that begins at `start`, without the blanks behind it. */
 function bareEnd(text: string, start: number): number {
   let depth = 0;
   let end = start;

@@ -7,7 +7,7 @@ const fewBytes = 16 * 1024;
 /** Per HTTP server: whether other code sees what is sent. */
 const hooked = new WeakMap<object, boolean>();
 
-/** That of the answer that was sent last. */
+/** The buffer of the answer that was sent last. */
 let last: ArrayBuffer | undefined;
 
 /**

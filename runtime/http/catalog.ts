@@ -34,7 +34,7 @@ export class Catalog {
   readonly #input: CatalogInput;
   readonly #tableNumbers: ReadonlyMap<string, number>;
   readonly #byName: ReadonlyMap<string, DataclassDefinition>;
-  /** Bytes instead of texts: all connections that have not taken theirs yet share them. */
+  /** The answers as bytes, which all connections share until they have sent them; texts would be copied. */
   readonly brief: () => Uint8Array;
   readonly all: () => Uint8Array;
 
@@ -291,7 +291,7 @@ function valueRules({
   };
 }
 
-/** Of a decimal. */
+/** The digits of a decimal, as members of its description. */
 function digits({
   precision,
   scale,
@@ -366,7 +366,7 @@ function collectionNameOf(name: string, definitions: readonly DataclassDefinitio
 const wireTypes: Readonly<Record<string, string>> = {
   boolean: 'bool',
   integer: 'long64',
-  // As JSON has it; its precision and scale tell it apart.
+  // A decimal is a text in JSON; its precision and scale distinguish it.
   decimal: 'string',
   vector: 'object',
 };
@@ -405,7 +405,7 @@ export function allFunctions({
   return [...datastore, ...singletons.flatMap(({ functions }) => functions)];
 }
 
-/** Those that a session sees. */
+/** The functions that a session sees. */
 export function listedFunctions(
   { datastore, singletons }: ServerFunctions,
   lists: (definition: FunctionDefinition) => boolean,
@@ -427,7 +427,7 @@ const levels = {
   singleton: 'singleton',
 } as const satisfies Levels;
 
-/** As clients of Wakanda know them: one that finds another word throws (protocol P14.2). */
+/** The levels that clients of Wakanda know; they throw an error for any other word (protocol P14.2). */
 const oldLevels: Levels = { ...levels, selection: 'entityCollection' };
 
 type Levels = Readonly<Record<FunctionDefinition['level'], string>>;

@@ -88,7 +88,7 @@ export function allowOrigins(app: FastifyInstance, origins: Origins): void {
       done();
       return;
     }
-    // Whether the address has such a method, and takes such headers, its route decides.
+    // A preflight allows every method and header; the request itself is checked by its route.
     void reply
       .code(204)
       .headers({

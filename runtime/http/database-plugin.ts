@@ -95,7 +95,7 @@ export interface OpeningOptions extends DatabaseOptions {
   readonly environment: Environment;
   readonly databaseUrl?: string | undefined;
   readonly withContracts?: boolean;
-  /** Of a copy. */
+  /** Set to open a copy of the database for a trial of migrations. */
   readonly trial?: Trial;
   readonly log: (words: string) => void;
 }

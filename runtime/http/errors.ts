@@ -103,7 +103,7 @@ function asRequestError(
   }
   if (error instanceof UnknownOutcomeError) {
     log(error);
-    // Without Retry-After: sent again, the change would meet itself.
+    // Without Retry-After: if the change is stored, the same change would conflict with it.
     return refuse('unavailable', `It is not known whether the change is stored: ${error.message}.`);
   }
   if (error instanceof DatabaseUnavailableError) {
@@ -174,7 +174,7 @@ function hasStrayAmpersand(url: string): boolean {
   return path.startsWith('/rest/') && path.includes('&$');
 }
 
-/** The same error whether or not the intended address exists. */
+/** The error for an `&` before the first parameter. It does not tell whether the intended address exists. */
 function strayAmpersand(): RequestError {
   const message =
     'The address has an ampersand before its first parameter, where a question mark belongs: /rest/Employee?$top=1&$skip=2.';

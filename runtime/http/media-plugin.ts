@@ -278,7 +278,7 @@ async function receive(
     if (!destroyed || complete) throw error;
   }
   if (id !== undefined) return sendJson(reply, JSON.stringify({ ID: id }));
-  // Nobody is there to get an answer.
+  // The client has disconnected, so nothing is sent.
   reply.hijack();
   return reply;
 }

@@ -116,7 +116,7 @@ function serveMetrics(
   });
 }
 
-/** Of the text format of Prometheus. */
+/** The content type of Prometheus' text format. */
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 function close(server: Server): Promise<void> {

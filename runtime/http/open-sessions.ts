@@ -86,7 +86,7 @@ const stateWords = {
 } as const;
 
 interface SessionParts {
-  /** Of the datastore. */
+  /** The name of the datastore. */
   readonly name: Settings['name'];
   readonly limits: SessionLimits;
   readonly stores: Pick<ServerStores, 'clock' | 'sessions'>;

@@ -107,7 +107,7 @@ const drsSynchronizeSession: onSendHookHandler = (request, _reply, payload, done
   synchronizeSession(stores.sessions.isShared ? sessions.known(request) : undefined, payload, done);
 };
 
-/** Where a request keeps its scope: its hooks and its handler share what `restrict` returned. */
+/** The property in which a request keeps its scope: its hooks and its handler share what `restrict` returned. */
 const entered = Symbol('scope');
 
 interface Entered {

@@ -60,7 +60,7 @@ export type Sent = undefined | Promise<FastifyReply>;
 
 /** An answer that is a text already. */
 export interface StatusAndJson {
-  /** Of HTTP. */
+  /** The status of HTTP. */
   readonly status: number;
   readonly json: string;
 }
@@ -77,8 +77,8 @@ function sendNow(reply: FastifyReply, { status, json }: StatusAndJson): FastifyR
 }
 
 /**
- * Sends an answer when it is ready; none means that an entity of the dataclass is missing. A read
- * is too short for what Fastify does around a handler's promise.
+ * Sends an answer when it is ready; 404 if there is none, because an entity of the dataclass is
+ * missing. It returns no promise: what Fastify does with one takes long compared with a short read.
  */
 export function sendAnswer(reply: FastifyReply, dataclass: string, answer: PendingAnswer): void {
   if (!(answer instanceof Promise)) {

@@ -37,7 +37,7 @@ type Payload = string | Uint8Array | object | null | undefined;
 /** Milliseconds between two log entries: refusals come in large numbers. */
 const logInterval = 10_000;
 
-/** Load does not change whether the server lives, nor whether its database answers. */
+/** Addresses that are always admitted: load changes neither whether the server lives nor whether its database answers. */
 const isOfHealth = /^\/health(?:\/(?:live|ready))?(?:\?|$)/;
 
 /** Requests that a client may send over one connection before the first of them is answered. */
@@ -65,7 +65,7 @@ export class RequestGate {
   readonly #pipelined = new WeakMap<Socket, Set<Occupant>>();
   #allPipelined = 0;
   #bodyBytes = 0;
-  /** Those whose answers are not sent completely, the first one first. */
+  /** Requests whose answers are not sent completely, the oldest first. */
   readonly #unread = new Set<Occupant>();
   #unreadBytes = 0;
   #isClosing = false;
@@ -100,10 +100,11 @@ export class RequestGate {
     app.register(async (measuring) => {
       await measuring.register(fastifyUnderPressure, {
         maxEventLoopDelay: maxWait,
-        // If nothing is measured within an interval, the plugin takes it for one without end.
+        // The plugin takes an interval without a measurement for an endless delay.
         sampleInterval: Math.max(1000, maxWait),
       });
-      // Where nobody listens, requests are injected, and code that injects them in a row leaves the event loop no turn.
+      // A server that does not listen gets injected requests only. Code that injects many in a row
+      // keeps the event loop busy, which says nothing about load.
       this.#isLate = () => measuring.isUnderPressure() && app.server.listening;
     });
   }

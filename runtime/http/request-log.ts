@@ -87,7 +87,7 @@ export function isOn(environment: Environment, variable: string): boolean {
   throw new Error(`${variable} is ${JSON.stringify(text)}; it must be on or off.`);
 }
 
-/** Where the lines go. */
+/** The log that takes the lines. */
 interface RequestLogger {
   info(what: object, message: string): void;
 }
@@ -117,7 +117,7 @@ export function logRequests(app: FastifyInstance, log: RequestLogger): void {
   });
 }
 
-/** Of the body of an answer. */
+/** The size of an answer's body. */
 interface AnswerSize {
   /** Unknown for a body that is sent piece by piece. */
   readonly bytes: number | undefined;

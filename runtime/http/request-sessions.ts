@@ -12,8 +12,8 @@ import { ownText } from '../protocol/own-text.js';
 const longestUserAgent = 200;
 
 /**
- * Where a request keeps its session: a weak map with an entry for each request makes garbage
- * collection expensive.
+ * The property in which a request keeps its session: a weak map with an entry for each request makes
+ * garbage collection expensive.
  */
 const own = Symbol('session');
 

@@ -75,7 +75,7 @@ async function startSeveral(processes: number): Promise<string | undefined> {
   return startProcesses(processes);
 }
 
-/** More are a mistake: each has caches and connections of its own. */
+/** The most processes. A greater number is a mistake: each process has caches and connections of its own. */
 const most = 256;
 
 /**

@@ -14,7 +14,7 @@ import type { ChildProcess } from 'node:child_process';
 const provenMilliseconds = 10_000;
 const shortestPauseMilliseconds = 500;
 const longestPauseMilliseconds = 30_000;
-/** How much longer than the others' time to stop this process waits for them. */
+/** How long this process waits for the others after the time in which they should have stopped. */
 const restMilliseconds = 2_000;
 
 /**
@@ -54,10 +54,10 @@ function freePort(): Promise<number> {
 }
 
 interface EndedProcess {
-  /** By what. */
+  /** The signal or exit code that ended it, in words. */
   readonly died: string;
   readonly code: number | null;
-  /** Since when, of `performance.now()`. */
+  /** When it began to listen, in time of `performance.now()`; `undefined` if it never did. */
   readonly listened: number | undefined;
 }
 
@@ -68,13 +68,13 @@ function stop(worker: Worker, listened: number | undefined): void {
 }
 
 class ServerProcesses {
-  /** And since when each listens, in time of `performance.now()`. */
+  /** The running processes, and since when each listens, in time of `performance.now()`. */
   readonly #running = new Map<Worker, number | undefined>();
   readonly #log = pino(pino.destination(2));
   #pause = 0;
   #hasStarted = false;
   #isStopping = false;
-  /** Of `performance.now()`. */
+  /** When the stop began, in time of `performance.now()`. */
   #stoppingSince: number | undefined;
   #exitCode = 0;
   readonly #pauses = new Set<NodeJS.Timeout>();

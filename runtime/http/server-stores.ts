@@ -17,7 +17,7 @@ import type { Limits } from './settings.js';
 
 /** The state that outlives requests: what a server remembers about its clients. */
 export interface ServerStores {
-  /** Of what this process remembers. */
+  /** The clock of what this process remembers. */
   readonly clock: Clock;
   readonly sessions: SessionStore;
   readonly sets: EntitySetStore;
@@ -48,7 +48,7 @@ interface MemoryOptions extends Pick<LoginModule, 'endedUsers'> {
 
 export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
 
-/** Where a server keeps its state. */
+/** The place of a server's state. */
 type StateKind = 'memory' | 'database';
 
 /**

@@ -7,7 +7,7 @@ export interface Settings {
   /** Name of the datastore. */
   readonly name: string;
   readonly limits: Limits;
-  /** Whose clients are answered as their old servers did (protocol P14.1); nobody's if left out. */
+  /** Answers clients of this older kind of server, too, as it did (protocol P14.1). */
   readonly compatibility?: 'wakanda';
   readonly dateOnlyFormat: 'iso' | 'bang';
   /** The value of `$format` that selects the report format. */
@@ -47,7 +47,7 @@ export interface Limits {
   readonly queryTimeout: number | null;
   /** Seconds without an access after which an entity set ends. */
   readonly entitySetTimeout: number;
-  /** The same for a set that was made again. */
+  /** Seconds without an access after which an entity set ends that was made again. */
   readonly recreatedEntitySetTimeout: number;
   /** The longest `$timeout`; a longer one is reduced to it. */
   readonly maxEntitySetTimeout: number | null;

@@ -21,13 +21,16 @@ interface StatementLogger {
   warn(what: object, message: string): void;
 }
 
-/** A plan costs as much as a small read, and slow statements come in large numbers. */
+/**
+ * Milliseconds until the plan of a statement is read again: a plan costs as much as a small read,
+ * and slow statements come in large numbers.
+ */
 const planEvery = 60_000;
 
-/** They are read one after the other: a slow database gets no more to do at once. */
+/** The most plans that wait. They are read one by one, so that a slow database does not get much more to do. */
 const mostWaiting = 10;
 
-/** A filter of a client may make a statement much longer. */
+/** The most characters of a statement in the log: the filter of a client may make it much longer. */
 const longestSql = 8_192;
 
 /**

@@ -71,7 +71,7 @@ export function stopOnSignal(app: FastifyInstance, delay: number): () => void {
   };
   for (const signal of stopSignals) {
     process.on(signal, () => {
-      // It ends as it would without a handler; the first process of a container would not.
+      // Exit explicitly: the first process of a container does not die of a signal by itself.
       if (since !== undefined && isSecondWish(since)) process.exit(exitCodeOf(signal));
       stopOnce();
     });

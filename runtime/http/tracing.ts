@@ -4,7 +4,7 @@ import { fastifyPlugin } from 'fastify-plugin';
 import { whenEnded } from '../dialect/database.js';
 import { factsOf } from './request-log.js';
 
-/** Where a request keeps its context. */
+/** The property in which a request keeps its context. */
 const own = Symbol('context');
 
 interface Traced {

@@ -14,7 +14,7 @@ export class Finder {
 
   constructor(private readonly dialect: Dialect) {}
 
-  /** The same for values that are the same in comparisons. */
+  /** A text that is equal for values that are equal in comparisons. */
   comparable({ type }: StorageDefinition, value: SqlValue): string {
     return type === 'string' ? this.dialect.foldText(String(value)) : String(value);
   }

@@ -30,12 +30,12 @@ export async function loadData(options: CommandOptions): Promise<void> {
   }
   const answer = (message: LoadAnswer): Promise<void> =>
     new Promise((resolve) => {
-      // It fails when the importing process has ended, which ends this one, too.
+      // Sending fails when the importing process has ended; then this one ends, too.
       process.send?.(message, undefined, {}, () => {
         resolve();
       });
     });
-  // Before the first one is asked for: none may be missed, nor the end.
+  // Listen before the first message is awaited, so that neither a message nor the end is missed.
   const messages = on(process, 'message', { close: ['disconnect'] }) as AsyncIterator<
     readonly [LoadRequest],
     undefined
@@ -82,7 +82,7 @@ class LoadRefused extends Error {}
 /** The importing process has ended: the batch is rolled back. */
 class Abandoned extends Error {}
 
-/** Of the names of numbers in `__datastore`. */
+/** The prefix of the names of an import's numbers in `__datastore`. */
 const prefix = 'import ';
 const beginName = `${prefix}begin`;
 const changesName = `${prefix}changes`;

@@ -35,7 +35,7 @@ export interface LoadBatch {
   readonly dataclass: string;
   /** The last row of this phase that was taken before, counted from 1. */
   readonly from: number;
-  /** The same when this batch is stored. */
+  /** The last row of this phase that is taken when this batch is stored. */
   readonly to: number;
   readonly rows: readonly LoadedRow[];
   readonly references: readonly LoadReference[];
@@ -72,7 +72,7 @@ export interface Reason {
 
 /** Why a row was refused, or one of its values left out. */
 export interface LoadRefusal {
-  /** Of the row in its batch. */
+  /** The position of the row in its batch. */
   readonly index: number;
   /** Whether the row is stored, with null for the values that are named. */
   readonly isStored: boolean;
@@ -102,7 +102,7 @@ export type LoadAnswer =
 export interface Ready {
   readonly kind: 'ready';
   readonly format: typeof messageFormat;
-  /** Of the import that has begun: its number, and the last row that each phase has taken (`rows Company`). */
+  /** Notes of the import that has begun: its number, and the last row that each phase has taken (`rows Company`). */
   readonly notes: Notes;
   readonly dataclasses: readonly TargetDataclass[];
 }

@@ -38,7 +38,7 @@ interface Stored {
 
 /** A row on its way into the table. */
 interface Candidate {
-  /** Of the row in its batch. */
+  /** The position of the row in its batch. */
   readonly index: number;
   readonly values: Map<string, StoredValue>;
   /** Why it is refused. */
@@ -96,7 +96,7 @@ export class TableLoader {
     this.#rows = dialect.compile(sql`select ${sql.join(columns)} from ${table} where ${isListed}`);
   }
 
-  /** Rows that are not stored are; others get the values that they lack. */
+  /** Stores rows that are not stored yet, and gives stored rows the values that they lack. */
   async store(transaction: Transaction, { phase, rows, references }: LoadBatch): Promise<Stored> {
     const refusals: LoadRefusal[] = [];
     let changes = 0;
@@ -242,7 +242,7 @@ export class TableLoader {
       const value = values.get(foreignKey) as StoredValue;
       const related = found.get(this.#finder.comparable(by, value)) ?? [];
       const isNothing = related.length === 0 && isBlank(value);
-      // Such a relation may lead to nothing.
+      // With `onDelete: none`, a relation may lead to no entity.
       if (related.length === 0 && !isNothing && sought === undefined && onDelete === 'none')
         continue;
       const [only = null] = related.length === 1 ? related : [];
@@ -267,7 +267,7 @@ export class TableLoader {
         await transaction.run(this.#together, this.#insert.rows(candidates, timestamp));
         return candidates.length;
       } catch (error) {
-        // One after the other, they tell which of them it is.
+        // The database refuses one of them: do it one by one to find which.
         if (!isOfValue(error)) throw error;
       }
     }
@@ -285,8 +285,8 @@ export class TableLoader {
   }
 
   /**
-   * Gives rows that are there values that they lack, and tells about those that they do not get.
-   * Their stamps stay: clients have not seen them before.
+   * Gives stored rows values that they lack, and reports the values that are refused. Stamps do not
+   * rise, because clients have not seen the rows before.
    */
   async #updateAll(
     transaction: Transaction,
@@ -300,16 +300,16 @@ export class TableLoader {
       const names = [...values.keys()].filter((name) => !wrong.has(name));
       const isNothing = names.every((name) => (values.get(name) ?? null) === null);
       if (isNothing && phase !== 'again' && faults.length + lost.length === 0) continue;
-      // Without a value to set, it is found out whether the row is there.
+      // If there is no value to set, an update of the key finds out whether the row exists.
       const all = await this.#updated(transaction, values, names.length > 0 ? names : [key.name]);
       if (all === 0) {
-        // An earlier phase has refused the row, and told why.
+        // An earlier phase has refused the row, and has reported why.
         faults.length = lost.length = 0;
         if (phase === 'again')
           lost.push({ attribute: key.name, message: 'is the key of no entity' });
       } else if (typeof all === 'number') changes += all;
       else {
-        // One after the other, they tell which of them it is.
+        // The database refuses one of them: do it one by one to find which.
         for (const name of names) {
           const single = await this.#updated(transaction, values, [name]);
           if (typeof single === 'number') changes += single;
@@ -401,7 +401,7 @@ interface Update {
 
 const rules = ['mandatory', 'enum', 'minLength', 'maxLength', 'min', 'max', 'pattern'] as const;
 
-/** What each rule that a value breaks says. */
+/** The rules that a value breaks, each with its message. */
 function brokenRules(definition: StorageDefinition, value: StoredValue): readonly Reason[] {
   const none = Object.fromEntries(rules.map((rule) => [rule, undefined]));
   const free = { ...definition, ...none } as StorageDefinition;

@@ -10,7 +10,7 @@ import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** What is known of an image or BLOB without reading it. */
 export interface MediaVersion {
-  /** Of the entity. */
+  /** The stamp of the entity. */
   readonly stamp: number;
   /** Changes whenever the bytes may have changed; ASCII letters, digits and dashes. */
   readonly tag: string;

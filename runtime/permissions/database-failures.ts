@@ -35,7 +35,7 @@ export class DatabaseFailures implements LoginFailures {
     const over = `(${count} - ${free} - 1)`;
     const doubled = `(1 << case when ${over} > ${mostDoublings} then ${mostDoublings} else ${over} end)`;
     const wait = `case when ${doubled} > ${longest} then ${longest} else ${doubled} end`;
-    // Not now: the time of a simultaneous attempt may be earlier.
+    // 0 instead of the current time, because a simultaneous attempt may have an earlier time.
     const until = `case when ${over} < 0 then 0 else ${now} + 1000 * (${wait}) end`;
     // The second condition is checked on a row that is locked: of simultaneous attempts one waits.
     this.#begin = `insert into drs_state.failure (kind, name, count, until, expires)

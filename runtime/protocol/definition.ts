@@ -30,7 +30,7 @@ export interface DataclassDefinition {
   readonly events?: readonly EventName[];
   /** Class code limits which entities a session may see. */
   readonly restrict?: true;
-  /** What that hides from a session, the session cannot store either. */
+  /** A session cannot store an entity that `restrict` would hide from it. */
   readonly restrictsWrites?: true;
   /**
    * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).

@@ -41,9 +41,9 @@ export function fold(text: string): string {
 }
 
 /**
- * The same without accents, for models with `protocol.accentInsensitive` (filters F29): `É` is `e`,
- * `Å` is `a`. Letters that Unicode does not decompose stay as they are: `ø` is not `o`, `ß` is not
- * `s`.
+ * The folded form of a text without accents, for models with `protocol.accentInsensitive` (filters
+ * F29): `É` is `e`, `Å` is `a`. Letters that Unicode does not decompose stay as they are: `ø` is not
+ * `o`, `ß` is not `s`.
  */
 export function foldWithoutAccents(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase();

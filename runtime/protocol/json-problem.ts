@@ -141,7 +141,8 @@ function isMarked(value: unknown): value is Readonly<Record<string, string>> {
 }
 
 /**
- * Beyond 10^60 and 10^-60 numbers count as the same unless one is 0: only doubles are there.
+ * Whether a double cannot hold a number. Numbers beyond 10^60 or 10^-60 count as held, unless the
+ * double is 0: only doubles are that large or small.
  * @param token a number of a JSON text
  */
 function isRounded(token: string): boolean {

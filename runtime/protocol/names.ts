@@ -16,7 +16,7 @@ export function nameEnd(text: string, start: number): number {
 /** Finds the names of a model that hold more characters than {@link nameEnd} takes: `Item 58`. */
 export type LongNames = RegExp;
 
-/** None if there are no such names. */
+/** The pattern for a model's long names; `undefined` if it has none. */
 export function longNamesOf(names: readonly string[]): LongNames | undefined {
   const long = [...new Set(names)].filter((each) => nameEnd(each, 0) < each.length);
   if (long.length === 0) return undefined;

@@ -35,8 +35,8 @@ export function isTiny(text: string): boolean {
 }
 
 /**
- * A number of a JSON text whose digits a double does not hold. Only what is a double anyway takes its
- * value; anything else refuses it, as it refuses an object (protocol P4.6, P4.16).
+ * A number of a JSON text whose digits a double does not hold. Attributes that store doubles take its
+ * value; others refuse it, as they refuse an object (protocol P4.6, P4.16).
  */
 export class RoundedNumber {
   readonly value: number;
@@ -46,7 +46,7 @@ export class RoundedNumber {
     this.value = Number(text);
   }
 
-  /** Whether a double is 0 instead of it. */
+  /** Whether the nearest double is 0, although the number is not. */
   get isTiny(): boolean {
     return this.value === 0;
   }

@@ -8,7 +8,7 @@ export type JsonObject = { readonly [name: string]: Json };
 export interface Opened {
   /** Whether there is more than the login. */
   readonly isInside: boolean;
-  /** Those that the reader may read, create, or call functions of. */
+  /** Dataclasses that the reader may read, create, or call functions of. */
   readonly dataclasses: readonly OpenedDataclass[];
   /** `ds.<function>` and `<singleton>.<function>` */
   readonly functions: readonly string[];
@@ -86,7 +86,7 @@ export function openedDocument(
     return Object.fromEntries(opened) as JsonObject;
   }
 
-  /** Those of the properties or names that are open. Members of the protocol begin with `__`. */
+  /** The properties or names that are open. Members of the protocol begin with `__`. */
   function withNames(names: Json, part: string | undefined): Json {
     if (part === undefined) return names;
     const isOpen = (name: Json): boolean =>

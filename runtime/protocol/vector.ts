@@ -49,8 +49,8 @@ export function singlePrecision(vector: readonly number[]): Buffer {
 }
 
 /**
- * Relative to the numbers behind a score, how far it may differ from the threshold and still equal
- * it.
+ * The difference up to which a score equals the threshold, relative to the numbers from which the
+ * score is computed.
  */
 export const scoreTolerance = 1e-12;
 

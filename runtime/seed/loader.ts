@@ -48,7 +48,7 @@ interface Place {
   readonly dataclass: Dataclass;
   readonly by: StorageDefinition;
   readonly shown: string | number;
-  /** The same for the same place. */
+  /** Equal for two places if they name one entity. */
   readonly id: string;
 }
 
@@ -63,7 +63,7 @@ interface PendingRow {
   readonly row: SeedRow;
   /** By attribute, in the order of the row; what relations hold is added when it is known. */
   readonly values: [string, unknown][];
-  /** Related entities that were not there at the last look: the row waits for the first. */
+  /** Related entities that did not exist when they were last looked for: the row waits for the first. */
   missing: readonly Reference[];
   /** Relations that are set when all entities are stored, because they lead in a circle. */
   readonly later: Reference[];
@@ -332,7 +332,7 @@ export class Loader {
     });
   }
 
-  /** Goes from each row that waits to the one that it waits for, until a circle or an entity that does not come. */
+  /** Follows waiting rows, each to the row that it waits for, until it finds a circle or an entity that no row creates. */
   async #untangle(): Promise<void> {
     const providers = new Map<string, PendingRow>();
     for (const pending of this.#unsaved) {
@@ -428,7 +428,7 @@ export class Loader {
     this.options.onRefused(row, reasons);
   }
 
-  /** Where others find the entity of a row. */
+  /** The unique values of a row, by which other rows name its entity. */
   #placesOf({ dataclass, values }: SeedRow): readonly Place[] {
     return uniqueAttributes(dataclass).flatMap((by) => {
       const json = values[by.name] ?? null;
@@ -521,7 +521,7 @@ async function bytesOf(name: string, json: unknown, file: string): Promise<Uint8
   if (json === null) return null;
   if (typeof json !== 'string') throw new Refused([`${name} must be null or the path of a file.`]);
   try {
-    // Files of others, and pipes, which may never end, are none of the data.
+    // Only files below the folder of the data file belong to the data. A pipe might never end.
     const folder = await realpath(dirname(file));
     const path = await realpath(resolve(folder, json));
     if (!path.startsWith(join(folder, '/'))) {
@@ -549,7 +549,7 @@ function setAll(entity: Entity<EntityTypes>, values: readonly [string, unknown][
   if (reasons.length > 0) throw new Refused(reasons);
 }
 
-/** Those that only say that an entity was not saved. */
+/** Codes of errors that only say that an entity was not saved. */
 const summaries: ReadonlySet<number> = new Set([
   errorCodes.validationFailed.code,
   errorCodes.cannotSave.code,

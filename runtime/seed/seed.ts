@@ -205,7 +205,7 @@ function upsertAttributes(
   );
 }
 
-/** Few rows have to wait for others then. */
+/** The sources in an order in which few rows have to wait for others. */
 function inOrder(sources: readonly DataSource[]): readonly DataSource[] {
   const dataclasses = new Set(sources.map(({ dataclass }) => dataclass));
   const linked = [...dataclasses].map((dataclass) => ({

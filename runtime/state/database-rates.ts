@@ -76,9 +76,9 @@ export class QuotaTable {
 }
 
 interface Drawn {
-  /** By all servers, in the window. */
+  /** What all servers have drawn in the window. */
   readonly used: number;
-  /** Of it, what this server may use now. */
+  /** The part of it that this server may use now. */
   readonly left: number;
   /** Milliseconds until the window ends. */
   readonly rest: number;
@@ -105,7 +105,7 @@ export class DatabaseRates implements Rates {
     private readonly owner: string,
   ) {}
 
-  /** The same for the session that takes over another one. */
+  /** Moves what was drawn to the session that takes over this one. */
   movedTo(owner: string): DatabaseRates {
     const moved = this.table.of(owner);
     for (const [name, share] of this.#shares) moved.#shares.set(name, share);

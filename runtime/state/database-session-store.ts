@@ -22,8 +22,8 @@ import { StoredValues } from './stored-values.js';
 /** Bytes of the sessions that a process caches, about 2 kB each and what they store. */
 const mostKnownBytes = 32 * 1024 * 1024;
 /**
- * A version rises by a random number. One that the database loses with its data, as a standby may
- * that takes over, does not come back for other data.
+ * The most by which a version rises. The number is random: if the database loses data, as a standby
+ * may that takes over, a lost version is not used again for other data.
  */
 const mostRaised = 2 ** 20;
 /** Expired sessions that one statement removes. */
@@ -147,7 +147,7 @@ export class DatabaseSessionStore implements SessionStore {
     if (hasRates(session.quotas)) session.rates ??= this.ratesOf(session.id);
   }
 
-  /** Not every use is written: the session lives longer by a grain instead. */
+  /** Not every use is written: instead, the session lives longer by the time between two writes. */
   #used(session: DatabaseSession, [refreshed, expires, now]: Times): Pending<SessionRecord> {
     session.expires = expires;
     if (now - refreshed < grainOf(session.idleTimeout)) return session;
@@ -288,7 +288,7 @@ export class DatabaseSessionStore implements SessionStore {
     return caught(
       () => whenThere(this.state.run(...statements), done),
       (error) => {
-        // What was changed here is not what is stored: the next request reads it.
+        // The cached session may differ from the stored one, so the next request reads it.
         session.version = 0;
         throw error;
       },
@@ -532,9 +532,9 @@ class DatabaseSession implements SessionRecord {
   expires = 0;
   hasEnded = false;
   wasReplaced = false;
-  /** Of the token that the database knows. */
+  /** The hash of the token that the database knows. */
   hash = '';
-  /** Of the state that this process has read or stored; 0 if there is none, or if another server has changed it. */
+  /** The version that this process has read or stored; 0 if there is none, or if another server has changed it. */
   version = 0;
   /** Set until it is stored for the first time. */
   beginning: StoredBeginning | undefined;
@@ -565,7 +565,7 @@ function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64');
 }
 
-/** The longest time between two writes of a use, in milliseconds, and the part of a lifetime. */
+/** The time between two writes of a use: this part of the lifetime, and at most so many milliseconds. */
 const longestGrain = 10_000;
 const grainPart = 0.01;
 
@@ -574,7 +574,7 @@ export function grainOf(seconds: number): number {
   return Math.min(seconds * 1000 * grainPart, longestGrain);
 }
 
-/** When something ends that was used now, as an expression: its time, and a grain. */
+/** SQL for the time when something ends that is used now: its lifetime, and the time between two writes. */
 export function expiryAfter(now: string, seconds: string): string {
   const grain = `case when ${seconds} * ${1000 * grainPart} < ${longestGrain} then ${seconds} * ${1000 * grainPart} else ${longestGrain} end`;
   return `(${now} + ${seconds} * 1000 + ${grain})`;
@@ -582,7 +582,7 @@ export function expiryAfter(now: string, seconds: string): string {
 
 /** How long the session of a dead server lives. */
 const systemSeconds = 60;
-/** In place of 0 for users and 1 for guests: it counts as neither. No token has its hash. */
+/** `is_guest` of the server's own session, which counts neither as a user's (0) nor as a guest's (1). */
 const ofServer = 2;
 
 interface SessionSql {

@@ -34,7 +34,7 @@ type SetRow = readonly [
 /** A set with what is needed to read its keys. */
 type FoundRow = readonly [...SetRow, now: number, format: string, keys: string];
 
-/** The part of the memory for all sets that is used before a server looks for room again. */
+/** The part of the memory for all sets that a server uses before it checks again whether there is room. */
 const unchecked = 1 / 1000;
 
 /**
@@ -177,7 +177,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
     );
   }
 
-  /** Not every use is written: the set lives longer by a grain instead. */
+  /** Not every use is written: instead, the set lives longer by the time between two writes. */
   #used(row: FoundRow, timeout?: number): Pending<Partial<EntitySet>> {
     const [id, , , , before, , refreshed, , , , now] = row;
     if (timeout === undefined && now - refreshed < grainOf(before)) return {};

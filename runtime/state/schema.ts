@@ -1,6 +1,6 @@
 import { lockedRowState, type StateSchema } from '../dialect/state-database.js';
 
-/** Of a function that a change calls for the row that it has changed: see `DatabaseLockTable`. */
+/** The name of the database function that a change calls for the row that it has changed: see `DatabaseLockTable`. */
 export const requireFree = 'require_free';
 
 /**

@@ -6,7 +6,7 @@ import type { SentRequest } from './load-job.js';
 /** How a measured request changes employees: it updates one, or creates 100. */
 export type ChangeKind = 'update' | 'create';
 
-/** Where both are sent. */
+/** The address to which both are sent. */
 export const changePath = '/rest/Employee?$method=update';
 
 const createdTogether = 100;

@@ -46,7 +46,7 @@ export async function compareAnswers(
   }
 }
 
-/** The same change for all servers, whose employees are the same. */
+/** The body of a change, which fits all servers because they have the same employees. */
 async function changedBody(
   { change }: BenchRequest,
   [first]: readonly Contestant[],

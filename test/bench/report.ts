@@ -36,7 +36,7 @@ export interface Summary {
    * server: more than 1 is better than by hand.
    */
   readonly cpuRatio: number | undefined;
-  /** The same two ratios against the server of another version, if that is measured. */
+  /** Both ratios against the server of another version, if that is measured. */
   readonly before: { readonly ratio: Ratio; readonly cpuRatio: number | undefined } | undefined;
 }
 

@@ -10,12 +10,12 @@ export interface ServerFiles {
   readonly args?: readonly string[];
   /** A file of SQLite, or the URL of another database. */
   readonly database: string;
-  /** Where it runs; by default in this process's environment. */
+  /** The working directory; by default that of this process. */
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Where a server runs. */
+/** The binary, options and cores with which a server runs. */
 export interface Place {
   /** The binary of Node. */
   readonly node?: string;
@@ -85,7 +85,7 @@ export class Server {
     return cpuMilliseconds(this.pid);
   }
 
-  /** The same for short times: exact, but only of live threads and processes. */
+  /** Processor time so far by thread: exact for short times, but only of live threads and processes. */
   threadTimes(): ReadonlyMap<string, number> | undefined {
     return threadTimes(this.pid);
   }

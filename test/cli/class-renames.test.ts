@@ -51,7 +51,7 @@ const old: Names = {
   clock: 'Clock',
 };
 
-/** The same model under some other names, each with its `renamedFrom`. */
+/** The model with some names changed, each with its `renamedFrom`. */
 function model(changed: Partial<Names> = {}): string {
   const { company, fax, fullName, hire, clock } = { ...old, ...changed };
   const from = (name: keyof Names): string =>

@@ -120,7 +120,7 @@ describe('A read', () => {
   }
 });
 
-/** Those that change nothing share a server. */
+/** Rows that change nothing share a server. */
 const sharing = rows.filter((row) => !isRead(row) && isRefused(row));
 
 function isRefused({ expect: { status = 200 }, then = [] }: Row): boolean {

@@ -24,7 +24,7 @@ const found = 1_000;
 let program: string;
 let filled: Scratch;
 let scratch: Scratch;
-/** Of the tests that need no server of their own. */
+/** The server of the tests that need none of their own. */
 let shared: { readonly scratch: Scratch; readonly server: Promise<ServerProcess> } | undefined;
 
 beforeAll(async () => {

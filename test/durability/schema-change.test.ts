@@ -56,7 +56,7 @@ function edit<T>(work: (database: Database.Database) => T): T {
   }
 }
 
-/** Of the table's definition, and of all its rows. */
+/** The table's definition, and a hash of all its rows. */
 function content(): { readonly definition: string; readonly rows: string } {
   return edit((database) => {
     expect(database.pragma('integrity_check', { simple: true })).toBe('ok');

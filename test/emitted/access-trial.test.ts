@@ -262,7 +262,7 @@ const events = {
     }`,
 };
 
-/** The same as `faults`, for servers with class code. */
+/** Faults as in `faults`, for servers with class code. */
 const classFaults: typeof faults = [
   [
     'values are changed by everybody',

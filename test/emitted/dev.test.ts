@@ -21,7 +21,7 @@ dataclasses:
         fail: { exposed: true, onHTTPGet: true }
 `;
 
-/** The same with many dataclasses more. */
+/** The model with many more dataclasses. */
 const grown = `${model}${Array.from(
   { length: 40 },
   (_, index) => `  More${index}: { attributes: { ID: { type: integer, key: true } } }\n`,

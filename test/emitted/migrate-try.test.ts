@@ -118,7 +118,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
   ): Promise<EndedCommand> =>
     runHere(program(model, files), args, { cwd: folder, environment: { DATABASE_URL: url } });
 
-  /** The same in a process of its own. */
+  /** Runs the command in a process of its own. */
   const migrateApart = (
     model: string,
     files: Written,

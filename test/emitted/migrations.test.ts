@@ -74,7 +74,7 @@ ${others}`;
     return runHere(program(model, written), args, { cwd: packageRoot, environment });
   };
 
-  /** The same in a process of its own. */
+  /** Runs `node dist/src/migrate.js` in a process of its own. */
   const migrateApart = (
     model: string,
     written: Written,

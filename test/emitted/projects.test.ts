@@ -60,7 +60,7 @@ async function lintProblems(
 
 const everything = readFileSync(join(packageRoot, 'test/support/models/complete.yaml'), 'utf8');
 
-/** The same model for other databases. */
+/** The model for other databases. */
 function on(databases: string): string {
   return everything.replace(/^name:/m, `database: ${databases}\nname:`);
 }

@@ -105,7 +105,7 @@ function seed(url: string, ...args: readonly string[]): Promise<EndedCommand> {
   return runHere(seedProgram(), args, { cwd: folder, environment: environmentOf(url) });
 }
 
-/** The same in a process of its own, as `npm run seed` does. */
+/** Runs the command in a process of its own, as `npm run seed` does. */
 function seedApart(url: string, ...args: readonly string[]): Promise<EndedCommand> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [seedProgram(), ...args], {

@@ -7,7 +7,7 @@ vi.hoisted(() => {
   process.env['TEST_DATABASE'] = 'postgres';
 });
 
-/** Those whose answers depend on the SQL of the dialect. */
+/** Tests whose answers depend on the SQL of the dialect. */
 describePostgres('on PostgreSQL', async () => {
   await import('../runtime/filter/placeholders.test.js');
   await import('../runtime/filter/semantics-lists.test.js');

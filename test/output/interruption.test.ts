@@ -14,9 +14,9 @@ import {
 import { memoryDisk, type MemoryDisk } from '../support/memory-disk.js';
 
 const out = '/home/server';
-/** Of the second run: each pair of steps would take minutes. */
+/** The distance between the steps at which the second run fails: each pair of steps would take minutes. */
 const stride = isLong ? 3 : 40;
-/** Of the faults of a run: the ordinary run has every fifth, of each moment in turn. */
+/** The ordinary run tries every fifth fault, of each moment in turn. */
 const share = isLong ? 1 : 5;
 
 const before: readonly EmittedFile[] = [

@@ -19,7 +19,7 @@ interface Mirrored {
    * The body of its accessor `query`, if that does not pass the comparison on to the expression.
    */
   readonly query?: string;
-  /** The same in the entity class. */
+  /** The body of the getter in the entity class that computes what the expression does. */
   readonly code: string;
 }
 
@@ -66,7 +66,7 @@ const ofCompany: readonly Mirrored[] = [
   },
 ];
 
-/** The same model twice: the database computes in one of them, class code in the other. */
+/** The model in two forms: the database computes, or class code does. */
 function modelText(byCode: boolean): string {
   const mirrored = (list: readonly Mirrored[]): string =>
     list

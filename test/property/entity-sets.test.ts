@@ -114,7 +114,7 @@ class World {
   }
 
   /**
-   * The same for the keys of a set: deleted entities match no filter, and come last in an order.
+   * The keys of a set that match a filter: deleted entities match none, and come last in an order.
    */
   narrowed(keys: readonly number[], { matches, order }: Wish): readonly number[] {
     if (matches === undefined && order === undefined) return keys;

@@ -69,7 +69,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 
 class Failed extends Error {}
 
-/** The same in memory: a state is immutable, so a rollback discards the new one. */
+/** Saves and deletions in memory: a state is immutable, so a rollback discards the new one. */
 class Model {
   state: State = { companies: [], people: [], logs: [] };
 

@@ -264,7 +264,7 @@ async function filled(
   }
 }
 
-/** The same model without some dataclasses, attributes and indexes, none of them mandatory. */
+/** The model without some dataclasses, attributes and indexes, none of them mandatory. */
 function reduced(model: Model, random: Random): Model {
   const gone = model.dataclasses.filter(
     ({ name }) => random.chance(25) && !model.dataclasses.some((each) => needs(each, name)),

@@ -54,7 +54,7 @@ export function builtRuntime(): string {
   return folder;
 }
 
-/** The same with types, which take longer to compile than most tests run. */
+/** The folder of the compiled runtime with types, which take longer to compile than most tests run. */
 export function typedRuntime(): Promise<string> {
   const runtime = builtRuntime();
   return madeOnceLater(`${runtime}-typed`, async (folder) => {

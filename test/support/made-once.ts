@@ -12,7 +12,7 @@ export function madeOnce(folder: string, make: (staging: string) => void): strin
   return inPlace(staging, folder);
 }
 
-/** The same for asynchronous work. */
+/** Creates a folder by asynchronous work, unless it exists. */
 export async function madeOnceLater(
   folder: string,
   make: (staging: string) => Promise<void>,

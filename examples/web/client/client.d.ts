@@ -145,7 +145,7 @@ interface Media {
  */
 interface EntitySelection<T extends EntityTypes, R = T['entity']> {
     /**
-     * Those that match a filter, in the same order unless the filter has an `order by`.
+     * The entities that match a filter, in the same order unless the filter has an `order by`.
      * @param filter in the language of filters: `city = :1 and staff.salary > :2`
      * @param values of its placeholders: texts, numbers, booleans, `Date`s, entities, null, lists of
      * those behind `in`; or one object with the values of `:name`
@@ -158,11 +158,11 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
      * (`employer.name`, `staff.lastName`), or all of them (`*`, `employer.*`).
      */
     select<const P extends (keyof T['attributes'] & string) | (string & {})>(...paths: readonly (P & ValidPath<T, P>)[]): EntitySelection<T, Row<T, P>>;
-    /** Those that are in the other selection too, in the order of this one. */
+    /** The entities that are in both selections, in the order of this one. */
     and(other: EntitySelection<T, unknown>): this;
-    /** Those of this selection, then those that the other one adds. */
+    /** The entities of this selection, then the further ones of the other selection. */
     or(other: EntitySelection<T, unknown>): this;
-    /** Those that are not in the other selection, in the order of this one. */
+    /** The entities that are not in the other selection, in the order of this one. */
     minus(other: EntitySelection<T, unknown>): this;
     count(options?: RequestOptions): Promise<number>;
     first(options?: RequestOptions): Promise<R | null>;
@@ -229,7 +229,7 @@ interface Datastore {
      * @throws RestError whose `entity` is the one that was refused
      */
     atomic<T extends EntityTypes>(entities: readonly Entity<T>[], options?: SaveOptions<T>): Promise<void>;
-    /** The same datastore, whose requests a signal aborts. Entities that it reads do not keep the signal. */
+    /** A view of this datastore whose requests a signal aborts. Entities that it reads do not keep the signal. */
     with(options: RequestOptions): this;
 }
 /** One row of `select()`. */

@@ -50,14 +50,14 @@ function isRecord(value) {
 // runtime/client/connection.ts
 /** How many times a request is sent again. */
 const usualRetries = 2;
-/** Seconds. A server that asks for a longer pause is not busy, but down. */
+/** The longest pause before a request is sent again, in seconds: a longer one means a server that is down. */
 const longestPause = 10;
 /** Sends requests to one server, as one session. */
 var Connection = class {
 	/** Address of `/rest`. */
 	base;
 	#options;
-	/** Browsers keep cookies themselves, and show none; other programs have no place for them. */
+	/** The cookies of the session, for programs other than browsers: a browser keeps them itself. */
 	#cookies = /* @__PURE__ */ new Map();
 	constructor(url, options) {
 		const plain = url.replace(/\/+$/, "");
@@ -86,7 +86,7 @@ var Connection = class {
 		throw unexpected(request, "an object");
 	}
 	/**
-	* Sends a request, also again if the server is busy and that changes nothing.
+	* Sends a request, and sends it again if the server is busy and a repetition changes nothing.
 	* @returns the answer, whatever its status is
 	* @throws RestError with status 0 if there is none; the reason of the signal if it aborts
 	*/
@@ -252,7 +252,7 @@ function asBlob(value) {
 function entityPath(dataclass, key) {
 	return `/${encodeURIComponent(dataclass)}(${keyText(String(key))})`;
 }
-/** In quotes if it begins with one, and encoded where an address or the parentheses demand it. */
+/** A key in an address: encoded, and in quotes if it is empty or begins with one. */
 function keyText(key) {
 	const encoded = encodeURIComponent(key).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 	return key === "" || key.startsWith("\"") || key.startsWith("'") ? `%22${encoded}%22` : encoded;
@@ -427,7 +427,7 @@ var ClientEntityState = class ClientEntityState {
 		return entity;
 	}
 };
-/** A relation is its key, an image or BLOB the fact that there is one. */
+/** The value of an attribute in an answer: a relation as its key, an image or BLOB as whether there is one. */
 function decodeAttribute(dataclass, { type, one }, value) {
 	if (value === null) return null;
 	if (one !== void 0) {
@@ -903,7 +903,7 @@ var SelectionObject = class SelectionObject {
 		}));
 	}
 };
-/** The same kind of selection of another source, without a filter and an order. */
+/** A selection of another source that keeps the selected paths, without a filter and an order. */
 function from({ dataclass, pageSize, paths, signal, make }, source) {
 	return {
 		dataclass,

@@ -99,7 +99,7 @@ async function copied(
 
 interface Places {
   readonly source: string;
-  /** Of the model. */
+  /** The folder of the model. */
   readonly folder: string;
   readonly server: string;
   readonly program: string;
@@ -177,7 +177,7 @@ async function databaseRows(kind: SourceKind, source: string, cwd: string): Prom
   return sqliteRows(resolve(cwd, path), path);
 }
 
-/** Options without an effect on the source would be taken for ones that have worked. */
+/** Refuses options that have no effect on the kind of source, because users would rely on them. */
 function refuseOthers(
   options: ImportDataOptions,
   names: readonly ('from' | 'schema' | 'user' | 'authentify' | 'cookie')[],

@@ -84,7 +84,7 @@ export function describeAccess(model: Model, colors: Colors): string {
   return `${[colors.bold(first), ...rest, '', legend].join('\n')}\n`;
 }
 
-/** The same as JSON: the allowed actions by resource and holder. */
+/** Access rights as JSON: the allowed actions by resource and holder. */
 export function accessJson(model: Model): object {
   if (model.roles === undefined) return { open: true, access: [] };
   const { holders, rows } = accessOf(model, model.roles);

@@ -16,7 +16,7 @@ interface ClassNames {
   readonly values: string;
   readonly object: string;
   readonly attributes: string;
-  /** Of the columns of its table. */
+  /** The type of the columns of its table. */
   readonly table: string;
 }
 

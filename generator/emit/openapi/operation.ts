@@ -30,7 +30,7 @@ export function address(
   }: {
     /** Without one of them, there is no such address. */
     readonly parts?: Parts;
-    /** Those of all requests. */
+    /** Parameters of all requests. */
     readonly parameters?: readonly JsonObject[];
     readonly get?: Operation;
     readonly post?: Operation | undefined;

@@ -129,7 +129,7 @@ export function inQuery(...names: readonly QueryParameter[]): readonly JsonObjec
   return names.map((name) => reference('parameters', name));
 }
 
-/** The same for the readers to whom a part of the model is open. */
+/** Parameters of the query, for readers to whom a part of the model is open. */
 export function inQueryFor(
   part: string | readonly string[],
   ...names: readonly QueryParameter[]

@@ -16,7 +16,7 @@ export interface DatabaseTexts {
   readonly settings: readonly string[];
   /** Lines of `.env.example`. */
   readonly environment: readonly string[];
-  /** Where users are stored. */
+  /** The place where users are stored. */
   readonly users: string;
   /** Further notes for operators. */
   readonly notes: readonly string[];

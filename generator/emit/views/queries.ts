@@ -195,7 +195,7 @@ function chain(
 interface AliasPath {
   /** Relations. */
   readonly path: readonly string[];
-  /** Of the table that they lead to. */
+  /** The type of the table that they lead to. */
   readonly type: string;
 }
 

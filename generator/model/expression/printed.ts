@@ -11,7 +11,7 @@ export type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'bytes' | 'json' 
 export interface Printed {
   readonly sql: string;
   readonly kind: Kind;
-  /** Of a number: the condition that it is an integer in SQLite, whose division and text differ. */
+  /** For a number: the condition that it is an integer in SQLite, whose division and text differ. */
   readonly whole?: string;
   /** The content of a text literal. */
   readonly constant?: string;

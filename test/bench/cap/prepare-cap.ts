@@ -33,7 +33,7 @@ const columns = {
     'ID, firstName, lastName, email, birthDate, hiredAt, salary, active, city, jobTitle, score, __TIMESTAMP, employerID, managerID',
 } as const;
 
-/** The same indexes as on the other servers. */
+/** The indexes that the other servers have, too. */
 const indexes = `
   create unique index company_name on Company (name);
   create index company_city on Company (city);

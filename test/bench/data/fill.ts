@@ -24,7 +24,7 @@ export function fillDatabase(file: string, employeeCount: number): void {
   database.close();
 }
 
-/** The same in PostgreSQL. */
+/** Fills a database of PostgreSQL. */
 export async function fillPostgres(url: string, employeeCount: number): Promise<void> {
   const random = seededRandom(20_240_229);
   const client = new Client({ connectionString: url });

@@ -21,7 +21,7 @@ export interface Answers {
 export interface SetPage {
   /** A JSON list; an employee that does not exist any more keeps its place. */
   readonly keys: string;
-  /** Of the whole set. */
+  /** The number of employees of the whole set. */
   readonly count: number;
   readonly first: number;
   /** The beginning of the answer. */

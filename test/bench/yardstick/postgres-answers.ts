@@ -63,7 +63,7 @@ export class Known {
 /** A page of an entity set. */
 export interface SetPage {
   readonly keys: Uint32Array;
-  /** Of the whole set. */
+  /** The number of employees of the whole set. */
   readonly count: number;
   readonly first: number;
   /** What the answer begins with. */
@@ -229,7 +229,7 @@ export class PostgresAnswers {
 
 interface PageStatement {
   readonly name: string;
-  /** Of what is counted, the values of its filter included. */
+  /** The name of what is counted, the values of its filter included. */
   readonly counted: string;
   readonly rows: () => string;
   readonly count: () => string;

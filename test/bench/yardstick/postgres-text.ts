@@ -29,7 +29,7 @@ export function employeesWhere(
 
 export interface EmployeeColumns {
   readonly maxScore: MaxScore;
-  /** Of the table; `e` unless told otherwise. */
+  /** The alias of the table: `e` by default. */
   readonly alias?: string;
   readonly isEmployerExpanded?: boolean;
   /** With its own employer. */

@@ -15,7 +15,7 @@ const ofMild = decorated(7, 'Mild Validation Error', mild);
 const ofSerious = decorated(8, 'Serious Validation Error', serious);
 const ofSaving = decorated(4, 'Other error', unsaved);
 
-/** Of `fixedEvents`: the name of a company decides what its events do. */
+/** Rows for `fixedEvents`: the name of a company decides what its events do. */
 export const eventRows: readonly Row[] = [
   {
     id: 'validateSave mild',

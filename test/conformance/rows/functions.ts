@@ -6,7 +6,7 @@ const person = { __DATACLASS: 'Employee', __ENTITY: true, lastName: 'Lovelace' }
 const ofSet = { __DATASET: unknownSet, __ENTITIES: true };
 const noFunction = refused(404, 1500, 1804);
 
-/** Of the model `functions`, whose companies are those of `functionServer`. */
+/** Rows for the model `functions`, whose companies are those of `functionServer`. */
 export const functionRows: readonly Row[] = [
   {
     id: 'P11.1',

@@ -79,7 +79,7 @@ export const restrictRows: readonly Row[] = [
 
 const refusedRow = { ...refused(403, 1849, 1046, 1534), has: { __STATUS: { status: 1 } } };
 
-/** The same where restrict decides about what is stored, too: `restrict: { writes: true }`. */
+/** Rows for servers where restrict also decides what is stored: `restrict: { writes: true }`. */
 export const restrictedWriteRows: readonly Row[] = [
   {
     id: 'restrict writes create',

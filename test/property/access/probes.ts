@@ -50,7 +50,7 @@ export function placesOf(dataclass: string, key: string): readonly ((name: strin
   ];
 }
 
-/** The same over a relation to the dataclass. */
+/** Every place where a client can write the name of an attribute behind a relation to the dataclass. */
 export function placesBehind(
   dataclass: string,
   relation: string,

@@ -28,8 +28,8 @@ export function isAsWanted(
 }
 
 /**
- * The same for a value in an object: values of different JSON types have nothing in common (filters
- * F24).
+ * Whether a value in an object fulfils a comparison: values of different JSON types have nothing in
+ * common (filters F24).
  */
 export function isPropertyAsWanted(
   held: JsonValue,

@@ -13,7 +13,7 @@ import { canHold } from './can-hold.js';
 import { sentForm } from './comparison.js';
 import type { Entity, Store } from './store.js';
 
-/** The same model with nothing hidden: over HTTP its server fills every table. */
+/** The model with nothing hidden: over HTTP its server fills every table. */
 export function opened(model: Model): Model {
   return {
     ...model,

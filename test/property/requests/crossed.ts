@@ -30,7 +30,7 @@ const ordinals: fc.Arbitrary<number | undefined> = features.ordinals
   ? fc.constantFrom(undefined, 1, 2, 17)
   : fc.constant(undefined);
 
-/** The same over a relation with a number, for instance `staff{2}.name`. */
+/** A comparison whose path has a number behind a relation, for instance `staff{2}.name`. */
 export function numbered(
   comparison: Comparison,
   at: number,

@@ -1,6 +1,6 @@
 import type { Store } from '../memory/store.js';
 
-/** The same function of a store and a part of its model, with cached results. */
+/** Caches the results of a function of a store and a part of its model. */
 export function remembered<Key extends object, Result>(
   find: (store: Store, key: Key) => Result,
 ): (store: Store, key: Key) => Result {

@@ -8,7 +8,7 @@ export type Tree =
   | { readonly kind: 'order'; readonly of: Tree; readonly order: number }
   | { readonly kind: 'slice'; readonly of: Tree; readonly start: number; readonly end?: number }
   | { readonly kind: 'and' | 'or' | 'minus'; readonly left: Tree; readonly right: Tree }
-  /** Of the other dataclass, for `staff` and `employer`; of the same one for `boss` and `reports`. */
+  /** Related entities: of the other dataclass for `staff` and `employer`, of the tree's own for `boss` and `reports`. */
   | { readonly kind: 'related'; readonly of: Tree; readonly relation: Relation };
 
 export type Relation = 'staff' | 'employer' | 'boss' | 'reports';

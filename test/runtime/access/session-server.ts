@@ -28,7 +28,7 @@ export interface SessionServer {
   readonly app: FastifyInstance;
   readonly clock: FakeClock;
   readonly sessions: RequestSessions;
-  /** Of the sessions that live. */
+  /** The numbers of sessions that live. */
   readonly counts: () => MemorySessionStore['counts'];
   /** IDs of the sessions that ended. */
   readonly ended: string[];

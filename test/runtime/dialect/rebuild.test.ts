@@ -45,7 +45,7 @@ function read(text: string): unknown[] {
   return edit((database) => database.prepare(text).raw().all());
 }
 
-/** Of all rows, in their order. */
+/** The hash of all rows, in their order. */
 function hashOf(query: string): string {
   const hash = createHash('sha256');
   edit((database) => {

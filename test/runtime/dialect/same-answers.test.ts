@@ -20,7 +20,7 @@ type Value = string | number | null;
 type Write = (dialect: Dialect) => Sql;
 
 const numRuns = sampled(300);
-/** Where SQLite, PostgreSQL and JavaScript change the form of a number. */
+/** Numbers at which SQLite, PostgreSQL and JavaScript change the form in which they write them. */
 const someDoubles = [
   ...[1e308, 1.5e300, 1e21, 123456789012345680000, 1e20, 1e17, 1e16, 1e15, 999999999999999.9, 1e11],
   ...[0.1, 1 / 3, 0.30000000000000004, 0.0001, 0.00001, 0.0000012, 1e-7, 1.5e-10, 5e-324, -1e-9],

@@ -54,7 +54,7 @@ interface Stored {
 
 const random = new Random(7);
 
-/** Of very different lengths, and many pointing nearly the same way. */
+/** A random vector: the lengths differ much, and many point nearly the same way. */
 function randomVector(dimensions: number, scale: number): number[] {
   const spread = random.pick([1, 1e-3, 1e-6, 1e-9]);
   return Array.from(

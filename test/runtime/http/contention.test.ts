@@ -171,7 +171,7 @@ describePostgres('Concurrent requests on PostgreSQL', () => {
     return Promise.all(answers);
   }
 
-  /** The same request, so many times. */
+  /** A number of equal requests. */
   function times<T>(request: (index: number) => T, count = several): (() => T)[] {
     return Array.from({ length: count }, (_, index) => () => request(index));
   }

@@ -9,7 +9,7 @@ export interface Ended {
 
 export interface ServerProcess {
   readonly child: ChildProcess;
-  /** Of a server that listens: `http://127.0.0.1:<port>`. */
+  /** The origin of a server that listens: `http://127.0.0.1:<port>`. */
   readonly origin: string;
   readonly ended: Promise<Ended>;
   /** The log so far. */

@@ -40,7 +40,7 @@ export function usersCommand(
   };
 }
 
-/** The same in this process, which has loaded the server: a process takes much longer than a command. */
+/** Runs the command in this process, which has loaded the server: a process takes much longer than a command. */
 export function usersHere(
   program: string,
   folder: string,

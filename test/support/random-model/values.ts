@@ -111,7 +111,7 @@ export const numbers: fc.Arbitrary<number> = fc.oneof(
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
 );
 
-/** Of at most 12 digits, 2 of them behind the point, as clients may write them. */
+/** Decimals of at most 12 digits, 2 of them behind the point, as clients may write them. */
 export const decimals: fc.Arbitrary<string | number> = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: -300, max: 300 }).map((each) => each / 100) },
   {

@@ -36,7 +36,7 @@ function statementOf(sql: string, page?: Partial<Statement['page']>): Statement 
   return { sql, bindings, ...(page === undefined ? {} : { page: whole }) };
 }
 
-/** Of a page of at most `top` entities. */
+/** The placement of a page of at most `top` entities. */
 function placement(statement: Statement, top = 100, placements = new Placements(large)): Placement {
   const placed = placements.of(statement);
   if (placed === undefined) throw new Error(`${statement.sql} is never offloaded.`);

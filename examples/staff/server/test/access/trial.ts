@@ -97,7 +97,7 @@ export class Trial {
     return status === this.#denialStatus && codes.some((code) => denialCodes.includes(code));
   }
 
-  /** The same for one value of an entity whose other values may be written. */
+  /** Whether one value is protected in an entity whose other values may be written. */
   isKept(answer: Answer, readOnly = 1569): boolean {
     const { codes, status } = answer;
     const isUnknown = codes.includes(attributeNotFound) || codes.includes(readOnly);

@@ -93,7 +93,7 @@ export function change(
     .where('Company.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Company?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Company?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -99,7 +99,7 @@ export function change(
     .where('Employee.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Employee?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Employee?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

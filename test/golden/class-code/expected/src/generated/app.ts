@@ -28,7 +28,7 @@ declare module 'fastify' {
     readonly datastore: DataStore;
   }
   interface FastifyRequest {
-    /** The same in the handlers of your own routes, limited to what the caller may see and do. */
+    /** The entities of the model for handlers of your own routes, limited to what the caller may see and do. */
     readonly ds: DataStore;
   }
 }

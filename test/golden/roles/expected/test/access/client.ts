@@ -11,7 +11,7 @@ export interface Probe {
 export interface Answer {
   readonly status: number;
   readonly body: string;
-  /** Of all errors in it. */
+  /** The codes of all errors in it. */
   readonly codes: readonly number[];
 }
 

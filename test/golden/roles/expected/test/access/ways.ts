@@ -11,7 +11,7 @@ export interface Way {
 
 interface Place {
   readonly definition: DataclassDefinition;
-  /** Of an existing entity. */
+  /** The key of an existing entity. */
   readonly key: string | number;
   readonly reportFormat: string;
   /** ID of an entity set of the dataclass, if there is one. */
@@ -52,7 +52,7 @@ export function waysOf({ definition, key, reportFormat, set }: Place): readonly 
   ];
 }
 
-/** The same over a relation of another dataclass that leads there. */
+/** Every way in which a client can read an attribute over a relation of another dataclass. */
 export function waysOver(from: string, relation: AttributeDefinition): readonly Way[] {
   const all = `/rest/${segment(from)}`;
   const path = (name: string): string => segment(`${relation.name}.${name}`);

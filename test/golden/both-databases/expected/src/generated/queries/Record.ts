@@ -80,7 +80,7 @@ export function change(
     .where('Record.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Record?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Record?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

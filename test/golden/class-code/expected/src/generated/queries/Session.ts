@@ -71,7 +71,7 @@ export function change(
     .where('Session.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Session?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Session?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -128,7 +128,7 @@ export function change(
     .where(sql.id('library books', '__STAMP'), '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Book?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Book?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

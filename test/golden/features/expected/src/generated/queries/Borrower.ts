@@ -72,7 +72,7 @@ export function change(
     .where('Borrower.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Borrower?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Borrower?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -91,7 +91,7 @@ export function change(
     .where('Review.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Review?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Review?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

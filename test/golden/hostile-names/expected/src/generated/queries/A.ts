@@ -67,7 +67,7 @@ export function change(
   return db.updateTable('A').set(changes).where('A.ID', '=', key).where('A.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/A?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/A?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -67,7 +67,7 @@ export function change(
   return db.updateTable('AB').set(changes).where('AB.ID', '=', key).where('AB.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/AB?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/AB?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -114,7 +114,7 @@ export function change(
     .where('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -79,7 +79,7 @@ export function change(
     .where('class.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/class?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/class?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

@@ -88,7 +88,7 @@ export function change(
     .where('x_.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/x_?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/x_?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

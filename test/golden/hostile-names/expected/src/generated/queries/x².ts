@@ -68,7 +68,7 @@ export function change(
   return db.updateTable('x²').set(changes).where('x².h½', '=', key).where('x².__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/x²?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/x²?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

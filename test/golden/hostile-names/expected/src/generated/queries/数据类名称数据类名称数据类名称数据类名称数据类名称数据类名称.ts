@@ -90,7 +90,7 @@ export function change(
     .where('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -74,7 +74,7 @@ export function change(
     .where('Author.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Author?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Author?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

@@ -71,7 +71,7 @@ export function change(
     .where('Tag.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Tag?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Tag?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<string>,

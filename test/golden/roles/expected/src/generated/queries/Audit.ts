@@ -70,7 +70,7 @@ export function change(
     .where('Audit.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Audit?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Audit?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,

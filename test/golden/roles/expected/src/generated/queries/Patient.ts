@@ -74,7 +74,7 @@ export function change(
     .where('Patient.__STAMP', '=', stamp);
 }
 
-/** The same for what a client sends, which raises the stamp: POST /rest/Patient?$method=update */
+/** Changes the entity as a client asks, and raises its stamp: POST /rest/Patient?$method=update */
 export function update(
   db: Kysely<Tables>,
   key: Value<number>,
