@@ -115,7 +115,7 @@ function sortProblems(modelFile: string, problems: readonly Diagnostic[]): reado
   );
 }
 
-/** By code unit, independent of the machine's locale. */
+/** Compares by code unit, independent of the machine's locale. */
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

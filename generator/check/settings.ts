@@ -55,7 +55,7 @@ function originsOf({ report }: Context, node: SourceNode | undefined): readonly 
   });
 }
 
-/** As the server reads `ORIGINS`. Apps of phones and desktops have their own schemes. */
+/** Whether a text is an origin, as the server reads `ORIGINS`. Apps of phones and desktops have their own schemes. */
 function isOrigin(text: string): boolean {
   if (!new RegExp(originPattern, 'u').test(text)) return false;
   if (!/^https?:/u.test(text)) return true;

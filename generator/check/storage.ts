@@ -57,7 +57,7 @@ export function storageAttribute(
   };
 }
 
-/** Only a date can be without time; also for computed attributes. */
+/** Checks that only a date is without time; also for computed attributes. */
 export function checkDateOnly({ report }: Context, draft: AttributeDraft): void {
   const { node, type, label } = draft;
   const given = entry(node, 'dateOnly');
@@ -66,7 +66,10 @@ export function checkDateOnly({ report }: Context, draft: AttributeDraft): void 
   report('attribute/date-only', { attribute: label, type }, given.key);
 }
 
-/** A decimal has a scale that its precision allows, and nothing else has one; also for computed attributes. */
+/**
+ * Checks that a decimal has a scale that its precision allows, and that nothing else has one; also
+ * for computed attributes.
+ */
 export function checkDigits(
   { report }: Context,
   { node, type, label, key, digits }: AttributeDraft,

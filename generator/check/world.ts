@@ -11,11 +11,11 @@ import type { SourceKey, SourceNode } from '../source/tree.js';
 /** An attribute as it is written, with its kind; references are resolved later. */
 export interface AttributeDraft {
   readonly name: string;
-  /** For clients, if it is given. */
+  /** The name for clients, if it is given. */
   readonly restName: string | undefined;
   /** Oldest first. */
   readonly earlier: readonly string[];
-  /** With its dataclass, as in messages: `Employee.employer`. */
+  /** The name with its dataclass, as in messages: `Employee.employer`. */
   readonly label: string;
   readonly key: SourceKey;
   readonly node: SourceNode;
@@ -39,7 +39,7 @@ export interface DataclassDraft {
   readonly exposed: boolean;
   readonly attributes: readonly AttributeDraft[];
   readonly attribute: ReadonlyMap<string, AttributeDraft>;
-  /** By the folded form of their names. */
+  /** Attributes by the folded form of their names. */
   readonly folded: ReadonlyMap<string, AttributeDraft>;
 }
 

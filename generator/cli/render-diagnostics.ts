@@ -31,7 +31,7 @@ export function renderDiagnostics(
   return `${[...blocks, options.colors.bold(countText(problems))].join('\n\n')}\n`;
 }
 
-/** For instance `2 errors, 1 warning`. */
+/** The numbers of problems in words: `2 errors, 1 warning`. */
 export function countText(problems: readonly Diagnostic[]): string {
   const count = (severity: Diagnostic['severity']) => {
     const found = problems.filter((problem) => problem.severity === severity).length;

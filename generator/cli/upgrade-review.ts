@@ -7,7 +7,7 @@ import { shellWord } from './shell-word.js';
 /** A line of a user's file that an earlier drs-gen wrote and that does not work with this one. */
 export interface OldLine {
   readonly path: string;
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number;
   readonly before: string;
   /** Its replacement; several lines if it needs more. */

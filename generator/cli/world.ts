@@ -5,9 +5,9 @@ import type { Compiler } from './compiler.js';
 export interface World {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For data. */
+  /** The output of data. */
   readonly stdout: Stream;
-  /** For messages. */
+  /** The output of messages. */
   readonly stderr: Stream;
   readonly host: Omit<Host, 'signal'>;
   /**
@@ -39,7 +39,10 @@ export interface Program {
 }
 
 export interface RunningProgram {
-  /** Resolves when the program and all that it has started have ended: to its exit code, or to none if a signal ended it. */
+  /**
+   * Resolves when the program and all that it has started have ended: to its exit code, or to none
+   * if a signal ended it.
+   */
   readonly ended: Promise<number | undefined>;
   /** Tells the program and all that it has started to end; a second call ends them at once. */
   stop(): void;

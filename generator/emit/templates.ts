@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Handlebars from 'handlebars';
 
-/** By the path of the file. They do not change while the generator runs. */
+/** Compiled templates by the path of the file. They do not change while the generator runs. */
 const compiled = new Map<string, Handlebars.TemplateDelegate>();
 
 /** Reads and compiles templates; each file once. */

@@ -18,7 +18,7 @@ export interface Change {
   readonly message: string;
   /** What to write, if that is known. */
   readonly help?: string;
-  /** For a change of data: what the next start of the server does. */
+  /** What the next start of the server does; only for a change of data. */
   readonly start?: Start;
 }
 

@@ -40,7 +40,7 @@ export function withNewNames(older: Model, newer: Model): Model {
 interface NewNames {
   readonly older: ReadonlyMap<string, Dataclass>;
   readonly dataclasses: ReadonlyMap<string, string>;
-  /** By the older name of the dataclass. */
+  /** New names of attributes by their older ones, by the older name of the dataclass. */
   readonly attributes: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly privileges: ReadonlyMap<string, string>;
 }

@@ -31,7 +31,7 @@ export interface PlannedColumn extends ReadColumn {
 interface PlannedReference extends LoadReference, ReadColumn {}
 
 export interface Plan {
-  /** In the order in which their rows are stored. */
+  /** Tables in the order in which their rows are stored. */
   readonly tables: readonly PlannedTable[];
   /** Parts of the source that the model does not have, for people. */
   readonly left: readonly string[];
@@ -47,7 +47,7 @@ export interface LastNames {
   readonly names: Readonly<Record<Identity, string>>;
 }
 
-/** Behind the name of a relation: the key that it leads to. */
+/** What follows the name of a relation to mean the key that it leads to. */
 export const relatedKey = '.__KEY';
 
 /** The parts that hold data, as an import of a model would have them. */
@@ -234,7 +234,7 @@ function referenceOf(
   return { attribute: foreignKey, by, column, ...typed(attribute) };
 }
 
-/** Each table behind those that its relations lead to. */
+/** The tables in an order in which each follows those that its relations lead to. */
 function ordered(tables: readonly Open[]): readonly PlannedTable[] {
   const parts = tables.map((each) => ({ each, name: each.target.name, links: linksOf(each) }));
   return storingOrder(parts).map(({ part: { each, name, links }, held }) => ({

@@ -58,7 +58,7 @@ type Ask = <Row extends unknown[]>(
 ) => Promise<readonly Row[]>;
 
 interface TableFacts {
-  /** For a FROM clause. */
+  /** The table as a FROM clause names it. */
   readonly from: string;
   /** Columns of the primary key. */
   readonly key: readonly string[];
@@ -69,7 +69,7 @@ interface TableFacts {
 }
 
 interface ColumnFacts {
-  /** As SQL writes it. */
+  /** The type as SQL writes it. */
   readonly type: string;
   /** The kind of the type, or of the type that a domain is based on: `pg_type.typtype`. */
   readonly kind: string;

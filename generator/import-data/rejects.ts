@@ -13,7 +13,7 @@ export interface RejectLine {
   readonly number: number;
   readonly isStored: boolean;
   readonly reasons: readonly Reason[];
-  /** As the source has it, by column; of images and BLOBs, how many bytes they have. */
+  /** The values of the source by column; an image or BLOB is the number of its bytes. */
   readonly row: Readonly<Record<string, unknown>>;
 }
 
@@ -46,7 +46,7 @@ export function shownRow(parts: readonly ReadColumn[], { values }: SourceRow): R
   return Object.fromEntries(parts.map(({ column }, at) => [column, rejected(values[at])]));
 }
 
-/** Without bytes, which may be too long for one text. */
+/** A value without bytes, which may be too long for one text. */
 function rejected(value: unknown): unknown {
   return value instanceof Uint8Array ? { bytes: value.length } : plain(value);
 }

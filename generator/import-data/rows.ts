@@ -8,7 +8,7 @@ export interface SourceRow {
   readonly place: Place;
   /** What the source knows the row by: the values of its key, else its place. */
   readonly identity: readonly unknown[];
-  /** In the order of the columns that were asked for. */
+  /** Values in the order of the columns that were asked for. */
   readonly values: readonly unknown[];
 }
 
@@ -21,7 +21,7 @@ export interface ReadColumn {
 
 /** The rows of a source. It shows the same rows in the same order whenever it is read. */
 export interface RowSource {
-  /** For people. */
+  /** The name of the source, for messages. */
   readonly shown: string;
   /** A table, for people. */
   tableName(table: Identity): string;
@@ -165,7 +165,7 @@ function instantOf(value: unknown): unknown {
   return Number.isNaN(instant) ? value : isoOf(instant);
 }
 
-/** As SQLite's documentation has it: a real number is a Julian day, an integer counts seconds. */
+/** The moment that a number means in SQLite: a real number is a Julian day, an integer counts seconds. */
 function instantOfNumber(value: unknown): unknown {
   if (typeof value !== 'number' && typeof value !== 'bigint') return new Unusable('is no date');
   const number = Number(value);

@@ -15,7 +15,7 @@ export interface Declaration {
   /** `exposed`, `local`, `onhttpget`, … */
   readonly modifiers: ReadonlySet<string>;
   readonly params: readonly { readonly name: string; readonly type: string }[];
-  /** As written; none: the source does not tell. */
+  /** The type of the result as it is written; `undefined` if the source does not say it. */
   readonly returns: string | undefined;
   /** The rest of the list of parameters is open. */
   readonly isVariadic: boolean;

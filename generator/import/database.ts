@@ -43,7 +43,7 @@ export interface ForeignKey {
 
 export interface Table {
   readonly id: Identity;
-  /** For people, and for `--tables`. */
+  /** The name for messages and for `--tables`. */
   readonly name: string;
   /** What the dataclass is called after, if not the name. */
   readonly calledAfter?: string;

@@ -105,7 +105,7 @@ interface Drafted {
 class Drafter {
   readonly #mapped = new Map<Identity, Mapped>();
   readonly #byName = new Map<string, Mapped>();
-  /** By the folded names of dataclasses. */
+  /** Tables by the folded names of their dataclasses. */
   readonly #byDataclass = new Map<string, Mapped>();
   readonly #linkOf = new Map<Identity, Link>();
   readonly #tables = new Scope();

@@ -16,7 +16,7 @@ interface FieldUse {
   /** Name of the column, if the attribute is called otherwise. */
   readonly column: string | undefined;
   readonly isHidden: boolean;
-  /** With `--blank-defaults`. */
+  /** Whether `--blank-defaults` is given. */
   readonly blankDefault: boolean;
 }
 

@@ -6,7 +6,7 @@ import { ImportStop } from './messages.js';
 
 /** A text of the source. */
 export interface SourceText {
-  /** For people: relative to the folder that is imported. */
+  /** The path for messages: relative to the folder that is imported. */
   readonly path: string;
   readonly text: string;
 }

@@ -54,9 +54,9 @@ type Mapping = Readonly<Record<string, PlainValue>>;
 
 /** Keys of a mapping, by the earlier names and by the SQL names that their values hold. */
 interface Traces {
-  /** By `renamedFrom`. */
+  /** Keys by the earlier names in `renamedFrom`. */
   readonly earlier: Map<unknown, string>;
-  /** By `table` or `column`. */
+  /** Keys by `table` or `column`. */
   readonly sql: Map<unknown, string>;
 }
 

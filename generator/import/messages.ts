@@ -276,7 +276,7 @@ type FillOf<C extends ImportCode> = Parameters<Table[C]['text']>[0] extends unde
 export interface Note {
   readonly code: string;
   readonly severity: Severity;
-  /** In the source. */
+  /** The place in the source. */
   readonly place: string;
   /** What the source has, and what the import made of it. */
   readonly message: string;

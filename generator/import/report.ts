@@ -75,7 +75,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\`*_[\]<>|#!]/g, (each) => `\\${each}`);
 }
 
-/** As code, whatever backticks it holds. */
+/** A text as code of Markdown, whatever backticks it holds. */
 export function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

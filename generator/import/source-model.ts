@@ -14,9 +14,9 @@ export type Identity = string;
 
 interface Part {
   readonly id: Identity;
-  /** As the source has it; any text. */
+  /** The name in the source, which may be any text. */
   readonly name: string;
-  /** For people: `catalog.4DCatalog:12`, `orders.customer_id`. */
+  /** The place for messages: `catalog.4DCatalog:12`, `orders.customer_id`. */
   readonly place: string;
 }
 

@@ -5,7 +5,7 @@ import type { SourceField, StorageType } from './source-model.js';
 
 interface Token {
   readonly kind: 'name' | 'word' | 'text' | 'number' | 'mark';
-  /** Without quotes; words in lower case. */
+  /** The text without quotes; words are in lower case. */
   readonly value: string;
   readonly start: number;
   readonly end: number;
@@ -267,7 +267,7 @@ export function asType(
 export type Rule = Partial<Pick<SourceField, 'enum' | 'min' | 'max' | 'minLength' | 'maxLength'>>;
 
 interface ColumnRule {
-  /** As the database writes it: folded by PostgreSQL, any case in SQLite. */
+  /** The column as the database writes it: folded by PostgreSQL, in any case by SQLite. */
   readonly column: string;
   readonly rule: Rule;
 }

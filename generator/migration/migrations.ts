@@ -27,7 +27,7 @@ export interface MigrationReview {
 
 export interface MigrationInput {
   readonly model: Model;
-  /** That of the last run. */
+  /** The model of the last run. */
   readonly older: Model | undefined;
   readonly users: UserFolder;
   /** The root of this package. */

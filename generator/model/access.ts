@@ -237,7 +237,7 @@ function given(access: DataAccess): DataAccess | undefined {
   return Object.values(access).some((each) => each !== undefined) ? access : undefined;
 }
 
-/** By code point, each once. */
+/** Names in code-point order, each once. */
 function sorted(names: readonly string[]): Opening {
   return [...new Set(names)].sort((a, b) => (a < b ? -1 : Number(a > b)));
 }

@@ -11,7 +11,7 @@ export interface Model {
   /** Origins of front ends on other hosts; absent when the model names none. */
   readonly origins?: readonly string[];
   readonly protocol: ProtocolOptions;
-  /** In the order of the model file. */
+  /** Dataclasses in the order of the model file. */
   readonly dataclasses: readonly Dataclass[];
   /** Functions of the datastore class. */
   readonly functions: readonly ClassFunction[];
@@ -64,7 +64,10 @@ export interface Dataclass {
   readonly collectionName: string;
   /** Name of the primary key attribute. */
   readonly key: string;
-  /** In model order; a foreign key that the model leaves out is appended as an unexposed storage attribute. */
+  /**
+   * Attributes in model order; a foreign key that the model leaves out is appended as an unexposed
+   * storage attribute.
+   */
   readonly attributes: readonly Attribute[];
   readonly functions: {
     readonly dataclass: readonly ClassFunction[];
@@ -136,7 +139,7 @@ interface AttributeBase {
   readonly member?: string;
   /** Earlier names, oldest first. */
   readonly renamedFrom?: readonly string[];
-  /** Also `false` if the attribute leads to a dataclass that is not exposed. */
+  /** Whether clients can name it; `false` also if it leads to a dataclass that is not exposed. */
   readonly exposed: boolean;
   readonly description?: string;
   /** What is needed in addition to the access of the dataclass. */

@@ -21,7 +21,7 @@ export interface OutputFolder {
   readonly record: Seen;
   /** What the last run wrote; absent if the folder is not ours yet. */
   readonly last: Manifest | undefined;
-  /** Without any files if the folder is not ours yet. */
+  /** The user's files; none if the folder is not ours yet. */
   readonly users: UserFolder;
 }
 

@@ -69,7 +69,7 @@ export interface Plan {
   readonly root: string;
   /** Whether there was no manifest. */
   readonly isFirst: boolean;
-  /** In code-point order of their paths. */
+  /** Files in code-point order of their paths. */
   readonly files: readonly PlannedFile[];
 }
 

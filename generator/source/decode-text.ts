@@ -1,7 +1,7 @@
 import type { YamlProblem } from './yaml-problem.js';
 
 interface DecodedText {
-  /** Without a byte order mark, so that offsets count visible text. */
+  /** The text without a byte order mark, so that offsets count visible text. */
   readonly text: string;
   readonly problem?: YamlProblem;
 }

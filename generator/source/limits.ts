@@ -11,7 +11,7 @@ const largest = Number.MAX_SAFE_INTEGER;
 const longestMilliseconds = 2_147_483_647;
 const longestSeconds = Math.floor(longestMilliseconds / 1000);
 
-/** In the order of the documentation. */
+/** All limits, in the order of the documentation. */
 export const limitRules = {
   pageSize: rule(
     100,

@@ -10,7 +10,7 @@ export type SourceNode = SourceMapping | SourceList | SourceScalar;
 
 interface SourceMapping extends Place {
   readonly kind: 'mapping';
-  /** In the order of the file; of two entries with one key only the first is kept. */
+  /** Entries in the order of the file; of two entries with one key only the first is kept. */
   readonly entries: ReadonlyMap<string, SourceEntry>;
 }
 

@@ -96,7 +96,7 @@ function freeName(name: string, taken: ReadonlySet<string>): string {
   return candidate;
 }
 
-/** Behind the last name that the file imports from the API. */
+/** Inserts names behind the last name that the file imports from the API. */
 function besideOthers(
   file: UserFile,
   added: readonly string[],
@@ -133,7 +133,7 @@ function ownLine(file: UserFile, added: readonly string[], { newline }: Style): 
   return { at: startOf(text), text: `${code}${newline}` };
 }
 
-/** Behind what must come first: a byte order mark, a line for the shell. */
+/** The offset behind what must come first: a byte order mark, a line for the shell. */
 function startOf(text: string): number {
   const mark = text.startsWith('\ufeff') ? 1 : 0;
   return ts.getShebang(text.slice(mark)) === undefined

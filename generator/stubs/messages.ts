@@ -2,7 +2,7 @@ import type { Diagnostic } from '../source/diagnostic.js';
 
 interface StubMessage {
   readonly severity: Diagnostic['severity'];
-  /** For the table of all problems in docs/diagnostics.md. */
+  /** What the problem means, for the table of all problems in docs/diagnostics.md. */
   readonly meaning: string;
 }
 

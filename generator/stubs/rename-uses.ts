@@ -13,7 +13,7 @@ interface Doubt {
 }
 
 export interface FileUses {
-  /** In the order of the file. */
+  /** Replacements in the order of the file. */
   readonly replacements: readonly Replacement[];
   readonly doubts: readonly Doubt[];
   /** Classes of the model whose new names the file uses for something else. */

@@ -82,7 +82,10 @@ export async function findClasses({
   return classFiles({ classes, unused, others, read: users.read, shown });
 }
 
-/** As {@link file://./plan-stubs.ts}, which brings the TypeScript compiler: it is loaded when there is a class to look at. */
+/**
+ * Compares the users' classes with the model. It loads {@link file://./plan-stubs.ts}, and with it
+ * the TypeScript compiler, only when there is a class to look at.
+ */
 export async function reviewClasses({
   model,
   older,

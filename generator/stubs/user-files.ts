@@ -4,7 +4,7 @@ import type { ReadUserText } from '../output/user-edits.js';
 
 /** A user's file that could be read. */
 export interface UserFile {
-  /** In the output, with forward slashes. */
+  /** The path in the output, with forward slashes. */
   readonly path: string;
   readonly text: string;
   readonly syntax: ts.SourceFile;

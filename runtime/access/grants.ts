@@ -13,7 +13,7 @@ import { newUuid } from '../protocol/uuid.js';
 /** The privileges of a guest: none besides `guest`, which everyone holds. */
 export const noPrivileges: PrivilegeSet = new Set<string>();
 
-/** For a model without roles, which declares no privileges: grants are held as they are. */
+/** The table of a model without roles, which declares no privileges: grants are held as they are. */
 export const undeclaredPrivileges: PrivilegeTable = {
   resolve: (names) => new Set(names.map(foldName).filter((name) => !builtIn.has(name))),
 };
@@ -83,7 +83,10 @@ export function isSystemId(id: string): boolean {
   return id.startsWith(systemId);
 }
 
-/** The server itself, for code that runs outside of any request: it holds every privilege, and its session never ends. */
+/**
+ * The server itself, for code that runs outside of any request: it holds every privilege, and its
+ * session never ends.
+ */
 export function systemSession(): Session {
   const id = `${systemId}${newUuid()}`;
   const privileges: PrivilegeSet = new EveryPrivilege();

@@ -77,7 +77,7 @@ export interface Rates {
 
 /** Rates that this process alone counts. */
 export class RateWindows implements Rates {
-  /** By the names of the quotas. */
+  /** Windows by the names of the quotas. */
   readonly #windows = new Map<string, RateWindow>();
 
   admit(quotas: QuotaValues, now: number): number | undefined {

@@ -59,7 +59,7 @@ export type SessionChange = Partial<
 
 /** The largest numbers of sessions. */
 export interface SessionRoom {
-  /** With a user or privileges. */
+  /** Sessions with a user or privileges. */
   readonly users: number;
   readonly guests: number;
   /** Guests from the addresses that count as one, see `network`. */
@@ -113,7 +113,7 @@ export interface SessionStore {
    * @throws RequestError if there is no room for the session, DatabaseUnavailableError
    */
   flush(record: SessionRecord, hasStorage: boolean): Pending<void>;
-  /** All that live. */
+  /** All living sessions. */
   list(): Pending<readonly SessionRecord[]>;
   /**
    * Called with the ID of each session that ended, by time or by {@link remove}; with several

@@ -85,7 +85,7 @@ export interface Session {
   readonly isGuest: boolean;
   /** All privileges that it holds, with roles and includes resolved, in lower case. */
   readonly privileges: PrivilegeSet;
-  /** For the session's later requests; removed when the session ends. */
+  /** Values for the session's later requests; they are removed when the session ends. */
   readonly storage: SessionStorage;
   readonly quotas: SessionQuotas;
   /** The origin of its request; `undefined` for the server itself. */

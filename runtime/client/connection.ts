@@ -54,7 +54,7 @@ export class Connection {
     return body;
   }
 
-  /** As {@link json}, for an answer that is an object. */
+  /** Sends a request whose answer is an object: see {@link json}. */
   async object(request: ClientRequest): Promise<JsonRecord> {
     const body = await this.json(request);
     if (isRecord(body)) return body;

@@ -115,7 +115,7 @@ type Member = readonly [name: string, value: unknown];
 /** A function of the model and where it is called. */
 interface CalledFunction {
   readonly returns: ResultType;
-  /** Below `/rest`, with the name of the function. */
+  /** The path of the function below `/rest`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal | undefined;
@@ -350,7 +350,7 @@ interface GivenWith {
   readonly options: RequestOptions;
 }
 
-/** Each state belongs to one object. */
+/** The entity object of each state. */
 const objects = new WeakMap<ClientEntityState, object>();
 
 function remembered(state: ClientEntityState, entity: object): object {

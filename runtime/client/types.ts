@@ -164,9 +164,9 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
   toArray(options?: RequestOptions): Promise<R[]>;
   /** Whether an entity is stored and belongs to the selection. */
   contains(entity: T['entity'], options?: RequestOptions): Promise<boolean>;
-  /** 0 if there are no numbers; the exact sum of decimals, as a text. */
+  /** The sum: 0 if there are no numbers, and a text, which is exact, for decimals. */
   sum<P extends NumberPath<T>>(path: P, options?: RequestOptions): Promise<NumberAt<T, P>>;
-  /** That of decimals has 4 decimals more, and is rounded half away from zero. */
+  /** The average; that of decimals has 4 decimals more, and is rounded half away from zero. */
   average<P extends NumberPath<T>>(
     path: P,
     options?: RequestOptions,
@@ -194,7 +194,7 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
 /** A dataclass: `ds.Company`. */
 export interface DataclassObject<T extends EntityTypes> {
   all(): T['selection'];
-  /** As `query()` of a selection, of all entities. */
+  /** The entities that match a filter: see `query()` of a selection. */
   query(filter: string, ...values: readonly unknown[]): T['selection'];
   /** @returns `null` if there is none */
   get(key: T['key'], options?: RequestOptions): Promise<T['entity'] | null>;

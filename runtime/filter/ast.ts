@@ -46,7 +46,10 @@ export interface PathStep {
   readonly name: string;
   /** 2 in `staff{2}`: another related entity than that of `staff`, which is 1. */
   readonly ordinal: number;
-  /** Elements of an array inside an object: `''` for any (`list[]`), a letter in lower case for one that is tied (`list[a]`). */
+  /**
+   * Elements of an array inside an object: `''` for any (`list[]`), a letter in lower case for one
+   * that is tied (`list[a]`).
+   */
   readonly element: string | undefined;
   readonly start: number;
   readonly end: number;
@@ -64,7 +67,7 @@ export interface NullValue {
 
 export interface LiteralValue {
   readonly kind: 'literal';
-  /** As written; the attribute's type decides its meaning. */
+  /** The value as it is written; the attribute's type decides its meaning. */
   readonly value: string | number | boolean;
   /** The value as it is written in the filter, without quotes and escapes. */
   readonly text: string;

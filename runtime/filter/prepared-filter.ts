@@ -38,7 +38,7 @@ interface FilterOptions {
   readonly wildcard: boolean;
 }
 
-/** Each condition costs the database work; a longer filter is refused before any is done. */
+/** The most conditions of a filter: each costs the database work, and a longer filter is refused before any is done. */
 const maxConditions = 500;
 
 /** The deepest nesting of parentheses, whatever the environment says; a database takes fewer NOTs. */

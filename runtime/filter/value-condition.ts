@@ -166,7 +166,10 @@ export function attributeValue(
   });
 }
 
-/** With two decimals, `< 1.005` is `< 1.01`, `> 1.005` is `> 1.00`, and nothing is `= 1.005`. */
+/**
+ * How a decimal is rounded to the scale of its attribute: with two decimals, `< 1.005` is `< 1.01`,
+ * `> 1.005` is `> 1.00`, and nothing is `= 1.005`.
+ */
 const roundings: Readonly<Partial<Record<Comparator, Rounding>>> = {
   '<': 'ceiling',
   '>=': 'ceiling',

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** For fewer bytes, releasing memory costs more than the memory. */
+/** The number of bytes below which releasing memory costs more than the memory. */
 const fewBytes = 16 * 1024;
 
 /** Per HTTP server: whether other code sees what is sent. */

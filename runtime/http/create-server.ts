@@ -198,7 +198,7 @@ class ErrorsAlone extends LogController {
   }
 }
 
-/** As Fastify writes it. */
+/** The body of an error outside of the protocol, as Fastify writes it. */
 function plainError({ statusCode = 500, code, message }: FastifyError): object {
   return { statusCode, code, error: http.STATUS_CODES[statusCode], message };
 }
@@ -245,7 +245,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
 
 /** Options for code that builds the service. */
 export interface AppOptions {
-  /** As in `DATABASE_URL`, which is used if this is left out. */
+  /** The URL of the database; `DATABASE_URL` if it is left out. */
   readonly databaseUrl?: string;
   /**
    * Fastify's `logger`. If left out, warnings and errors go to stderr as JSON lines, from

@@ -15,7 +15,10 @@ async function loadClient(): Promise<typeof Prometheus> {
   }
 }
 
-/** In seconds: a read by its key takes less than a millisecond, a long one may take minutes. */
+/**
+ * The buckets of durations in seconds: a read by its key takes less than a millisecond, a long one
+ * may take minutes.
+ */
 const buckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];

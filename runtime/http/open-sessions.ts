@@ -17,7 +17,7 @@ import { protocolError, RequestError } from '../protocol/errors.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** On whose behalf code runs. */
+    /** The scopes that say on whose behalf code runs. */
     readonly scopes: RequestScopes;
     /** Finds the session of a request. */
     readonly sessions: RequestSessions;

@@ -9,7 +9,7 @@ import type { Parameters } from '../query/parameters.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Only where the model has images or BLOBs. */
+    /** Images and BLOBs, if the model has some. */
     readonly media: ServedMedia;
   }
 }

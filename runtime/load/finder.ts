@@ -9,7 +9,7 @@ import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 
 /** Finds the entities that rows name by values of an attribute. */
 export class Finder {
-  /** By the attribute that they compare, and the one that they read. */
+  /** Statements by the attribute that they compare, and the one that they read. */
   readonly #statements = new Map<StorageDefinition, Map<StorageDefinition, Statement>>();
 
   constructor(private readonly dialect: Dialect) {}

@@ -51,7 +51,7 @@ export interface LoadComparison {
 /** Numbers that the database keeps together with the rows of batches, by name. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** Each gets one answer; a batch gets `checked`, and then `commit` gets `stored`. */
+/** A message to the program. Each gets one answer; a batch gets `checked`, and then `commit` gets `stored`. */
 export type LoadRequest =
   /** The import becomes a note. */
   | { readonly kind: 'begin'; readonly restart: boolean; readonly import: number }

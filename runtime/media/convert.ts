@@ -9,7 +9,7 @@ interface Sharp {
 
 export type MakeSharp = (bytes: Uint8Array, options: object) => Sharp;
 
-/** In a variable, so that servers without the package compile. */
+/** The name of the package, in a variable: so servers compile without it. */
 const packageName = 'sharp';
 
 /** Formats of pixels only: an SVG may refer to other files. */

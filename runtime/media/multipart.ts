@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { refuse, type RequestError } from '../protocol/errors.js';
 
-/** In a variable, so that servers without the package compile. */
+/** The name of the package, in a variable: so servers compile without it. */
 const packageName = '@fastify/busboy';
 
 interface Parser extends Writable {

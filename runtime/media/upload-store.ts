@@ -123,7 +123,7 @@ interface KeptUpload {
  * sessions it does not exist. It never becomes part of a path.
  */
 export class FileUploadStore implements UploadStore {
-  /** By their IDs. */
+  /** Complete uploads by their IDs. */
   readonly #kept = new Map<string, KeptUpload>();
   readonly #ofSession = new Map<string, Set<string>>();
   /** Bytes on disk by account, with those of incomplete uploads. */

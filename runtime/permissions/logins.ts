@@ -81,7 +81,7 @@ function tooMany(seconds: number): RequestError {
   });
 }
 
-/** From when, and by how much, attempts with a name or from an address are slowed down. */
+/** When, and by how much, attempts with a name or from an address are slowed down. */
 interface Slowdown {
   /** Failures in a row without a wait. */
   readonly free: number;

@@ -20,7 +20,7 @@ interface Jose {
   createRemoteJWKSet(url: URL): TokenKey;
 }
 
-/** In a variable, so that a server without users needs no such package. */
+/** The name of the package, in a variable: so servers without users compile without it. */
 const packageName = 'jose';
 /** Longer tokens are refused unverified. */
 const longestToken = 8192;

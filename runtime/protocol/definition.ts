@@ -20,7 +20,7 @@ export interface DataclassDefinition {
   readonly exposed: boolean;
   /** Name of the primary key attribute. */
   readonly key: string;
-  /** In model order, which is the order of every answer. */
+  /** Attributes in the order of the model, which is the order of every answer. */
   readonly attributes: readonly AttributeDefinition[];
   /** Lists of stored attributes whose values no two entities share. */
   readonly uniqueIndexes?: readonly (readonly string[])[];
@@ -90,13 +90,13 @@ export type AttributeDefinition =
   | RelatedEntitiesDefinition;
 
 interface NamedDefinition {
-  /** As clients write it. */
+  /** The name that clients write. */
   readonly name: string;
-  /** As class code writes it, if that differs. */
+  /** The name that class code writes, if it differs. */
   readonly member?: string;
-  /** As those of a dataclass. */
+  /** Earlier names, oldest first. */
   readonly renamedFrom?: readonly string[];
-  /** Only ever `false`: clients cannot name this attribute. */
+  /** Set to `false` if clients cannot name the attribute; never `true`. */
   readonly exposed?: false;
   /** Needed in addition to what the dataclass needs. */
   readonly access?: DataAccess;
@@ -129,7 +129,7 @@ export interface StorageDefinition extends NamedDefinition {
   readonly indexed?: true;
   readonly mandatory?: true;
   readonly readOnly?: true;
-  /** In its JSON form, as a client would send it. */
+  /** The default in JSON form, as a client would send it. */
   readonly default?: unknown;
   readonly enum?: readonly (string | number)[];
   readonly minLength?: number;
@@ -156,7 +156,7 @@ export interface ComputedDefinition extends NamedDefinition {
   readonly kind: 'computed';
   readonly type: StorageType;
   readonly dateOnly?: true;
-  /** As those of a stored decimal. */
+  /** The precision of a decimal, as that of a stored one. */
   readonly precision?: number;
   readonly scale?: number;
   /**
@@ -172,7 +172,7 @@ export interface AliasDefinition extends NamedDefinition {
   /** To-one relations, then an attribute. */
   readonly path: readonly string[];
   readonly dateOnly?: true;
-  /** As those of the attribute at the end of the path. */
+  /** The precision of the attribute at the end of the path. */
   readonly precision?: number;
   readonly scale?: number;
 }
@@ -238,7 +238,7 @@ export interface FunctionDefinition {
 export interface ParameterDefinition {
   readonly name: string;
   readonly type: FunctionType;
-  /** Only behind all mandatory parameters. */
+  /** Set if the parameter may be left out; such parameters follow all mandatory ones. */
   readonly optional?: true;
 }
 

@@ -1,7 +1,10 @@
-/** Below U+0300 every text is its own NFC form. */
+/** Finds what NFC may change: below U+0300 every text is its own NFC form. */
 const mayCompose = /[\u0300-\uffff]/;
 
-/** Marks that belong to no script of their own: accents, and not the vowel signs of scripts that write vowels as marks. */
+/**
+ * Marks that belong to no script of their own: accents, and not the vowel signs of scripts that
+ * write vowels as marks.
+ */
 const accents = /(?=\p{Mn})\p{Script=Inherited}/gu;
 
 const isAscii = /^[\0-\x7f]*$/;

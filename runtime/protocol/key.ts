@@ -5,7 +5,7 @@ import { normaliseUuid } from './uuid.js';
 
 /** The literal of a key clause, as it stands in a URL. */
 interface KeyText {
-  /** Without its quotes. */
+  /** The text of the key, without its quotes. */
   readonly text: string;
   readonly quoted: boolean;
 }

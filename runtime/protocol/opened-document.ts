@@ -31,11 +31,11 @@ export interface OpenedDataclass {
 interface Marks {
   /** Without one of these parts, the object is left out. */
   readonly 'x-for'?: string | readonly string[];
-  /** By members that consist of properties, or of names: what is needed for each, before its name. */
+  /** What each property, or each name, of a member needs, as a text that is completed by its name; by members. */
   readonly 'x-each-for'?: Readonly<Record<string, string>>;
   /** Without this part, the schema says nothing. */
   readonly 'x-type-for'?: string;
-  /** By members that a setting of the server may change: the limit that they state. */
+  /** The limits that members state, which settings of the server may change; by members. */
   readonly 'x-limits'?: Readonly<Record<string, string>>;
 }
 
@@ -141,7 +141,7 @@ function withoutSingleChoice(schema: JsonObject): JsonObject {
   return isObject(choice) ? { ...others, ...choice } : schema;
 }
 
-/** Without the components to which no path leads. */
+/** The document without the components to which no path leads. */
 function withoutUnused(document: JsonObject): JsonObject {
   const components = document['components'] as Readonly<Record<string, JsonObject>>;
   const used = new Set<string>();

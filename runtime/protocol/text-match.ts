@@ -53,7 +53,7 @@ export class WordSearch {
   }
 }
 
-/** Below this length a naive search costs a constant for each character, and is faster. */
+/** The length of a piece below which a naive search costs a constant for each character, and is faster. */
 const shortPiece = 32;
 
 /**

@@ -25,9 +25,9 @@ function wrong(place: string, what: string): DataFileError {
 export interface SeedRow {
   readonly dataclass: Dataclass;
   readonly file: string;
-  /** From 1. */
+  /** The line of the row, counted from 1. */
   readonly line: number;
-  /** In JSON form, by the names of attributes; a related entity is its key, or `{ name: value }`. */
+  /** Values in JSON form, by the names of attributes; a related entity is its key, or `{ name: value }`. */
   readonly values: Readonly<Record<string, unknown>>;
   /** Why there are no values. */
   readonly problem?: string;

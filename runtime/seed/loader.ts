@@ -61,7 +61,7 @@ interface Reference {
 /** A row on its way into the database. */
 interface PendingRow {
   readonly row: SeedRow;
-  /** By attribute, in the order of the row; what relations hold is added when it is known. */
+  /** Values by attribute, in the order of the row. Values of relations are added when they are known. */
   readonly values: [string, unknown][];
   /** Related entities that did not exist when they were last looked for: the row waits for the first. */
   missing: readonly Reference[];
@@ -85,7 +85,7 @@ export class Loader {
   readonly counts = new Map<string, Counts>();
   readonly #codes = new Map<string, DataclassCode>();
   #finder: Finder | undefined;
-  /** In the order of the files. */
+  /** Rows that are not saved yet, in the order of the files. */
   readonly #unsaved = new Set<PendingRow>();
   /** Rows by the id of the place that they wait for. */
   readonly #waiting = new Map<string, PendingRow[]>();
@@ -332,7 +332,10 @@ export class Loader {
     });
   }
 
-  /** Follows waiting rows, each to the row that it waits for, until it finds a circle or an entity that no row creates. */
+  /**
+   * Follows waiting rows, each to the row that it waits for, until it finds a circle or an entity
+   * that no row creates.
+   */
   async #untangle(): Promise<void> {
     const providers = new Map<string, PendingRow>();
     for (const pending of this.#unsaved) {

@@ -185,7 +185,7 @@ export class DatabaseRates implements Rates {
     return pending;
   }
 
-  /** As far as this server knows. */
+  /** What is used up now, as far as this server knows. */
   current(quotas: QuotaValues): Record<string, number> {
     const values: Record<string, number> = {};
     for (const name of namesOf(quotas)) {

@@ -40,7 +40,7 @@ const batch = 1000;
 export class DatabaseSessionStore implements SessionStore {
   readonly isShared = true;
   readonly #sql: SessionSql;
-  /** By the hashes of their tokens. */
+  /** Cached sessions by the hashes of their tokens. */
   readonly #known = new BoundedCache<DatabaseSession>(
     mostKnownBytes,
     ({ storage }) => 2048 + 2 * storage.length,

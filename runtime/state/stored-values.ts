@@ -10,7 +10,7 @@ const longestName = 400;
  * requests of this process. Changes that code makes inside it are found when the session is stored. If two servers set a value of one name, the last one wins.
  */
 export class StoredValues implements SessionStorage {
-  /** By names, in their order: what the database has, with the changes that it does not have yet. */
+  /** Texts by names, in the order of the names: those of the database, with the changes that it does not have yet. */
   #texts = new Map<string, string>();
   /** Objects that code has. */
   readonly #held = new Map<string, object>();

@@ -43,7 +43,10 @@ interface Opened {
   readonly endedAfter: (number: number) => Pending<readonly EndedRow[]>;
 }
 
-/** As `passwd --lock` does: no password has such a hash, in servers of earlier versions neither. */
+/**
+ * The beginning of the hash of a disabled user, as `passwd --lock` writes it: no password has such
+ * a hash, in no version of the server.
+ */
 const disabledMark = '!';
 
 /** The users of the generated `src/login.ts`, who log in with a name and a password. */
@@ -312,7 +315,10 @@ async function openPostgres(url: string): Promise<Opened> {
   }
 }
 
-/** For a host with several addresses, the errors of all of them arrive as one error without a message. */
+/**
+ * Why the database cannot be reached. For a host with several addresses, the errors of all of them
+ * arrive as one error without a message.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
   return error instanceof Error ? error.message : String(error);

@@ -4,8 +4,9 @@
  *
  *   npm run bench:writers -- [--scale 10k] [--rounds 5] [--seconds 3] [--before <folder>]
  *
- * How to read the table: saves a second, medians over the rounds. `two by one` is that of two servers to that of one, of each
- * round; of those the median. Without the rows no save raises the stamp: the difference is what keeping it costs, but for a trigger that returns.
+ * How to read the table: saves per second, medians over the rounds. `two by one` is the median of the ratios of two servers to
+ * one in each round. Without the rows, no save raises the stamp: the difference is what the stamp costs, except for a trigger
+ * that returns at once.
  * `--before` measures the server of another checkout, too.
  */
 import { runScript } from './command.js';
@@ -21,7 +22,7 @@ import { Server } from './server.js';
 import { aligned } from './table.js';
 
 const clients = 32;
-/** Each has two clients' processes, one for each server where there are two. */
+/** The load processes of each measurement: if there are two servers, each gets one. */
 const loads = 2;
 const serverCounts = [1, 2] as const;
 

@@ -28,9 +28,9 @@ const table = 'point';
 
 /** An attribute of one version of the model. */
 interface Attribute {
-  /** That of its values, in all versions. */
+  /** The number of its values, in all versions. */
   readonly id: number;
-  /** All that it had, the oldest one first, by which its column is called. */
+  /** All names that it had, the oldest first, which is the name of its column. */
   readonly names: readonly string[];
   readonly kind: Kind;
   readonly maxLength?: number | undefined;

@@ -79,7 +79,7 @@ var Connection = class {
 		if (!response.ok || reasons.length > 0) throw new RestError(response.status, reasons);
 		return body;
 	}
-	/** As {@link json}, for an answer that is an object. */
+	/** Sends a request whose answer is an object: see {@link json}. */
 	async object(request) {
 		const body = await this.json(request);
 		if (isRecord(body)) return body;
@@ -1558,7 +1558,7 @@ var Client = class {
 		}, signal);
 	}
 };
-/** Each state belongs to one object. */
+/** The entity object of each state. */
 const objects = /* @__PURE__ */ new WeakMap();
 function remembered(state, entity) {
 	objects.set(state, entity);

@@ -70,7 +70,7 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
   }
 }
 
-/** Without a compatibility, the events of clients of older servers are not possible. */
+/** The values that are possible here: events of clients of older servers need a compatibility. */
 function possibleValues({ node }: Part, schema: JsonSchema): JsonSchema {
   const isOld = textOf(child(child(node, 'protocol'), 'compatibility')) !== undefined;
   if (isOld || schema.enum !== eventNames) return schema;

@@ -127,7 +127,7 @@ async function generated(session: Session, file: string, output: string): Promis
 class ModelFiles {
   /** Remembers what is read in it. */
   readonly world: World;
-  /** By path, as texts that can be compared; `undefined` for a file that does not exist. */
+  /** The files by path, as texts that can be compared; `undefined` for a file that does not exist. */
   readonly #read = new Map<string, string | undefined>();
 
   constructor(private readonly base: World) {

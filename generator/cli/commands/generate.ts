@@ -49,7 +49,7 @@ interface Task {
   readonly file: string;
   readonly model: Model;
   readonly checked: CheckedModel;
-  /** As the user names it. */
+  /** The folder as the user names it. */
   readonly folder: string;
   readonly options: GenerateOptions;
 }

@@ -51,7 +51,7 @@ interface Row {
   /** `Company`, `Company.name`, `Company.hire`, `ds.now`, `Clock.now` */
   readonly resource: string;
   readonly kind: 'dataclass' | 'attribute' | 'function';
-  /** In the order of the holders. */
+  /** The allowed actions of each holder, in the order of the holders. */
   readonly allowed: readonly (readonly AllowedAction[])[];
 }
 

@@ -188,7 +188,7 @@ function restrictMember(path: string): WrittenMember {
 /** The signature of a function in TypeScript. */
 interface FunctionSignature {
   readonly params: readonly ParameterText[];
-  /** Without null, and without the promise. */
+  /** The type of the result without null, and without the promise. */
   readonly returns: TypeText;
   readonly uses: readonly string[];
 }

@@ -40,7 +40,7 @@ export function statement(
   return `${head} {\n${items.map((each) => `  ${each},\n`).join('')}} from ${stringLiteral(module)};`;
 }
 
-/** By code point, so that the order is the same on every machine. */
+/** Compares names by code point, so that the order is the same on every machine. */
 function order(a: string, b: string): number {
   return Number(a > b) - Number(a < b);
 }

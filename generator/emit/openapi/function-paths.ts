@@ -14,7 +14,7 @@ export interface DescribedFunction {
   readonly tag: string;
   /** A filter chooses entities for it. */
   readonly isFiltered: boolean;
-  /** Each with the ID of its operation; the first ID also names the components of the function. */
+  /** Addresses with the IDs of their operations; the first ID also names the components of the function. */
   readonly places: readonly {
     readonly id: string;
     readonly path: string;
@@ -87,7 +87,7 @@ export function dataclassFunctions({
   ];
 }
 
-/** Each is called with POST and, if the model says so, with GET. */
+/** The addresses of a function. Each is called with POST and, if the model says so, with GET. */
 export function functionPaths(described: DescribedFunction): Paths {
   const { definition, part, tag, isFiltered, places } = described;
   const { name, onHTTPGet, returns } = definition;

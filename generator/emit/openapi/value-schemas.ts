@@ -104,7 +104,7 @@ function answered(
   }
 }
 
-/** Without rules, that of a function's argument or result. */
+/** The pattern of a decimal; without rules, that of a function's argument or result. */
 function decimalPattern({ precision, scale }: ValueRules): string {
   if (precision === undefined || scale === undefined) return '^-?\\d+(\\.\\d+)?$';
   const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0';

@@ -90,7 +90,7 @@ function importLine(name: string, module: string): string {
   return `import { ${name} } from ${stringLiteral(module)};`;
 }
 
-/** By code point, so that the order is the same on every machine. */
+/** Lines in code-point order, which is the same on every machine. */
 function sorted(lines: readonly string[]): string[] {
   return [...lines].sort((a, b) => (a < b ? -1 : Number(a > b)));
 }

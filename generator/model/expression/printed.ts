@@ -73,7 +73,7 @@ export function asText(value: Printed): string {
   }
 }
 
-/** As an operand of arithmetic: a text counts as the number with which it begins. */
+/** A value as an operand of arithmetic: a text counts as the number with which it begins. */
 export function asNumber(value: Printed): Printed {
   const { sql, kind } = value;
   switch (kind) {
@@ -104,7 +104,7 @@ export function asInteger(value: Printed): Printed {
   return found.kind === 'integer' ? found : integer(`drs_x_truncated(${found.sql})`);
 }
 
-/** As a condition: everything except 0 and null is true. */
+/** A value as a condition: everything except 0 and null is true. */
 export function asCondition(value: Printed): string {
   if (value.kind === 'boolean') return value.sql;
   if (value.kind === 'null') return 'NULL::boolean';

@@ -208,7 +208,7 @@ function length(what: string): JsonSchema {
   return { description: what, type: 'integer', minimum: 0, maximum: 1_000_000_000 };
 }
 
-/** Also the shape of a table's name. */
+/** The name of a column or a table in SQL. */
 export function sqlName(what: string): JsonSchema {
   return { description: what, type: 'string', minLength: 1, maxLength: 63 };
 }

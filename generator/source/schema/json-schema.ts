@@ -59,7 +59,7 @@ export function text(description: string, ...examples: readonly string[]): JsonS
   return examples.length === 0 ? base : { ...base, examples };
 }
 
-/** At everything that has a name of its own. */
+/** Earlier names, at everything that has a name of its own. */
 export const renamedFrom = ref('earlierNames');
 
 export function ref(definition: string): JsonSchema {
@@ -68,7 +68,7 @@ export function ref(definition: string): JsonSchema {
 
 export const namePattern = '^(?!__)[\\p{L}_][\\p{L}\\p{N}_]*$';
 export const datastorePattern = '^[A-Za-z][A-Za-z0-9_-]{0,62}$';
-/** As a browser sends the origin of a page: no path, no wildcard. */
+/** The origin of a page as a browser sends it: no path, no wildcard. */
 export const originPattern = '^[a-z][a-z0-9+.\\-]*://[^/?#@*\\s,]+$';
 /** `json` is the name of the other format, in any case. */
 export const reportFormatPattern = '^(?![Jj][Ss][Oo][Nn]$)[A-Za-z0-9_.-]{1,63}$';
