@@ -14,7 +14,7 @@ export class Finder {
 
   constructor(private readonly dialect: Dialect) {}
 
-  /** A text that is equal for values that are equal in comparisons. */
+  /** Values that are equal in comparisons have equal texts. */
   comparable({ type }: StorageDefinition, value: SqlValue): string {
     return type === 'string' ? this.dialect.foldText(String(value)) : String(value);
   }

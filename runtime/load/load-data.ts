@@ -82,7 +82,7 @@ class LoadRefused extends Error {}
 /** The importing process has ended: the batch is rolled back. */
 class Abandoned extends Error {}
 
-/** The prefix of the names of an import's numbers in `__datastore`. */
+/** The beginning of the names of numbers in `__datastore`. */
 const prefix = 'import ';
 const beginName = `${prefix}begin`;
 const changesName = `${prefix}changes`;

@@ -102,7 +102,7 @@ export type LoadAnswer =
 export interface Ready {
   readonly kind: 'ready';
   readonly format: typeof messageFormat;
-  /** Notes of the import that has begun: its number, and the last row that each phase has taken (`rows Company`). */
+  /** The import that has begun: its number, and the last row that each phase has taken (`rows Company`). */
   readonly notes: Notes;
   readonly dataclasses: readonly TargetDataclass[];
 }

@@ -48,7 +48,7 @@ interface Place {
   readonly dataclass: Dataclass;
   readonly by: StorageDefinition;
   readonly shown: string | number;
-  /** Equal for two places if they name one entity. */
+  /** Equal places have equal ids. */
   readonly id: string;
 }
 
@@ -431,7 +431,7 @@ export class Loader {
     this.options.onRefused(row, reasons);
   }
 
-  /** The unique values of a row, by which other rows name its entity. */
+  /** The places at which others find the entity of a row. */
   #placesOf({ dataclass, values }: SeedRow): readonly Place[] {
     return uniqueAttributes(dataclass).flatMap((by) => {
       const json = values[by.name] ?? null;
