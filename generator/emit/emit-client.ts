@@ -301,7 +301,7 @@ class ClientTypes {
           }),
         },
         {
-          doc: '/** What `toObject()` gives: the same, and the key of each related entity. */\n',
+          doc: '/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */\n',
           head: `${names.object} extends ${names.attributes}`,
           members: keys,
         },

@@ -294,7 +294,7 @@ export interface CompanyAttributes {
   readonly label: string | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface CompanyObject extends CompanyAttributes {
   readonly manager: string | null;
 }
@@ -368,7 +368,7 @@ export interface EmployeeAttributes {
   readonly employerName: string | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface EmployeeObject extends EmployeeAttributes {
   readonly employer: number | null;
 }

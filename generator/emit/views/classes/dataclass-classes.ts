@@ -197,7 +197,7 @@ function writtenValue(
   return isAlwaysThere(attribute) ? written : orNull(written);
 }
 
-/** The result of `toObject()`: the same, and the key of each to-one relation. */
+/** The result of `toObject()`: attributes of one value each, and the key of each to-one relation. */
 function objectInterface(
   { model, classNames }: EmitContext,
   dataclass: Dataclass,
@@ -209,7 +209,7 @@ function objectInterface(
   );
   if (relations.length === 0) return undefined;
   return {
-    doc: '/** What `toObject()` gives: the same, and the key of each related entity. */',
+    doc: '/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */',
     name: `${names.object} extends ${names.attributes}`,
     members: relations.map((relation) => {
       if (relation.kind === 'relationAlias') {

@@ -46,7 +46,7 @@ export interface CompanyAttributes {
   readonly manager_id: string | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface CompanyObject extends CompanyAttributes {
   readonly manager: string | null;
 }

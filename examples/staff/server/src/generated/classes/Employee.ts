@@ -44,7 +44,7 @@ export interface EmployeeAttributes {
   readonly employerName: string | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface EmployeeObject extends EmployeeAttributes {
   readonly employer: number | null;
 }

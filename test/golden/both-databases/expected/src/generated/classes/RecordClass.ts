@@ -24,7 +24,7 @@ export interface RecordAttributes {
   readonly patient_id: number | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface RecordObject extends RecordAttributes {
   readonly patient: number | null;
 }

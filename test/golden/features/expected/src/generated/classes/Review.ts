@@ -25,7 +25,7 @@ export interface ReviewAttributes {
   readonly replyTo_id: number | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface ReviewObject extends ReviewAttributes {
   readonly book: string | null;
   readonly reviewer: number | null;

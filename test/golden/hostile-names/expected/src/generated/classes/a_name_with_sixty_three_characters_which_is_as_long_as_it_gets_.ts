@@ -21,7 +21,7 @@ export interface a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_
   readonly an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4: number | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Object extends a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Attributes {
   readonly an_attribute_with_sixty_three_characters_as_long_as_it_may_be_3: number | null;
 }

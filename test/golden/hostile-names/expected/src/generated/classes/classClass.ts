@@ -23,7 +23,7 @@ export interface classAttributes {
   readonly group_id: number | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface classObject extends classAttributes {
   readonly group: number | null;
 }

@@ -60,7 +60,7 @@ export interface BookAttributes {
   readonly borrower_id: number | null;
 }
 
-/** What `toObject()` gives: the same, and the key of each related entity. */
+/** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface BookObject extends BookAttributes {
   readonly author: string;
   readonly sequelOf: string | null;
