@@ -203,8 +203,8 @@ async function onRelated<T>(
   const read = relatedRequest(visible, owner, relation, key, sent.input);
   const keys = await host.scopes.with(own, () => visible.sets.keysOf(read));
   if (keys === undefined) throw missingEntity(ownerName);
-  const { dataclass, selections } = host.codeOf(relation.target);
-  return work(selections.of(listed(dataclass, keys)));
+  const code = host.codeOf(relation.target);
+  return work(code.selectionOf(listed(code.dataclass, keys)));
 }
 
 /**

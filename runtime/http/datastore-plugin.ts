@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { RequestScopes } from '../access/request-scope.js';
 import { ScopeExecutor } from '../access/scope-executor.js';
-import { type ClassData, ClassHost } from '../class/objects/class-host.js';
+import type { ClassContext } from '../class/objects/context.js';
+import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -38,7 +39,7 @@ interface Services {
   /** Whether class code may run inside requests that read, and inside those that write. */
   readonly runsIn: ServedClasses['runsIn'];
   /** None without class code. */
-  readonly classes: { readonly host: ClassHost; readonly registry: ClassRegistry } | undefined;
+  readonly classes: { readonly host: ClassContext; readonly registry: ClassRegistry } | undefined;
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
   /** The datastore for code of requests only; made when it is first used. */
@@ -84,7 +85,7 @@ function openServices(app: FastifyInstance): Services {
       const models = modelsOn(hooks);
       return {
         models,
-        context: models.whole.context,
+        model: models.whole.context,
         executor: hooks.executor,
         lifecycle: hooks.lifecycle,
         restrictions: hooks.restrictions,
@@ -140,7 +141,7 @@ function openHost<Data extends ClassData>(
   { setup, stores }: FastifyInstance,
   registry: ClassRegistry,
   scopes: RequestScopes,
-  dataOf: (host: ClassHost) => Data,
+  dataOf: (host: ClassContext) => Data,
 ): ClassHost<Data> {
   const logFailure = (err: Error): void => {
     setup.log.error({ err });

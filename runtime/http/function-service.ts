@@ -25,13 +25,14 @@ import type { ServedModels } from './served-model.js';
 import { sql } from 'kysely';
 import type { RequestScope } from '../access/request-scope.js';
 import { PromotedSession } from '../access/promoted-session.js';
-import type { ClassHost, DataclassCode } from '../class/objects/class-host.js';
+import type { ClassContext, DataclassContext } from '../class/objects/context.js';
 import { failureOf, FunctionFailedError } from '../class/objects/failure.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
 import {
   allOf,
   requested,
   filtered,
+  listed,
   ordered,
   type SelectionNode,
 } from '../class/objects/selection-node.js';
@@ -57,7 +58,7 @@ import {
   shapeName,
 } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
-import { argumentMakers, functionAnswer, selectionOf } from './function-values.js';
+import { argumentMakers, functionAnswer } from './function-values.js';
 import { pageTop } from '../query/reading-context.js';
 import { projectionOf } from '../query/projection.js';
 import { narrowed } from '../entity-set/keys-reader.js';
@@ -109,7 +110,7 @@ function openFunctions({ setup, services, sessions, stores }: FastifyInstance): 
 
 /** What is needed to call functions of all classes. */
 interface FunctionContext {
-  readonly host: ClassHost;
+  readonly host: ClassContext;
   readonly registry: ClassRegistry;
   readonly singletons: Singletons;
   readonly models: ServedModels;
@@ -310,8 +311,8 @@ export class FunctionService {
   async #entity(dataclass: Dataclass, text: string): Promise<object> {
     const { name, exposed, key } = dataclass;
     const value = exposed ? decodeKey(key.type, text) : undefined;
-    const { entities } = this.context.host.codeOf(name);
-    const entity = value === undefined ? undefined : await entities.load(value);
+    const code = this.context.host.codeOf(name);
+    const entity = value === undefined ? undefined : await code.load(value);
     if (entity === undefined) throw missingEntity(name);
     return entity;
   }
@@ -419,33 +420,35 @@ interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'> {
  * @throws RequestError for a wrong filter or order, 404 with 1802 for an unknown set
  */
 function inputSelection(
-  code: DataclassCode,
+  code: DataclassContext,
   context: ServiceContext,
   own: RequestScope,
   input: Input,
 ): Pending<object> {
   const { filter, orderby, set } = input;
   if (set === undefined && filter === undefined && orderby === undefined) {
-    return code.selections.all();
+    return code.selectionOf(allOf(code.dataclass));
   }
   const dataclass = dataclassIn(context, code.dataclass.name);
   requirePermission(dataclass, 'read');
   if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
     return membersOf(code, context, input, setRequesterOf(own.session)).then((keys) =>
-      selectionOf(code, keys),
+      code.selectionOf(listed(code.dataclass, keys)),
     );
   }
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
   return whenResolved(context, request, (resolved) => {
     // An error of class code for attributes that it computes is reported to the client once.
     if (resolved !== request) {
-      return whenThere(keysOf(context, resolved), (keys) => selectionOf(code, keys));
+      return whenThere(keysOf(context, resolved), (keys) =>
+        code.selectionOf(listed(code.dataclass, keys)),
+      );
     }
     checkRequest(context, request);
     const { host } = code;
     const { scopes } = host;
-    return code.selections.of(
+    return code.selectionOf(
       requested(chosenBy(code, request), {
         seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
         keys: () => scopes.runWithin(own, () => keysOf(context, request)),
@@ -455,7 +458,7 @@ function inputSelection(
 }
 
 /** The same as nodes of a selection of class code; their paths name what is exposed. */
-function chosenBy({ dataclass }: DataclassCode, request: SelectionRequest): SelectionNode {
+function chosenBy({ dataclass }: DataclassContext, request: SelectionRequest): SelectionNode {
   const { filter, inputs, orderBy } = request;
   const items = orderOf(request).map((each): OrderItem => ({ ...each, names: 'exposed' }));
   const all = allOf(dataclass);
@@ -485,7 +488,7 @@ function checkRequest(context: ServiceContext, request: SelectionRequest): void 
 
 /** The members of a set that a client names, as far as they match the filter. */
 async function membersOf(
-  { dataclass: { name } }: DataclassCode,
+  { dataclass: { name } }: DataclassContext,
   context: ServiceContext,
   { set = '', filter, params, orderby }: Input,
   requester: SetRequester,

@@ -17,14 +17,11 @@ import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
 import { noSelection } from './function-parameters.js';
 import { type Session, setRequesterOf } from '../access/session.js';
-import type { ClassHost, DataclassCode } from '../class/objects/class-host.js';
+import type { ClassContext } from '../class/objects/context.js';
 import { GivenMedia, isMedia } from '../class/objects/media-handle.js';
 import { AliasedEntityHandle, RelatedEntityHandle } from '../class/objects/related-entity.js';
-import { readableNode } from '../class/objects/readable.js';
-import { listed } from '../class/objects/selection-node.js';
-import { nodeOf, selectionOf as stateOfSelection } from '../class/objects/selection-state.js';
-import { treeRequest } from '../class/objects/selection-tree.js';
-import type { KeyList } from '../entity-set/key-list.js';
+import { nodeOf, selectionOf } from '../class/objects/selection.js';
+import { readableNode, treeRequest } from '../class/objects/selection-tree.js';
 import type { ArgumentMakers } from '../class/calls/arguments.js';
 import {
   entityArgument,
@@ -43,7 +40,7 @@ type FunctionAnswer =
 interface AnswerContext {
   readonly context: ServiceContext;
   readonly session: Session;
-  readonly host: ClassHost;
+  readonly host: ClassContext;
 }
 
 /**
@@ -80,7 +77,7 @@ async function selectionAnswer(
   parameters: Parameters,
 ): Promise<JsonAnswer> {
   const dataclass = readableDataclass(context, name);
-  const node = await readableNode(nodeOf(stateOfSelection(selection)));
+  const node = await readableNode(nodeOf(selectionOf(selection)));
   const request = treeRequest(host.visible(), node, dataclass);
   const answer = await (parameters.method === 'entityset'
     ? new EntitySetService(context, context.sets, dataclass).create(request, {
@@ -154,14 +151,9 @@ export function refuseObject(value: object): void {
   refuseHandle(value);
 }
 
-/** The entities of a list of keys, in its order. */
-export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyList): object {
-  return selections.of(listed(dataclass, keys));
-}
-
 /** Makes the arguments of one call. */
 export function argumentMakers(
-  host: ClassHost,
+  host: ClassContext,
   context: ServiceContext,
   session: Session,
 ): ArgumentMakers {

@@ -3,7 +3,7 @@ import type { BearerTokens, LoginAttempts, LoginModule } from '../access/login-m
 import type { RequestScope, RequestScopes } from '../access/request-scope.js';
 import type { ScopeExecutor } from '../access/scope-executor.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
-import type { ClassHost } from '../class/objects/class-host.js';
+import type { ClassContext } from '../class/objects/context.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
@@ -107,9 +107,9 @@ export interface ServedClasses {
   /** Whether class code may run inside requests that read, and inside those that write. */
   readonly runsIn: { readonly reads: boolean; readonly writes: boolean };
   /** Runs events and setters; none if the model declares none. */
-  lifecycleOf(host: ClassHost): Lifecycle | undefined;
+  lifecycleOf(host: ClassContext): Lifecycle | undefined;
   /** @param model the whole model, on the database without class code */
-  hooksOf(host: ClassHost, model: ClassCodeModel): CodeHooks;
+  hooksOf(host: ClassContext, model: ClassCodeModel): CodeHooks;
 }
 
 interface ClassCodeModel extends Pick<ReadingContext, 'database' | 'options' | 'filters'> {

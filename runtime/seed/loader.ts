@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { DataclassObject } from '../class/objects/dataclass.js';
 import type { Entity } from '../class/objects/entity.js';
 import { stateOf } from '../class/objects/entity-state.js';
-import type { DataclassCode } from '../class/objects/class-host.js';
+import type { DataclassContext } from '../class/objects/context.js';
 import { AttributeError, SaveError } from '../class/objects/failure.js';
 import { typedStored } from '../class/objects/typed-value.js';
 import type { EntityTypes } from '../class/objects/types.js';
@@ -83,7 +83,7 @@ class Refused extends Error {
  */
 export class Loader {
   readonly counts = new Map<string, Counts>();
-  readonly #codes = new Map<string, DataclassCode>();
+  readonly #codes = new Map<string, DataclassContext>();
   #finder: Finder | undefined;
   /** Rows that are not saved yet, in the order of the files. */
   readonly #unsaved = new Set<PendingRow>();
@@ -117,8 +117,7 @@ export class Loader {
     await this.#untangle();
     for (const { pending, key } of this.#later.splice(0)) {
       const { row, later } = pending;
-      const { entities } = this.#code(row.dataclass);
-      const entity = (await entities.load(key)) as Entity<EntityTypes> | undefined;
+      const entity = (await this.#code(row.dataclass).load(key)) as Entity<EntityTypes> | undefined;
       if (entity === undefined) {
         this.#refuse(pending, new Refused(['it was deleted while others were stored.']));
         continue;
@@ -139,7 +138,7 @@ export class Loader {
     }
   }
 
-  #code(dataclass: Dataclass): DataclassCode {
+  #code(dataclass: Dataclass): DataclassContext {
     return getOrInsertComputed(this.#codes, dataclass.name, () => {
       const object = this.options.datastore[dataclass.name] as DataclassObject<EntityTypes>;
       return stateOf(object.new()).code;
@@ -232,7 +231,7 @@ export class Loader {
   }
 
   #finderOf(dataclass: Dataclass): Finder {
-    return (this.#finder ??= new Finder(this.#code(dataclass).host.context.database.dialect));
+    return (this.#finder ??= new Finder(this.#code(dataclass).host.model.database.dialect));
   }
 
   /** The value of an attribute of the entity at a place; `undefined` if there is no entity. */
@@ -240,7 +239,7 @@ export class Loader {
     { dataclass, by, shown }: Place,
     wanted: StorageDefinition,
   ): Promise<string | number | null | undefined> {
-    const reader = this.#code(dataclass).host.reading();
+    const reader = this.#code(dataclass).host.model.database.executor;
     const search = { dataclass, by, wanted };
     const found = await this.#finderOf(dataclass).find(reader, search, [shown]);
     const [[value] = []] = found.values();
@@ -315,7 +314,7 @@ export class Loader {
     }
     const key = await this.#find(this.#placeOf(dataclass, by, json, by.name), dataclass.key);
     if (key === undefined || key === null) return undefined;
-    return (await this.#code(dataclass).entities.load(key)) as Entity<EntityTypes> | undefined;
+    return (await this.#code(dataclass).load(key)) as Entity<EntityTypes> | undefined;
   }
 
   /** The rows that have waited for an entity. */

@@ -2,14 +2,10 @@ import type { Dataclass } from '../../runtime/dataclass/dataclasses.js';
 import type { Pending } from '../../runtime/dialect/pending.js';
 import type { KeyList } from '../../runtime/entity-set/key-list.js';
 import type { SelectionRequest } from '../../runtime/query/selection-request.js';
-import type { DataclassCode } from '../../runtime/class/objects/class-host.js';
+import type { DataclassContext } from '../../runtime/class/objects/context.js';
 import { listed } from '../../runtime/class/objects/selection-node.js';
-import {
-  findSelection,
-  nodeOf,
-  readerOf,
-  selectionOf,
-} from '../../runtime/class/objects/selection-state.js';
+import { findSelection, nodeOf, selectionOf } from '../../runtime/class/objects/selection.js';
+import { SelectionReader } from '../../runtime/class/objects/selection-reader.js';
 import { treeRequest } from '../../runtime/class/objects/selection-tree.js';
 
 /** The dataclass of a selection of class code; `undefined` for a value that is not a selection. */
@@ -21,12 +17,12 @@ export function dataclassOfSelection(value: unknown): Dataclass | undefined {
 /** The keys of a selection, in its order, as an entity set stores them. */
 export function selectionKeys(selection: object): Pending<KeyList> {
   const state = selectionOf(selection);
-  return readerOf(state).keys(nodeOf(state));
+  return new SelectionReader(state.code).keys(nodeOf(state));
 }
 
 /** The members of an entity set as a selection, in the order of the set. */
-export function selectionOfKeys(code: DataclassCode, keys: KeyList): object {
-  return code.selections.of(listed(code.dataclass, keys));
+export function selectionOfKeys(code: DataclassContext, keys: KeyList): object {
+  return code.selectionOf(listed(code.dataclass, keys));
 }
 
 /**

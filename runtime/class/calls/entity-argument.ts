@@ -1,4 +1,4 @@
-import type { ClassHost, DataclassCode, VisibleModel } from '../objects/class-host.js';
+import type { ClassContext, DataclassContext, VisibleModel } from '../objects/context.js';
 import { type EntityState, stateOf } from '../objects/entity-state.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
 import { referredValue } from '../objects/related-entity.js';
@@ -27,12 +27,12 @@ import { shortened } from '../../protocol/names.js';
 import type { StoredValue } from '../../protocol/values.js';
 import type { Place } from './arguments.js';
 import { failureOf } from '../objects/failure.js';
-import { listed } from '../objects/selection-node.js';
+import { HeldEntities, listed } from '../objects/selection-node.js';
 import type { KeyList } from '../../entity-set/key-list.js';
 
 /** What is needed to make entities of arguments. */
 export interface EntityArgumentContext {
-  readonly host: ClassHost;
+  readonly host: ClassContext;
   /** As the session sees it. */
   readonly visible: VisibleModel;
   /** Replaces the IDs of uploads by their bytes. */
@@ -54,13 +54,12 @@ export async function entityArgument(
   at: Place,
 ): Promise<EntityObject> {
   checkMark(dataclassName, json, at);
-  const { entities } = context.host.codeOf(dataclassName);
   const dataclass = dataclassIn(context.visible, dataclassName);
   const { __KEY: key = null } = json;
   if (key === null) {
     requirePermission(dataclass, 'create');
     const given = await givenValues(context, dataclass, json, at);
-    const entity = created(entities);
+    const entity = created(context.host.codeOf(dataclassName));
     (await filled(context, entity, dataclass, given, at))();
     return entity;
   }
@@ -71,9 +70,9 @@ export async function entityArgument(
 }
 
 /** @throws what {@link failureOf} makes of an error of the event `init` */
-function created(entities: DataclassCode['entities']): EntityObject {
+function created(code: DataclassContext): EntityObject {
   try {
-    return entities.create();
+    return code.create();
   } catch (thrown) {
     throw failureOf('The event init', thrown);
   }
@@ -188,7 +187,7 @@ async function existing(
 ): Promise<EntityObject> {
   const { name, exposed } = dataclass;
   const key = exposed ? keyOf(dataclass, json) : undefined;
-  const found = key === undefined ? undefined : await host.codeOf(name).entities.load(key);
+  const found = key === undefined ? undefined : await host.codeOf(name).load(key);
   if (found === undefined) throw unknownKey(name, json);
   return found;
 }
@@ -206,7 +205,7 @@ async function referredValues(
     const target = host.codeOf(owner).dataclass.target(relation);
     const key = keyOf(target, relatedKey(json[name]));
     if (key === undefined) continue;
-    const related = await host.codeOf(target.name).entities.load(key);
+    const related = await host.codeOf(target.name).load(key);
     if (related !== undefined) referred.set(name, referredValue(stateOf(related), relation));
   }
   return referred;
@@ -262,7 +261,7 @@ async function keepHidden(
     const stored = state.stored(state.code.layout.field(foreignKey));
     if (typeof stored !== 'string' && typeof stored !== 'number') continue;
     if (visible.dataclasses.get(target)?.exposed === true) {
-      const related = await host.codeOf(target).entities.loadBy(references, stored);
+      const related = await host.codeOf(target).load(stored, references);
       if (related !== undefined) continue;
     }
     values.delete(foreignKey);
@@ -283,7 +282,7 @@ async function relate(
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
   if (visible.dataclasses.get(target)?.exposed !== true) return;
-  const related = await host.codeOf(target).entities.loadBy(relation.references, key);
+  const related = await host.codeOf(target).load(key, relation.references);
   const value = related === undefined ? null : referredValue(stateOf(related), relation);
   if (related === undefined || value === null) {
     if (onDelete === 'none') return;
@@ -344,12 +343,12 @@ export async function selectionArgument(
   const isModified = Object.keys(json).some((each) => !each.startsWith('__') && each !== 'uri');
   return isModified
     ? modified(context, code, dataclass, keys, json, at)
-    : code.selections.of(listed(code.dataclass, keys));
+    : code.selectionOf(listed(code.dataclass, keys));
 }
 
 async function modified(
   context: SelectionArgumentContext,
-  { entities, selections }: DataclassCode,
+  code: DataclassContext,
   dataclass: Dataclass,
   keys: KeyList,
   json: Body,
@@ -360,13 +359,13 @@ async function modified(
   }
   const found: EntityObject[] = [];
   const setters: (() => void)[] = [];
-  for (const entity of await entities.loadAll([...keys])) {
+  for (const entity of await code.loadAll([...keys])) {
     if (entity === undefined) continue;
     setters.push(await appliedTo(context, entity, dataclass, json, at));
     found.push(entity);
   }
-  const selection = selections.none() as { add(entity: EntityObject): unknown };
   for (const assign of setters) assign();
-  for (const entity of found) selection.add(entity);
-  return selection;
+  const selection = new HeldEntities(code.dataclass);
+  for (const entity of found) if (entity.key !== null) selection.add(entity.key, entity);
+  return code.selectionOf(selection);
 }

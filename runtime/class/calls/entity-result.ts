@@ -1,4 +1,4 @@
-import type { VisibleModel } from '../objects/class-host.js';
+import type { VisibleModel } from '../objects/context.js';
 import { stateOf, type EntityState } from '../objects/entity-state.js';
 import { RelatedEntityHandle } from '../objects/related-entity.js';
 import { requirePermission } from '../../dataclass/permissions.js';

@@ -1,6 +1,6 @@
 import { findState } from '../objects/entity-state.js';
 import { isMedia } from '../objects/media-handle.js';
-import { findSelection } from '../objects/selection-state.js';
+import { findSelection } from '../objects/selection.js';
 import type { Media } from '../objects/types.js';
 import type { FunctionDefinition, FunctionType, StorageType } from '../../protocol/definition.js';
 import { dayFromText } from '../../protocol/dates.js';

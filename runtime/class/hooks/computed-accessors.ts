@@ -1,7 +1,7 @@
 import type { Dataclass } from '../../dataclass/dataclasses.js';
 import { type ComputedDefinition, memberName } from '../../protocol/definition.js';
 import type { ComputedOrder, ComputedQuery, FilterWithValues } from '../objects/types.js';
-import type { ClassHost } from '../objects/class-host.js';
+import type { ClassContext } from '../objects/context.js';
 import { DatabaseUnavailableError } from '../../dialect/executor.js';
 import { RequestError, RestError } from '../../protocol/errors.js';
 
@@ -14,7 +14,7 @@ interface Said<T> {
 
 /** Calls accessors of the class of a dataclass, in the running call. */
 export class ComputedAccessors {
-  constructor(private readonly host: ClassHost) {}
+  constructor(private readonly host: ClassContext) {}
 
   /**
    * @throws AccessorFailedError for a result that is no filter with values

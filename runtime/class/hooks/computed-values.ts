@@ -9,7 +9,7 @@ import {
 import { type ComputedDefinition, memberName } from '../../protocol/definition.js';
 import type { AnswerOptions } from '../../query/context.js';
 import { accessorFailure } from './computed-accessors.js';
-import type { ClassHost } from '../objects/class-host.js';
+import type { ClassContext } from '../objects/context.js';
 import { stateOf } from '../objects/entity-state.js';
 import type { EntityObject } from '../objects/types.js';
 import { storageOf } from '../../protocol/values.js';
@@ -38,7 +38,7 @@ interface Mark {
 const mostAttempts = 5;
 
 /** An executor whose answers hold the values of getters. */
-export function completingExecutor(executor: Executor, host: ClassHost): Executor {
+export function completingExecutor(executor: Executor, host: ClassContext): Executor {
   const values = new ComputedValues(host);
   const completed = (statement: Statement, read: () => PendingAnswer): PendingAnswer =>
     statement.computed === undefined ? read() : values.complete(statement.computed, read);
@@ -88,7 +88,7 @@ export function completingExecutor(executor: Executor, host: ClassHost): Executo
  * (`class-code.md#computed-attributes`).
  */
 class ComputedValues {
-  constructor(private readonly host: ClassHost) {}
+  constructor(private readonly host: ClassContext) {}
 
   async complete(
     places: readonly ComputedPlace[],
@@ -156,7 +156,7 @@ class ComputedValues {
     let isSame = true;
     for (const [name, entities] of named) {
       const wanted = [...entities.values()];
-      const loaded = await this.host.codeOf(name).entities.loadAll(wanted.map((each) => each.key));
+      const loaded = await this.host.codeOf(name).loadAll(wanted.map((each) => each.key));
       for (const [index, each] of wanted.entries()) {
         each.entity = loaded[index];
         isSame &&= each.entity !== undefined && stateOf(each.entity).stamp === each.stamp;
@@ -166,7 +166,7 @@ class ComputedValues {
   }
 
   #json(place: ComputedPlace, entity: EntityObject | undefined): string {
-    return entity === undefined ? 'null' : gotJson(place, entity, this.host.context.options);
+    return entity === undefined ? 'null' : gotJson(place, entity, this.host.model.options);
   }
 }
 

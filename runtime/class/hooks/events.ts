@@ -14,7 +14,7 @@ import type { DeletionReach } from '../../write/delete-statements.js';
 import { isSettable } from '../../write/decode.js';
 import type { EntitySaver } from '../../write/save.js';
 import type { DataclassDefinition, EventName } from '../../protocol/definition.js';
-import type { ClassHost } from '../objects/class-host.js';
+import type { ClassContext } from '../objects/context.js';
 import { EventedDeleter, hasDropEvents } from '../../write/evented-delete.js';
 import { EventedSaver } from '../../write/evented-save.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
@@ -25,7 +25,7 @@ const mostNested = 100;
 /** Runs the events and setters that the model declares; `undefined` if it declares none. */
 export function classEvents(
   definitions: readonly DataclassDefinition[],
-): ((host: ClassHost) => Lifecycle) | undefined {
+): ((host: ClassContext) => Lifecycle) | undefined {
   const declared = new Map<string, ReadonlySet<EventName>>();
   for (const { name, events = [] } of definitions) {
     if (events.length > 0) declared.set(name, new Set(events));
@@ -41,7 +41,7 @@ export class ClassLifecycle implements Lifecycle {
   readonly #events: ReadonlyMap<string, DataclassEvents>;
 
   constructor(
-    private readonly host: ClassHost,
+    private readonly host: ClassContext,
     declared: ReadonlyMap<string, ReadonlySet<EventName>>,
   ) {
     this.#events = new Map(
@@ -113,7 +113,7 @@ function nestedIn(nesting: Nesting | undefined): Nesting {
 
 export class DataclassEvents {
   constructor(
-    private readonly host: ClassHost,
+    private readonly host: ClassContext,
     private readonly dataclass: string,
     private readonly declared: ReadonlySet<EventName>,
   ) {}
@@ -127,9 +127,9 @@ export class DataclassEvents {
    * @throws EventFailure if its event `init` throws
    */
   create(): LiveEntity {
-    const { entities } = this.host.codeOf(this.dataclass);
+    const code = this.host.codeOf(this.dataclass);
     try {
-      return new LiveEntityObject(entities.create());
+      return new LiveEntityObject(code.create());
     } catch (error) {
       throw new EventFailure(`${this.dataclass}Entity.init`, error);
     }
@@ -140,15 +140,15 @@ export class DataclassEvents {
    * Events run on all that are saved or deleted, such as those that a cascade reaches.
    */
   async load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]> {
-    const { entities } = this.host.codeOf(this.dataclass);
-    const { allRows } = entities;
+    const code = this.host.codeOf(this.dataclass);
+    const { allRows } = code;
     const [only] = keys;
     const found =
       keys.length === 1 && only !== undefined
         ? [await allRows.byKey(only)]
         : await allRows.byKeys(keys);
     return found.flatMap((row) =>
-      row === undefined ? [] : [new LiveEntityObject(entities.fromRow(row))],
+      row === undefined ? [] : [new LiveEntityObject(code.entityOf(row))],
     );
   }
 
@@ -158,9 +158,8 @@ export class DataclassEvents {
   }
 
   revived(text: string): LiveEntity {
-    const { entities } = this.host.codeOf(this.dataclass);
     const row = JSON.parse(text) as (string | number | null)[];
-    return new LiveEntityObject(entities.fromRow(row));
+    return new LiveEntityObject(this.host.codeOf(this.dataclass).entityOf(row));
   }
 
   /**

@@ -4,7 +4,7 @@ import type { Pending } from '../../dialect/pending.js';
 import type { ComputedRequests } from '../../query/computed-requests.js';
 import { type OrderItem, maxOrderItems, parseOrderBy } from '../../query/order-by.js';
 import { orderOf, requestName, type SelectionRequest } from '../../query/selection-request.js';
-import type { ClassHost } from '../objects/class-host.js';
+import type { ClassContext } from '../objects/context.js';
 import { ComputedAccessors, checked, checkedLater } from './computed-accessors.js';
 import { ComputedFilters, type ResolvedFilter } from './computed-filters.js';
 import {
@@ -32,7 +32,7 @@ export class RequestResolver implements ComputedRequests {
   readonly #orders: ComputedOrders;
 
   constructor(
-    host: ClassHost,
+    host: ClassContext,
     { filters, options, database }: Pick<ReadingContext, 'filters' | 'options' | 'database'>,
   ) {
     const accessors = new ComputedAccessors(host);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { RequestScope, ResolvedRestriction } from '../../access/request-scope.js';
 import type { StatementRestrictions } from '../../access/scope-executor.js';
 import type { Session } from '../../access/session.js';
-import type { ClassHost } from '../objects/class-host.js';
+import type { ClassContext } from '../objects/context.js';
 import { failureOf } from '../objects/failure.js';
 import { paramsOf } from '../objects/selection-values.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
@@ -72,7 +72,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
 
   /** @param dataclasses all of the model, without restrictions */
   constructor(
-    private readonly host: ClassHost,
+    private readonly host: ClassContext,
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
     private readonly dialect: Dialect,
     private readonly filters: FilterParser,

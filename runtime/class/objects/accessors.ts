@@ -1,14 +1,18 @@
-import { leadsToMany } from '../../dataclass/attribute-path.js';
+import { isRelation, leadsToMany } from '../../dataclass/attribute-path.js';
+import type { Dataclass } from '../../dataclass/dataclasses.js';
 import {
   memberName,
   type RelatedEntityDefinition,
   type RelationAliasDefinition,
 } from '../../protocol/definition.js';
-import type { DataclassCode } from './class-host.js';
+import type { DataclassContext } from './context.js';
+import { Entity } from './entity.js';
+import type { Field } from './entity-rows.js';
 import { stateOf } from './entity-state.js';
-import type { Field } from './entity-layout.js';
 import { MediaHandle } from './media-handle.js';
 import { AliasedEntityHandle, RelatedEntityHandle } from './related-entity.js';
+import { EntitySelection, nodeOf, selectionOf } from './selection.js';
+import { entityOf, ofKeys, reachedFrom } from './selection-node.js';
 
 /** A prototype is a plain object; the emitted class describes its members. */
 interface Accessor {
@@ -19,18 +23,21 @@ interface Accessor {
 /** Names of attributes that are members of every entity, too. */
 const ownMembers: ReadonlySet<string> = new Set(['key', 'session', 'stamp']);
 
+/** The class of entities or selections that a user wrote, or the emitted one. */
+interface ObjectClass {
+  readonly prototype: object;
+}
+
 /**
- * Adds the attributes of a class, once: to the prototype of the emitted base class, so that a
- * user's class may have more. They know the model and no server: several may run in one process.
- * @param own the runtime's class that the emitted one extends
+ * Adds the attributes of a dataclass to its entities, once: to the prototype of the emitted base
+ * class, so that a user's class may have more. They know the model and no server: several may run in
+ * one process.
  */
-export function defineAccessors(
-  code: Pick<DataclassCode, 'dataclass' | 'layout'>,
-  userClass: { readonly prototype: object },
-  own: { readonly prototype: object },
+export function defineEntityMembers(
+  { dataclass, layout }: Pick<DataclassContext, 'dataclass' | 'layout'>,
+  userClass: ObjectClass,
 ): void {
-  const prototype = prototypeBelow(userClass.prototype, own.prototype);
-  const { dataclass, layout } = code;
+  const prototype = prototypeBelow(userClass.prototype, Entity.prototype);
   for (const attribute of dataclass.attributes) {
     const { name } = attribute;
     const inCode = memberName(attribute);
@@ -46,12 +53,22 @@ export function defineAccessors(
   }
 }
 
+/** Adds the relations of a dataclass to its selections, as {@link defineEntityMembers} does. */
+export function defineSelectionMembers(dataclass: Dataclass, userClass: ObjectClass): void {
+  const prototype = prototypeBelow(userClass.prototype, EntitySelection.prototype);
+  for (const attribute of dataclass.attributes) {
+    const member = memberName(attribute);
+    if (!isRelation(attribute) || Object.hasOwn(prototype, member)) continue;
+    define(prototype, member, relatedSelectionAccessor(attribute.name));
+  }
+}
+
 function define(prototype: object, name: string, accessor: Accessor): void {
   Object.defineProperty(prototype, name, { ...accessor, enumerable: true, configurable: true });
 }
 
 /** The prototype of the emitted class, which directly extends the runtime's. */
-export function prototypeBelow(prototype: object, own: object): object {
+function prototypeBelow(prototype: object, own: object): object {
   const parent = Object.getPrototypeOf(prototype) as object | null;
   if (parent === null) throw new Error('A class of the registry does not extend its base class.');
   return parent === own ? prototype : prototypeBelow(parent, own);
@@ -106,8 +123,27 @@ function manyAccessor(name: string): Accessor {
       if (relation === undefined || !leadsToMany(relation)) {
         throw new Error(`${name} is no relation to many.`);
       }
-      const { selections } = code.host.codeOf(relation.target);
-      return selections.related(code.dataclass, relation, isNew ? null : key);
+      const target = code.host.codeOf(relation.target);
+      return target.selectionOf(
+        isNew || key === null
+          ? ofKeys(target.dataclass, [])
+          : reachedFrom(entityOf(code.dataclass, key), relation),
+      );
+    },
+  };
+}
+
+/** The entities to which a relation leads from those of a selection, each once. */
+function relatedSelectionAccessor(name: string): Accessor {
+  return {
+    get() {
+      const state = selectionOf(this);
+      const relation = state.code.dataclass.allAttributes.get(name);
+      if (relation === undefined || !isRelation(relation)) {
+        throw new Error(`${name} is no relation.`);
+      }
+      const target = state.code.host.codeOf(relation.target);
+      return target.selectionOf(reachedFrom(nodeOf(state), relation));
     },
   };
 }

@@ -1,15 +1,18 @@
 import type { Session } from '../../access/session.js';
-import type { DataclassCode } from './class-host.js';
+import { decodeKey } from '../../protocol/key.js';
+import type { DataclassContext } from './context.js';
 import { givenValues } from './entity-object.js';
 import { stateOf } from './entity-state.js';
+import { queried } from './selection.js';
+import { allOf, HeldEntities, ofKeys } from './selection-node.js';
 import type { EntityTypes } from './types.js';
 
 /** The parts of a dataclass object; opaque to class code. */
-export type DataclassState = DataclassCode;
+export type DataclassState = DataclassContext;
 
 /** A dataclass of class code: `ds.Company` (`class-code.md#reading-and-writing`). */
 export abstract class DataclassObject<T extends EntityTypes> {
-  readonly #code: DataclassCode;
+  readonly #code: DataclassContext;
 
   /** The server makes one of each dataclass. */
   constructor(state: DataclassState) {
@@ -26,12 +29,12 @@ export abstract class DataclassObject<T extends EntityTypes> {
 
   /** All entities, as a selection that is read when it is used. */
   all(): T['selection'] {
-    return this.#code.selections.all();
+    return this.#code.selectionOf(allOf(this.#code.dataclass));
   }
 
   /** @returns `null` if no entity has the key; a text is compared without regard to case */
   async get(key: T['key']): Promise<T['entity'] | null> {
-    return (await this.#code.entities.load(key)) ?? null;
+    return (await this.#code.load(key)) ?? null;
   }
 
   /**
@@ -41,7 +44,8 @@ export abstract class DataclassObject<T extends EntityTypes> {
    * @throws RequestError for a wrong filter
    */
   query(filter: string, ...values: readonly unknown[]): T['selection'] {
-    return this.#code.selections.query(filter, values);
+    const all = allOf(this.#code.dataclass);
+    return this.#code.selectionOf(queried(this.#code, all, filter, values));
   }
 
   /**
@@ -50,19 +54,21 @@ export abstract class DataclassObject<T extends EntityTypes> {
    * @throws AttributeError for what cannot be set
    */
   new(values?: T['values']): T['entity'] {
-    const entity = this.#code.entities.create();
+    const entity = this.#code.create();
     if (values !== undefined) givenValues(stateOf(entity), entity, values);
     return entity;
   }
 
   /** The entities of some keys, in that order, each once; ignores keys that no entity has. */
   fromKeys(keys: Iterable<T['key']>): T['selection'] {
-    return this.#code.selections.fromKeys(keys);
+    const { dataclass } = this.#code;
+    const stored = [...keys].flatMap((key) => decodeKey(dataclass.key.type, String(key)) ?? []);
+    return this.#code.selectionOf(ofKeys(dataclass, stored));
   }
 
   /** A list in memory, without entities: `add()` fills it. */
   newSelection(): T['selection'] {
-    return this.#code.selections.none();
+    return this.#code.selectionOf(new HeldEntities(this.#code.dataclass));
   }
 }
 

@@ -6,14 +6,17 @@ import {
   type QueryResult,
 } from 'kysely';
 import type { Session } from '../../access/session.js';
-import type { WorkAfterCommit } from './after-commit.js';
-import type { ClassHost } from './class-host.js';
-import type { ExclusiveWork } from './exclusive.js';
+import type { AfterCommit, WorkAfterCommit } from './after-commit.js';
+import type { ClassContext } from './context.js';
+import type { ExclusiveWork, ExclusiveWorks } from './exclusive.js';
 import type { Table } from '../../dialect/executor.js';
 import type { SqlValue, Statement } from '../../dialect/statement.js';
 
 /** The parts of the datastore; opaque to class code. */
-export type DatastoreState = ClassHost;
+export interface DatastoreState extends ClassContext {
+  readonly afterCommit: AfterCommit;
+  readonly exclusive: ExclusiveWorks;
+}
 
 /**
  * The datastore of class code (`class-code.md#reading-and-writing`). The emitted base class
@@ -21,7 +24,7 @@ export type DatastoreState = ClassHost;
  * @typeParam Database the emitted types of the tables
  */
 export abstract class Datastore<Database = unknown> {
-  readonly #host: ClassHost;
+  readonly #host: DatastoreState;
   #kysely: Kysely<Database> | undefined;
 
   /** The server makes one. */
@@ -100,16 +103,16 @@ export abstract class Datastore<Database = unknown> {
  * its queries are part of the transaction of the code that runs them. `transaction()` of Kysely is
  * refused, because code that saves entities in its callback would wait for it for ever.
  */
-function datastoreKysely<Database>(host: ClassHost): Kysely<Database> {
+function datastoreKysely<Database>(host: ClassContext): Kysely<Database> {
   return new Kysely<Database>({
-    dialect: { ...host.context.database.dialect.kysely, createDriver: () => new HostDriver(host) },
+    dialect: { ...host.model.database.dialect.kysely, createDriver: () => new HostDriver(host) },
   });
 }
 
 class HostDriver extends DummyDriver {
   readonly #connection: DatabaseConnection;
 
-  constructor(host: ClassHost) {
+  constructor(host: ClassContext) {
     super();
     this.#connection = new HostConnection(host);
   }
@@ -124,7 +127,7 @@ class HostDriver extends DummyDriver {
 }
 
 class HostConnection implements DatabaseConnection {
-  constructor(private readonly host: ClassHost) {}
+  constructor(private readonly host: ClassContext) {}
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const statement: Statement = {
@@ -132,7 +135,7 @@ class HostConnection implements DatabaseConnection {
       bindings: query.parameters.map((value, index) => bindable(value, index)),
     };
     const table = isRead(query)
-      ? await this.host.reading().table(statement, [])
+      ? await this.host.model.database.executor.table(statement, [])
       : await this.#change(statement);
     const rows = rowsOf(table) as Row[];
     if (table.result === undefined) return { rows };

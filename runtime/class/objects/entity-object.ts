@@ -3,7 +3,6 @@ import { memberName } from '../../protocol/definition.js';
 import { AttributeError } from './failure.js';
 import type { EntityState } from './entity-state.js';
 import { setMedia } from './media-handle.js';
-import { isReadable, isReadableField } from './readable.js';
 import { setRelated } from './related-entity.js';
 
 type PlainObject = Readonly<Record<string, unknown>>;
@@ -16,13 +15,13 @@ export function plainObject(state: EntityState, entity: object): PlainObject {
     const { kind, name } = attribute;
     const member = memberName(attribute);
     if (kind === 'computed') {
-      if (isReadable(state, name)) members.push([member, (entity as PlainObject)[member]]);
+      if (state.isReadable(name)) members.push([member, (entity as PlainObject)[member]]);
     } else if (attribute.kind === 'relatedEntity') {
-      if (!isReadable(state, name)) continue;
+      if (!state.isReadable(name)) continue;
       members.push([member, state.foreignKey(layout.field(dataclass.foreignKey(attribute).name))]);
     } else if (!leadsToMany(attribute)) {
       const field = layout.field(name);
-      if (!field.isMedia && isReadableField(state, field)) members.push([member, state.get(field)]);
+      if (!field.isMedia && state.isReadableField(field)) members.push([member, state.get(field)]);
     }
   }
   return Object.fromEntries(members);

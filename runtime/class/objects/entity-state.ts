@@ -1,11 +1,12 @@
-import type { SqlValue } from '../../dialect/statement.js';
+import { PromotedSession } from '../../access/promoted-session.js';
+import { requireAttributeInCode } from '../../dataclass/permissions.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
+import { isKeptBack } from '../../write/denials.js';
 import { memberName, type StorageDefinition } from '../../protocol/definition.js';
 import type { StoredValue } from '../../protocol/values.js';
 import { AttributeError } from './failure.js';
-import type { DataclassCode } from './class-host.js';
-import type { Field } from './entity-layout.js';
-import { isGranted, requireReadable } from './readable.js';
+import type { DataclassContext } from './context.js';
+import type { EntityRow, Field } from './entity-rows.js';
 import type { EntityObject } from './types.js';
 import { isSameStored, storedForm, typedStored } from './typed-value.js';
 
@@ -36,7 +37,7 @@ type FieldValues = ReadonlyMap<Field, StoredValue>;
  * as they are stored.
  */
 export class EntityState {
-  #row: readonly SqlValue[];
+  #row: EntityRow;
   /** Never contains a value of the row. */
   #changes: Map<Field, StoredValue> | undefined;
   #granted: Set<string> | undefined;
@@ -54,8 +55,8 @@ export class EntityState {
    * @param isNew whether it was never stored
    */
   constructor(
-    readonly code: DataclassCode,
-    row: readonly SqlValue[],
+    readonly code: DataclassContext,
+    row: EntityRow,
     public isNew: boolean,
   ) {
     this.#row = row;
@@ -76,7 +77,7 @@ export class EntityState {
     return changed === undefined ? this.read(field) : changed;
   }
 
-  /** The same for the value that it was read with. */
+  /** The stored form of the value that the entity was read with. */
   read({ index }: Field): string | number | null {
     return (this.#row[index] ?? null) as string | number | null;
   }
@@ -86,7 +87,7 @@ export class EntityState {
    * @throws PermissionError if the calling code may not read it
    */
   get(field: Field): unknown {
-    this.requireReadable(field);
+    this.requireField(field);
     const { type } = field.end;
     if (type !== 'object' && type !== 'vector') return typedStored(field.end, this.stored(field));
     const known = this.#typed?.get(field.index);
@@ -97,11 +98,31 @@ export class EntityState {
   }
 
   /**
-   * Code knows what it has set itself.
-   * @throws PermissionError if the calling code may not read the value
+   * Whether the calling code may read an attribute.
+   * @param name of any attribute
    */
-  requireReadable(field: Field): void {
-    if (!this.isTouched(field)) requireReadable(this, field.attribute.name);
+  isReadable(name: string): boolean {
+    const { code, isNew } = this;
+    if (!code.host.isLimited || isNew) return true;
+    return code.visible().dataclass.permissions?.notRead.has(name) !== true;
+  }
+
+  /** Whether the calling code may read the current value: it knows what it has set itself. */
+  isReadableField(field: Field): boolean {
+    return this.isReadable(field.attribute.name) || this.isTouched(field);
+  }
+
+  /**
+   * @param name of an attribute that the calling code reads
+   * @throws PermissionError if it may not
+   */
+  requireReadable(name: string): void {
+    if (!this.isReadable(name)) requireAttributeInCode(this.code.visible().dataclass, name);
+  }
+
+  /** @throws PermissionError if the calling code may not read the current value */
+  requireField(field: Field): void {
+    if (!this.isTouched(field)) this.requireReadable(field.attribute.name);
   }
 
   /**
@@ -130,13 +151,26 @@ export class EntityState {
   setByCode(field: Field, value: StoredValue): void {
     this.setStored(field, value);
     const { name } = field.attribute;
-    if (isGranted(this, field, value)) (this.#granted ??= new Set()).add(name);
+    if (this.#isGranted(name, value)) (this.#granted ??= new Set()).add(name);
     else this.#granted?.delete(name);
   }
 
   /** Names of the attributes that promoted code has set, and that may be saved whoever saves. */
   get granted(): ReadonlySet<string> {
     return this.#granted ?? none;
+  }
+
+  /**
+   * Whether promoted code sets an attribute that it may write. A later save may have fewer
+   * privileges: that of a client, whose event sets it.
+   */
+  #isGranted(name: string, value: StoredValue): boolean {
+    const { host } = this.code;
+    if (!host.isLimited) return false;
+    const { session, isServer } = host.scopes.current();
+    // A setter runs as code of the server.
+    if (isServer !== true && !(session instanceof PromotedSession)) return false;
+    return !isKeptBack(this.code.visible().dataclass.permissions, name, value, !this.isNew);
   }
 
   /** A value that the entity was read with is no change. */
@@ -202,7 +236,7 @@ export class EntityState {
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */
-  takeOver(row: readonly SqlValue[]): void {
+  takeOver(row: EntityRow): void {
     const changes = this.#changes ?? new Map<Field, StoredValue>();
     const sent = this.#sent;
     this.#reset(row, false);
@@ -212,7 +246,7 @@ export class EntityState {
   }
 
   /** Discards what was set, and what was read before. */
-  reload(row: readonly SqlValue[]): void {
+  reload(row: EntityRow): void {
     this.#related = undefined;
     this.#reset(row, false);
   }
@@ -245,7 +279,7 @@ export class EntityState {
     (this.#related ??= new Map()).set(relation, { by, entity });
   }
 
-  #reset(row: readonly SqlValue[], isNew: boolean): void {
+  #reset(row: EntityRow, isNew: boolean): void {
     this.#row = row;
     this.isNew = isNew;
     this.#changes = undefined;

@@ -11,7 +11,8 @@ import { entityStatuses, Refusals } from '../../write/refusals.js';
 import { EntitySaver } from '../../write/save.js';
 import { RequestError, isDenialStatus } from '../../protocol/errors.js';
 import { nowText } from '../../protocol/dates.js';
-import type { DataclassCode, VisibleModel } from './class-host.js';
+import type { Surroundings } from '../../write/surroundings.js';
+import type { DataclassContext, EntityWriter, VisibleModel } from './context.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
 import { SaveError, type SaveProblem } from './failure.js';
@@ -21,7 +22,7 @@ import type { EntityObject } from './types.js';
  * Stores and deletes the entities of one dataclass for class code, with the same code as for
  * clients.
  */
-export class EntityWriting {
+export class EntityWriting implements EntityWriter {
   readonly #dataclass: Dataclass;
   readonly #saver: EntitySaver;
   readonly #deleter: EntityDeleter;
@@ -31,13 +32,12 @@ export class EntityWriting {
 
   /** @param model as the sessions see it for whose calls this writes */
   constructor(
-    private readonly code: DataclassCode,
+    private readonly code: DataclassContext,
     private readonly model: VisibleModel,
+    surroundings: Surroundings,
   ) {
     const dataclass = dataclassIn(model, code.dataclass.name);
-    const { lifecycle, locks, restrictions } = code.host;
     const { dialect } = model.database;
-    const surroundings = { lifecycle, locks, restrictions };
     this.#dataclass = dataclass;
     this.#saver = new EntitySaver(dialect, dataclass, model.plans.entities, surroundings);
     this.#deleter = new EntityDeleter(dialect, model.dataclasses.values(), dataclass, surroundings);
@@ -45,7 +45,7 @@ export class EntityWriting {
     const restricts = [...model.dataclasses.values()].some(
       (each) => each.restriction !== undefined,
     );
-    this.#runsCode = restricts || lifecycle?.hasEvents(dataclass.name) === true;
+    this.#runsCode = restricts || surroundings.lifecycle?.hasEvents(dataclass.name) === true;
     this.#choose = chooseByKey(dialect, dataclass);
   }
 

@@ -1,7 +1,6 @@
 import { inspect, type InspectOptions } from 'node:util';
 import type { Session } from '../../access/session.js';
 import { givenValues, plainObject } from './entity-object.js';
-import { isReadableField } from './readable.js';
 import type { EntityObject, EntityTypes } from './types.js';
 import { memberName } from '../../protocol/definition.js';
 import { holderOfSession } from '../../access/locks.js';
@@ -81,11 +80,12 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    */
   async reload(): Promise<void> {
     const state = stateOf(this);
-    const { entities, dataclass } = state.code;
+    const { code } = state;
     const key = keyAsRead(state);
-    if (key === null) throw new SaveError(new Refusals(dataclass).notSaved('reloaded'));
-    const row = await entities.readRow(key);
-    if (row === undefined) throw new SaveError(new Refusals(dataclass).unknownKey(key));
+    const refusals = new Refusals(code.dataclass);
+    if (key === null) throw new SaveError(refusals.notSaved('reloaded'));
+    const row = await code.readableRows().byKey(key);
+    if (row === undefined) throw new SaveError(refusals.unknownKey(key));
     state.reload(row);
   }
 
@@ -116,7 +116,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     });
     if (!locks.isShared) return true;
     try {
-      const { dialect } = host.context.database;
+      const { dialect } = host.model.database;
       await host.write(async ({ transaction }) =>
         waitForWriters(transaction, dialect, dataclass, key),
       );
@@ -158,7 +158,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   [inspect.custom](_depth: number, options: InspectOptions): string {
     const state = stateOf(this);
     const shown = state.code.layout.fields
-      .filter((field) => !field.isMedia && isReadableField(state, field))
+      .filter((field) => !field.isMedia && state.isReadableField(field))
       .map((field) => [memberName(field.attribute), state.get(field)] as const);
     return `${this.constructor.name} ${inspect(Object.fromEntries(shown), options)}`;
   }

@@ -2,7 +2,6 @@ import { type EventValues, type LiveEntity, EventFailure } from '../../write/lif
 import { type ComputedDefinition, memberName } from '../../protocol/definition.js';
 import { type StoredValue, storageOf } from '../../protocol/values.js';
 import { type EntityState, stateOf } from './entity-state.js';
-import { isReadableField } from './readable.js';
 import { isSameStored, storedForm, typedStored } from './typed-value.js';
 import type { EntityObject } from './types.js';
 
@@ -42,7 +41,7 @@ export class LiveEntityObject implements LiveEntity {
     const { fields } = state.code.layout;
     return Object.fromEntries(
       fields
-        .filter((field) => !field.isMedia && !field.isRelation && isReadableField(state, field))
+        .filter((field) => !field.isMedia && !field.isRelation && state.isReadableField(field))
         .map((field) => [memberName(field.attribute), typedStored(field.end, state.read(field))]),
     );
   }
@@ -85,7 +84,7 @@ export class LiveEntityObject implements LiveEntity {
     for (const [name, value] of values) this.#state.setStored(layout.field(name), value);
   }
 
-  /** As it was read; `Entities.fromRow` makes the entity of it again. */
+  /** As it was read; `DataclassContext.entityOf` makes the entity of it again. */
   row(): readonly (string | number | null)[] {
     const { stamp, code } = this.#state;
     return [stamp, ...code.layout.fields.map((field) => this.#state.read(field))];
@@ -97,8 +96,8 @@ export class LiveEntityObject implements LiveEntity {
 
   async takeOver(key: string | number): Promise<readonly string[]> {
     const state = this.#state;
-    const { entities, layout, dataclass } = state.code;
-    const row = await entities.allRows.byKey(key);
+    const { allRows, layout, dataclass } = state.code;
+    const row = await allRows.byKey(key);
     if (row === undefined)
       throw new Error(`An entity of ${dataclass.name} is not where it was stored.`);
     const before = new Map(

@@ -1,9 +1,8 @@
-import { comparableKey } from '../../dataclass/comparable.js';
 import { contentTypeOf, contentTypes, imageType } from '../../protocol/image-types.js';
 import { memberName, type StorageDefinition } from '../../protocol/definition.js';
 import type { StoredValue } from '../../protocol/values.js';
 import { AttributeError } from './failure.js';
-import type { Field } from './entity-layout.js';
+import type { Field } from './entity-rows.js';
 import type { EntityState } from './entity-state.js';
 import type { Media } from './types.js';
 
@@ -29,7 +28,9 @@ export class MediaHandle implements Media {
   async read(): Promise<Uint8Array | null> {
     const value = this.#stored();
     if (value instanceof Uint8Array) return Buffer.from(value);
-    return value === null ? null : this.#readBytes();
+    if (value === null) return null;
+    const { allRows, layout } = this.#state.code;
+    return allRows.bytes(this.#field, this.#state.read(layout.key) as string | number);
   }
 
   set(bytes: Uint8Array | null, type?: string): void {
@@ -37,7 +38,7 @@ export class MediaHandle implements Media {
   }
 
   #stored(): StoredValue {
-    this.#state.requireReadable(this.#field);
+    this.#state.requireField(this.#field);
     return this.#state.stored(this.#field);
   }
 
@@ -47,21 +48,6 @@ export class MediaHandle implements Media {
     const bytes = await this.read();
     // Bytes that another program stored may be no image.
     return bytes === null ? null : contentTypeOf(imageType(bytes));
-  }
-
-  async #readBytes(): Promise<Uint8Array | null> {
-    const state = this.#state;
-    const { host, dataclass, layout } = state.code;
-    const key = state.read(layout.key) as string | number;
-    const { dialect } = host.context.database;
-    const comparable = comparableKey(dataclass, dialect, key);
-    const [row] = await host.reading().rows(layout.bytes(dialect, this.#field), [comparable]);
-    if (row === undefined) {
-      const { name } = this.#field.attribute;
-      throw new Error(`${dataclass.name}.${name} has no bytes: the entity was deleted.`);
-    }
-    const [bytes] = row;
-    return bytes instanceof Uint8Array ? bytes : null;
   }
 }
 

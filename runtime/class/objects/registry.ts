@@ -3,7 +3,7 @@ import type { DataclassObject, DataclassState } from './dataclass.js';
 import type { DatastoreState } from './datastore.js';
 import type { Entity } from './entity.js';
 import type { EntityState } from './entity-state.js';
-import type { SelectionState } from './selection-state.js';
+import type { SelectionState } from './selection.js';
 import type { EntityTypes } from './types.js';
 
 /**

@@ -4,9 +4,8 @@ import {
   type RelationAliasDefinition,
 } from '../../protocol/definition.js';
 import { AttributeError } from './failure.js';
-import type { Field } from './entity-layout.js';
+import type { Field } from './entity-rows.js';
 import { type EntityState, findState } from './entity-state.js';
-import { requireReadable } from './readable.js';
 import type { AliasedEntity, EntityObject, EntityTypes, RelatedEntity } from './types.js';
 
 /** A to-one relation of one entity object. */
@@ -21,22 +20,12 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
 
   get key(): T['key'] | null {
     const field = foreignKeyField(this.#state, this.#relation);
-    if (!this.#state.isTouched(field)) requireReadable(this.#state, this.#relation.name);
+    if (!this.#state.isTouched(field)) this.#state.requireReadable(this.#relation.name);
     return this.#state.foreignKey(field) as T['key'] | null;
   }
 
   async get(): Promise<T['entity'] | null> {
-    const state = this.#state;
-    const { name, target, references } = this.#relation;
-    const { key } = this;
-    if (key === null) return null;
-    const known = state.related(name, key);
-    if (known !== undefined) return known;
-    const { entities } = state.code.host.codeOf(target);
-    const entity = await entities.loadBy(references, key);
-    if (entity === undefined) return null;
-    state.keepRelated(name, key, entity);
-    return entity;
+    return loadOnce(this.#state, this.key, this.#relation);
   }
 
   set(related: T['entity'] | T['key'] | null): void {
@@ -59,18 +48,28 @@ export class AliasedEntityHandle<T extends EntityTypes> implements AliasedEntity
   }
 
   async get(): Promise<T['entity'] | null> {
-    const state = this.#state;
-    const { name, target } = this.#alias;
-    const { key } = this;
-    if (key === null) return null;
-    const known = state.related(name, key);
-    if (known !== undefined) return known;
-    const { entities } = state.code.host.codeOf(target);
-    const entity = await entities.loadBy(undefined, key);
-    if (entity === undefined) return null;
-    state.keepRelated(name, key, entity);
-    return entity;
+    return loadOnce(this.#state, this.key, this.#alias);
   }
+}
+
+/**
+ * Reads a related entity, unless the entity object knows it already.
+ * @param key by which the relation leads to it
+ */
+async function loadOnce(
+  state: EntityState,
+  key: string | number | null,
+  relation: RelatedEntityDefinition | RelationAliasDefinition,
+): Promise<EntityObject | null> {
+  if (key === null) return null;
+  const { name, target } = relation;
+  const known = state.related(name, key);
+  if (known !== undefined) return known;
+  const references = relation.kind === 'relatedEntity' ? relation.references : undefined;
+  const entity = await state.code.host.codeOf(target).load(key, references);
+  if (entity === undefined) return null;
+  state.keepRelated(name, key, entity);
+  return entity;
 }
 
 /**

@@ -1,12 +1,13 @@
 import { type NameScope, type Relation, relationsOf } from '../../dataclass/attribute-path.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
 import type { Pending } from '../../dialect/pending.js';
-import type { Key, KeyList } from '../../entity-set/key-list.js';
+import { type Key, type KeyList, keysOf, type KeyType } from '../../entity-set/key-list.js';
 import type { FilterInputs } from '../../filter/inputs.js';
 import type { PreparedFilter } from '../../filter/prepared-filter.js';
 import type { RelationAliasDefinition } from '../../protocol/definition.js';
 import { refuse } from '../../protocol/errors.js';
 import type { OrderItem } from '../../query/order-by.js';
+import type { EntityObject } from './types.js';
 
 /**
  * The description of a lazy selection of class code. A node never changes, so selections share it.
@@ -132,6 +133,11 @@ export function entityOf(dataclass: Dataclass, key: Key): EntityNode {
 
 export function listed(dataclass: Dataclass, keys: KeyList): KeysNode {
   return { kind: 'keys', dataclass, keys, ...single };
+}
+
+/** @param keys as they are stored */
+export function ofKeys(dataclass: Dataclass, keys: Iterable<Key>): KeysNode {
+  return listed(dataclass, keysOf(dataclass.key.type as KeyType, keys));
 }
 
 /**
@@ -288,4 +294,32 @@ function over(
     throw refuse('invalidQuery', `A selection ${problem}: ${remedy}.`);
   }
   return { dataclass, size, depth, isRequested: parts.some((each) => each.isRequested) };
+}
+
+/** The entities of a selection that class code fills itself: `newSelection()`. */
+export class HeldEntities {
+  readonly #entities = new Map<Key, EntityObject>();
+  #node: KeysNode | undefined;
+
+  constructor(private readonly dataclass: Dataclass) {}
+
+  /** In the order in which they were added. */
+  get entities(): readonly EntityObject[] {
+    return [...this.#entities.values()];
+  }
+
+  /** A selection of the database: the keys of the entities that are stored. */
+  get node(): KeysNode {
+    return (this.#node ??= ofKeys(this.dataclass, this.#entities.keys()));
+  }
+
+  has(key: Key): boolean {
+    return this.#entities.has(key);
+  }
+
+  /** An object of an entity that is there already replaces the former one. */
+  add(key: Key, entity: EntityObject): void {
+    this.#entities.set(key, entity);
+    this.#node = undefined;
+  }
 }

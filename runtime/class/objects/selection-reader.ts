@@ -1,3 +1,4 @@
+import type { Dialect } from '../../dialect/dialect.js';
 import type { JsonAnswer } from '../../dialect/executor.js';
 import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { KeyList } from '../../entity-set/key-list.js';
@@ -9,27 +10,20 @@ import { planDistinct } from '../../query/distinct.js';
 import { queryContext, type Selection, type SelectionPlan, planOf } from '../../query/selection.js';
 import { planFor, shapeName } from '../../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../../query/value-path.js';
-import { dataclassIn } from '../../dataclass/dataclasses.js';
-import type { DataclassCode, VisibleModel } from './class-host.js';
+import type { DataclassContext, VisibleDataclass, VisibleModel } from './context.js';
 import type { SelectionNode } from './selection-node.js';
-import { type TreeRequest, treeRequest } from './selection-tree.js';
-import { readableNode, resolvedTree } from './readable.js';
+import { readableNode, resolvedTree, type TreeRequest, treeRequest } from './selection-tree.js';
 import type { EntityObject } from './types.js';
 
 /**
- * Reads selections of class code of one dataclass: one statement for each read, written once for
- * all selections of one shape.
+ * Reads selections of one dataclass as the calling code sees it: one statement for each read,
+ * written once for all selections of one shape.
  */
 export class SelectionReader {
-  readonly #options: AnswerOptions;
+  readonly #visible: VisibleDataclass;
 
-  /** @param model as the sessions see it for whose calls this reads */
-  constructor(
-    private readonly code: DataclassCode,
-    private readonly model: VisibleModel,
-  ) {
-    // A date without time is YYYY-MM-DD in code, whatever form clients get.
-    this.#options = { ...model.options, dateOnlyFormat: 'iso' };
+  constructor(private readonly code: DataclassContext) {
+    this.#visible = code.visible();
   }
 
   async count(node: SelectionNode): Promise<number> {
@@ -38,7 +32,7 @@ export class SelectionReader {
     const { plan, values } = this.#plan(request, 'code count', (selection) =>
       planCount(this.#dialect, this.#options, selection),
     );
-    return Number(await this.code.host.reading().value(plan.statement, values));
+    return Number(await this.#model.database.executor.value(plan.statement, values));
   }
 
   /** The entities, in order. */
@@ -48,11 +42,9 @@ export class SelectionReader {
     const { plan, values } = this.#plan(request, 'code rows', (selection) =>
       this.#planRows(request, selection),
     );
-    const rows = await this.code.host.reading().rows(plan.statement, values);
+    const rows = await this.#model.database.executor.rows(plan.statement, values);
     // A stamp is never null: a row without one has no entity.
-    const entities = rows
-      .filter(([stamp]) => stamp !== null)
-      .map((row) => this.code.entities.fromRow(row));
+    const entities = rows.filter(([stamp]) => stamp !== null).map((row) => this.code.entityOf(row));
     return request.tree.isReversed ? entities.reverse() : entities;
   }
 
@@ -60,7 +52,7 @@ export class SelectionReader {
   keys(node: SelectionNode): Pending<KeyList> {
     return whenThere(
       whenThere(readableNode(node), (readable) =>
-        readKeys(this.model, treeRequest(this.model, readable)),
+        readKeys(this.#model, treeRequest(this.#model, readable)),
       ),
       (keys) => {
         if (keys === undefined) throw new Error('A selection has keys, if none.');
@@ -89,8 +81,17 @@ export class SelectionReader {
     return (values as readonly unknown[]).map((value) => this.#typed(path, value));
   }
 
-  get #dialect(): VisibleModel['database']['dialect'] {
-    return this.model.database.dialect;
+  get #model(): VisibleModel {
+    return this.#visible.model;
+  }
+
+  get #dialect(): Dialect {
+    return this.#model.database.dialect;
+  }
+
+  /** A date without time is YYYY-MM-DD in code, whatever form clients get. */
+  get #options(): AnswerOptions {
+    return { ...this.#model.options, dateOnlyFormat: 'iso' };
   }
 
   /**
@@ -98,7 +99,7 @@ export class SelectionReader {
    * or returns.
    */
   #resolved(node: SelectionNode): Pending<TreeRequest> {
-    return resolvedTree(this.model, node);
+    return resolvedTree(this.#model, node);
   }
 
   async #values(
@@ -117,12 +118,12 @@ export class SelectionReader {
       (selection) => write(selection, this.#valuePath(path, aggregation)),
       { top },
     );
-    const answer = await readComputed(this.code.host.reading(), plan, values);
+    const answer = await readComputed(this.#model.database.executor, plan, values);
     return answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown);
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {
-    return valuePath(dataclassIn(this.model, this.code.dataclass.name), path, aggregation, 'all');
+    return valuePath(this.#visible.dataclass, path, aggregation, 'all');
   }
 
   /** A JSON value as class code reads it. */
@@ -148,7 +149,7 @@ export class SelectionReader {
     write: (selection: Selection) => SelectionPlan,
     fixed: { readonly top?: number } = {},
   ): ReturnType<typeof planFor> {
-    return planFor(this.model.plans.selections, request, name, fixed, write);
+    return planFor(this.#model.plans.selections, request, name, fixed, write);
   }
 }
 

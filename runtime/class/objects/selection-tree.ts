@@ -3,17 +3,22 @@ import type { From } from '../../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../../dataclass/permissions.js';
 import type { BuiltQuery } from '../../dialect/compile.js';
 import type { Dialect, OrderTerm, Sql } from '../../dialect/dialect.js';
+import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { SqlValue } from '../../dialect/statement.js';
 import type { FilterInputs } from '../../filter/inputs.js';
 import type { FilterInput } from '../../filter/slots.js';
+import { whenResolved } from '../../query/computed-requests.js';
 import type { QueryContext } from '../../query/context.js';
 import type { Selection, SelectionTree } from '../../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../../query/selection-request.js';
-import type { VisibleModel } from './class-host.js';
+import type { VisibleModel } from './context.js';
 import {
   type SelectionFilterNode,
   isOrderedNode,
   type KeysNode,
+  listed,
+  overParts,
+  type RequestedNode,
   type SelectionNode,
 } from './selection-node.js';
 import { SelectionWriter, type WriteColumns } from './selection-writer.js';
@@ -114,6 +119,52 @@ export function treeRequest(
     orderBy: undefined,
     orderOrigin: { parameter: '$orderby', start: 0 },
   };
+}
+
+/**
+ * A selection for the code that reads it now. A client's filter is part of the statement as long as
+ * the code sees what the client's session saw; for other code, such as promoted code, it is the
+ * list of entities that the session sees.
+ */
+export function readableNode(node: SelectionNode): Pending<SelectionNode> {
+  if (!node.isRequested) return node;
+  const isForeign = requestedNodes(node).some(({ requester }) => !requester.seesTheSame());
+  return isForeign ? readForeign(node) : node;
+}
+
+/** A selection as a request, after class code has resolved it. */
+export function resolvedTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
+  return whenThere(readableNode(node), (readable) =>
+    whenResolved(model, treeRequest(model, readable), (resolved) => resolved),
+  );
+}
+
+/** @param known a node that is used twice stays one, so that its values are bound once */
+async function readForeign(
+  node: SelectionNode,
+  known = new Map<SelectionNode, SelectionNode>(),
+): Promise<SelectionNode> {
+  const done = known.get(node);
+  if (done !== undefined || !node.isRequested) return done ?? node;
+  let read: SelectionNode = node;
+  if (node.kind !== 'requested') read = await overParts(node, (part) => readForeign(part, known));
+  else if (!node.requester.seesTheSame()) {
+    read = listed(node.dataclass, await node.requester.keys());
+  }
+  known.set(node, read);
+  return read;
+}
+
+function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
+  const found: RequestedNode[] = [];
+  const waiting = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (!node.isRequested) continue;
+    if (node.kind === 'requested') found.push(node);
+    else if ('of' in node) waiting.push(node.of);
+    else if ('left' in node) waiting.push(node.left, node.right);
+  }
+  return found;
 }
 
 /** Walks a tree once for each request: its shape, and its values in that order. */

@@ -20,7 +20,7 @@ import { filterCondition } from '../../filter/to-sql.js';
 import type { QueryContext } from '../../query/context.js';
 import { orderList, keyOrder, orderTerms } from '../../query/order-sql.js';
 import type { Selection } from '../../query/selection.js';
-import type { VisibleModel } from './class-host.js';
+import type { VisibleModel } from './context.js';
 import {
   alternatives,
   type SelectionFilterNode,

@@ -1,6 +1,7 @@
 import type { Session } from '../../access/session.js';
 import {
   combined,
+  HeldEntities,
   type SelectionNode,
   sliced,
   entityOf,
@@ -8,26 +9,18 @@ import {
   filtered,
   ordered,
 } from './selection-node.js';
-import {
-  nodeOf,
-  readerOf,
-  SelectionHolder,
-  selectionOf,
-  findSelection,
-  type SelectionState,
-  HeldEntities,
-} from './selection-state.js';
 import type { EntityTypes, EntityObject } from './types.js';
 import { except, type Key, type KeyList, keysOf, type KeyType } from '../../entity-set/key-list.js';
 import { findState } from './entity-state.js';
 import { chosenToDelete } from '../../write/delete.js';
 import type { Aggregate } from '../../query/compute.js';
-import { resolvedTree } from './readable.js';
+import { SelectionReader } from './selection-reader.js';
+import { resolvedTree } from './selection-tree.js';
 import { filterError } from '../../filter/lexer.js';
 import { filterInputs } from '../../filter/prepared-filter.js';
 import { shortened } from '../../protocol/names.js';
 import { parseOrderBy } from '../../query/order-by.js';
-import type { DataclassCode } from './class-host.js';
+import type { DataclassContext } from './context.js';
 import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
@@ -65,6 +58,49 @@ type NumberName<T extends EntityTypes> = {
 }[AttributeName<T>];
 
 type AttributeName<T extends EntityTypes> = keyof T['attributes'] & string;
+
+/** The parts of a selection of class code; opaque to class code. */
+export interface SelectionState {
+  readonly code: DataclassContext;
+  /** Entities in memory for a selection that class code fills itself. */
+  readonly content: SelectionNode | HeldEntities;
+}
+
+let stateWithin: (holder: object) => SelectionState | undefined;
+
+/** Holds the state of a selection as a private member, so that nothing lists it. */
+abstract class SelectionHolder {
+  readonly #state: SelectionState;
+
+  static {
+    stateWithin = (holder) => (#state in holder ? holder.#state : undefined);
+  }
+
+  constructor(state: SelectionState) {
+    this.#state = state;
+  }
+}
+
+/** The state of a selection; `undefined` for any other object. */
+export function findSelection(object: object): SelectionState | undefined {
+  return stateWithin(object);
+}
+
+/** The state of an object that is certainly a selection. */
+export function selectionOf(selection: object): SelectionState {
+  const state = stateWithin(selection);
+  if (state === undefined) throw new TypeError('This is no selection.');
+  return state;
+}
+
+/** A selection as a node for the database. */
+export function nodeOf({ content }: SelectionState): SelectionNode {
+  return content instanceof HeldEntities ? content.node : content;
+}
+
+function readerOf({ code }: SelectionState): SelectionReader {
+  return new SelectionReader(code);
+}
 
 /**
  * Entities of one dataclass in an order, each once. A selection holds no entities: it describes a
@@ -275,7 +311,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   #of(node: SelectionNode): T['selection'] {
-    return selectionOf(this).code.selections.of(node);
+    return selectionOf(this).code.selectionOf(node);
   }
 }
 
@@ -340,14 +376,14 @@ function keysOfEntities({ code }: SelectionState, entities: readonly EntityObjec
  * @throws RequestError 400 for a filter that cannot be read, or lacks values
  */
 export function queried(
-  { host }: DataclassCode,
+  { host }: DataclassContext,
   node: SelectionNode,
   text: string,
   values: readonly unknown[],
 ): SelectionNode {
   refuseOrderAlone(text);
   const params = paramsOf(values);
-  const filter = host.context.filters.prepare(text, params);
+  const filter = host.model.filters.prepare(text, params);
   const inputs = filterInputs(filter, params);
   const { orderBy } = filter;
   const items =

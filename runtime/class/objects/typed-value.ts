@@ -2,7 +2,7 @@ import type { SqlValue } from '../../dialect/statement.js';
 import { memberName, type StorageDefinition } from '../../protocol/definition.js';
 import { type StoredValue, storedValue } from '../../protocol/values.js';
 import { AttributeError } from './failure.js';
-import type { Field } from './entity-layout.js';
+import type { Field } from './entity-rows.js';
 
 /**
  * A value as class code reads it: a `Date` for a date, `YYYY-MM-DD` for a date without time, a

@@ -103,11 +103,11 @@ describe('An entity', () => {
 
   it('is loaded with others by their keys, in the order of the keys', async () => {
     for (const name of ['A', 'B', 'C']) await ds.Company.new({ name }).save();
-    const { entities } = stateOf(ds.Company.new()).code;
-    const some = await entities.loadAll([3, 99, 1, 3]);
+    const { code } = stateOf(ds.Company.new());
+    const some = await code.loadAll([3, 99, 1, 3]);
     expect(some.map((each) => each?.key)).toEqual([3, undefined, 1, 3]);
-    expect(await entities.loadAll([])).toEqual([]);
-    const many = await entities.loadAll(Array.from({ length: 25_000 }, (_, at) => at));
+    expect(await code.loadAll([])).toEqual([]);
+    const many = await code.loadAll(Array.from({ length: 25_000 }, (_, at) => at));
     expect([many.length, many.filter((each) => each !== undefined).length]).toEqual([25_000, 3]);
     expect((many[2] as CompanyEntity | undefined)?.name).toBe('B');
   });

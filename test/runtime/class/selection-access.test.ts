@@ -5,7 +5,7 @@ import {
   selectionKeys,
   selectionOfKeys,
 } from '../../support/selection-access.js';
-import { selectionOf } from '../../../runtime/class/objects/selection-state.js';
+import { selectionOf } from '../../../runtime/class/objects/selection.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
 import { planCollection, readPage } from '../../../runtime/query/page.js';
 import {
@@ -40,7 +40,7 @@ async function page(
   paging: { readonly skip: number | undefined; readonly top: number | undefined },
 ): Promise<Collection> {
   const { code } = selectionOf(selection);
-  const { context } = code.host;
+  const { model: context } = code.host;
   const request = requestOfSelection(selection);
   const lists = { attributes, expand: undefined };
   const answer = await readPage(context, request, paging, {
