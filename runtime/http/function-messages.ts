@@ -3,7 +3,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MessageBody, OutgoingMessage } from '../class/objects/outgoing-message.js';
 import type { Media } from '../class/objects/types.js';
-import { plainValue } from '../class/calls/plain-value.js';
+import { plainValue } from '../class/calls/result.js';
 import { imageType } from '../protocol/image-types.js';
 import { refuseObject } from './function-values.js';
 import { harmlessHeaders, setBytesType } from './reply.js';

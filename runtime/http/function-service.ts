@@ -275,10 +275,12 @@ export class FunctionService {
     const { sent, request, own, scope, visible } = calling;
     const { host, models, hasOldClients } = this.context;
     const { scopes } = host;
-    const makers = argumentMakers(host, visible, own.session);
+    const isPlain = sent.args.length === 0 && definition.params.length === 0;
     const result = await callable.with(calling, async (target) => {
+      if (isPlain) return run(target, definition.name, [], shown);
+      const makers = argumentMakers(host, visible, own.session);
       // What the client names is read with the privileges of its session.
-      const given = await scopes.with(own, () =>
+      const given = await scopes.run(own, () =>
         decodeArguments(definition, sent.args, makers, hasOldClients),
       );
       return run(target, definition.name, given, shown);
@@ -287,7 +289,7 @@ export class FunctionService {
     const now = scopes.renewed(own);
     const { session } = now;
     const { context } = models.visible.of(session);
-    const answer = await scopes.with(now, async () => {
+    const answer = await scopes.run(now, async () => {
       try {
         const sorted = resultOf(definition, result);
         const output = hasOldClients ? asWhole(sent.output, context) : sent.output;

@@ -1,9 +1,9 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { entityAnswer, entityMembers, readableDataclass } from '../class/calls/entity-result.js';
 import type { OutgoingMessage } from '../class/objects/outgoing-message.js';
-import { plainValue } from '../class/calls/plain-value.js';
 import {
   entityDataclass,
+  plainValue,
   type Result,
   ResultError,
   selectionDataclass,

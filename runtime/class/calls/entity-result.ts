@@ -1,26 +1,20 @@
 import type { VisibleModel } from '../objects/context.js';
 import { stateOf, type EntityState } from '../objects/entity-state.js';
-import { RelatedEntityHandle } from '../objects/related-entity.js';
 import { requirePermission } from '../../dataclass/permissions.js';
-import type { Dataclass } from '../../dataclass/dataclasses.js';
+import { type Dataclass, isReadFromTarget } from '../../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../../dialect/executor.js';
 import { EntityReader } from '../../query/entity-reader.js';
 import type { Parameters } from '../../query/parameters.js';
 import { preparePageOfKeys, collectionForm } from '../../query/page.js';
 import { ResultError } from './result.js';
 import { computedOf } from '../hooks/computed-values.js';
-import { jsonValue } from '../objects/typed-value.js';
-import type {
-  AttributeDefinition,
-  RelatedEntityDefinition,
-  RelationAliasDefinition,
-} from '../../protocol/definition.js';
+import { shownValue } from '../objects/typed-value.js';
+import type { AttributeDefinition } from '../../protocol/definition.js';
 import type { StoredValue } from '../../protocol/values.js';
 import { uriKey } from '../../protocol/key.js';
 import type { AnswerOptions } from '../../query/context.js';
 import { type Projection, projectionOf } from '../../query/projection.js';
 import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
-import { plainValue } from './plain-value.js';
 
 /** Entities that one statement reads. */
 const mostAtOnce = 1000;
@@ -46,23 +40,21 @@ export async function entityAnswer(
   entity: object,
   parameters: Parameters,
 ): Promise<string> {
-  const state = stateOf(entity);
-  const { name } = state.code.dataclass;
+  const { code, isNew, key, touched } = stateOf(entity);
+  const { name } = code.dataclass;
   const dataclass = readableDataclass(context, name);
   const marks = `{"__DATACLASS":${JSON.stringify(name)},`;
-  if (!state.isNew && state.key !== null) {
+  let read: JsonMembers | undefined;
+  if (!isNew && key !== null) {
     const reader = new EntityReader(context, dataclass);
-    const read = await reader.read(dataclass.key, state.key, parameters, undefined);
-    if (read !== undefined && state.touched.length === 0) return marks + textOf(read).slice(1);
-    if (read !== undefined) {
-      const form = formOf(context, dataclass, parameters);
-      const changed = await withChanges(membersOf(read), entity, form);
-      return marks + JSON.stringify(changed).slice(1);
-    }
-    if (mayBeHidden(dataclass)) return '{"result":null}';
+    const answer = await reader.read(dataclass.key, key, parameters, undefined);
+    if (answer !== undefined && touched.length === 0) return marks + textOf(answer).slice(1);
+    if (answer === undefined && mayBeHidden(dataclass)) return '{"result":null}';
+    read = answer === undefined ? undefined : membersOf(answer);
   }
-  const known = await entityInMemory(entity, formOf(context, dataclass, parameters));
-  return marks + JSON.stringify({ __entityModel: name, ...known }).slice(1);
+  const shown = await shownMembers(entity, formOf(context, dataclass, parameters), read);
+  const members = read === undefined ? { __entityModel: name, ...shown } : shown;
+  return marks + JSON.stringify(members).slice(1);
 }
 
 /**
@@ -82,7 +74,7 @@ export async function entityMembers(
     const { name } = code.dataclass;
     if (isNew || key === null) {
       const form = formOf(context, readableDataclass(context, name), parameters);
-      result.set(entity, await entityInMemory(entity, form));
+      result.set(entity, await shownMembers(entity, form));
     } else {
       getOrInsertComputed(stored, name, (): object[] => []).push(entity);
     }
@@ -100,7 +92,7 @@ async function readTogether(
   context: VisibleModel,
   entities: readonly object[],
   parameters: Parameters,
-  form: MemoryForm,
+  form: ShownForm,
   result: Map<object, object | null>,
 ): Promise<void> {
   const keys = JSON.stringify(entities.map((each) => stateOf(each).key));
@@ -113,22 +105,15 @@ async function readTogether(
   const read = preparePageOfKeys(reading, dataclass, keys, entities.length, paging, page);
   const answer = await read();
   const { __ENTITIES: found = [] } = (answer === undefined ? {} : membersOf(answer)) as {
-    readonly __ENTITIES?: readonly Record<string, unknown>[];
+    readonly __ENTITIES?: readonly JsonMembers[];
   };
   for (const [index, entity] of entities.entries()) {
-    const members = found[index];
-    const isThere = members !== undefined && '__KEY' in members;
-    const isChanged = isThere && stateOf(entity).touched.length > 0;
-    result.set(
-      entity,
-      isChanged
-        ? await withChanges(members, entity, form)
-        : isThere
-          ? members
-          : mayBeHidden(dataclass)
-            ? null
-            : await entityInMemory(entity, form),
-    );
+    const row = found[index];
+    const members = row !== undefined && '__KEY' in row ? row : undefined;
+    if (members === undefined && mayBeHidden(dataclass)) result.set(entity, null);
+    else if (members !== undefined && stateOf(entity).touched.length === 0) {
+      result.set(entity, members);
+    } else result.set(entity, await shownMembers(entity, form, members));
   }
 }
 
@@ -141,7 +126,7 @@ function formOf(
   context: VisibleModel,
   dataclass: Dataclass,
   output: Pick<Parameters, 'attributes' | 'expand'>,
-): MemoryForm {
+): ShownForm {
   const projection = projectionOf(dataclass, undefined, output, context);
   return { dataclass, projection, options: context.options };
 }
@@ -150,14 +135,14 @@ function textOf(answer: JsonAnswer): string {
   return typeof answer === 'string' ? answer : Buffer.from(answer).toString('utf8');
 }
 
-function membersOf(answer: JsonAnswer): Record<string, unknown> {
-  return JSON.parse(textOf(answer)) as Record<string, unknown>;
+function membersOf(answer: JsonAnswer): JsonMembers {
+  return JSON.parse(textOf(answer)) as JsonMembers;
 }
 
-type JsonMembers = Record<string, unknown>;
+type JsonMembers = Readonly<Record<string, unknown>>;
 
 /** What is needed to write an entity object. */
-interface MemoryForm {
+interface ShownForm {
   /** As the session sees it. */
   readonly dataclass: Dataclass;
   readonly projection: Projection;
@@ -168,128 +153,80 @@ interface MemoryForm {
  * An entity that is not stored as it is, as far as memory knows it: relations are deferred. Null
  * are a to-many relation and an image or BLOB of an entity without a URI, and what only the
  * database computes.
+ * @param read the entity as it was read, if it is stored: only what was set and not saved, and what
+ * class code computes, is written anew
  */
-async function entityInMemory(entity: object, form: MemoryForm): Promise<JsonMembers> {
-  await readRelated(entity, form);
-  const state = stateOf(entity);
-  const { key } = state;
-  const members: [string, unknown][] = [
-    ['__KEY', key === null ? null : String(key)],
-    ['__TIMESTAMP', null],
-    ['__STAMP', state.stamp],
-  ];
+async function shownMembers(
+  entity: object,
+  form: ShownForm,
+  read?: JsonMembers,
+): Promise<JsonMembers> {
+  const { key, stamp } = stateOf(entity);
+  const shownKey = key === null ? null : String(key);
+  const known = read ?? { __KEY: shownKey, __TIMESTAMP: null, __STAMP: stamp };
+  const members = new Map(Object.entries(known));
   for (const { attribute } of form.projection.fields) {
-    members.push([attribute.name, memberOf(entity, state, attribute, form)]);
+    if (read !== undefined && !isShownAnew(entity, attribute)) continue;
+    members.set(attribute.name, await shownMember(entity, attribute, form));
   }
   return Object.fromEntries(members);
 }
 
-/**
- * Replaces stored values by those that were set in an entity object and not saved.
- * @param read the entity as it was read
- */
-async function withChanges(
-  read: JsonMembers,
-  entity: object,
-  form: MemoryForm,
-): Promise<JsonMembers> {
-  await readRelated(entity, form);
+function isShownAnew(entity: object, attribute: AttributeDefinition): boolean {
+  if (attribute.kind === 'computed') return true;
   const state = stateOf(entity);
-  const members = { ...read };
-  for (const { attribute } of form.projection.fields) {
-    const { layout } = state.code;
-    const name = attribute.kind === 'relatedEntity' ? attribute.foreignKey : attribute.name;
-    const field = layout.find(name);
-    if (attribute.kind === 'computed') {
-      members[attribute.name] = memberOf(entity, state, attribute, form);
-    } else if (field !== undefined && !field.isMedia && state.isTouched(field)) {
-      members[attribute.name] = memberOf(entity, state, attribute, form);
-    }
-  }
-  return members;
+  const name = attribute.kind === 'relatedEntity' ? attribute.foreignKey : attribute.name;
+  const field = state.code.layout.find(name);
+  return field !== undefined && !field.isMedia && state.isTouched(field);
 }
 
-function memberOf(
+async function shownMember(
   entity: object,
-  state: EntityState,
   attribute: AttributeDefinition,
-  form: MemoryForm,
-): unknown {
+  { dataclass, options }: ShownForm,
+): Promise<unknown> {
+  const state = stateOf(entity);
+  const { layout } = state.code;
   switch (attribute.kind) {
-    case 'storage': {
-      const field = state.code.layout.field(attribute.name);
-      if (field.isMedia) return null;
-      const value = jsonValue(attribute, state.stored(field));
-      return attribute.dateOnly === true ? shownDay(value, form) : value;
-    }
+    case 'storage':
     case 'expression':
     case 'alias': {
-      const field = state.code.layout.field(attribute.name);
-      if (field.isMedia) return null;
-      const value = plainValue(state.get(field), () => undefined);
-      return attribute.dateOnly === true ? shownDay(value, form) : value;
+      const field = layout.field(attribute.name);
+      return field.isMedia ? null : shownValue(field.end, state.stored(field), options);
     }
     case 'computed':
-      return computedOf(attribute, entity, form.options);
-    case 'relatedEntity':
-      return deferred(state, attribute, form.dataclass);
+      return computedOf(attribute, entity, options);
     case 'relatedEntities':
       return null;
-    case 'relationAlias':
-      return attribute.many === true ? null : deferredAlias(state, attribute, form.dataclass);
+    case 'relatedEntity': {
+      const value = state.stored(layout.field(attribute.foreignKey));
+      const isKey = !isReadFromTarget(dataclass, attribute);
+      return deferred(state, dataclass.target(attribute), value, isKey, attribute.references);
+    }
+    case 'relationAlias': {
+      if (attribute.many === true) return null;
+      const target = dataclass.target(attribute);
+      const value = state.stored(layout.field(attribute.name));
+      return deferred(state, target, value, target.restriction === undefined);
+    }
   }
 }
 
-/** The deferred forms of protocol P4.10 to P4.13. */
-function deferred(
-  state: EntityState,
-  relation: RelatedEntityDefinition,
-  dataclass: Dataclass,
-): unknown {
-  const stored = state.stored(state.code.layout.field(relation.foreignKey));
-  if (!isKey(stored)) return null;
-  const key = isReadFromTarget(relation)
-    ? (state.related(relation.name, stored)?.key ?? null)
-    : stored;
-  if (key === null) return null;
-  return deferredEntity(dataclass.target(relation), key);
-}
-
-function deferredEntity({ name }: Dataclass, key: string | number): unknown {
+/**
+ * The deferred form of protocol P4.10 to P4.13; null if the session does not see the related entity.
+ * @param isKey whether the value is the key of an entity that the session sees
+ * @param references the attribute that holds the value; the key if it is left out
+ */
+async function deferred(
+  { code }: EntityState,
+  { name }: Dataclass,
+  value: StoredValue,
+  isKey: boolean,
+  references?: string,
+): Promise<unknown> {
+  if (typeof value !== 'string' && typeof value !== 'number') return null;
+  const key = isKey ? value : (await code.host.codeOf(name).load(value, references))?.key;
+  if (key === undefined || key === null) return null;
   const uri = `/rest/${encodeURIComponent(name)}(${uriKey(String(key))})`;
   return { __deferred: { uri, __KEY: String(key) } };
-}
-
-function deferredAlias(
-  state: EntityState,
-  { name, target }: RelationAliasDefinition,
-  dataclass: Dataclass,
-): unknown {
-  const key = state.stored(state.code.layout.field(name));
-  return isKey(key) ? deferredEntity(dataclass.target({ target }), key) : null;
-}
-
-/** Whether the foreign key does not tell the key of the related entity. */
-function isReadFromTarget({ references, onDelete }: RelatedEntityDefinition): boolean {
-  return references !== undefined || onDelete === 'none';
-}
-
-/** Reads the related entities whose keys {@link deferred} needs. */
-async function readRelated(entity: object, { projection }: MemoryForm): Promise<void> {
-  const state = stateOf(entity);
-  for (const { attribute } of projection.fields) {
-    if (attribute.kind !== 'relatedEntity' || !isReadFromTarget(attribute)) continue;
-    await new RelatedEntityHandle(state, attribute).get();
-  }
-}
-
-function isKey(value: StoredValue): value is string | number {
-  return typeof value === 'string' || typeof value === 'number';
-}
-
-/** A date without time, in the form of the model (protocol P4.5). */
-function shownDay(value: unknown, { options }: MemoryForm): unknown {
-  if (typeof value !== 'string' || options.dateOnlyFormat === 'iso') return value;
-  const [year, month, day] = value.split('-');
-  return `${Number(day)}!${Number(month)}!${year}`;
 }

@@ -13,7 +13,7 @@ import type { ClassContext } from '../objects/context.js';
 import { stateOf } from '../objects/entity-state.js';
 import type { EntityObject } from '../objects/types.js';
 import { storageOf } from '../../protocol/values.js';
-import { storedForm } from '../objects/typed-value.js';
+import { shownValue, storedForm } from '../objects/typed-value.js';
 import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 
 /** An entity whose computed values an answer contains. */
@@ -199,43 +199,22 @@ function gotJson(
 }
 
 /**
- * The JSON of a value that class code computed, in the form of stored values of its type (protocol
- * P4.1 to P4.14).
+ * The JSON of a value that class code computed, in the form of stored values of its type.
  * @throws Error for a value of another type
  */
 function computedValueJson(
   { dataclass, attribute, form }: ComputedPlace,
   value: unknown,
-  { dateOnlyFormat }: Pick<AnswerOptions, 'dateOnlyFormat'>,
+  options: Pick<AnswerOptions, 'dateOnlyFormat'>,
 ): string {
   if (value === null || value === undefined) return 'null';
   const stored = checked(dataclass, attribute, value);
-  if (stored === null) return 'null';
-  switch (attribute.type) {
-    case 'string':
-    case 'uuid':
-      return JSON.stringify(stored);
-    case 'decimal':
-      return form === 'report' ? String(stored) : JSON.stringify(stored);
-    case 'date': {
-      const isBang = attribute.dateOnly === true && dateOnlyFormat === 'bang';
-      return JSON.stringify(isBang ? bangDate(String(stored)) : stored);
-    }
-    case 'number':
-    case 'integer':
-    case 'duration':
-      return JSON.stringify(stored);
-    case 'boolean': {
-      const text = stored === 1 ? 'true' : 'false';
-      return form === 'report' ? `"${text}"` : text;
-    }
-    case 'object':
-    case 'vector':
-      return String(stored);
-    case 'image':
-    case 'blob':
-      throw new Error('Class code computes no image and no BLOB.');
-  }
+  const { type } = attribute;
+  if (type === 'object' || type === 'vector') return String(stored);
+  const isReport = form === 'report';
+  if (isReport && type === 'decimal') return String(stored);
+  const json = JSON.stringify(shownValue(attribute, stored, options));
+  return isReport && type === 'boolean' && stored !== null ? `"${json}"` : json;
 }
 
 /** Class code must return exactly these types, where clients may write values in several ways. */
@@ -262,9 +241,4 @@ function checked(
   const stored = storedForm(dataclass, storageOf(attribute), value);
   if (stored instanceof Uint8Array) throw new TypeError('it gave bytes');
   return stored;
-}
-
-/** `9!3!2026` for `2026-03-09` (protocol P4.5). */
-function bangDate(day: string): string {
-  return `${Number(day.slice(8, 10))}!${Number(day.slice(5, 7))}!${day.slice(0, 4)}`;
 }

@@ -1,6 +1,7 @@
 import type { SqlValue } from '../../dialect/statement.js';
 import { memberName, type StorageDefinition } from '../../protocol/definition.js';
 import { type StoredValue, storedValue } from '../../protocol/values.js';
+import type { AnswerOptions } from '../../query/context.js';
 import { AttributeError } from './failure.js';
 import type { Field } from './entity-rows.js';
 
@@ -36,12 +37,17 @@ export function typedStored(
   }
 }
 
-/** The JSON form of a stored value, as a client would send it; bytes stand for themselves. */
-export function jsonValue({ type }: StorageDefinition, stored: StoredValue): unknown {
-  if (stored === null) return null;
-  if (type === 'boolean') return stored === 1;
-  if (type === 'object' || type === 'vector') return parsedJson(stored);
-  return stored;
+/** A stored value as answers show it (protocol P4.4 to P4.14). */
+export function shownValue(
+  end: Pick<Field['end'], 'type' | 'dateOnly'>,
+  stored: SqlValue,
+  { dateOnlyFormat }: Pick<AnswerOptions, 'dateOnlyFormat'>,
+): unknown {
+  const value = typedStored(end, stored);
+  if (value instanceof Date) return stored;
+  if (end.dateOnly !== true || dateOnlyFormat === 'iso' || typeof value !== 'string') return value;
+  const [year, month, day] = value.split('-');
+  return `${Number(day)}!${Number(month)}!${year}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { plainValue } from '../../../runtime/class/calls/plain-value.js';
+import { plainValue } from '../../../runtime/class/calls/result.js';
 import { ResultError } from '../../../runtime/class/calls/result.js';
 
 function json(value: unknown): string {
