@@ -38,9 +38,9 @@ interface Services {
   readonly isLimited: boolean;
   /** Whether class code may run inside requests that read, and inside those that write. */
   readonly runsIn: ServedClasses['runsIn'];
-  /** None without class code. */
+  /** Undefined without class code. */
   readonly classes: { readonly host: ClassContext; readonly registry: ClassRegistry } | undefined;
-  /** None for a model without images and BLOBs. */
+  /** Undefined for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
   /** The datastore for code of requests only; made when it is first used. */
   readonly requestDatastore: () => object;

@@ -459,7 +459,7 @@ function inputSelection(
   });
 }
 
-/** The same as nodes of a selection of class code; their paths name what is exposed. */
+/** A client's filter and order as nodes of a selection of class code; their paths name what is exposed. */
 function chosenBy({ dataclass }: DataclassContext, request: SelectionRequest): SelectionNode {
   const { filter, inputs, orderBy } = request;
   const items = orderOf(request).map((each): OrderItem => ({ ...each, names: 'exposed' }));

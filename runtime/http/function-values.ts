@@ -140,7 +140,7 @@ function refuseHandle(value: object): void {
   }
 }
 
-/** The same if entities are not read. */
+/** Refuses all objects of class code, where entities are not read. @throws ResultError */
 export function refuseObject(value: object): void {
   if (entityDataclass(value) !== undefined) {
     throw new ResultError('it holds an entity: use its toObject()');

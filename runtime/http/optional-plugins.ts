@@ -36,9 +36,9 @@ declare module 'fastify' {
 export interface ServedPermissions extends Pick<LoginModule, 'endedUsers'> {
   /** The declarations of the model; none for a model without roles. */
   readonly privileges: PrivilegeTable | undefined;
-  /** None if bearer tokens are not accepted. */
+  /** Undefined if bearer tokens are not accepted. */
   readonly tokens: BearerTokens | undefined;
-  /** None if nobody can log in. */
+  /** Undefined if nobody can log in. */
   loginsOf(stores: LoginStores, scopes: RequestScopes): LoginAttempts | undefined;
   /** Refuses guests below `/rest`; none if they may do something there. */
   readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
@@ -116,14 +116,14 @@ interface ClassCodeModel extends Pick<ReadingContext, 'database' | 'options' | '
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 
-/** Where class code takes part in reads and writes. */
+/** The parts of reads and writes in which class code takes part. */
 export interface CodeHooks {
   /** The server's database, which takes part in the transaction of the calling code. */
   readonly executor: ScopeExecutor;
-  /** The same with the values of getters in its answers. */
+  /** The database whose answers hold the values of getters, on {@link executor}. */
   readonly database: Database;
   readonly lifecycle: Lifecycle | undefined;
-  /** None if class code computes no attributes. */
+  /** Undefined if class code computes no attributes. */
   readonly computed: ComputedRequests | undefined;
   /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: ServedRestrictions | undefined;

@@ -14,9 +14,9 @@ type OnSessionMove = (listener: (from: string, to: string) => void) => void;
 interface SingletonSurroundings {
   /** Runs a constructor with every privilege, for no session. */
   asServer(make: () => object): object;
-  /** The same for the calling session. */
+  /** Runs a constructor with every privilege, for the calling session. */
   inSession(make: () => object): object;
-  /** None if this process is the only server: then it keeps the instances of sessions. */
+  /** Undefined if this process is the only server: then it keeps the instances of sessions. */
   readonly fields: SingletonFields | undefined;
   readonly onSessionEnd: OnSessionEnd;
   readonly onSessionMove: OnSessionMove;

@@ -87,7 +87,7 @@ export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R):
 }
 
 /**
- * The same for work that is awaited.
+ * Does what {@link checked} does, for work that is awaited.
  * @param isOfClient whether an error is one of the client nevertheless
  */
 export async function checkedLater<T>(

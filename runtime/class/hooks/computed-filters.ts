@@ -316,11 +316,11 @@ interface Given {
 /** A resolved tree, and its values. */
 interface ResolvedNode {
   readonly node: FilterNode;
-  /** None for a written `null`. */
+  /** A written `null` has no value here. */
   readonly given: ReadonlyMap<ComparisonNode, Given>;
 }
 
-/** The same tree with other comparisons. */
+/** A copy of a tree with other comparisons. */
 function rebuilt(node: FilterNode, other: (comparison: ComparisonNode) => FilterNode): FilterNode {
   switch (node.kind) {
     case 'comparison':

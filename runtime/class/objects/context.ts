@@ -45,7 +45,7 @@ export interface ClassContext {
 /** What the objects of one dataclass need: instances of the users' classes, and the rows behind them. */
 export interface DataclassContext {
   readonly host: ClassContext;
-  /** As the whole model has it. */
+  /** The dataclass as the whole model has it. */
   readonly dataclass: Dataclass;
   readonly layout: EntityLayout;
   /** The instance of the user's dataclass class: `ds.Company`. */

@@ -20,7 +20,7 @@ const none: ReadonlySet<string> = new Set();
 
 /** Work that stores or deletes an entity object, or all such work of one transaction. */
 interface Turn {
-  /** None before it has begun. */
+  /** Undefined before the work has begun. */
   whole: TransactionScope | undefined;
   /** Resolves when it is certain whether its changes are kept; never rejects. */
   readonly ended: Promise<void>;
@@ -66,7 +66,7 @@ export class EntityState {
     return Number(this.#row[0]);
   }
 
-  /** As it is stored. */
+  /** The key as it is stored. */
   get key(): string | number | null {
     return this.stored(this.code.layout.key) as string | number | null;
   }

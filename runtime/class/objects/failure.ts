@@ -73,7 +73,7 @@ function deniedInCode(
 /** The parts of a {@link SaveError}: a refusal of the saver is one. */
 export interface SaveProblem {
   readonly problems: readonly ProtocolError[];
-  /** Of HTTP. */
+  /** A status of HTTP. */
   readonly status: number;
   /** `status` of `__STATUS` (protocol P7.18). */
   readonly entityStatus: number;

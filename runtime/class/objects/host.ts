@@ -25,7 +25,7 @@ interface ClassParts {
   readonly registry: ClassRegistry;
   readonly scopes: RequestScopes;
   readonly locks: LockTable;
-  /** None if this process is the only server. */
+  /** Undefined if this process is the only server. */
   readonly state: StateDatabase | undefined;
   /** Logs errors of class code that runs after the answer. */
   readonly logFailure: (error: Error) => void;

@@ -24,7 +24,7 @@ export type SelectionNode =
   | SliceNode;
 
 interface Node {
-  /** Of the selection's entities. */
+  /** The dataclass of the selection's entities. */
   readonly dataclass: Dataclass;
   /**
    * How many nodes it consists of; one that is used twice counts twice, because it is written
@@ -91,7 +91,10 @@ export interface RelatedNode extends Node {
   readonly kind: 'related';
   readonly of: SelectionNode;
   readonly relation: Relation;
-  /** Of a relation in the path of an alias: its privileges, not those of the path, open the entities at its end. */
+  /**
+   * The alias whose path contains the relation: its privileges, not those of the path, open the
+   * entities at its end.
+   */
   readonly alias?: { readonly owner: Dataclass; readonly name: string; readonly isEnd: boolean };
 }
 
@@ -260,7 +263,7 @@ export function alternatives(node: SelectionNode): readonly SelectionNode[] {
   return parts;
 }
 
-/** The same node over other parts. */
+/** A copy of a node over other parts. */
 export async function overParts(
   node: SelectionNode,
   replace: (part: SelectionNode) => Promise<SelectionNode>,

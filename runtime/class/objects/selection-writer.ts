@@ -133,7 +133,7 @@ export class SelectionWriter {
     return sql`${this.context.slots.take(input, 'tree', ({ value }) => value as SqlValue)}`;
   }
 
-  /** The same writer, whose filters record the vectors that they compare. */
+  /** A copy of the writer, whose filters record the vectors that they compare. */
   within(similarities: Similarities): SelectionWriter {
     const context = { ...this.context, similarities };
     return new SelectionWriter(context, this.model, this.positions, this.selection);
@@ -252,7 +252,7 @@ function orderOfNode(
   return [...ownOrder(writer, from, node), key];
 }
 
-/** None if the order is that of keys. */
+/** The order terms before the key; empty if the order is that of keys. */
 function ownOrder(writer: SelectionWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
   switch (node.kind) {
     case 'all':

@@ -125,7 +125,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /**
-   * Those that match a filter, in the same order unless the filter has an `order by`.
+   * The entities that match a filter, in the same order unless the filter has an `order by`.
    * @param filter in the language of `$filter`: `city = :1 and staff.salary > :2`
    * @param values of its placeholders: texts, numbers, booleans, `Date`s, entities, null, lists of
    * those behind `in`
@@ -137,7 +137,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /**
-   * The same entities in another order.
+   * These entities in another order.
    * @param order as `$orderby`: `employer.name desc, lastName`
    * @throws RequestError 400 for an order that cannot be read
    */
@@ -145,24 +145,24 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return this.#of(ordered(nodeOf(selectionOf(this)), order, parseOrderBy(order)));
   }
 
-  /** Those that are in the other selection too, in the order of this one. */
+  /** The entities that are in the other selection too, in the order of this one. */
   and(other: EntitySelection<T>): T['selection'] {
     return this.#combined('and', other);
   }
 
-  /** Those of this selection, then those that the other one adds, each in its order. */
+  /** The entities of this selection, then those that the other one adds, each in its order. */
   or(other: EntitySelection<T>): T['selection'] {
     return this.#combined('or', other);
   }
 
-  /** Those that are not in the other selection, in the order of this one. */
+  /** The entities that are not in the other selection, in the order of this one. */
   minus(other: EntitySelection<T>): T['selection'] {
     return this.#combined('minus', other);
   }
 
   /**
-   * Those at the positions from `start` on and before `end`, as in `Array.prototype.slice`: -1 is
-   * the last one.
+   * The entities at the positions from `start` on and before `end`, as in `Array.prototype.slice`:
+   * -1 is the last one.
    * @throws RangeError for what is no whole number
    */
   slice(start = 0, end?: number): T['selection'] {
