@@ -5,6 +5,7 @@ import type { Entity } from '../class/objects/entity.js';
 import { stateOf } from '../class/objects/entity-state.js';
 import type { DataclassContext } from '../class/objects/context.js';
 import { AttributeError, SaveError } from '../class/objects/failure.js';
+import { selectionOf } from '../class/objects/selection.js';
 import { typedStored } from '../class/objects/typed-value.js';
 import type { EntityTypes } from '../class/objects/types.js';
 import { TransactionIdleError } from '../access/scope-executor.js';
@@ -141,7 +142,7 @@ export class Loader {
   #code(dataclass: Dataclass): DataclassContext {
     return getOrInsertComputed(this.#codes, dataclass.name, () => {
       const object = this.options.datastore[dataclass.name] as DataclassObject<EntityTypes>;
-      return stateOf(object.new()).code;
+      return selectionOf(object.newSelection()).code;
     });
   }
 

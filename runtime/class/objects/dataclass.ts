@@ -1,7 +1,7 @@
 import type { Session } from '../../access/session.js';
 import { decodeKey } from '../../protocol/key.js';
 import type { DataclassContext } from './context.js';
-import { givenValues } from './entity-object.js';
+import { givenValues } from './entity.js';
 import { stateOf } from './entity-state.js';
 import { queried } from './selection.js';
 import { allOf, HeldEntities, ofKeys } from './selection-node.js';

@@ -54,7 +54,7 @@ export interface KeysNode extends Node {
 }
 
 /** What a client selected: its filter and its order name what the client may, not what code may. */
-export interface RequestedNode extends Node {
+interface RequestedNode extends Node {
   readonly kind: 'requested';
   readonly of: SelectionNode;
   readonly requester: SelectionRequester;
@@ -87,7 +87,7 @@ interface OrderedNode extends Node {
 }
 
 /** The entities at the other end of a relation, each once, in the order of their keys. */
-export interface RelatedNode extends Node {
+interface RelatedNode extends Node {
   readonly kind: 'related';
   readonly of: SelectionNode;
   readonly relation: Relation;
@@ -261,6 +261,12 @@ export function alternatives(node: SelectionNode): readonly SelectionNode[] {
     else parts.push(at);
   }
   return parts;
+}
+
+/** The nodes of which a node is made. */
+export function partsOf(node: SelectionNode): readonly SelectionNode[] {
+  if ('of' in node) return [node.of];
+  return 'left' in node ? [node.left, node.right] : [];
 }
 
 /** A copy of a node over other parts. */

@@ -18,7 +18,7 @@ import {
   type KeysNode,
   listed,
   overParts,
-  type RequestedNode,
+  partsOf,
   type SelectionNode,
 } from './selection-node.js';
 import { SelectionWriter, type WriteColumns } from './selection-writer.js';
@@ -76,19 +76,15 @@ export class NodeTree implements SelectionTree {
  * @throws PermissionError for what the reading code may not read; the names in its filters are
  * checked later
  */
-function requireReadable(model: VisibleModel, root: SelectionNode): void {
-  const waiting = [root];
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    const alias = node.kind === 'related' ? node.alias : undefined;
-    if (alias?.isEnd !== false) requireReadInCode(dataclassIn(model, node.dataclass.name));
-    if (alias?.isEnd === true) {
-      requireAttributeInCode(dataclassIn(model, alias.owner.name), alias.name);
-    } else if (node.kind === 'related' && alias === undefined) {
-      requireAttributeInCode(dataclassIn(model, node.of.dataclass.name), node.relation.name);
-    }
-    if ('of' in node) waiting.push(node.of);
-    if ('left' in node) waiting.push(node.left, node.right);
+function requireReadable(model: VisibleModel, node: SelectionNode): void {
+  const alias = node.kind === 'related' ? node.alias : undefined;
+  if (alias?.isEnd !== false) requireReadInCode(dataclassIn(model, node.dataclass.name));
+  if (alias?.isEnd === true) {
+    requireAttributeInCode(dataclassIn(model, alias.owner.name), alias.name);
+  } else if (node.kind === 'related' && alias === undefined) {
+    requireAttributeInCode(dataclassIn(model, node.of.dataclass.name), node.relation.name);
   }
+  for (const part of partsOf(node)) requireReadable(model, part);
 }
 
 /** A selection of class code as a request of its own, with the tree that writes it. */
@@ -127,9 +123,13 @@ export function treeRequest(
  * list of entities that the session sees.
  */
 export function readableNode(node: SelectionNode): Pending<SelectionNode> {
-  if (!node.isRequested) return node;
-  const isForeign = requestedNodes(node).some(({ requester }) => !requester.seesTheSame());
-  return isForeign ? readForeign(node) : node;
+  return isForeign(node) ? readForeign(node) : node;
+}
+
+/** Whether the calling code does not see what a client's session saw. */
+function isForeign(node: SelectionNode): boolean {
+  if (!node.isRequested) return false;
+  return node.kind === 'requested' ? !node.requester.seesTheSame() : partsOf(node).some(isForeign);
 }
 
 /** A selection as a request, after class code has resolved it. */
@@ -153,18 +153,6 @@ async function readForeign(
   }
   known.set(node, read);
   return read;
-}
-
-function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
-  const found: RequestedNode[] = [];
-  const waiting = [root];
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (!node.isRequested) continue;
-    if (node.kind === 'requested') found.push(node);
-    else if ('of' in node) waiting.push(node.of);
-    else if ('left' in node) waiting.push(node.left, node.right);
-  }
-  return found;
 }
 
 /** Walks a tree once for each request: its shape, and its values in that order. */

@@ -28,7 +28,6 @@ import {
   type SelectionNode,
   type SliceNode,
   type KeysNode,
-  type RelatedNode,
 } from './selection-node.js';
 import type { OrderItem } from '../../query/order-by.js';
 import type {
@@ -100,8 +99,10 @@ export class SelectionWriter {
     return sql`select ${sql.join(columns(from))} ${from.clause}${from.order}`;
   }
 
+  /** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
   order(from: From, node: SelectionNode): readonly OrderTerm[] {
-    return orderOfNode(this, from, node);
+    const value = keyOrder(this.context, from.root);
+    return [...ownOrder(this, from, node), { value, descending: false, isNeverNull: true }];
   }
 
   /**
@@ -159,8 +160,14 @@ export class SelectionWriter {
         return { part: this.within(new Similarities()).condition(from, node.of, nesting) };
       case 'ordered':
         return { of: node.of };
-      case 'related':
-        return { part: relatedCondition(this, from, node, nesting) };
+      case 'related': {
+        const { of, relation } = node;
+        const part =
+          relation.kind === 'relatedEntity'
+            ? relatedByOne(this, from, of, relation, nesting)
+            : relatedByMany(this, from, of, relation, nesting);
+        return { part };
+      }
       case 'and':
         return { part: this.condition(from, node.right, nesting), of: node.left };
       case 'minus': {
@@ -236,20 +243,6 @@ class WrittenSimilarities extends Similarities {
     }
     return super.rankOf(source, attribute);
   }
-}
-
-/** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
-function orderOfNode(
-  writer: SelectionWriter,
-  from: From,
-  node: SelectionNode,
-): readonly OrderTerm[] {
-  const key = {
-    value: keyOrder(writer.context, from.root),
-    descending: false,
-    isNeverNull: true,
-  };
-  return [...ownOrder(writer, from, node), key];
 }
 
 /** The order terms before the key; empty if the order is that of keys. */
@@ -332,18 +325,7 @@ function appendedOrder(
   return [{ value: part, descending: false }, ...terms];
 }
 
-/** The condition that an entity of `from` is related to at least one entity of a selection. */
-function relatedCondition(
-  writer: SelectionWriter,
-  from: From,
-  { of, relation }: RelatedNode,
-  nesting: number,
-): Sql {
-  return relation.kind === 'relatedEntity'
-    ? relatedByOne(writer, from, of, relation, nesting)
-    : relatedByMany(writer, from, of, relation, nesting);
-}
-
+/** The condition that a to-one relation of at least one entity of a selection leads to an entity of `from`. */
 function relatedByOne(
   writer: SelectionWriter,
   from: From,
@@ -359,6 +341,7 @@ function relatedByOne(
   return sql`${linkedColumn(from.root, relation)} in (select ${foreignKey} ${owners.clause} where ${where})`;
 }
 
+/** The condition that an entity of `from` belongs to at least one entity of a selection. */
 function relatedByMany(
   writer: SelectionWriter,
   from: From,
