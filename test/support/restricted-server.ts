@@ -44,6 +44,7 @@ dataclasses:
         wider: { exposed: true, returns: any }
         leak: { exposed: true, params: { name: string }, returns: Employee }
         leaks: { exposed: true, returns: "Employee[]" }
+        draft: { exposed: true, params: { key: integer, boss: integer }, returns: Employee }
         become: { exposed: true, params: { user: string }, returns: Employee.selection }
       entity:
         tell: { exposed: true, returns: string }
@@ -121,6 +122,11 @@ export class Employee extends EmployeeBase {
   }
   leaks(): Promise<EmployeeEntity[]> {
     return this.session.promote('all', () => this.ds.Employee.all().toArray());
+  }
+  async draft(key: number, boss: number): Promise<EmployeeEntity> {
+    const draft = (await this.get(key)) ?? this.new({ name: 'Draft' });
+    draft.boss.set(boss);
+    return draft;
   }
   become(user: string): EmployeeSelection {
     this.session.setPrivileges({ userName: user });

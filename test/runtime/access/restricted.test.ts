@@ -407,6 +407,19 @@ describe.each([
       ]);
     });
 
+    it.each([
+      ['new', 99],
+      ['stored', 2],
+    ])(
+      'relates a %s entity that its code has not saved to visible entities only',
+      async (_, key) => {
+        const bossOf = async (boss: number): Promise<unknown> =>
+          (await north.post('/rest/Employee/draft', [key, boss])).json<{ boss: unknown }>().boss;
+        expect(await bossOf(5)).toMatchObject({ __deferred: { __KEY: '5' } });
+        expect(await bossOf(3)).toBe(null);
+      },
+    );
+
     it('answers what the user may see whom it logs in', async () => {
       const rich = await restrictedClient(app, 'nobody', []);
       const found = await rich.post('/rest/Employee/become', ['poorer']);
