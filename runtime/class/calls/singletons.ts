@@ -4,6 +4,7 @@ import type { SingletonState } from '../objects/dataclass.js';
 import type { SingletonFields, SingletonTurn } from '../../state/database-singletons.js';
 import { jsonOf } from '../../protocol/plain-json.js';
 import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
+import { Turns } from '../objects/turns.js';
 
 /** Reports sessions that end, each by its ID. */
 type OnSessionEnd = (listener: (session: string) => void) => void;
@@ -25,8 +26,8 @@ interface SingletonSurroundings {
 /** The singletons of a process, or of a session. */
 class Instances {
   readonly made = new Map<string, object>();
-  /** The last call of each singleton whose calls run one after the other. */
-  readonly turns = new Map<string, Promise<unknown>>();
+  /** The calls of singletons whose calls run one after the other. */
+  readonly turns = new Turns();
 }
 
 /** The instances of singletons: made at their first call, and kept as long as their scope says. */
@@ -66,7 +67,7 @@ export class Singletons {
     if (found.scope === 'session') return this.#ofSession(name, session.keep(), found, work);
     const instances = this.#ofProcess;
     if (found.scope === 'shared') return work(this.#instance(instances, name, found));
-    return inTurn(instances, name, () => work(this.#instance(instances, name, found)));
+    return instances.turns.run(name, () => work(this.#instance(instances, name, found)));
   }
 
   async #ofSession<T>(
@@ -78,15 +79,15 @@ export class Singletons {
     const { fields } = this.surroundings;
     const own = getOrInsertComputed(this.#ofSessions, session, () => new Instances());
     if (fields === undefined) {
-      return inTurn(own, name, () => work(this.#instance(own, name, found)));
+      return own.turns.run(name, () => work(this.#instance(own, name, found)));
     }
     try {
-      return await inTurn(own, name, async () =>
+      return await own.turns.run(name, async () =>
         runWithFields(name, await fields.begin(session, name), () => this.#make(found), work),
       );
     } finally {
       // Another server may end the session, and nobody tells this one.
-      if (own.turns.size === 0) this.#ofSessions.delete(session);
+      if (own.turns.isIdle) this.#ofSessions.delete(session);
     }
   }
 
@@ -99,24 +100,6 @@ export class Singletons {
     const make = (): object => new singleton(...([this.state] as never));
     const { surroundings } = this;
     return scope === 'session' ? surroundings.inSession(make) : surroundings.asServer(make);
-  }
-}
-
-async function inTurn<T>(
-  { turns }: Instances,
-  name: string,
-  work: () => T | Promise<T>,
-): Promise<T> {
-  const before = turns.get(name) ?? Promise.resolve();
-  const result = before.then(work);
-  const turn = result.then(nothing, nothing).then(() => {
-    if (turns.get(name) === turn) turns.delete(name);
-  });
-  turns.set(name, turn);
-  try {
-    return await result;
-  } finally {
-    if (turns.get(name) === turn) turns.delete(name);
   }
 }
 
@@ -166,8 +149,4 @@ function textOf(singleton: string, instance: object): string {
     return value === undefined ? [] : [`${JSON.stringify(name)}:${jsonOf(value, shown)}`];
   });
   return `{${texts.flat().join(',')}}`;
-}
-
-function nothing(): void {
-  // The caller of each call handles its errors.
 }

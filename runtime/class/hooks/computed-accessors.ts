@@ -20,46 +20,39 @@ export class ComputedAccessors {
    * @throws AccessorFailedError for a result that is no filter with values
    * @throws what the accessor throws for clients
    */
-  async query(
+  query(
     dataclass: Dataclass,
     attribute: ComputedDefinition,
     query: ComputedQuery,
   ): Promise<Said<FilterWithValues>> {
-    const said = await this.#ask(dataclass, attribute, 'query', query);
-    return {
-      ...said,
-      value: checked(said, (value) => {
-        const { filter, values = [] } = (value ?? {}) as Partial<FilterWithValues>;
-        if (typeof filter !== 'string' || !Array.isArray(values)) {
-          throw new TypeError('it must return { filter, values }, a text and a list');
-        }
-        return { filter, values: values as readonly unknown[] };
-      }),
-    };
+    return this.#ask(dataclass, attribute, 'query', query, (result) => {
+      const { filter, values = [] } = (result ?? {}) as Partial<FilterWithValues>;
+      if (typeof filter !== 'string' || !Array.isArray(values)) {
+        throw new TypeError('it must return { filter, values }, a text and a list');
+      }
+      return { filter, values: values as readonly unknown[] };
+    });
   }
 
   /** As {@link query}, for an order text. */
-  async orderBy(
+  orderBy(
     dataclass: Dataclass,
     attribute: ComputedDefinition,
     order: ComputedOrder,
   ): Promise<Said<string>> {
-    const said = await this.#ask(dataclass, attribute, 'orderBy', order);
-    return {
-      ...said,
-      value: checked(said, (value) => {
-        if (typeof value === 'string') return value;
-        throw new TypeError('it must return an order text');
-      }),
-    };
+    return this.#ask(dataclass, attribute, 'orderBy', order, (result) => {
+      if (typeof result === 'string') return result;
+      throw new TypeError('it must return an order text');
+    });
   }
 
-  async #ask(
+  async #ask<T>(
     { name: dataclass }: Dataclass,
     attribute: ComputedDefinition,
     accessor: 'query' | 'orderBy',
     given: ComputedQuery | ComputedOrder,
-  ): Promise<Said<unknown>> {
+    read: (result: unknown) => T,
+  ): Promise<Said<T>> {
     const { instance } = this.host.codeOf(dataclass);
     const name = memberName(attribute);
     const member = `${accessor}${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
@@ -67,7 +60,7 @@ export class ComputedAccessors {
     try {
       const method: unknown = Reflect.get(instance, member);
       if (typeof method !== 'function') throw new TypeError('it is no method');
-      return { shown, value: (await Reflect.apply(method, instance, [given])) as unknown };
+      return { shown, value: read(await Reflect.apply(method, instance, [given])) };
     } catch (error) {
       throw accessorFailure(shown, error);
     }

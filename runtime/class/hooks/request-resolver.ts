@@ -114,14 +114,14 @@ export class RequestResolver implements ComputedRequests {
     const over = await overParts(node, (part) => this.#node(part, known));
     if (over.kind === 'filter') return this.#filterNode(over);
     if (over.kind !== 'ordered') return over;
-    const items = await this.#items(over.dataclass, over.items);
+    const items = await this.#orders.resolve(over.dataclass, over.items, codeNames);
     return items === undefined ? over : { ...over, items, text: orderName(items) };
   }
 
   async #filterNode(node: SelectionFilterNode): Promise<SelectionNode> {
     const { dataclass } = node;
     const resolved = await this.#filters.resolve(dataclass, node.filter, node.inputs, codeNames);
-    const items = await this.#items(dataclass, node.items);
+    const items = await this.#orders.resolve(dataclass, node.items, codeNames);
     if (resolved === undefined && items === undefined) return node;
     const { filter, inputs } = resolved ?? node;
     const orderBy =
@@ -129,13 +129,6 @@ export class RequestResolver implements ComputedRequests {
         ? filter.orderBy
         : { ...filter.orderBy, text: orderName(items) };
     return { ...node, inputs, filter: { ...filter, orderBy }, items: items ?? node.items };
-  }
-
-  async #items(
-    dataclass: Dataclass,
-    items: readonly OrderItem[],
-  ): Promise<readonly OrderItem[] | undefined> {
-    return this.#orders.resolve(dataclass, items, codeNames);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RequestScopes } from '../../access/request-scope.js';
 import type { StateDatabase } from '../../dialect/state-database.js';
+import { Turns } from './turns.js';
 
 /** @param signal aborts if the lock is lost: others may begin then */
 export type ExclusiveWork<R> = (signal: AbortSignal) => R | Promise<R>;
@@ -9,8 +10,7 @@ export type ExclusiveWork<R> = (signal: AbortSignal) => R | Promise<R>;
  * turns, and the first of them asks the database.
  */
 export class ExclusiveWorks {
-  /** The end of the last work, by name; none of these promises rejects. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #turns = new Turns();
 
   /** @param state none if this process is the only server */
   constructor(
@@ -29,21 +29,13 @@ export class ExclusiveWorks {
     if (exclusive?.has(name) === true) {
       throw new Error(`The work ${JSON.stringify(name)} of ds.exclusive would wait for itself.`);
     }
-    const before = this.#last.get(name);
-    if (before !== undefined && !isWaiting) return Promise.resolve(undefined);
+    if (this.#turns.isTaken(name) && !isWaiting) return Promise.resolve(undefined);
     const names = new Set([...(exclusive ?? []), name]);
-    const run = async (): Promise<R | undefined> => {
-      await before;
-      return this.#taken(name, isWaiting, (signal) =>
+    return this.#turns.run(name, () =>
+      this.#taken(name, isWaiting, (signal) =>
         this.scopes.with({ exclusive: names }, () => work(signal)),
-      );
-    };
-    const done = run();
-    const ended = done.then(nothing, nothing).then(() => {
-      if (this.#last.get(name) === ended) this.#last.delete(name);
-    });
-    this.#last.set(name, ended);
-    return done;
+      ),
+    );
   }
 
   async #taken<R>(
@@ -63,8 +55,4 @@ export class ExclusiveWorks {
       await release();
     }
   }
-}
-
-function nothing(): void {
-  // The caller of each work handles its errors.
 }
