@@ -8,7 +8,7 @@ import {
 import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import { waitForWriters } from '../write/save.js';
+import { waitForWriters } from '../write/statements.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { readParameters } from '../query/parameters.js';
 import type { EntityReader } from '../query/entity-reader.js';

@@ -13,18 +13,19 @@ import {
 } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { inPart } from '../dialect/transaction-scope.js';
-import { type Body, keyOf } from '../write/decode.js';
+import { type Body, isCreation, keyOf, type SentEntity } from '../write/decode.js';
 import { Pace } from '../write/pace.js';
-import type { PlacedRefusal, Refusal } from '../write/refusals.js';
-import { EntitySaver, isCreation, type SentEntity } from '../write/save.js';
+import type { PlacedRefusal } from '../write/refusals.js';
+import { EntitySaver } from '../write/save.js';
+import { undoneIfRefused } from '../write/store.js';
 import type {
   Lifecycle,
-  EntitySaveOptions,
+  SaveContext,
   SaveMode,
   SaveResult,
   WriteRestrictions,
 } from '../write/surroundings.js';
-import type { PlanDirect } from '../write/update.js';
+import type { PlanDirect } from '../write/statements.js';
 import { nowText } from '../protocol/dates.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
@@ -134,13 +135,6 @@ interface SentBody {
 class Undone extends Error {
   constructor(readonly entries: readonly Entry[]) {
     super('not to be kept');
-  }
-}
-
-/** Ends the part of a transaction for an entity that is refused with those in its lists. */
-class RefusedPart extends Error {
-  constructor(readonly refusal: Refusal) {
-    super('refused');
   }
 }
 
@@ -343,13 +337,13 @@ export class WriteService {
   ): Promise<StatusAndJson | undefined> | undefined {
     const { executor } = this.context.database;
     const isAlone = entities.length === 1;
-    const options: EntitySaveOptions = { timestamp: nowText(), mode: 'store', isAlone, session };
+    const options = { timestamp: nowText(), session };
     const plan: PlanDirect = (change, form) => {
       const statement = answers.planDirect(change, form);
       this.#isDirect = statement !== undefined;
       return statement;
     };
-    const direct = this.#saver.direct(entities, options, plan);
+    const direct = this.#saver.store.direct(entities, options, plan);
     if (direct === undefined) return undefined;
     const { statement, values, refersAhead } = direct;
     const answer = (members: string): StatusAndJson => ({
@@ -545,7 +539,7 @@ class BodySaving {
   readonly #pace = new Pace();
   readonly #length = new AnswerLength();
   readonly #errors = new ListedErrors();
-  readonly #options: EntitySaveOptions;
+  readonly #context: SaveContext;
 
   /** @param uploads none for a model without images and BLOBs */
   constructor(
@@ -559,7 +553,8 @@ class BodySaving {
     this.#isUndone = mode === 'validate' || mode === 'refresh';
     const isAlone = sent.entities.length === 1;
     this.#isWhole = mode === 'atomic' || isAlone;
-    this.#options = {
+    this.#context = {
+      transaction,
       timestamp: nowText(),
       mode: saveModes[mode],
       isAlone: !sent.inParts || (isAlone && !sent.isNested),
@@ -589,7 +584,7 @@ class BodySaving {
     const lists = [...bySaver(entities)].sort(([a], [b]) =>
       a.dataclass.name < b.dataclass.name ? -1 : 1,
     );
-    for (const [saver, list] of lists) await saver.lock(this.transaction, list);
+    for (const [saver, list] of lists) await saver.lock(this.#context, list);
     for (const entity of entities) {
       const rest = this.#pace.keep();
       if (rest !== undefined) await rest;
@@ -620,18 +615,15 @@ class BodySaving {
     if (this.#isWhole) return this.#saveAllOf(entity);
     const changes = this.#changes;
     const taken = this.uploads?.taken ?? 0;
-    try {
-      return await inPart(this.executor, this.transaction, async () => {
-        const result = await this.#saveAllOf(entity);
-        if ('problems' in result) throw new RefusedPart(result);
-        return result;
-      });
-    } catch (error) {
-      if (!(error instanceof RefusedPart)) throw error;
+    const saved = await undoneIfRefused(
+      (work) => inPart(this.executor, this.transaction, work),
+      () => this.#saveAllOf(entity),
+    );
+    if ('problems' in saved) {
       this.#changes = changes;
       this.uploads?.giveBack(taken);
-      return error.refusal;
     }
+    return saved;
   }
 
   async #saveAllOf(entity: SentTree): Promise<SaveResult> {
@@ -679,7 +671,7 @@ class BodySaving {
 
   /** @param taken uploads before this entity */
   #saveApplied(entity: SentTree, applied: SentEntity, taken: number): Pending<SaveResult> {
-    return whenThere(entity.saver.save(this.transaction, applied, this.#options), (saved) => {
+    return whenThere(entity.saver.save(this.#context, applied), (saved) => {
       const { entities, isNested, inParts } = this.sent;
       if ('problems' in saved && saved.isStored === true && !inParts) {
         if (entities.length > 1 || isNested) throw new RefusedIsStored();

@@ -11,7 +11,7 @@ import { Constraints } from '../write/constraints.js';
 import { derivedColumns } from '../write/derived-columns.js';
 import { defaultOf } from '../write/decode.js';
 import { notUnique, notUniqueTogether } from '../write/refusals.js';
-import { type InsertPlan, planInsert } from '../write/save.js';
+import { type InsertPlan, planInsert } from '../write/statements.js';
 import { nowText } from '../protocol/dates.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';

@@ -26,6 +26,12 @@ import type { BoundedCache } from '../dialect/bounded-cache.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { queryOf } from '../protocol/queries.js';
 
+/** Values of an entity, and what is wrong with them as far as no statement has to find it. */
+type CheckedValues = Pick<Decoded, 'problems' | 'status' | 'values' | 'unrelated'>;
+
+/** For values with which nothing was wrong before the database refused them. */
+export const noFaults: Omit<CheckedValues, 'values'> = { problems: [], status: 0, unrelated: [] };
+
 /**
  * What the values of an entity need from other rows: related entities, numbers of sequences, unique
  * values that are free.
@@ -52,12 +58,7 @@ export class Constraints {
    */
   async faults(
     transaction: Transaction,
-    {
-      problems,
-      status,
-      values,
-      unrelated,
-    }: Pick<Decoded, 'problems' | 'status' | 'values' | 'unrelated'>,
+    { problems, status, values, unrelated }: CheckedValues,
     existing?: string | number,
   ): Promise<Faults> {
     return {
@@ -84,17 +85,20 @@ export class Constraints {
   async refusedByDatabase(
     transaction: Transaction,
     error: ConstraintError,
-    decoded: Decoded,
+    values: Decoded['values'],
     existing?: string | number,
   ): Promise<Refusal> {
     const { kind } = error;
     if (kind === 'unique' || kind === 'foreignKey') {
-      const faults = await this.faults(transaction, decoded, existing);
+      const faults = await this.faults(transaction, { ...noFaults, values }, existing);
       if (hasFaults(faults)) return this.refusals.faulty(faults, existing);
     }
     return this.refusals.brokenRule(error, existing);
   }
 }
+
+/** Values whose foreign keys are as the database stores them, and relations that name no entity. */
+type ResolvedRelations = Pick<Decoded, 'values' | 'unrelated'>;
 
 /** Finds the entities that the to-one relations of one dataclass name. */
 class RelatedKeys {
@@ -166,31 +170,28 @@ class RelatedKeys {
   /**
    * A text key may come in another case than it is stored in; the foreign key gets it as it is
    * stored. A hidden entity cannot be related to.
-   * @param values of one entity; its text keys are replaced, or the texts that it references
-   * @returns the relations that name no entity, as far as the database does not check them
+   * @returns the values with the text keys, or the texts that are referenced, as they are stored, and
+   * the relations that name no entity, as far as the database does not check them
    */
-  resolve(
-    transaction: Transaction,
-    { values, unrelated }: Pick<Decoded, 'values' | 'unrelated'>,
-  ): Pending<readonly RelatedEntityDefinition[]> {
+  resolve(transaction: Transaction, resolved: ResolvedRelations): Pending<ResolvedRelations> {
     // Most changes contain no relation, and continue at once.
-    return this.mustResolve(values) ? this.#resolveAll(transaction, values, unrelated) : unrelated;
+    return this.mustResolve(resolved.values) ? this.#resolveAll(transaction, resolved) : resolved;
   }
 
   async #resolveAll(
     transaction: Transaction,
-    values: Map<string, StoredValue>,
-    unrelated: readonly RelatedEntityDefinition[],
-  ): Promise<readonly RelatedEntityDefinition[]> {
+    { values: given, unrelated }: ResolvedRelations,
+  ): Promise<ResolvedRelations> {
     const missing = [...unrelated];
+    const values = new Map(given);
     for (const relation of this.#lookedUp) {
-      const given = values.get(relation.foreignKey);
-      if (typeof given !== 'string' && typeof given !== 'number') continue;
-      const found = await this.#relatedKey(transaction, relation, given, values);
+      const key = values.get(relation.foreignKey);
+      if (typeof key !== 'string' && typeof key !== 'number') continue;
+      const found = await this.#relatedKey(transaction, relation, key, values);
       if (typeof found === 'string') values.set(relation.foreignKey, found);
       else if (found === undefined && relation.onDelete !== 'none') missing.push(relation);
     }
-    return missing;
+    return { values, unrelated: missing };
   }
 
   /** Whether a read shows an entity for a stored foreign key. */
@@ -313,6 +314,14 @@ class HeldValues {
   }
 }
 
+interface DrawnValues {
+  readonly values: ReadonlyMap<string, StoredValue>;
+}
+
+interface EndedSequence {
+  readonly ended: StorageDefinition;
+}
+
 /**
  * Numbers the attributes of one dataclass that are `generated: sequence` and no key; the table
  * draws those of the key. On PostgreSQL numbers are drawn outside of the transaction, so that a
@@ -347,31 +356,28 @@ class Sequences {
   }
 
   /**
-   * Gives a number to each attribute without one; returns the attribute whose sequence is used up.
+   * Gives a number to each attribute without one.
+   * @returns the values with these numbers, or the attribute whose sequence has ended
    */
   draw(
     transaction: Transaction,
-    values: Map<string, StoredValue>,
-  ): Pending<StorageDefinition | undefined> {
-    return this.#attributes.length === 0 ? undefined : this.#drawAll(transaction, values);
-  }
-
-  /** The argument of {@link raise} for an entity: its values before numbers are drawn for it. */
-  given(values: ReadonlyMap<string, StoredValue>): ReadonlyMap<string, StoredValue> {
-    return this.#attributes.length === 0 ? values : new Map(values);
+    values: ReadonlyMap<string, StoredValue>,
+  ): Pending<DrawnValues | EndedSequence> {
+    return this.#attributes.length === 0 ? { values } : this.#drawAll(transaction, values);
   }
 
   async #drawAll(
     transaction: Transaction,
-    values: Map<string, StoredValue>,
-  ): Promise<StorageDefinition | undefined> {
+    given: ReadonlyMap<string, StoredValue>,
+  ): Promise<DrawnValues | EndedSequence> {
+    const values = new Map(given);
     for (const attribute of this.#attributes) {
       if (values.get(attribute.name) !== null) continue;
       const drawn = await transaction.aside(this.#draw, [this.#nameOf(attribute)]);
-      if (drawn === undefined) return attribute;
+      if (drawn === undefined) return { ended: attribute };
       values.set(attribute.name, Number(drawn));
     }
-    return undefined;
+    return { values };
   }
 
   /**

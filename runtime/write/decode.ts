@@ -33,7 +33,7 @@ export type Body = Readonly<Record<string, unknown>>;
 /** What a body or class code says about an entity, and everything that is wrong with it. */
 export interface Decoded {
   /** By attribute name, in stored form; values with errors are left out. */
-  readonly values: Map<string, StoredValue>;
+  readonly values: ReadonlyMap<string, StoredValue>;
   /**
    * Values for read-only attributes: if they differ from the stored ones, the entity is refused.
    */
@@ -48,16 +48,15 @@ export interface Decoded {
   /** HTTP status of the problems; 0 without any. */
   readonly status: number;
   /**
-   * Checks the foreign keys of {@link nullRelations} that are still to be stored. Until a save knows
-   * where they lead, they may be kept as they are.
+   * What is left to be stored if some values are kept as they are. Foreign keys of
+   * {@link nullRelations} that are left are checked only then.
+   * @param kept names of foreign keys
    */
-  checkNullRelations(): void;
-  /** A save changes what was decoded; one that may be repeated takes a copy. */
-  copy(): Decoded;
+  without(kept: ReadonlySet<string>): Decoded;
 }
 
 /** A decoded entity whose values are not checked against the model's rules. */
-interface Received extends Decoded {
+export interface Received extends Decoded {
   /**
    * Adds to a new entity what was not given: defaults and generated values. Then checks every value
    * against the rules (protocol P7.7 to P7.11, P7.19).
@@ -104,7 +103,7 @@ export function decodeBody(
 }
 
 /**
- * The same for values in stored form that class code has set: it writes every attribute.
+ * Checks values in stored form that class code has set: it writes every attribute.
  * @param granted names of attributes that may be written whatever the session may
  */
 export function decodeStored(
@@ -142,6 +141,19 @@ export function addressOf(dataclass: Dataclass, refusals: Refusals, body: Body):
   if (!Number.isSafeInteger(stamp)) return refusals.badStamp();
   const key = keyOf(dataclass, sentKey);
   return key === undefined ? refusals.unknownKey(sentKey) : { key, stamp: Number(stamp) };
+}
+
+/** A client's body, and which entity it names, or why it can name none. */
+export interface SentEntity {
+  readonly body: Body;
+  readonly address: Address | Refusal;
+  /** What the body says, if it was decoded before its save. */
+  readonly decoded?: Decoded | undefined;
+}
+
+/** Whether a body asks for a new entity without naming its key by `__KEY`. */
+export function isCreation({ address }: SentEntity): boolean {
+  return !('problems' in address) && address.key === undefined && address.stamp === undefined;
 }
 
 const noValues: ReadonlyMap<string, StoredValue> = new Map();
@@ -287,23 +299,20 @@ class Decoding implements Received {
     return this;
   }
 
-  copy(): Decoded {
+  without(kept: ReadonlySet<string>): Decoded {
+    if (kept.size === 0 && this.#unchecked === undefined) return this;
     const { dataclass, existing, granted, referred } = this;
-    const copy = new Decoding(dataclass, existing, granted, referred, new Map(this.values));
-    copy.#readOnly = this.#readOnly;
-    copy.#computed = this.#computed;
-    copy.#nullRelations = this.#nullRelations;
-    copy.#unchecked = this.#unchecked;
-    copy.#unrelated = this.#unrelated;
-    copy.#problems = this.#problems && [...this.#problems];
-    copy.#faulty = this.#faulty && new Set(this.#faulty);
-    copy.status = this.status;
-    return copy;
-  }
-
-  checkNullRelations(): void {
-    for (const attribute of this.#unchecked ?? noList) this.#checkRules(attribute);
-    this.#unchecked = undefined;
+    const left = new Decoding(dataclass, existing, granted, referred, new Map(this.values));
+    left.#readOnly = this.#readOnly;
+    left.#computed = this.#computed;
+    left.#nullRelations = this.#nullRelations;
+    left.#unrelated = this.#unrelated;
+    left.#problems = this.#problems && [...this.#problems];
+    left.#faulty = this.#faulty && new Set(this.#faulty);
+    left.status = this.status;
+    for (const name of kept) left.values.delete(name);
+    for (const attribute of this.#unchecked ?? noList) left.#checkRules(attribute);
+    return left;
   }
 
   /** Whether null may be what a read shows of a foreign key that leads nowhere. */

@@ -1,4 +1,5 @@
-import type { ComputedDefinition } from '../protocol/definition.js';
+import type { Transaction } from '../dialect/executor.js';
+import type { ComputedDefinition, EventName } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 
 /** Plain values of an entity's attributes by name, as class code reads them. */
@@ -115,6 +116,11 @@ export interface LiveEntity {
   readonly granted: ReadonlySet<string>;
   /** See {@link SaveEvent.old}. */
   readonly old: EventValues | null;
+  /**
+   * Whether an attribute was read with a value, which is in stored form. For an image or a BLOB it is
+   * unknown.
+   */
+  hasStored(name: string, value: StoredValue): boolean;
   /** Sets attributes as class code would; the values are in stored form. */
   receive(values: ReadonlyMap<string, StoredValue>): void;
   /** Whether the entity is stored, and its getter returns the value, which is in stored form. */
@@ -134,6 +140,46 @@ export interface LiveEntity {
    * @returns names of the attributes whose stored values have changed
    */
   takeOver(key: string | number): Promise<readonly string[]>;
+}
+
+/** The users' classes, as far as saves and deletions run their events. */
+export interface ClassEvents {
+  /** The events of a dataclass, and the objects of its entities. */
+  eventsOf(dataclass: string): EntityEvents;
+  /**
+   * Runs work in a part of the open transaction, or in a new transaction. Class code that runs inside
+   * joins it. If the work throws, it is undone.
+   * @param work gets the number of nested saves and deletions with events, including its own
+   * @param isAlone whether the open transaction, or its part, is for this work alone and is rolled
+   * back with it: then it needs no part of its own
+   * @throws EventFailure if events led to too many nested saves and deletions
+   */
+  within<T>(
+    work: (transaction: Transaction, depth: number) => Promise<T>,
+    isAlone?: boolean,
+  ): Promise<T>;
+}
+
+/** The events of one dataclass, and the objects of its entities on which they run. */
+export interface EntityEvents {
+  /** Whether the dataclass declares an event. */
+  has(event: EventName): boolean;
+  /**
+   * Creates an entity as class code does.
+   * @throws EventFailure if its event `init` throws
+   */
+  create(): LiveEntity;
+  /**
+   * Reads entities in the running transaction, in any order; leaves out those that do not exist.
+   * Events run on all that are saved or deleted, such as those that a cascade reaches.
+   */
+  load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]>;
+  /**
+   * Runs one event of an entity.
+   * @returns the refusal, if there is one
+   * @throws EventFailure if class code throws
+   */
+  run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined>;
 }
 
 /** Class code of an event threw something; class code itself gets the original error instead. */

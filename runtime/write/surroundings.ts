@@ -1,13 +1,12 @@
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
+import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import type { Address, Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
 import type { DeletionRefused } from './delete-refusal.js';
-import type { LiveEntity } from './lifecycle.js';
+import type { ClassEvents, LiveEntity } from './lifecycle.js';
 import type { Refusal } from './refusals.js';
-import type { EntitySaver } from './save.js';
 
 /** What a save or a deletion has to respect, if the server has it. */
 export interface Surroundings {
@@ -28,32 +27,15 @@ export interface WriteRestrictions {
  * Saves and deletes with the events and setters of class code. Servers of models without them do
  * not contain its code.
  */
-export interface Lifecycle {
+export interface Lifecycle extends ClassEvents {
   /** Whether a dataclass declares events. */
   hasEvents(dataclass: string): boolean;
-  /** @returns `undefined` for a dataclass that has neither events of saves nor setters */
-  saving(saver: EntitySaver): EventedSaving | undefined;
   /** @returns `undefined` if a deletion can reach no entity that has events for deletions */
   deletion(
     dialect: Dialect,
     reach: DeletionReach,
     locks: LockTable | undefined,
   ): EventedDeletion | undefined;
-}
-
-export interface EventedSaving {
-  /** Whether class code takes part in every save; else only in saves with a value for a setter. */
-  readonly hasEvents: boolean;
-  /** Saves the entity of a client's body. What an event throws is a refusal. */
-  saveBody(sent: AddressedBody, options: EntitySaveOptions): Promise<SaveResult>;
-  /** @throws whatever an event throws */
-  saveLive(entity: LiveEntity, options: EntitySaveOptions): Promise<SaveResult>;
-}
-
-/** A client's body, and which entity it names. */
-export interface AddressedBody {
-  readonly body: Body;
-  readonly address: Address;
 }
 
 export interface EventedDeletion {
@@ -81,7 +63,9 @@ interface Saved {
  */
 export type SaveMode = 'store' | 'validate' | 'preview';
 
-export interface EntitySaveOptions {
+/** What the saves of one transaction have in common. */
+export interface SaveContext {
+  readonly transaction: Transaction;
   readonly timestamp: string;
   readonly mode: SaveMode;
   /** The caller rolls back its transaction, or its part, if the entity is refused. */

@@ -228,9 +228,9 @@ async function apply(
   received: Decoded,
   at: Place,
 ): Promise<void> {
-  const { values, readOnly } = received;
+  const hidden = await hiddenIn(context, state, dataclass, received);
+  const { values, readOnly } = received.without(hidden);
   const { layout } = state.code;
-  await keepHidden(context, state, dataclass, received);
   for (const [name, value] of readOnly) {
     if (state.stored(layout.field(name)) === value) continue;
     const problem = protocolError('valueRule', `${name} is read-only.`, name);
@@ -244,16 +244,17 @@ async function apply(
 }
 
 /**
- * As a save does it: a foreign key that leads nowhere, or to a hidden entity, is kept if the argument contains
- * null for the relation, as a read shows it. Such values are removed.
+ * Names of the foreign keys that are kept, as a save keeps them: a foreign key that leads nowhere, or
+ * to a hidden entity, is kept if the argument contains null for the relation, as a read shows it.
  */
-async function keepHidden(
+async function hiddenIn(
   { host, visible }: EntityArgumentContext,
   state: EntityState,
   dataclass: Dataclass,
   { values, nullRelations }: Decoded,
-): Promise<void> {
-  if (state.isNew || nullRelations.size === 0) return;
+): Promise<ReadonlySet<string>> {
+  const hidden = new Set<string>();
+  if (state.isNew || nullRelations.size === 0) return hidden;
   for (const relation of dataclass.attributes) {
     if (relation.kind !== 'relatedEntity' || !mayLeadNowhere(dataclass, relation)) continue;
     const { foreignKey, target, references } = relation;
@@ -264,8 +265,9 @@ async function keepHidden(
       const related = await host.codeOf(target).load(stored, references);
       if (related !== undefined) continue;
     }
-    values.delete(foreignKey);
+    hidden.add(foreignKey);
   }
+  return hidden;
 }
 
 /**

@@ -7,16 +7,15 @@ import {
   type EntityEvent,
   type EventError,
   EventFailure,
+  type EntityEvents,
   type LiveEntity,
 } from '../../write/lifecycle.js';
-import type { EventedDeletion, EventedSaving, Lifecycle } from '../../write/surroundings.js';
+import type { EventedDeletion, Lifecycle } from '../../write/surroundings.js';
 import type { DeletionReach } from '../../write/delete-statements.js';
 import { isSettable } from '../../write/decode.js';
-import type { EntitySaver } from '../../write/save.js';
 import type { DataclassDefinition, EventName } from '../../protocol/definition.js';
 import type { ClassContext } from '../objects/context.js';
 import { EventedDeleter, hasDropEvents } from '../../write/evented-delete.js';
-import { EventedSaver } from '../../write/evented-save.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
 
 /** How many saves and deletions with events may be nested. */
@@ -49,20 +48,12 @@ export class ClassLifecycle implements Lifecycle {
     );
   }
 
-  /** `undefined` for a dataclass that declares none. */
-  eventsOf(dataclass: string): DataclassEvents | undefined {
-    return this.#events.get(dataclass);
+  eventsOf(dataclass: string): DataclassEvents {
+    return this.#events.get(dataclass) ?? new DataclassEvents(this.host, dataclass, new Set());
   }
 
   hasEvents(dataclass: string): boolean {
     return this.#events.has(dataclass);
-  }
-
-  saving(saver: EntitySaver): EventedSaving | undefined {
-    const { name, attributes } = saver.dataclass;
-    const events = this.eventsOf(name) ?? new DataclassEvents(this.host, name, new Set());
-    const evented = new EventedSaver(this, events, saver);
-    return evented.hasEvents || attributes.some(isSettable) ? evented : undefined;
   }
 
   deletion(
@@ -73,14 +64,6 @@ export class ClassLifecycle implements Lifecycle {
     return hasDropEvents(this, reach) ? new EventedDeleter(dialect, reach, this, locks) : undefined;
   }
 
-  /**
-   * Runs work in a savepoint of the call's transaction, or in a new transaction if there is none.
-   * Class code that runs inside joins it. If the work throws, it is undone.
-   * @param work gets the number of nested saves and deletions with events, including its own
-   * @param isAlone whether the call's transaction, or its part, is for this work alone and is rolled
-   * back with it: then no savepoint is needed
-   * @throws EventFailure if events led to too many nested saves and deletions
-   */
   async within<T>(
     work: (transaction: Transaction, depth: number) => Promise<T>,
     isAlone = false,
@@ -111,7 +94,7 @@ function nestedIn(nesting: Nesting | undefined): Nesting {
   return { depth, tree };
 }
 
-export class DataclassEvents {
+export class DataclassEvents implements EntityEvents {
   constructor(
     private readonly host: ClassContext,
     private readonly dataclass: string,
@@ -122,10 +105,6 @@ export class DataclassEvents {
     return this.declared.has(event);
   }
 
-  /**
-   * Creates an entity as class code does.
-   * @throws EventFailure if its event `init` throws
-   */
   create(): LiveEntity {
     const code = this.host.codeOf(this.dataclass);
     try {
@@ -135,10 +114,6 @@ export class DataclassEvents {
     }
   }
 
-  /**
-   * Reads entities in the running transaction, in any order; leaves out those that do not exist.
-   * Events run on all that are saved or deleted, such as those that a cascade reaches.
-   */
   async load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]> {
     const code = this.host.codeOf(this.dataclass);
     const { allRows } = code;
@@ -162,11 +137,6 @@ export class DataclassEvents {
     return new LiveEntityObject(this.host.codeOf(this.dataclass).entityOf(row));
   }
 
-  /**
-   * Runs one event of an entity.
-   * @returns the refusal, if there is one
-   * @throws EventFailure if class code throws
-   */
   async run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined> {
     const { object } = objectOf(entity);
     const shown = `${object.constructor.name}.${event.kind}`;

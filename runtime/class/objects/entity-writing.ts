@@ -66,12 +66,16 @@ export class EntityWriting implements EntityWriter {
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
     const { transaction } = scope;
     undoneWith(scope, state);
-    const result = await this.#saver.saveLive(transaction, new LiveEntityObject(entity), {
-      timestamp: nowText(),
-      mode: 'store',
-      isAlone: true,
-      session: this.code.host.scopes.current().session.id,
-    });
+    const result = await this.#saver.saveLive(
+      {
+        transaction,
+        timestamp: nowText(),
+        mode: 'store',
+        isAlone: true,
+        session: this.code.host.scopes.current().session.id,
+      },
+      new LiveEntityObject(entity),
+    );
     if ('problems' in result) throw new SaveError(result);
     if (result.outcome !== 'unchanged') transaction.raiseStamp(1);
   }

@@ -6,7 +6,7 @@ import { memberName } from '../../protocol/definition.js';
 import { holderOfSession } from '../../access/locks.js';
 import { requireReadInCode } from '../../dataclass/permissions.js';
 import { Refusals } from '../../write/refusals.js';
-import { waitForWriters } from '../../write/save.js';
+import { waitForWriters } from '../../write/statements.js';
 import { type EntityState, EntityHolder, stateOf } from './entity-state.js';
 import { AttributeError, SaveError } from './failure.js';
 import { setMedia } from './media-handle.js';

@@ -46,6 +46,13 @@ export class LiveEntityObject implements LiveEntity {
     );
   }
 
+  hasStored(name: string, value: StoredValue): boolean {
+    const field = this.#state.code.layout.field(name);
+    const { isMedia, attribute } = field;
+    if (isMedia || attribute.kind !== 'storage') return false;
+    return isSameStored(attribute, this.#state.read(field), value);
+  }
+
   /** A client that sends back what it read changes nothing. A getter that throws returns no value. */
   hasComputed(attribute: ComputedDefinition, value: StoredValue): boolean {
     const { code, isNew } = this.#state;

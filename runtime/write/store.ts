@@ -1,0 +1,623 @@
+import type { LockTable } from '../access/locks.js';
+import { comparableKey } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Dialect } from '../dialect/dialect.js';
+import { ConstraintError, LockedRowError, type Transaction } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import { errorCodes } from '../protocol/errors.js';
+import { Constraints, noFaults } from './constraints.js';
+import {
+  type Address,
+  type Decoded,
+  isCreation,
+  type Received,
+  type SentEntity,
+} from './decode.js';
+import { graver, type KeptValue, keptValue } from './denials.js';
+import type { LiveEntity } from './lifecycle.js';
+import { hasFaults, type Refusal, type Refusals } from './refusals.js';
+import {
+  type BoundStatement,
+  type InsertPlan,
+  type PlanDirect,
+  planInsert,
+  UpdateStatements,
+} from './statements.js';
+import type { SaveContext, SaveResult, Surroundings } from './surroundings.js';
+
+/** A statement that changes an entity, or creates entities, and its values. */
+export interface DirectSave extends BoundStatement {
+  /**
+   * Whether one of several entities is related to a later one: created one after the other, it would
+   * be refused. A client can guess a key that is generated next.
+   * @param keys of the entities, as a JSON list
+   */
+  readonly refersAhead?: (keys: string) => boolean;
+}
+
+/** Rolls back the part of a transaction in which a refused entity is saved. */
+class RefusedPart extends Error {
+  constructor(readonly refusal: Refusal) {
+    super('refused');
+  }
+}
+
+/**
+ * Saves in a part of a transaction. A refusal rolls the part back, and the transaction continues.
+ * @param inPart runs work in a part, and rolls it back if the work throws
+ */
+export async function undoneIfRefused<A extends readonly unknown[]>(
+  inPart: (work: (...given: A) => Promise<SaveResult>) => Promise<SaveResult>,
+  save: (...given: A) => Pending<SaveResult>,
+): Promise<SaveResult> {
+  try {
+    return await inPart(async (...given) => {
+      const result = await save(...given);
+      if ('problems' in result) throw new RefusedPart(result);
+      return result;
+    });
+  } catch (error) {
+    if (error instanceof RefusedPart) return error.refusal;
+    throw error;
+  }
+}
+
+/**
+ * Stores decoded values of entities of one dataclass, or reports everything that is wrong with them;
+ * the transaction continues either way. It checks locks, keeps hidden relations, resolves related
+ * keys, and runs one statement, which checks the stamp and the values. If the database refuses it,
+ * further statements find the reasons. Then `restrict` decides about what is stored.
+ */
+export class EntityStore {
+  readonly constraints: Constraints;
+  readonly #insert: InsertPlan;
+  readonly #updates: UpdateStatements;
+  #insertTogether: Statement | undefined;
+
+  /** @param statements the cache of statements that change entities */
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+    statements: BoundedCache<Statement>,
+    private readonly surroundings: Surroundings,
+  ) {
+    this.constraints = new Constraints(dialect, dataclass, statements);
+    this.#insert = planInsert(dialect, dataclass);
+    this.#updates = new UpdateStatements(dialect, dataclass, statements, surroundings.locks?.guard);
+  }
+
+  get refusals(): Refusals {
+    return this.constraints.refusals;
+  }
+
+  /**
+   * Stores decoded values, or reports everything that is wrong with them. All saves come here but
+   * those of {@link direct}, so this is where `restrict` decides about what is stored.
+   */
+  save(context: SaveContext, address: Address, decoded: Decoded): Pending<SaveResult> {
+    const { restrictions } = this.surroundings;
+    if (restrictions === undefined || !this.#checksRows || context.mode === 'preview') {
+      return this.#write(context, address, decoded);
+    }
+    return whenThere(restrictions.hidesSome(this.dataclass.name), (hidesSome) => {
+      if (!hidesSome) return this.#write(context, address, decoded);
+      const store = (): Promise<SaveResult> => this.#writeVisible(context, address, decoded);
+      return context.isAlone
+        ? store()
+        : undoneIfRefused((work) => restrictions.inPart(work), store);
+    });
+  }
+
+  /** Whether sessions may not store what they cannot see. */
+  get #checksRows(): boolean {
+    return this.dataclass.restriction?.writes !== undefined;
+  }
+
+  /**
+   * Refuses an entity that `restrict` would hide from the session that stores it
+   * (`access.md#restrict-for-writes`). It reads what the transaction has stored: defaults, numbers
+   * and what events set are there, and nobody else can change the entity before the transaction
+   * ends.
+   */
+  async #writeVisible(
+    context: SaveContext,
+    address: Address,
+    decoded: Decoded,
+  ): Promise<SaveResult> {
+    const result = await this.#write(context, address, decoded);
+    const status = this.dataclass.restriction?.writes;
+    if (status === undefined || 'problems' in result || result.outcome === 'unchanged') {
+      return result;
+    }
+    // A hidden entity has no stamp.
+    if ((await this.stampOf(context, result.key)) !== undefined) return result;
+    const existing = result.outcome === 'created' ? undefined : result.key;
+    const refusal = this.refusals.hidden(status, existing);
+    return context.isAlone ? { ...refusal, isStored: true } : refusal;
+  }
+
+  #write(context: SaveContext, { key, stamp }: Address, decoded: Decoded): Pending<SaveResult> {
+    if (key === undefined) return this.#create(context, decoded);
+    if (stamp === undefined) return this.#createWithKey(context, key, decoded);
+    const { locks } = this.surroundings;
+    if (locks?.guard !== undefined && context.mode !== 'preview') {
+      return this.#changeGuarded(context, key, stamp, decoded);
+    }
+    return whenThere(
+      this.#refusedByLock(context, key),
+      (refusal) => refusal ?? this.#change(context, key, stamp, decoded),
+    );
+  }
+
+  /** The statement of a change checks the lock; where nothing changes, a further one does. */
+  #changeGuarded(
+    context: SaveContext,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+  ): Pending<SaveResult> {
+    const changed = caught<SaveResult | undefined>(
+      () => this.#change(context, key, stamp, decoded),
+      (error) => {
+        if (error instanceof LockedRowError) return undefined;
+        throw error;
+      },
+    );
+    return whenThere(changed, (result) => {
+      const isChange =
+        result !== undefined && !('problems' in result) && result.outcome === 'changed';
+      if (isChange) return result;
+      return whenThere(
+        this.#refusedByLock(context, key),
+        // A lock may have ended meanwhile.
+        (refusal) => refusal ?? result ?? this.#changeGuarded(context, key, stamp, decoded),
+      );
+    });
+  }
+
+  /** The lock of another session, which a preview ignores. */
+  #lockOf(
+    { transaction, mode, session }: SaveContext,
+    key: string | number,
+  ): ReturnType<LockTable['refusal']> {
+    const { locks } = this.surroundings;
+    if (locks === undefined || locks.isEmpty || mode === 'preview') return undefined;
+    return locks.refusal(this.dataclass.name, key, session, transaction);
+  }
+
+  /** An entity that does not exist is unknown, even if its lock has not ended yet. */
+  #refusedByLock(context: SaveContext, key: string | number): Pending<Refusal | undefined> {
+    return whenThere(this.#lockOf(context, key), (lock) =>
+      lock === undefined
+        ? undefined
+        : whenThere(this.stampOf(context, key), (current) =>
+            current === undefined ? undefined : this.refusals.locked(key, lock),
+          ),
+    );
+  }
+
+  /**
+   * Checks the lock and the stamp of an entity that was read.
+   * @param stamp that the client or the class code knows
+   * @param current as it was read; `undefined` if there is no such entity
+   */
+  outdated(
+    context: SaveContext,
+    key: string | number,
+    stamp: number | undefined,
+    current: number | undefined,
+  ): Pending<Refusal | undefined> {
+    return whenThere(this.#lockOf(context, key), (lock) => {
+      if (lock !== undefined) return this.refusals.locked(key, lock);
+      if (current === undefined) return this.refusals.unknownKey(key);
+      return stamp === current ? undefined : this.refusals.stampChanged(key, stamp, current);
+    });
+  }
+
+  /** The stamp of a visible entity; `undefined` if there is none. */
+  stampOf(
+    context: SaveContext,
+    key: string | number,
+    statement = this.#updates.stamp,
+  ): Pending<number | undefined> {
+    const stored = context.transaction.value(statement, [this.#comparable(key)]);
+    return whenThere(stored, (stamp) => (stamp === undefined ? undefined : Number(stamp)));
+  }
+
+  #comparable(key: string | number): string | number {
+    return comparableKey(this.dataclass, this.dialect, key);
+  }
+
+  /**
+   * Changes one entity, or reports everything that is wrong with it (protocol P7.8, P7.15). A stale
+   * stamp is reported before anything else.
+   * @throws LockedRowError if the database itself refuses the change of a locked entity
+   */
+  #change(
+    context: SaveContext,
+    key: string | number,
+    stamp: number,
+    received: Decoded,
+  ): Pending<SaveResult> {
+    const { relations } = this.constraints;
+    return whenThere(this.withoutHidden(context, key, received), (decoded) =>
+      whenThere(relations.resolve(context.transaction, decoded), ({ values, unrelated }) => {
+        const isRight = decoded.problems.length + unrelated.length === 0;
+        return isRight && values.size > 0
+          ? this.#update(context, key, stamp, decoded, values)
+          : this.#unchanged(context, key, stamp, decoded, isRight);
+      }),
+    );
+  }
+
+  /** @param values to store, in which related keys are resolved */
+  #update(
+    context: SaveContext,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    values: Decoded['values'],
+  ): Pending<SaveResult> {
+    const { transaction, mode, timestamp, session } = context;
+    const { sequences } = this.constraints;
+    const change = {
+      key: this.#comparable(key),
+      stamp,
+      timestamp: mode === 'preview' ? undefined : timestamp,
+      session,
+      values,
+      readOnly: decoded.readOnly,
+    };
+    return caught(
+      () => {
+        const run = this.#updates.changing(change) as BoundStatement;
+        return whenThere(transaction.run(run.statement, run.values), ({ changes }) => {
+          if (changes === 0) return this.#unchanged(context, key, stamp, decoded, true);
+          const changed = { key, outcome: 'changed' } as const;
+          return mode === 'store'
+            ? whenThere(sequences.raise(transaction, values), () => changed)
+            : changed;
+        });
+      },
+      (error) => {
+        if (!(error instanceof ConstraintError)) throw error;
+        return this.constraints.refusedByDatabase(transaction, error, values, key);
+      },
+    );
+  }
+
+  /** Why an entity was not changed, if it should have been. */
+  async #unchanged(
+    context: SaveContext,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    isRight: boolean,
+  ): Promise<SaveResult> {
+    const obstacle = await this.#obstacle(context, key, stamp, decoded, isRight);
+    return obstacle ?? { key, outcome: 'unchanged' };
+  }
+
+  /**
+   * Everything that prevents the change of an entity. The statement locks the row, so that the reason
+   * stays true.
+   * @param isRight whether the values themselves can be stored
+   */
+  async #obstacle(
+    context: SaveContext,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    isRight: boolean,
+  ): Promise<Refusal | undefined> {
+    const { refusals } = this;
+    const current = await this.stampOf(context, key, this.#updates.lockedStamp);
+    if (current === undefined) return refusals.unknownKey(key);
+    if (current !== stamp) return refusals.stampChanged(key, stamp, current);
+    const readOnly = await this.#changedReadOnly(context, key, decoded);
+    if (isRight && readOnly.length === 0) return undefined;
+    const problems = [...decoded.problems, ...readOnly.map(({ problem }) => problem)];
+    const status = readOnly.reduce((all, { status: each }) => graver(all, each), decoded.status);
+    const { values, unrelated } = decoded;
+    const found = { problems, status, values, unrelated };
+    const faults = await this.constraints.faults(context.transaction, found, key);
+    return hasFaults(faults) ? refusals.faulty(faults, key) : undefined;
+  }
+
+  /**
+   * The values for read-only attributes that would change. A whole entity may be sent as it was read;
+   * their values must be the stored ones.
+   * @param live the entity, if it was read
+   */
+  async #changedReadOnly(
+    context: SaveContext,
+    key: string | number,
+    { readOnly }: Decoded,
+    live?: LiveEntity,
+  ): Promise<readonly KeptValue[]> {
+    const kept: KeptValue[] = [];
+    for (const [name, value] of readOnly) {
+      if (live?.hasStored(name, value) === true) continue;
+      const attribute = this.dataclass.allAttributes.get(name) as StorageDefinition;
+      const values = [this.#comparable(key), value];
+      const isSame = await context.transaction.value(this.#updates.hasValue(attribute), values);
+      if (Number(isSame) !== 1) kept.push(keptValue(this.dataclass, attribute, value));
+    }
+    return kept;
+  }
+
+  /**
+   * Keeps a relation that leads nowhere, or to a hidden entity, as it is if the body contains what a
+   * read shows of it: null, or the foreign key that is stored.
+   * @param key of an existing entity
+   * @returns what is left to be stored
+   */
+  withoutHidden(
+    context: SaveContext,
+    key: string | number | undefined,
+    decoded: Decoded,
+  ): Pending<Decoded> {
+    const { leadingNowhere } = this.constraints.relations;
+    // Most changes contain no relation, and continue at once.
+    const isWhole = !leadingNowhere.some(({ foreignKey }) => decoded.values.has(foreignKey));
+    if (key === undefined || isWhole) return decoded.without(nothingKept);
+    return this.#hidden(context, key, decoded).then((kept) => decoded.without(kept));
+  }
+
+  /** Names of the foreign keys whose values {@link withoutHidden} removes. */
+  async #hidden(
+    context: SaveContext,
+    key: string | number,
+    { values, nullRelations }: Decoded,
+  ): Promise<ReadonlySet<string>> {
+    const { relations } = this.constraints;
+    const { foldText } = this.dialect;
+    const hidden = new Set<string>();
+    for (const relation of relations.leadingNowhere) {
+      const foreignKey = this.dataclass.foreignKey(relation);
+      const { name } = foreignKey;
+      const value = values.get(name);
+      const isNull = value === null && nullRelations.has(name);
+      const isKey = value !== null && foreignKey.exposed !== false;
+      const isLoose = relation.onDelete === 'none';
+      // A read shows the text of the related key, and not that of the foreign key.
+      const isText = isLoose && !isKey && typeof value === 'string';
+      if (value === undefined || hidden.has(name) || !(isNull || isKey || isText)) continue;
+      const stored = await this.#stored(context, key, foreignKey);
+      if (typeof stored !== 'string' && typeof stored !== 'number') continue;
+      const isSame = isText ? foldText(value) === foldText(String(stored)) : stored === value;
+      if (!isNull && !isSame) continue;
+      const isKept = isLoose && !isNull;
+      if (isKept || !(await relations.isShown(context.transaction, relation, stored)))
+        hidden.add(name);
+    }
+    return hidden;
+  }
+
+  /**
+   * Whether values name a hidden entity to which a relation leads already. It would change nothing,
+   * but accepting it would reveal where the relation leads.
+   * @param values that {@link withoutHidden} has left
+   */
+  async #repeatsHidden(
+    context: SaveContext,
+    key: string | number,
+    values: Decoded['values'],
+  ): Promise<boolean> {
+    const { relations } = this.constraints;
+    for (const relation of relations.toRestricted) {
+      const foreignKey = this.dataclass.foreignKey(relation);
+      const value = values.get(foreignKey.name);
+      if (typeof value !== 'string' && typeof value !== 'number') continue;
+      const stored = await this.#stored(context, key, foreignKey);
+      if (stored !== value) continue;
+      if (!(await relations.isShown(context.transaction, relation, value))) return true;
+    }
+    return false;
+  }
+
+  #stored(
+    context: SaveContext,
+    key: string | number,
+    attribute: StorageDefinition,
+  ): Pending<SqlValue | undefined> {
+    return context.transaction.value(this.#updates.stored(attribute), [this.#comparable(key)]);
+  }
+
+  /** If only its key is sent, an entity is created with it, and never overwritten. */
+  #createWithKey(
+    context: SaveContext,
+    key: string | number,
+    decoded: Decoded,
+  ): Pending<SaveResult> {
+    const existing = (): Pending<Refusal | undefined> =>
+      whenThere(this.stampOf(context, key), (stamp) =>
+        stamp === undefined ? undefined : this.outdated(context, key, undefined, stamp),
+      );
+    return whenThere(
+      existing(),
+      (refusal) =>
+        refusal ??
+        whenThere(this.#create(context, decoded), (result) => {
+          const isTaken = 'problems' in result && result.status === errorCodes.stampChanged.status;
+          // Another transaction may have created the entity meanwhile.
+          return isTaken ? whenThere(existing(), (since) => since ?? result) : result;
+        }),
+    );
+  }
+
+  /** Stores a new entity, or reports everything that is wrong with it. */
+  #create(context: SaveContext, decoded: Decoded): Pending<SaveResult> {
+    const { relations, sequences } = this.constraints;
+    return whenThere(relations.resolve(context.transaction, decoded), ({ values, unrelated }) => {
+      if (unrelated.length + decoded.problems.length > 0) return this.#faulty(context, decoded);
+      return whenThere(sequences.draw(context.transaction, values), (drawn) =>
+        'ended' in drawn
+          ? this.refusals.sequenceEnded(drawn.ended)
+          : this.#insertNew(context, decoded.values, drawn.values),
+      );
+    });
+  }
+
+  /**
+   * @param given values of the client or of class code
+   * @param values to store, in which related keys are resolved and numbers are drawn
+   */
+  #insertNew(
+    { transaction, mode, timestamp }: SaveContext,
+    given: Decoded['values'],
+    values: Decoded['values'],
+  ): Pending<SaveResult> {
+    const { sequences } = this.constraints;
+    return caught(
+      () => {
+        const { statement, values: bound } = this.#insert;
+        const stored = transaction.run(statement, bound(values, timestamp));
+        return whenThere(stored, ({ insertedKey }): Pending<SaveResult> => {
+          const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
+          const created = { key: key ?? insertedKey, outcome: 'created' } as const;
+          return mode === 'store'
+            ? whenThere(sequences.raise(transaction, given), () => created)
+            : created;
+        });
+      },
+      (error) => {
+        if (!(error instanceof ConstraintError)) throw error;
+        return this.#notInserted(transaction, error, values);
+      },
+    );
+  }
+
+  async #notInserted(
+    transaction: Transaction,
+    error: ConstraintError,
+    values: Decoded['values'],
+  ): Promise<Refusal> {
+    const { key } = this.dataclass;
+    const isDrawn = key.generated === 'sequence' && (values.get(key.name) ?? null) === null;
+    // Rules of the model were checked before: the database refuses a number that it drew itself.
+    if (error.kind !== 'check' || !isDrawn) {
+      return this.constraints.refusedByDatabase(transaction, error, values);
+    }
+    const faults = await this.constraints.faults(transaction, { ...noFaults, values });
+    return hasFaults(faults) ? this.refusals.faulty(faults) : this.refusals.sequenceEnded(key);
+  }
+
+  async #faulty(context: SaveContext, decoded: Decoded): Promise<Refusal> {
+    return this.refusals.faulty(await this.constraints.faults(context.transaction, decoded));
+  }
+
+  /**
+   * The one statement that stores decoded entities.
+   * @param plan completes the statement
+   * @returns none if they need more than one statement, or cannot be stored
+   */
+  direct(
+    entities: readonly SentEntity[],
+    { timestamp, session }: Pick<SaveContext, 'timestamp' | 'session'>,
+    plan: PlanDirect,
+  ): DirectSave | undefined {
+    if (this.#checksRows) return undefined;
+    const all: Decoded[] = [];
+    for (const { decoded } of entities) {
+      if (decoded === undefined || !this.constraints.isOneStatement(decoded)) return undefined;
+      all.push(decoded);
+    }
+    const [first] = entities;
+    const [decoded] = all;
+    if (first === undefined || decoded === undefined || 'problems' in first.address) {
+      return undefined;
+    }
+    if (entities.every(isCreation)) return this.#directCreation(all, timestamp, plan);
+    const { key, stamp } = first.address;
+    const { values, readOnly } = decoded;
+    const { locks } = this.surroundings;
+    // The statement of a change finds locks in the database itself.
+    const isUnlocked = locks === undefined || locks.isEmpty || locks.guard !== undefined;
+    if (key === undefined || stamp === undefined || values.size === 0 || !isUnlocked) {
+      return undefined;
+    }
+    const compared = this.#comparable(key);
+    const change = { key: compared, stamp, timestamp, session, values, readOnly };
+    return this.#updates.changing(change, plan);
+  }
+
+  #directCreation(
+    all: readonly Decoded[],
+    timestamp: string,
+    plan: PlanDirect,
+  ): DirectSave | undefined {
+    const { dataclass } = this;
+    const statement = (this.#insertTogether ??= this.#planTogether(plan));
+    if (statement === undefined) return undefined;
+    const own = dataclass.attributes.filter(
+      (each): each is RelatedEntityDefinition =>
+        each.kind === 'relatedEntity' && each.target === dataclass.name && each.onDelete !== 'none',
+    );
+    const related = all.flatMap(({ values }, index) =>
+      own.flatMap(({ foreignKey, references }) => {
+        const key = values.get(foreignKey) ?? null;
+        return key === null ? [] : [{ key: String(key), index, isKey: references === undefined }];
+      }),
+    );
+    const isAlone = all.length < 2;
+    return {
+      statement,
+      values: this.#insert.rows(all, timestamp),
+      // It keeps nothing of what was decoded, which would live until the entities are stored.
+      refersAhead: (keys) => {
+        if (isAlone || related.length === 0) return false;
+        // Only keys are compared here.
+        if (related.some(({ isKey }) => !isKey)) return true;
+        const list = JSON.parse(keys) as readonly (string | number)[];
+        const position = new Map(list.map((key, index) => [String(key), index]));
+        return related.some(({ key, index }) => (position.get(key) ?? index) > index);
+      },
+    };
+  }
+
+  #planTogether(plan: PlanDirect): Statement | undefined {
+    const written = this.#insert.together(this.dialect);
+    return written === undefined ? undefined : plan(written, 'list');
+  }
+
+  /**
+   * Everything that is wrong with a client's values before class code gets them.
+   * @param existing the entity, if it was read
+   * @param given what {@link withoutHidden} has left of the values
+   * @returns none if class code has to decide
+   */
+  async refusedByValues(
+    context: SaveContext,
+    existing: LiveEntity | undefined,
+    stamp: number | undefined,
+    received: Received,
+    given: Decoded,
+  ): Promise<Refusal | undefined> {
+    if (!(await this.#isFaulty(context, existing, given))) return undefined;
+    const checked = received.checked();
+    const { key } = existing ?? {};
+    if (key === undefined || stamp === undefined) return this.#faulty(context, checked);
+    const locked = await this.#refusedByLock(context, key);
+    if (locked !== undefined) return locked;
+    const decoded = await this.withoutHidden(context, key, checked);
+    return this.#obstacle(context, key, stamp, decoded, false);
+  }
+
+  async #isFaulty(
+    context: SaveContext,
+    existing: LiveEntity | undefined,
+    given: Decoded,
+  ): Promise<boolean> {
+    if (given.problems.length + given.unrelated.length > 0) return true;
+    const { key } = existing ?? {};
+    if (existing === undefined || key === undefined) return false;
+    const kept = await this.#changedReadOnly(context, key, given, existing);
+    return kept.length > 0 || this.#repeatsHidden(context, key, given.values);
+  }
+}
+
+const nothingKept: ReadonlySet<string> = new Set();
