@@ -1,11 +1,10 @@
 import type { LockTable } from '../access/locks.js';
 import { failureOf } from '../class/objects/failure.js';
-import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import type { SqlValue, Statement } from '../dialect/statement.js';
-import { chooseByKey, chosenToDelete, EntityDeleter } from '../write/delete.js';
+import type { SqlValue } from '../dialect/statement.js';
+import { type ChosenEntities, chosenToDelete, EntityDeleter } from '../write/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../write/delete-refusal.js';
 import { EventFailure } from '../write/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
@@ -34,18 +33,13 @@ const deleted: StatusAndJson = { status: 200, json: '{"ok":true}' };
  */
 export class DeleteService {
   readonly #deleter: EntityDeleter;
-  readonly #chooseByKey: Statement;
 
   constructor(
     private readonly context: DeletingContext,
     private readonly dataclass: Dataclass,
   ) {
-    const { dialect } = context.database;
-    this.#deleter = new EntityDeleter(dialect, context.dataclasses.values(), dataclass, {
-      lifecycle: context.lifecycle,
-      locks: context.locks,
-    });
-    this.#chooseByKey = chooseByKey(dialect, dataclass);
+    const { database, dataclasses } = context;
+    this.#deleter = new EntityDeleter(database.dialect, dataclasses.values(), dataclass, context);
   }
 
   /**
@@ -61,8 +55,7 @@ export class DeleteService {
   ): Promise<StatusAndJson> {
     refuseOthers(parameters, []);
     if (key === undefined) throw missingEntity(this.dataclass.name);
-    const value = comparableKey(this.dataclass, this.context.database.dialect, key);
-    return this.#delete(this.#chooseByKey, [value], true, session);
+    return this.#delete(this.#deleter.byKey(key), true, session);
   }
 
   /** Deletes what `$filter` matches, which may be nothing. */
@@ -101,13 +94,11 @@ export class DeleteService {
     const unresolved = selectionRequest(context.filters, this.dataclass, base, baseValue, texts);
     const request = await whenResolved(context, unresolved, (resolved) => resolved);
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
-    const { statement, values } = chosenToDelete(context, request);
-    return this.#delete(statement, values, false, session);
+    return this.#delete(chosenToDelete(context, request), false, session);
   }
 
   async #delete(
-    choose: Statement,
-    values: readonly SqlValue[],
+    entities: ChosenEntities,
     mustExist: boolean,
     session: string | undefined,
   ): Promise<StatusAndJson> {
@@ -117,9 +108,8 @@ export class DeleteService {
     const write = async (): Promise<void> =>
       executor.write(async (transaction) => {
         unlocked = [];
-        const chosen = await this.#deleter.delete(transaction, choose, values, {
+        const chosen = await this.#deleter.delete(transaction, entities, {
           timestamp: nowText(),
-          writer: 'client',
           session,
           onUnlocked: ({ name }, key) => unlocked.push([name, key]),
         });

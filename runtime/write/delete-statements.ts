@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -85,9 +85,15 @@ function deletionOrder(
   return { order: [...order], hasCircle };
 }
 
-/** The statements of a deletion, in the order in which they run. Keys stay in the database, however many they are. */
+/**
+ * The statements of a deletion, in the order in which they run. Keys stay in the database, however
+ * many they are.
+ */
 export interface DeletionStatements {
+  /** Creates the list, which is empty unless a deletion runs. */
   readonly prepare: Statement;
+  /** Finds an entity with a value that must stay; absent if the session may drop all values. */
+  readonly undroppable?: Statement;
   /**
    * Adds the entities that are deleted with those of the list; several statements are repeated
    * until they add nothing.
@@ -98,19 +104,18 @@ export interface DeletionStatements {
   readonly restrictions: readonly DeleteRestriction[];
   /** Lists the entities that refer to a deleted one and stay. */
   readonly listChanged: readonly Statement[];
-  /** Sets their relations to null; the value is the time. */
-  readonly setNull: readonly Statement[];
-  readonly remove: readonly Statement[];
-  /** Counts the entities on the list. */
-  readonly count: Statement;
-  readonly clear: Statement;
   /**
    * Dataclasses whose entities are deleted or changed, and how to find one by its key, folded if it
    * is a text.
    */
   readonly touched: readonly Touched[];
+  /**
+   * Sets the relations of entities that stay to null and deletes the others; the value is the time.
+   */
+  readonly remove: readonly Statement[];
   /** Undoes {@link Dialect.deferForeignKeys}, for a transaction that continues. */
   readonly undefer: readonly Statement[];
+  readonly clear: Statement;
 }
 
 /**
@@ -131,7 +136,7 @@ interface Touched {
   readonly dataclass: Dataclass;
   /** Returns the key as it is stored. */
   readonly find: Statement;
-  /** The same for a visible one; none if all are visible. */
+  /** Returns the key if the entity is visible; absent if all are. */
   readonly findShown?: Statement;
   readonly isDeleted: boolean;
 }
@@ -141,13 +146,14 @@ export interface DeleteRestriction {
   readonly reference: Reference;
   /** How many do. */
   readonly count: Statement;
-  /** Counts the visible ones; none if all are visible. */
-  readonly countShown?: Statement;
-  /** Keys of some visible ones, as a JSON list. */
-  readonly keys: Statement;
+  /** How many of them are visible, and the keys of some of these, as a JSON list. */
+  readonly shown: Statement;
 }
 
-/** The table that first gets the entities to delete. */
+/**
+ * The table of what is deleted or changed, by dataclass. Its rows exist only while a deletion uses
+ * them: class code runs when it is empty, and may delete.
+ */
 export const deletionList = sql.id('__deletion');
 
 /** The number of the request's own dataclass on the list. */
@@ -159,23 +165,18 @@ const listed = sql.id('listed');
 const listedList = sql.id('listed', 'list');
 const referring = sql.id('referring');
 
-/** @param list the table of keys */
-export function planDeletion(
-  dialect: Dialect,
-  reach: DeletionReach,
-  list: Sql = deletionList,
-): DeletionStatements {
-  const writer = new DeletionWriter(dialect, reach, list);
+export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionStatements {
   const by = (onDelete: string): readonly Reference[] =>
     reach.references.filter(({ relation }) => relation.onDelete === onDelete);
-  const setNull = by('setNull');
-  const changed = [...new Set(setNull.map((each) => each.referring))];
-  // Locked entities have numbers below.
-  const count = sql`select count(*) from ${list} where "list" >= 0`;
+  const changed = [...new Set(by('setNull').map(({ referring: each }) => each))];
+  const writer = new DeletionWriter(dialect, reach.dataclasses, changed);
+  const [start] = reach.dataclasses as readonly [Dataclass];
+  const undroppable = writer.undroppable(start);
   const compiled = (queries: readonly (Sql | BuiltQuery)[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
   return {
-    prepare: dialect.compile(dialect.createKeyLists(list)),
+    prepare: dialect.compile(dialect.createKeyLists(deletionList)),
+    ...(undroppable === undefined ? {} : { undroppable: dialect.compile(undroppable) }),
     cascade: compiled(
       groups(by('cascade'), dialect.recursiveParts).map((each) => writer.cascade(each)),
     ),
@@ -185,51 +186,51 @@ export function planDeletion(
     restrictions: by('restrict').map((reference) => ({
       reference,
       count: dialect.compile(sql`select count(*) ${writer.staying(reference)}`),
-      ...(reference.referring.restriction === undefined
-        ? {}
-        : { countShown: dialect.compile(sql`select count(*) ${writer.shown(reference)}`) }),
-      keys: dialect.compile(writer.keys(reference)),
+      shown: dialect.compile(writer.shown(reference)),
     })),
-    listChanged: compiled(
-      setNull.map((each) => writer.listChanged(each, changed.indexOf(each.referring))),
-    ),
-    setNull: compiled(
-      changed.map((dataclass, index) =>
-        writer.setNull(
-          dataclass,
-          index,
-          setNull.filter((each) => each.referring === dataclass),
-        ),
-      ),
-    ),
+    listChanged: compiled(by('setNull').map((each) => writer.listChanged(each))),
+    touched: [...reach.dataclasses, ...changed].map((dataclass, number) => ({
+      dataclass,
+      find: dialect.compile(writer.listedKey(unrestricted(dataclass), number)),
+      ...(dataclass.restriction === undefined
+        ? {}
+        : { findShown: dialect.compile(writer.listedKey(dataclass, number)) }),
+      isDeleted: number < reach.dataclasses.length,
+    })),
     remove: compiled([
+      ...changed.map((each) => writer.setNull(each, by('setNull'))),
       // Without a circle, nothing refers to what a statement has deleted.
       ...(reach.hasCircle ? [dialect.deferForeignKeys] : []),
       ...reach.order.map((each) => writer.remove(each)),
     ]),
-    count: dialect.compile(count),
-    clear: dialect.compile(sql`delete from ${list}`),
-    touched: [...reach.dataclasses, ...changed].map((dataclass, index) => ({
-      dataclass,
-      find: dialect.compile(writer.listedKey(unrestricted(dataclass), index)),
-      ...(dataclass.restriction === undefined
-        ? {}
-        : { findShown: dialect.compile(writer.listedKey(dataclass, index)) }),
-      isDeleted: index < reach.dataclasses.length,
-    })),
     undefer: reach.hasCircle ? [dialect.compile(dialect.checkForeignKeys)] : [],
+    clear: dialect.compile(sql`delete from ${deletionList}`),
   };
 }
 
 class DeletionWriter {
+  /** The numbers of what is deleted; those of what is changed follow, and those of what is locked are below zero. */
   readonly #numbers: ReadonlyMap<Dataclass, number>;
 
   constructor(
     private readonly dialect: Dialect,
-    reach: DeletionReach,
-    private readonly list: Sql,
+    deleted: readonly Dataclass[],
+    private readonly changed: readonly Dataclass[],
   ) {
-    this.#numbers = new Map(reach.dataclasses.map((each, index) => [each, index]));
+    this.#numbers = new Map(deleted.map((each, number) => [each, number]));
+  }
+
+  /** Finds an entity on the list with a value that the session may not drop. */
+  undroppable(dataclass: Dataclass): Sql | undefined {
+    const { attributes, key, permissions, table } = dataclass;
+    const held = attributes.flatMap((each) =>
+      each.kind === 'storage' && permissions?.notDropped.has(each.name) === true
+        ? [sql`${sql.id('held', each.column)} is not null`]
+        : [],
+    );
+    if (held.length === 0) return undefined;
+    const keys = listedKeys(this.dialect, startList, dataclass);
+    return sql`select 1 from ${sql.id(table)} as "held" where ${sql.id('held', key.column)} in (${keys}) and (${sql.join(held, sql` or `)}) limit 1`;
   }
 
   cascade(references: readonly Reference[]): Sql {
@@ -239,34 +240,33 @@ class DeletionWriter {
         sql`select ${this.#number(each.referring)}, ${this.dialect.listedKey(keyOf(each))} ${this.#referring(reached, each)}`,
     );
     const columns = sql`"list", "key"`;
-    const start = sql`select ${columns} from ${this.list} where "list" >= 0`;
-    return sql`insert into ${this.list} (${columns}) with recursive ${reached} (${columns}) as (${sql.join([start, ...steps], sql` union `)}) select ${columns} from ${reached} where "list" >= 0 on conflict do nothing`;
+    const start = sql`select ${columns} from ${deletionList} where "list" >= 0`;
+    return sql`insert into ${deletionList} (${columns}) with recursive ${reached} (${columns}) as (${sql.join([start, ...steps], sql` union `)}) select ${columns} from ${reached} where "list" >= 0 on conflict do nothing`;
   }
 
   locking(lockRows: NonNullable<Dialect['lockRows']>): LockingStatements {
-    const { dialect, list } = this;
+    const { dialect } = this;
     const columns = sql`"list", "key"`;
-    const compiled = (query: Sql): Statement => dialect.compile(query);
     const begun = sql.lit(-1 - this.#numbers.size);
     const locked = (number: number): Sql => sql.lit(-1 - number);
-    const start = sql`select "key" from ${list} where "list" = ${startList}`;
+    const start = sql`select "key" from ${deletionList} where "list" = ${startList}`;
     return {
-      begin: compiled(
-        sql`insert into ${list} (${columns}) select "kept"."list", "listed"."key" from (${start}) as "listed" cross join (values (${begun}), (${locked(0)})) as "kept" ("list")`,
+      begin: dialect.compile(
+        sql`insert into ${deletionList} (${columns}) select "kept"."list", "listed"."key" from (${start}) as "listed" cross join (values (${begun}), (${locked(0)})) as "kept" ("list")`,
       ),
       lock: [...this.#numbers].map(([dataclass, number]) => {
         const key = sql.id('locked', dataclass.key.column);
-        const isLocked = sql`select 1 from ${list} as "__other" where "__other"."list" = ${locked(number)} and "__other"."key" = "listed"."key"`;
-        const chosen = sql`select "listed"."key" from ${list} as ${listed} where ${listedList} = ${sql.lit(number)} and not exists (${isLocked})`;
+        const isLocked = sql`select 1 from ${deletionList} as "__other" where "__other"."list" = ${locked(number)} and "__other"."key" = "listed"."key"`;
+        const chosen = sql`select "listed"."key" from ${deletionList} as ${listed} where ${listedList} = ${sql.lit(number)} and not exists (${isLocked})`;
         const keys = sql`select ${dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type))} from (${chosen}) as "chosen"`;
-        return compiled(
-          sql`insert into ${list} (${columns}) select ${locked(number)}, ${dialect.listedKey(key)} from ${sql.id(dataclass.table)} as ${sql.id('locked')} where ${key} in (${keys})${lockRows('locked', key, 'delete')}`,
+        return dialect.compile(
+          sql`insert into ${deletionList} (${columns}) select ${locked(number)}, ${dialect.listedKey(key)} from ${sql.id(dataclass.table)} as ${sql.id('locked')} where ${key} in (${keys})${lockRows('locked', key, 'delete')}`,
         );
       }),
       again: [
-        compiled(sql`delete from ${list} where "list" >= 0`),
-        compiled(
-          sql`insert into ${list} (${columns}) select ${startList}, "key" from ${list} where "list" = ${begun}`,
+        dialect.compile(sql`delete from ${deletionList} where "list" >= 0`),
+        dialect.compile(
+          sql`insert into ${deletionList} (${columns}) select ${startList}, "key" from ${deletionList} where "list" = ${begun}`,
         ),
       ],
     };
@@ -274,34 +274,34 @@ class DeletionWriter {
 
   /** The entities of a relation that refer to a deleted one and are not deleted themselves. */
   staying(reference: Reference): Sql {
-    const clause = this.#referring(this.list, reference);
+    const clause = this.#referring(deletionList, reference);
     const number = this.#numbers.get(reference.referring);
     if (number === undefined) return clause;
     return sql`${clause} and not exists (${this.#isListed(number, keyOf(reference))})`;
   }
 
-  /** The visible ones: the requester learns of no others. */
+  /** The requester learns of no others than the visible ones. */
   shown(reference: Reference): Sql {
+    const { dialect } = this;
     const { restriction } = reference.referring;
     const staying = this.staying(reference);
-    if (restriction === undefined) return staying;
-    return sql`${staying} and ${restriction.condition('referring')}`;
+    const shown =
+      restriction === undefined
+        ? staying
+        : sql`${staying} and ${restriction.condition('referring')}`;
+    const some = sql`select cast(${keyOf(reference)} as text) as "key" ${shown} order by ${keyOf(reference)} limit ${sql.lit(namedKeys)}`;
+    const keys = dialect.concat(['[', dialect.joinRows(dialect.jsonText(sql`"key"`)), ']']);
+    return sql`select (select count(*) ${shown}), ${keys} from (${some}) as "some"`;
   }
 
-  keys(reference: Reference): Sql {
-    const { dialect } = this;
-    const key = dialect.jsonText(sql`"key"`);
-    const some = sql`select cast(${keyOf(reference)} as text) as "key" ${this.shown(reference)} order by ${keyOf(reference)} limit ${sql.lit(namedKeys)}`;
-    return sql`select ${dialect.concat(['[', dialect.joinRows(key), ']'])} from (${some}) as "some"`;
-  }
-
-  listChanged(reference: Reference, index: number): Sql {
+  listChanged(reference: Reference): Sql {
     // Entities that others change meanwhile to refer to something else are skipped.
     const lock = this.dialect.lockRows?.('referring', keyOf(reference), 'change') ?? sql``;
-    return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${this.dialect.listedKey(keyOf(reference))} ${this.staying(reference)}${lock} on conflict do nothing`;
+    return sql`insert into ${deletionList} ("list", "key") select ${this.#changedList(reference.referring)}, ${this.dialect.listedKey(keyOf(reference))} ${this.staying(reference)}${lock} on conflict do nothing`;
   }
 
-  setNull(dataclass: Dataclass, index: number, references: readonly Reference[]): Sql {
+  setNull(dataclass: Dataclass, all: readonly Reference[]): Sql {
+    const references = all.filter((each) => each.referring === dataclass);
     const changes = references.flatMap((reference) => {
       const { column, foldedColumn } = dataclass.foreignKey(reference.relation);
       const isLost = sql`exists (${this.#isReferred(reference, sql.id('changed', column))})`;
@@ -314,12 +314,12 @@ class DeletionWriter {
       );
     });
     const stamp = sql`"__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = ${new Slot(0)}`;
-    const keys = listedKeys(this.dialect, this.list, this.#changedList(index), dataclass);
+    const keys = listedKeys(this.dialect, this.#changedList(dataclass), dataclass);
     return sql`update ${sql.id(dataclass.table)} as "changed" set ${sql.join(changes)}, ${stamp} where ${sql.id(dataclass.key.column)} in (${keys})`;
   }
 
   remove(dataclass: Dataclass): BuiltQuery {
-    const keys = listedKeys(this.dialect, this.list, this.#number(dataclass), dataclass);
+    const keys = listedKeys(this.dialect, this.#number(dataclass), dataclass);
     return dataclass.queries.remove(this.dialect.db, sql`(${keys})`);
   }
 
@@ -335,8 +335,8 @@ class DeletionWriter {
     return sql.lit(this.#numbers.get(dataclass) as number);
   }
 
-  #changedList(index: number): Sql {
-    return sql.lit(this.#numbers.size + index);
+  #changedList(dataclass: Dataclass): Sql {
+    return sql.lit(this.#numbers.size + this.changed.indexOf(dataclass));
   }
 
   /** The list is read first, and each referring entity is found by the index of its foreign key. */
@@ -363,18 +363,25 @@ class DeletionWriter {
     const number = this.#numbers.get(target) as number;
     if (relation.references === undefined) return this.#isListed(number, foreignKey);
     const { joinInOrder } = this.dialect;
-    return sql`select 1 from ${this.list} as ${listed} ${joinInOrder} ${sql.id(target.table)} as "referred" on ${sql.id('referred', target.key.column)} = ${this.#listedKey(target)} where ${listedList} = ${sql.lit(number)} and ${referredBy(dataclass, relation)} = ${foreignKey}`;
+    return sql`select 1 from ${deletionList} as ${listed} ${joinInOrder} ${sql.id(target.table)} as "referred" on ${sql.id('referred', target.key.column)} = ${this.#listedKey(target)} where ${listedList} = ${sql.lit(number)} and ${referredBy(dataclass, relation)} = ${foreignKey}`;
   }
 
   #isListed(number: number, key: Sql): Sql {
-    return sql`select 1 from ${this.list} as "__other" where "__other"."list" = ${sql.lit(number)} and "__other"."key" = ${this.dialect.soughtKey(key)}`;
+    return sql`select 1 from ${deletionList} as "__other" where "__other"."list" = ${sql.lit(number)} and "__other"."key" = ${this.dialect.soughtKey(key)}`;
   }
 }
 
-/** The keys of a list, as the table of a dataclass stores them. */
-export function listedKeys(dialect: Dialect, list: Sql, number: Sql, dataclass: Dataclass): Sql {
+/** The keys that the list holds of a dataclass, as its table stores them. */
+export function listedKeys(dialect: Dialect, number: Sql, dataclass: Dataclass): Sql {
   const key = dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type));
-  return sql`select ${key} from ${list} where "list" = ${number}`;
+  return sql`select ${key} from ${deletionList} where "list" = ${number}`;
+}
+
+/** The stamp of an entity, visible or not; the value is its key, folded if it is a text. */
+export function stampByKey(dialect: Dialect, dataclass: Dataclass): Statement {
+  const from = new From(new Aliases(), unrestricted(dataclass), 'table');
+  const select = from.selecting(column(from.root, '__STAMP'));
+  return dialect.compile(dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select));
 }
 
 function referredBy(dataclass: Dataclass, relation: RelatedEntityDefinition): Sql {

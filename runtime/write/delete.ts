@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import { comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -20,17 +20,29 @@ import {
   refusedByLocks,
 } from './delete-refusal.js';
 import {
-  type DeleteRestriction,
   deletionList,
   deletionReach,
   type DeletionStatements,
-  listedKeys,
   planDeletion,
+  stampByKey,
   startList,
 } from './delete-statements.js';
+import type { LiveEntity } from './lifecycle.js';
 import { Pace } from './pace.js';
 import { Refusals } from './refusals.js';
-import type { DeleteOptions, EventedDeletion, Surroundings } from './surroundings.js';
+import type {
+  DeleteOptions,
+  DeletionEvents,
+  DropEvents,
+  PendingEvents,
+  Surroundings,
+} from './surroundings.js';
+
+/** The entities that a request or class code deletes: a statement that lists them, with its values. */
+export interface ChosenEntities {
+  readonly statement: Statement;
+  readonly values: readonly SqlValue[];
+}
 
 /**
  * Deletes entities of one dataclass, and applies the model's `onDelete` to those that refer to
@@ -38,9 +50,9 @@ import type { DeleteOptions, EventedDeletion, Surroundings } from './surrounding
  */
 export class EntityDeleter {
   readonly #statements: DeletionStatements;
+  readonly #chooseByKey: Statement;
   readonly #stamp: Statement;
-  readonly #evented: EventedDeletion | undefined;
-  readonly #undroppable: Undroppable;
+  readonly #events: DropEvents | undefined;
 
   constructor(
     private readonly dialect: Dialect,
@@ -50,78 +62,107 @@ export class EntityDeleter {
   ) {
     const reach = deletionReach(all, dataclass);
     this.#statements = planDeletion(dialect, reach);
-    this.#stamp = planStamp(dialect, dataclass);
-    this.#undroppable = new Undroppable(dialect, dataclass);
-    const { lifecycle, locks } = surroundings;
-    this.#evented = lifecycle?.deletion(dialect, reach, locks);
+    this.#chooseByKey = chooseByKey(dialect, dataclass);
+    this.#stamp = stampByKey(dialect, dataclass);
+    this.#events = surroundings.lifecycle?.deletion(dialect, reach);
   }
 
-  /** Whether class code runs when a client deletes an entity. */
+  /** Whether class code runs when an entity is deleted. */
   get runsCode(): boolean {
-    return this.#evented !== undefined;
+    return this.#events !== undefined;
+  }
+
+  /** The entity of one key; none if there is no such entity. */
+  byKey(key: string | number): ChosenEntities {
+    const value = comparableKey(this.dataclass, this.dialect, key);
+    return { statement: this.#chooseByKey, values: [value] };
   }
 
   /**
-   * Deletes the entities that `choose` lists (see {@link chooseEntities}). An entity that stays and
-   * refers to a deleted one is changed: its relation becomes null, its stamp rises by one, and none
-   * of its events runs. Events of deleted entities run if their dataclasses declare some.
+   * Deletes the chosen entities. An entity that stays and refers to a deleted one is changed: its
+   * relation becomes null, its stamp rises by one, and none of its events runs. Events of deleted
+   * entities run if their dataclasses declare some.
    * @returns how many entities were chosen
    * @throws DeletionRefused if an entity that stays, an event or a lock forbids it; the caller must
    * roll back the transaction, or its part
-   * @throws whatever an event throws if class code deletes, EventFailure if a client does
+   * @throws EventFailure if an event throws
    */
   async delete(
     transaction: Transaction,
-    choose: Statement,
-    values: readonly SqlValue[],
+    { statement, values }: ChosenEntities,
     options: DeleteOptions,
   ): Promise<number> {
-    const statements = this.#statements;
-    await transaction.run(statements.prepare, []);
-    const { changes: chosen } = await transaction.run(choose, values);
+    await transaction.run(this.#statements.prepare, []);
+    const { changes: chosen } = await transaction.run(statement, values);
     if (chosen === 0) return 0;
-    const { lifecycle, locks } = this.surroundings;
-    const deletion: Deletion = {
-      transaction,
-      statements,
-      pace: new Pace(),
-      locks,
-      dialect: this.dialect,
-      options,
-      isPart: lifecycle !== undefined,
-    };
-    await this.#undroppable.refuse(transaction);
-    const stale = await this.#stale(transaction, options);
-    if (this.#evented !== undefined) {
-      await this.#evented.delete(options, stale);
-      return chosen;
+    await this.#refuseUndroppable(transaction);
+    const stale = await this.#stale(transaction, options.live);
+    if (this.#events === undefined) await this.#steps(transaction, options, stale);
+    else {
+      await this.#events.delete(options.live, (part, events) =>
+        this.#steps(part, options, stale, events),
+      );
     }
-    if (stale !== undefined) throw stale;
-    await cascade(deletion, chosen);
-    await removeListed(deletion);
     return chosen;
   }
 
-  /** Set if the entity that class code deletes was changed since it was read. */
+  /**
+   * The steps of a deletion whose entities are listed.
+   * @param stale set if the entity that class code deletes was changed since it was read
+   * @param events absent if no entity that it reaches can have any
+   * @returns events that have to run before all steps are taken again: they may delete, add or
+   * relate entities; `undefined` if the entities are deleted
+   */
+  async #steps(
+    transaction: Transaction,
+    options: DeleteOptions,
+    stale: DeletionRefused | undefined,
+    events?: DeletionEvents,
+  ): Promise<PendingEvents | undefined> {
+    const { dialect, surroundings } = this;
+    const deletion = new Deletion(transaction, this.#statements, dialect, surroundings, options);
+    await deletion.cascade();
+    const validating = await events?.next('validateDrop');
+    if (validating !== undefined) return validating;
+    if (events !== undefined) await deletion.checkLocks();
+    if (stale !== undefined) throw stale;
+    const dropping = await events?.next('dropping');
+    if (dropping !== undefined) return dropping;
+    await events?.keepDropped();
+    await deletion.remove();
+    return undefined;
+  }
+
+  /**
+   * Deleting an entity drops its values (`access.md#what-roles-do`).
+   * @throws RequestError 401 or 403 with 1559 if the session may not drop a value of an entity
+   */
+  async #refuseUndroppable(transaction: Transaction): Promise<void> {
+    const { name, permissions } = this.dataclass;
+    const { undroppable } = this.#statements;
+    if (undroppable === undefined || permissions === undefined) return;
+    if ((await transaction.value(undroppable, [])) === undefined) return;
+    throw denied(
+      'drop',
+      `values that entities of the "${name}" dataclass hold`,
+      permissions.status,
+    );
+  }
+
   async #stale(
     transaction: Transaction,
-    { live }: DeleteOptions,
+    live: LiveEntity | undefined,
   ): Promise<DeletionRefused | undefined> {
     const key = live?.key;
     if (key === undefined) return undefined;
     const compared = comparableKey(this.dataclass, this.dialect, key);
-    const stamp = await transaction.value(this.#stamp, [compared]);
-    if (stamp === undefined || Number(stamp) === live?.stamp) return undefined;
+    const value = await transaction.value(this.#stamp, [compared]);
+    const stamp = Number(value);
+    if (value === undefined || stamp === live?.stamp) return undefined;
     const refusals = new Refusals(this.dataclass);
-    const refusal = refusals.stampChanged(key, live?.stamp, Number(stamp));
-    return new DeletionRefused(refusal.problems.slice(0, 1), refusal.status, refusal.entityStatus);
+    const { problems, status, entityStatus } = refusals.stampChanged(key, live?.stamp, stamp);
+    return new DeletionRefused(problems.slice(0, 1), status, entityStatus);
   }
-}
-
-function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
-  const from = new From(new Aliases(), dataclass, 'table');
-  const select = from.selecting(column(from.root, '__STAMP'));
-  return dialect.compile(dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select));
 }
 
 /**
@@ -137,11 +178,11 @@ function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement
   );
 }
 
-/** The same for the entities of a request whose filter and order class code has resolved. */
+/** Chooses the entities of a request whose filter and order class code has resolved. */
 export function chosenToDelete(
   { database, options, plans }: Pick<ReadingContext, 'database' | 'options' | 'plans'>,
   request: SelectionRequest,
-): { readonly statement: Statement; readonly values: readonly SqlValue[] } {
+): ChosenEntities {
   const { plan, values } = planFor(
     plans.selections,
     request,
@@ -162,172 +203,124 @@ export function chosenToDelete(
   return { statement: plan.statement, values };
 }
 
-/** The same for the entity of one key; the value is the key, folded if it is a text. */
-export function chooseByKey(dialect: Dialect, dataclass: Dataclass): Statement {
+function chooseByKey(dialect: Dialect, dataclass: Dataclass): Statement {
   const from = new From(new Aliases(), dataclass);
   const key = comparableColumn(dialect, from.root, dataclass.key);
   return chooseEntities(dialect, from, sql`${key} = ${new Slot(0)}`);
 }
 
-/**
- * Finds entities with values that the session may not drop: deleting an entity drops its values
- * (`access.md#what-roles-do`).
- */
-class Undroppable {
-  readonly #found: Statement | undefined;
+/** The steps of one deletion, each of which works on what is listed. */
+class Deletion {
+  readonly #pace = new Pace();
+  readonly #locks: LockTable | undefined;
+  /** Whether the transaction may continue after the deletion. */
+  readonly #isPart: boolean;
 
   constructor(
-    dialect: Dialect,
-    private readonly dataclass: Dataclass,
+    private readonly transaction: Transaction,
+    private readonly statements: DeletionStatements,
+    private readonly dialect: Pick<Dialect, 'foldText'>,
+    { locks, lifecycle }: Surroundings,
+    private readonly options: DeleteOptions,
   ) {
-    const { attributes, key, permissions, table } = dataclass;
-    const held = attributes.flatMap((each) =>
-      each.kind === 'storage' && permissions?.notDropped.has(each.name) === true
-        ? [sql`${sql.id('held', each.column)} is not null`]
-        : [],
-    );
-    if (held.length === 0) return;
-    const listed = listedKeys(dialect, deletionList, startList, dataclass);
-    this.#found = dialect.compile(
-      sql`select 1 from ${sql.id(table)} as "held" where ${sql.id('held', key.column)} in (${listed}) and (${sql.join(held, sql` or `)}) limit 1`,
-    );
+    this.#locks = locks;
+    this.#isPart = lifecycle !== undefined;
   }
 
   /**
-   * Checks the entities that are listed to be deleted.
-   * @throws RequestError 401 or 403 with 1559 if one of them has a value that must stay
+   * Adds the entities that are deleted with those of the list, which are locked. All of them are
+   * locked then, if others could change them.
    */
-  async refuse(transaction: Transaction): Promise<void> {
-    const { name, permissions } = this.dataclass;
-    if (this.#found === undefined || permissions === undefined) return;
-    if ((await transaction.value(this.#found, [])) === undefined) return;
-    throw denied(
-      'drop',
-      `values that entities of the "${name}" dataclass hold`,
-      permissions.status,
-    );
-  }
-}
-
-export interface Deletion {
-  readonly transaction: Transaction;
-  readonly statements: DeletionStatements;
-  readonly pace: Pace;
-  readonly locks: LockTable | undefined;
-  readonly dialect: Pick<Dialect, 'foldText'>;
-  readonly options: DeleteOptions;
-  /** Whether the transaction may continue after it. */
-  readonly isPart: boolean;
-}
-
-export async function countListed({ transaction, statements }: Deletion): Promise<number> {
-  return Number(await transaction.value(statements.count, []));
-}
-
-/**
- * Adds the entities that are deleted with those of the list, which are locked. All of them are
- * locked then, if others could change them.
- */
-export async function cascade(deletion: Deletion, chosen: number): Promise<void> {
-  const { locking } = deletion.statements;
-  if (locking === undefined) {
-    await listReferring(deletion, chosen);
-    return;
-  }
-  await deletion.transaction.run(locking.begin, []);
-  for (;;) {
-    await listReferring(deletion, chosen);
-    if ((await runAll(deletion, locking.lock, [])) === 0) return;
-    // Others may have changed what was not locked yet, and may have added references to it.
-    await runAll(deletion, locking.again, []);
-  }
-}
-
-async function listReferring(deletion: Deletion, chosen: number): Promise<void> {
-  const steps = deletion.statements.cascade;
-  for (let before = 0, now = chosen; now > before && steps.length > 0;) {
-    before = now;
-    await runAll(deletion, steps, []);
-    if (steps.length > 1) now = await countListed(deletion);
-  }
-}
-
-/**
- * Deletes what is on the list, changes what refers to it, and empties the list.
- * @throws DeletionRefused if an entity that stays forbids it, or another session has locked an
- * entity
- */
-export async function removeListed(deletion: Deletion): Promise<void> {
-  const { transaction, statements, options, isPart } = deletion;
-  await checkRestrictions(deletion);
-  await runAll(deletion, statements.listChanged, []);
-  await checkLocks(deletion);
-  try {
-    const changed = await runAll(deletion, statements.setNull, [options.timestamp]);
-    const removed = await runAll(deletion, statements.remove, []);
-    transaction.raiseStamp(changed + removed);
-  } catch (error) {
-    throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
-  } finally {
-    if (isPart) await runAll(deletion, statements.undefer, []);
-  }
-  await transaction.run(statements.clear, []);
-}
-
-/** @throws DeletionRefused if another session has locked what is on the list */
-export async function checkLocks(deletion: Deletion): Promise<void> {
-  const { transaction, statements, locks, dialect, options } = deletion;
-  if (locks === undefined || locks.isEmpty) return;
-  const foreign: LockedEntity[] = [];
-  const names = new Set(statements.touched.map(({ dataclass }) => dataclass.name));
-  const held = await locks.locksOf([...names], transaction);
-  for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
-    for (const lock of held) {
-      if (lock.dataclass !== dataclass.name) continue;
-      const values = [comparableKey(dataclass, dialect, lock.key)];
-      const key = await transaction.value(find, values);
-      if (typeof key !== 'string' && typeof key !== 'number') continue;
-      if (lock.session !== options.session) {
-        const isShown =
-          findShown === undefined || (await transaction.value(findShown, values)) !== undefined;
-        foreign.push({ dataclass, key, isShown });
-      } else if (isDeleted) options.onUnlocked?.(dataclass, key);
+  async cascade(): Promise<void> {
+    const { locking } = this.statements;
+    if (locking === undefined) {
+      await this.#listReferring();
+      return;
+    }
+    await this.transaction.run(locking.begin, []);
+    for (;;) {
+      await this.#listReferring();
+      if ((await this.#runAll(locking.lock)) === 0) return;
+      // Others may have changed what was not locked yet, and may have added references to it.
+      await this.#runAll(locking.again);
     }
   }
-  if (foreign.length > 0) throw refusedByLocks(foreign);
-}
 
-async function checkRestrictions({ transaction, statements, pace }: Deletion): Promise<void> {
-  const dependents: Dependents[] = [];
-  for (const restriction of statements.restrictions) {
-    await pace.keep();
-    const count = Number(await transaction.value(restriction.count, []));
-    if (count > 0) dependents.push(await dependentsOf(transaction, restriction, count));
+  async #listReferring(): Promise<void> {
+    const { cascade } = this.statements;
+    let added: number;
+    do added = await this.#runAll(cascade);
+    while (added > 0 && cascade.length > 1);
   }
-  if (dependents.length > 0) throw refusedByDependents(dependents);
-}
 
-/** @returns how many rows were changed */
-async function runAll(
-  { transaction, pace }: Deletion,
-  statements: readonly Statement[],
-  values: readonly SqlValue[],
-): Promise<number> {
-  let all = 0;
-  for (const statement of statements) {
-    await pace.keep();
-    const { changes } = await transaction.run(statement, values);
-    all += changes;
+  /** @throws DeletionRefused if another session has locked what is listed */
+  async checkLocks(): Promise<void> {
+    const locks = this.#locks;
+    if (locks === undefined || locks.isEmpty) return;
+    const { transaction, statements, dialect, options } = this;
+    const foreign: LockedEntity[] = [];
+    const names = new Set(statements.touched.map(({ dataclass }) => dataclass.name));
+    const held = await locks.locksOf([...names], transaction);
+    for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
+      for (const lock of held) {
+        if (lock.dataclass !== dataclass.name) continue;
+        const values = [comparableKey(dataclass, dialect, lock.key)];
+        const key = await transaction.value(find, values);
+        if (typeof key !== 'string' && typeof key !== 'number') continue;
+        if (lock.session !== options.session) {
+          const isShown =
+            findShown === undefined || (await transaction.value(findShown, values)) !== undefined;
+          foreign.push({ dataclass, key, isShown });
+        } else if (isDeleted) options.onUnlocked?.(dataclass, key);
+      }
+    }
+    if (foreign.length > 0) throw refusedByLocks(foreign);
   }
-  return all;
-}
 
-async function dependentsOf(
-  transaction: Transaction,
-  { reference, countShown, keys }: DeleteRestriction,
-  count: number,
-): Promise<Dependents> {
-  const list = JSON.parse(String(await transaction.value(keys, []))) as readonly string[];
-  const shown = countShown && Number(await transaction.value(countShown, []));
-  return { reference, count: shown ?? count, keys: list };
+  /**
+   * Deletes what is listed, changes what refers to it, and empties the list.
+   * @throws DeletionRefused if an entity that stays forbids it, or another session has locked an
+   * entity
+   */
+  async remove(): Promise<void> {
+    const { transaction, statements, options } = this;
+    await this.#checkRestrictions();
+    await this.#runAll(statements.listChanged);
+    await this.checkLocks();
+    try {
+      transaction.raiseStamp(await this.#runAll(statements.remove, [options.timestamp]));
+    } catch (error) {
+      throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
+    } finally {
+      if (this.#isPart) await this.#runAll(statements.undefer);
+    }
+    await transaction.run(statements.clear, []);
+  }
+
+  async #checkRestrictions(): Promise<void> {
+    const { transaction, statements } = this;
+    const dependents: Dependents[] = [];
+    for (const { reference, count, shown } of statements.restrictions) {
+      await this.#pace.keep();
+      if (Number(await transaction.value(count, [])) === 0) continue;
+      const [row = []] = await transaction.rows(shown, []);
+      const keys = JSON.parse(String(row[1])) as readonly string[];
+      dependents.push({ reference, count: Number(row[0]), keys });
+    }
+    if (dependents.length > 0) throw refusedByDependents(dependents);
+  }
+
+  /** @returns how many rows were changed */
+  async #runAll(
+    statements: readonly Statement[],
+    values: readonly SqlValue[] = [],
+  ): Promise<number> {
+    let all = 0;
+    for (const statement of statements) {
+      await this.#pace.keep();
+      const { changes } = await this.transaction.run(statement, values);
+      all += changes;
+    }
+    return all;
+  }
 }

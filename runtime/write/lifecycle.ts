@@ -148,7 +148,7 @@ export interface ClassEvents {
   eventsOf(dataclass: string): EntityEvents;
   /**
    * Runs work in a part of the open transaction, or in a new transaction. Class code that runs inside
-   * joins it. If the work throws, it is undone.
+   * joins it; if code outside of it writes, it waits. If the work throws, it is undone.
    * @param work gets the number of nested saves and deletions with events, including its own
    * @param isAlone whether the open transaction, or its part, is for this work alone and is rolled
    * back with it: then it needs no part of its own
@@ -174,6 +174,9 @@ export interface EntityEvents {
    * Events run on all that are saved or deleted, such as those that a cascade reaches.
    */
   load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]>;
+  /** A text from which {@link revived} makes the entity after it was deleted. */
+  textOf(entity: LiveEntity): string;
+  revived(text: string): LiveEntity;
   /**
    * Runs one event of an entity.
    * @returns the refusal, if there is one

@@ -4,7 +4,6 @@ import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { DeletionReach } from './delete-statements.js';
-import type { DeletionRefused } from './delete-refusal.js';
 import type { ClassEvents, LiveEntity } from './lifecycle.js';
 import type { Refusal } from './refusals.js';
 
@@ -31,21 +30,40 @@ export interface Lifecycle extends ClassEvents {
   /** Whether a dataclass declares events. */
   hasEvents(dataclass: string): boolean;
   /** @returns `undefined` if a deletion can reach no entity that has events for deletions */
-  deletion(
-    dialect: Dialect,
-    reach: DeletionReach,
-    locks: LockTable | undefined,
-  ): EventedDeletion | undefined;
+  deletion(dialect: Dialect, reach: DeletionReach): DropEvents | undefined;
 }
 
-export interface EventedDeletion {
+/** Events of the deletions of one dataclass, and of those that these cascade to. */
+export interface DropEvents {
   /**
-   * Deletes what is on the common list of deletions, which is empty then.
-   * @param stale set if the entity that class code deletes was changed since it was read;
-   * validateDrop runs first
-   * @throws DeletionRefused, and whatever an event throws
+   * Deletes the listed entities with their events. Everything happens in one savepoint.
+   * @param live the object that class code deletes
+   * @throws DeletionRefused, and EventFailure if an event throws
    */
-  delete(options: DeleteOptions, stale: DeletionRefused | undefined): Promise<void>;
+  delete(live: LiveEntity | undefined, steps: DeletionSteps): Promise<void>;
+}
+
+/**
+ * The steps of a deletion whose entities are listed. They run no class code themselves.
+ * @returns events that have to run before all steps are taken again, because they may delete, add
+ * or relate entities; `undefined` if the entities are deleted
+ */
+export type DeletionSteps = (
+  transaction: Transaction,
+  events: DeletionEvents,
+) => Promise<PendingEvents | undefined>;
+
+export type PendingEvents = () => Promise<void>;
+
+/** Events of one deletion. */
+export interface DeletionEvents {
+  /**
+   * Finds listed entities for which an event did not run yet.
+   * @returns runs it for some of them, and throws if one refuses; `undefined` if there are none
+   */
+  next(kind: 'validateDrop' | 'dropping'): Promise<PendingEvents | undefined>;
+  /** Keeps what afterDrop needs of the listed entities, which are deleted next. */
+  keepDropped(): Promise<void>;
 }
 
 export type SaveResult = Saved | Refusal;
@@ -77,7 +95,6 @@ export interface SaveContext {
 export interface DeleteOptions {
   /** Of the entities that are changed because they refer to deleted ones. */
   readonly timestamp: string;
-  readonly writer: 'client' | 'code';
   /** ID of the session whose own locks do not count. */
   readonly session?: string | undefined;
   /**

@@ -91,9 +91,9 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'values are taken away with their entities',
-    'write/delete.ts',
-    'if (held.length === 0) return;',
-    'if (held.length >= 0) return;',
+    'write/delete-statements.ts',
+    'if (held.length === 0) return undefined;',
+    'if (held.length >= 0) return undefined;',
   ],
   [
     'values are taken away by null',

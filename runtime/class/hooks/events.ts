@@ -1,5 +1,4 @@
 import type { Nesting } from '../../access/request-scope.js';
-import type { LockTable } from '../../access/locks.js';
 import type { Dialect } from '../../dialect/dialect.js';
 import { DatabaseUnavailableError, type Transaction } from '../../dialect/executor.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
@@ -10,12 +9,12 @@ import {
   type EntityEvents,
   type LiveEntity,
 } from '../../write/lifecycle.js';
-import type { EventedDeletion, Lifecycle } from '../../write/surroundings.js';
+import type { DropEvents, Lifecycle } from '../../write/surroundings.js';
 import type { DeletionReach } from '../../write/delete-statements.js';
 import { isSettable } from '../../write/decode.js';
 import type { DataclassDefinition, EventName } from '../../protocol/definition.js';
 import type { ClassContext } from '../objects/context.js';
-import { EventedDeleter, hasDropEvents } from '../../write/evented-delete.js';
+import { dropEvents } from '../../write/evented-delete.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
 
 /** How many saves and deletions with events may be nested. */
@@ -56,12 +55,8 @@ export class ClassLifecycle implements Lifecycle {
     return this.#events.has(dataclass);
   }
 
-  deletion(
-    dialect: Dialect,
-    reach: DeletionReach,
-    locks: LockTable | undefined,
-  ): EventedDeletion | undefined {
-    return hasDropEvents(this, reach) ? new EventedDeleter(dialect, reach, this, locks) : undefined;
+  deletion(dialect: Dialect, reach: DeletionReach): DropEvents | undefined {
+    return dropEvents(this, dialect, reach);
   }
 
   async within<T>(

@@ -1,9 +1,9 @@
 import type { LockTable } from '../../access/locks.js';
 import type { RequestScopes } from '../../access/request-scope.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
-import type { SqlValue, Statement } from '../../dialect/statement.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
 import type { ReadingContext } from '../../query/reading-context.js';
+import type { ChosenEntities } from '../../write/delete.js';
 import type { EntityLayout, EntityRow, EntityRows } from './entity-rows.js';
 import type { HeldEntities, SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
@@ -99,5 +99,5 @@ export interface EntityWriter {
    * @returns how many these were
    * @throws SaveError
    */
-  dropChosen(choose: Statement, values: readonly SqlValue[]): Promise<number>;
+  dropChosen(entities: ChosenEntities): Promise<number>;
 }

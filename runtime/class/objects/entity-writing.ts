@@ -1,12 +1,11 @@
-import { comparableKey } from '../../dataclass/comparable.js';
 import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
 import { requirePermission } from '../../dataclass/permissions.js';
 import { ConstraintError } from '../../dialect/executor.js';
 import type { Pending } from '../../dialect/pending.js';
-import type { SqlValue, Statement } from '../../dialect/statement.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
-import { chooseByKey, EntityDeleter } from '../../write/delete.js';
+import { type ChosenEntities, EntityDeleter } from '../../write/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../../write/delete-refusal.js';
+import { EventFailure } from '../../write/lifecycle.js';
 import { entityStatuses, Refusals } from '../../write/refusals.js';
 import { EntitySaver } from '../../write/save.js';
 import { RequestError, isDenialStatus } from '../../protocol/errors.js';
@@ -27,13 +26,12 @@ export class EntityWriting implements EntityWriter {
   readonly #saver: EntitySaver;
   readonly #deleter: EntityDeleter;
   readonly #refusals: Refusals;
-  readonly #choose: Statement;
   readonly #runsCode: boolean;
 
   /** @param model as the sessions see it for whose calls this writes */
   constructor(
     private readonly code: DataclassContext,
-    private readonly model: VisibleModel,
+    model: VisibleModel,
     surroundings: Surroundings,
   ) {
     const dataclass = dataclassIn(model, code.dataclass.name);
@@ -46,7 +44,6 @@ export class EntityWriting implements EntityWriter {
       (each) => each.restriction !== undefined,
     );
     this.#runsCode = restricts || surroundings.lifecycle?.hasEvents(dataclass.name) === true;
-    this.#choose = chooseByKey(dialect, dataclass);
   }
 
   save(entity: EntityObject): Promise<void> {
@@ -82,30 +79,21 @@ export class EntityWriting implements EntityWriter {
 
   async drop(entity: EntityObject): Promise<void> {
     const state = stateOf(entity);
-    const { layout, dataclass } = this.code;
+    const { layout } = this.code;
     const key = state.isNew ? null : state.read(layout.key);
     if (key === null) throw new SaveError(this.#refusals.notSaved('dropped'));
-    const value = comparableKey(dataclass, this.model.database.dialect, key);
-    const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
+    const chosen = await this.dropChosen(this.#deleter.byKey(key), new LiveEntityObject(entity));
     if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
   }
 
-  dropChosen(choose: Statement, values: readonly SqlValue[]): Promise<number> {
-    return this.#drop(choose, values);
-  }
-
-  async #drop(
-    choose: Statement,
-    values: readonly SqlValue[],
-    live?: LiveEntityObject,
-  ): Promise<number> {
+  /** @param live the only entity, if its object is known */
+  async dropChosen(entities: ChosenEntities, live?: LiveEntityObject): Promise<number> {
     const { host } = this.code;
     const state = live === undefined ? undefined : stateOf(live.object);
     const dropping = (begun?: (whole: TransactionScope) => void): Promise<number> =>
       host.write((scope) => {
         begun?.(scope.whole);
-        return this.#deleter.delete(scope.transaction, choose, values, {
-          writer: 'code',
+        return this.#deleter.delete(scope.transaction, entities, {
           timestamp: nowText(),
           session: host.scopes.current().session.id,
           ...(live === undefined ? {} : { live }),
@@ -121,6 +109,7 @@ export class EntityWriting implements EntityWriter {
       if (state === undefined) return await dropping();
       return await state.inTurn(host.scopes.current().transaction?.whole, dropping);
     } catch (error) {
+      if (error instanceof EventFailure) throw error.thrown;
       // Foreign keys that are checked at the end of the transaction fail there.
       const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;
       if (refused instanceof DeletionRefused) throw new SaveError(refused);

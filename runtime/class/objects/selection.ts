@@ -274,8 +274,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     const state = selectionOf(this);
     const { model, writing } = state.code.visible();
     const request = await resolvedTree(model, nodeOf(state));
-    const { statement, values } = chosenToDelete(model, request);
-    return writing.dropChosen(statement, values);
+    return writing.dropChosen(chosenToDelete(model, request));
   }
 
   /**

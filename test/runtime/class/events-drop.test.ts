@@ -366,6 +366,27 @@ describe('Events that change the entities of a deletion', () => {
     ]);
   });
 
+  it('may start deletions that nobody awaits, each of which deletes only its own entities', async () => {
+    const companies = await staffed();
+    const [a] = companies;
+    const started: Promise<void>[] = [];
+    const dropLogs = async ({ ds }: Row): Promise<void> => {
+      for (let round = 0; round < 20; round += 1) {
+        // Logs with the keys of companies.
+        for (const ID of companies) await ds.Log.new({ ID, text: 'x' }).save();
+        await ds.Log.query('ID > 0').drop();
+      }
+    };
+    // The transaction may end before the last of them.
+    server.handlers.Company = {
+      dropping: (entity) => void started.push(dropLogs(entity).catch(() => undefined)),
+    };
+    expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 200 });
+    await Promise.all(started);
+    expect(await names('Company')).toEqual(['b', 'c']);
+    expect(await names('Person')).toEqual(['b1', 'b2']);
+  });
+
   it('that add entities for ever end with an error, and nothing is deleted', async () => {
     const [a] = await staffed();
     let added = 0;
