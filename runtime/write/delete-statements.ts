@@ -21,7 +21,7 @@ export interface DeletionReach {
   readonly dataclasses: readonly Dataclass[];
   /** The relations that lead to them. */
   readonly references: readonly Reference[];
-  /** The same dataclasses; one that refers to another comes before it, except in circles. */
+  /** The order of their deletion: one that refers to another comes before it, except in circles. */
   readonly order: readonly Dataclass[];
   /** Whether several of them refer to each other in a circle. */
   readonly hasCircle: boolean;
@@ -144,7 +144,7 @@ interface Touched {
 /** A relation by which entities prevent others from being deleted. */
 export interface DeleteRestriction {
   readonly reference: Reference;
-  /** How many do. */
+  /** How many entities prevent it. */
   readonly count: Statement;
   /** How many of them are visible, and the keys of some of these, as a JSON list. */
   readonly shown: Statement;
@@ -209,7 +209,7 @@ export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionSt
 }
 
 class DeletionWriter {
-  /** The numbers of what is deleted; those of what is changed follow, and those of what is locked are below zero. */
+  /** Numbers of what is deleted. What is changed has numbers above, what is locked below zero. */
   readonly #numbers: ReadonlyMap<Dataclass, number>;
 
   constructor(

@@ -49,7 +49,7 @@ export interface ChosenEntities {
  * them.
  */
 export class EntityDeleter {
-  readonly #statements: DeletionStatements;
+  readonly #setup: DeletionSetup;
   readonly #chooseByKey: Statement;
   readonly #stamp: Statement;
   readonly #events: DropEvents | undefined;
@@ -58,13 +58,14 @@ export class EntityDeleter {
     private readonly dialect: Dialect,
     all: Iterable<Dataclass>,
     private readonly dataclass: Dataclass,
-    private readonly surroundings: Surroundings = {},
+    { lifecycle, locks }: Surroundings = {},
   ) {
     const reach = deletionReach(all, dataclass);
-    this.#statements = planDeletion(dialect, reach);
+    const statements = planDeletion(dialect, reach);
+    this.#setup = { statements, dialect, locks, isPart: lifecycle !== undefined };
     this.#chooseByKey = chooseByKey(dialect, dataclass);
     this.#stamp = stampByKey(dialect, dataclass);
-    this.#events = surroundings.lifecycle?.deletion(dialect, reach);
+    this.#events = lifecycle?.deletion(dialect, reach);
   }
 
   /** Whether class code runs when an entity is deleted. */
@@ -92,7 +93,7 @@ export class EntityDeleter {
     { statement, values }: ChosenEntities,
     options: DeleteOptions,
   ): Promise<number> {
-    await transaction.run(this.#statements.prepare, []);
+    await transaction.run(this.#setup.statements.prepare, []);
     const { changes: chosen } = await transaction.run(statement, values);
     if (chosen === 0) return 0;
     await this.#refuseUndroppable(transaction);
@@ -119,8 +120,7 @@ export class EntityDeleter {
     stale: DeletionRefused | undefined,
     events?: DeletionEvents,
   ): Promise<PendingEvents | undefined> {
-    const { dialect, surroundings } = this;
-    const deletion = new Deletion(transaction, this.#statements, dialect, surroundings, options);
+    const deletion = new Deletion(this.#setup, transaction, options);
     await deletion.cascade();
     const validating = await events?.next('validateDrop');
     if (validating !== undefined) return validating;
@@ -139,7 +139,7 @@ export class EntityDeleter {
    */
   async #refuseUndroppable(transaction: Transaction): Promise<void> {
     const { name, permissions } = this.dataclass;
-    const { undroppable } = this.#statements;
+    const { undroppable } = this.#setup.statements;
     if (undroppable === undefined || permissions === undefined) return;
     if ((await transaction.value(undroppable, [])) === undefined) return;
     throw denied(
@@ -209,30 +209,30 @@ function chooseByKey(dialect: Dialect, dataclass: Dataclass): Statement {
   return chooseEntities(dialect, from, sql`${key} = ${new Slot(0)}`);
 }
 
+interface DeletionSetup {
+  readonly statements: DeletionStatements;
+  readonly dialect: Pick<Dialect, 'foldText'>;
+  readonly locks: LockTable | undefined;
+  /** Whether the transaction may continue after a deletion. */
+  readonly isPart: boolean;
+}
+
 /** The steps of one deletion, each of which works on what is listed. */
 class Deletion {
   readonly #pace = new Pace();
-  readonly #locks: LockTable | undefined;
-  /** Whether the transaction may continue after the deletion. */
-  readonly #isPart: boolean;
 
   constructor(
+    private readonly setup: DeletionSetup,
     private readonly transaction: Transaction,
-    private readonly statements: DeletionStatements,
-    private readonly dialect: Pick<Dialect, 'foldText'>,
-    { locks, lifecycle }: Surroundings,
     private readonly options: DeleteOptions,
-  ) {
-    this.#locks = locks;
-    this.#isPart = lifecycle !== undefined;
-  }
+  ) {}
 
   /**
    * Adds the entities that are deleted with those of the list, which are locked. All of them are
    * locked then, if others could change them.
    */
   async cascade(): Promise<void> {
-    const { locking } = this.statements;
+    const { locking } = this.setup.statements;
     if (locking === undefined) {
       await this.#listReferring();
       return;
@@ -247,7 +247,7 @@ class Deletion {
   }
 
   async #listReferring(): Promise<void> {
-    const { cascade } = this.statements;
+    const { cascade } = this.setup.statements;
     let added: number;
     do added = await this.#runAll(cascade);
     while (added > 0 && cascade.length > 1);
@@ -255,9 +255,9 @@ class Deletion {
 
   /** @throws DeletionRefused if another session has locked what is listed */
   async checkLocks(): Promise<void> {
-    const locks = this.#locks;
+    const { transaction, options } = this;
+    const { statements, dialect, locks } = this.setup;
     if (locks === undefined || locks.isEmpty) return;
-    const { transaction, statements, dialect, options } = this;
     const foreign: LockedEntity[] = [];
     const names = new Set(statements.touched.map(({ dataclass }) => dataclass.name));
     const held = await locks.locksOf([...names], transaction);
@@ -283,7 +283,8 @@ class Deletion {
    * entity
    */
   async remove(): Promise<void> {
-    const { transaction, statements, options } = this;
+    const { transaction, options } = this;
+    const { statements, isPart } = this.setup;
     await this.#checkRestrictions();
     await this.#runAll(statements.listChanged);
     await this.checkLocks();
@@ -292,15 +293,15 @@ class Deletion {
     } catch (error) {
       throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
     } finally {
-      if (this.#isPart) await this.#runAll(statements.undefer);
+      if (isPart) await this.#runAll(statements.undefer);
     }
     await transaction.run(statements.clear, []);
   }
 
   async #checkRestrictions(): Promise<void> {
-    const { transaction, statements } = this;
+    const { transaction } = this;
     const dependents: Dependents[] = [];
-    for (const { reference, count, shown } of statements.restrictions) {
+    for (const { reference, count, shown } of this.setup.statements.restrictions) {
       await this.#pace.keep();
       if (Number(await transaction.value(count, [])) === 0) continue;
       const [row = []] = await transaction.rows(shown, []);

@@ -53,27 +53,37 @@ export function dropEvents(
   dialect: Dialect,
   reach: DeletionReach,
 ): DropEvents | undefined {
-  const evented = reach.dataclasses.flatMap((dataclass, number): EventedDataclass[] => {
-    const events = classes.eventsOf(dataclass.name);
-    if (!eventNames.some((each) => events.has(each))) return [];
-    const keys = listedKeys(dialect, sql.lit(number), dataclass);
-    const ordered = dialect.compile(sql`${keys} order by 1 limit ${sql.lit(mostKeys + 1)}`);
-    return [{ dataclass, events, keys: ordered, stamp: stampByKey(dialect, dataclass) }];
-  });
-  if (evented.length === 0) return undefined;
-  const [start] = reach.dataclasses as readonly [Dataclass];
-  const most = mostAdditions + 2 * reach.dataclasses.length;
-  const plan = { ...planChosen(dialect, start), dialect, evented, start, most };
+  const plan = planDrops(classes, dialect, reach);
+  if (plan.evented.length === 0) return undefined;
   return {
     delete: (live, steps) =>
       classes.within(async (transaction, depth) => {
         await transaction.run(plan.prepare, []);
         await transaction.run(plan.choose, [depth]);
         await transaction.run(plan.clearList, []);
-        await new DroppedEntities(plan, classes, transaction, depth, live).delete(steps);
+        await new DroppedEntities(plan, transaction, depth, live).delete(steps);
         await transaction.run(plan.release, [depth]);
       }),
   };
+}
+
+/**
+ * What the events of deletions need. A table keeps the entities that each deletion began with:
+ * events may start deletions while others wait for them, so a row has the depth of its deletion,
+ * which is the value of the statements.
+ */
+interface DropPlan {
+  readonly classes: ClassEvents;
+  readonly dialect: Dialect;
+  readonly reach: DeletionReach;
+  readonly evented: readonly EventedDataclass[];
+  readonly prepare: Statement;
+  /** Keeps what is listed, which is what the request has chosen. */
+  readonly choose: Statement;
+  readonly clearList: Statement;
+  /** Lists the chosen entities that still exist. */
+  readonly list: Statement;
+  readonly release: Statement;
 }
 
 interface EventedDataclass {
@@ -84,36 +94,23 @@ interface EventedDataclass {
   readonly stamp: Statement;
 }
 
-interface DropPlan extends ChosenStatements {
-  readonly dialect: Dialect;
-  readonly evented: readonly EventedDataclass[];
-  /** The dataclass of the chosen entities. */
-  readonly start: Dataclass;
-  /** How often events may run before the list contains no entity whose events did not run. */
-  readonly most: number;
-}
-
-/**
- * Statements for a table of the entities that deletions began with. Events may start deletions
- * while others wait for them, so each row has the depth of its deletion, which is the value of the
- * statements.
- */
-interface ChosenStatements {
-  readonly prepare: Statement;
-  /** Keeps what is listed, which is what the request has chosen. */
-  readonly choose: Statement;
-  readonly clearList: Statement;
-  /** Lists the chosen entities that still exist. */
-  readonly list: Statement;
-  readonly release: Statement;
-}
-
-function planChosen(dialect: Dialect, start: Dataclass): ChosenStatements {
+function planDrops(classes: ClassEvents, dialect: Dialect, reach: DeletionReach): DropPlan {
+  const start = startOf(reach);
   const chosen = sql.id('__chosen');
   const depth = dialect.integer(sql`${new Slot(0)}`);
   const startKey = sql.id('start', start.key.column);
   const key = dialect.plainKey(sql.id('chosen', 'key'), valueTypeOf(start.key.type));
   return {
+    classes,
+    dialect,
+    reach,
+    evented: reach.dataclasses.flatMap((dataclass, number) => {
+      const events = classes.eventsOf(dataclass.name);
+      if (!eventNames.some((each) => events.has(each))) return [];
+      const listed = listedKeys(dialect, sql.lit(number), dataclass);
+      const keys = dialect.compile(sql`${listed} order by 1 limit ${sql.lit(mostKeys + 1)}`);
+      return [{ dataclass, events, keys, stamp: stampByKey(dialect, dataclass) }];
+    }),
     prepare: dialect.compile(dialect.createKeyLists(chosen)),
     choose: dialect.compile(
       sql`insert into ${chosen} ("list", "key") select ${depth}, "key" from ${deletionList}`,
@@ -124,6 +121,11 @@ function planChosen(dialect: Dialect, start: Dataclass): ChosenStatements {
     ),
     release: dialect.compile(sql`delete from ${chosen} where "list" = ${depth}`),
   };
+}
+
+/** The dataclass of the chosen entities. */
+function startOf({ dataclasses: [start] }: DeletionReach): Dataclass {
+  return start as Dataclass;
 }
 
 type EntityKey = string | number;
@@ -150,15 +152,14 @@ class DroppedEntities implements DeletionEvents {
   /** The bytes that may still be kept. */
   #room = mostKept;
 
-  /** @param live the object that class code deletes; of the plan's first dataclass */
+  /** @param live the object that class code deletes */
   constructor(
     private readonly plan: DropPlan,
-    private readonly classes: ClassEvents,
     private readonly transaction: Transaction,
     private readonly depth: number,
     private readonly live: LiveEntity | undefined,
   ) {
-    if (live?.key !== undefined) this.#hold(plan.start, live.key, live);
+    if (live?.key !== undefined) this.#hold(startOf(plan.reach), live.key, live);
   }
 
   /** @throws DeletionRefused, and EventFailure if an event throws */
@@ -177,17 +178,19 @@ class DroppedEntities implements DeletionEvents {
    * fail, they are undone before `afterDrop` runs, which finds the entities.
    */
   async #untilDeleted(steps: DeletionSteps): Promise<void> {
-    const { list, most, start } = this.plan;
+    const { classes, list, reach } = this.plan;
+    const most = mostAdditions + 2 * reach.dataclasses.length;
     for (let round = 0; round < most; round += 1) {
-      const events = await this.classes.within(async (part) => {
+      const events = await classes.within(async (part) => {
         await part.run(list, [this.depth]);
         return steps(part, this);
       });
       if (events === undefined) return;
       await events();
     }
-    const text = `Events of a deletion of "${start.name}" repeatedly add entities to it: ${most} times so far.`;
-    throw new EventFailure(`A deletion of ${start.name}`, new Error(text));
+    const { name } = startOf(reach);
+    const text = `Events of a deletion of "${name}" repeatedly add entities to it: ${most} times so far.`;
+    throw new EventFailure(`A deletion of ${name}`, new Error(text));
   }
 
   async next(kind: 'validateDrop' | 'dropping'): Promise<PendingEvents | undefined> {

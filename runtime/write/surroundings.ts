@@ -93,7 +93,7 @@ export interface SaveContext {
 }
 
 export interface DeleteOptions {
-  /** Of the entities that are changed because they refer to deleted ones. */
+  /** When entities change that refer to deleted ones. */
   readonly timestamp: string;
   /** ID of the session whose own locks do not count. */
   readonly session?: string | undefined;
