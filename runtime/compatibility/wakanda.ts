@@ -204,7 +204,7 @@ async function onRelated<T>(
   const keys = await host.scopes.with(own, () => visible.sets.keysOf(read));
   if (keys === undefined) throw missingEntity(ownerName);
   const code = host.codeOf(relation.target);
-  return work(code.selectionOf(listed(code.dataclass, keys)));
+  return work(code.select(listed(code.dataclass, keys)));
 }
 
 /**

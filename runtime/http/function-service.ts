@@ -429,14 +429,14 @@ function inputSelection(
 ): Pending<object> {
   const { filter, orderby, set } = input;
   if (set === undefined && filter === undefined && orderby === undefined) {
-    return code.selectionOf(allOf(code.dataclass));
+    return code.select(allOf(code.dataclass));
   }
   const dataclass = dataclassIn(context, code.dataclass.name);
   requirePermission(dataclass, 'read');
   if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
     return membersOf(code, context, input, setRequesterOf(own.session)).then((keys) =>
-      code.selectionOf(listed(code.dataclass, keys)),
+      code.select(listed(code.dataclass, keys)),
     );
   }
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
@@ -444,13 +444,13 @@ function inputSelection(
     // An error of class code for attributes that it computes is reported to the client once.
     if (resolved !== request) {
       return whenThere(keysOf(context, resolved), (keys) =>
-        code.selectionOf(listed(code.dataclass, keys)),
+        code.select(listed(code.dataclass, keys)),
       );
     }
     checkRequest(context, request);
     const { host } = code;
     const { scopes } = host;
-    return code.selectionOf(
+    return code.select(
       requested(chosenBy(code, request), {
         seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
         keys: () => scopes.runWithin(own, () => keysOf(context, request)),

@@ -22,7 +22,7 @@ export function selectionKeys(selection: object): Pending<KeyList> {
 
 /** The members of an entity set as a selection, in the order of the set. */
 export function selectionOfKeys(code: DataclassContext, keys: KeyList): object {
-  return code.selectionOf(listed(code.dataclass, keys));
+  return code.select(listed(code.dataclass, keys));
 }
 
 /**

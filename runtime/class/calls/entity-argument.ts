@@ -58,7 +58,7 @@ export async function entityArgument(
   const { __KEY: key = null } = json;
   if (key === null) {
     requirePermission(dataclass, 'create');
-    const given = await givenValues(context, dataclass, json, at);
+    const given = await decodedValues(context, dataclass, json, at);
     const entity = created(context.host.codeOf(dataclassName));
     (await filled(context, entity, dataclass, given, at))();
     return entity;
@@ -90,7 +90,7 @@ interface GivenValues {
  * @throws RequestError for attributes that do not exist, impossible values, and what the session
  * may not write: class code runs only afterwards
  */
-async function givenValues(
+async function decodedValues(
   context: EntityArgumentContext,
   dataclass: Dataclass,
   json: Body,
@@ -122,7 +122,7 @@ async function givenValues(
 /**
  * Sets the attributes that a client sent for an existing entity.
  * @returns runs the setters
- * @throws RequestError as {@link givenValues}, and if the session may not change such entities
+ * @throws RequestError as {@link decodedValues}, and if the session may not change such entities
  */
 async function appliedTo(
   context: EntityArgumentContext,
@@ -131,7 +131,7 @@ async function appliedTo(
   json: Body,
   at: Place,
 ): Promise<() => void> {
-  const given = await givenValues(context, dataclass, json, at, entity);
+  const given = await decodedValues(context, dataclass, json, at, entity);
   const assign = await filled(context, entity, dataclass, given, at);
   const isChange = stateOf(entity).touched.length > 0 || given.computed.length > 0;
   if (isChange) requirePermission(dataclass, 'update');
@@ -345,7 +345,7 @@ export async function selectionArgument(
   const isModified = Object.keys(json).some((each) => !each.startsWith('__') && each !== 'uri');
   return isModified
     ? modified(context, code, dataclass, keys, json, at)
-    : code.selectionOf(listed(code.dataclass, keys));
+    : code.select(listed(code.dataclass, keys));
 }
 
 async function modified(
@@ -369,5 +369,5 @@ async function modified(
   for (const assign of setters) assign();
   const selection = new HeldEntities(code.dataclass);
   for (const entity of found) if (entity.key !== null) selection.add(entity.key, entity);
-  return code.selectionOf(selection);
+  return code.select(selection);
 }

@@ -208,7 +208,7 @@ function computedValueJson(
   options: Pick<AnswerOptions, 'dateOnlyFormat'>,
 ): string {
   if (value === null || value === undefined) return 'null';
-  const stored = checked(dataclass, attribute, value);
+  const stored = storedResult(dataclass, attribute, value);
   const { type } = attribute;
   if (type === 'object' || type === 'vector') return String(stored);
   const isReport = form === 'report';
@@ -226,7 +226,7 @@ const plainTypes: Readonly<Partial<Record<ComputedDefinition['type'], string>>> 
   boolean: 'boolean',
 };
 
-function checked(
+function storedResult(
   dataclass: string,
   attribute: ComputedDefinition,
   value: unknown,

@@ -118,7 +118,7 @@ export class DataclassEvents implements EntityEvents {
         ? [await allRows.byKey(only)]
         : await allRows.byKeys(keys);
     return found.flatMap((row) =>
-      row === undefined ? [] : [new LiveEntityObject(code.entityOf(row))],
+      row === undefined ? [] : [new LiveEntityObject(code.fromRow(row))],
     );
   }
 
@@ -129,7 +129,7 @@ export class DataclassEvents implements EntityEvents {
 
   revived(text: string): LiveEntity {
     const row = JSON.parse(text) as (string | number | null)[];
-    return new LiveEntityObject(this.host.codeOf(this.dataclass).entityOf(row));
+    return new LiveEntityObject(this.host.codeOf(this.dataclass).fromRow(row));
   }
 
   async run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined> {

@@ -167,7 +167,7 @@ class ComputedOrders {
     items: readonly OrderItem[],
     names: NameScope,
   ): Pending<readonly OrderItem[]> | undefined {
-    const isAny = items.some((each) => computedOf(dataclass, each, names) !== undefined);
+    const isAny = items.some((each) => computedItemOf(dataclass, each, names) !== undefined);
     return isAny ? this.#resolved(dataclass, items, names, 0) : undefined;
   }
 
@@ -179,7 +179,7 @@ class ComputedOrders {
   ): Promise<readonly OrderItem[]> {
     const resolved = new Map<string, OrderItem>();
     for (const item of items) {
-      const computed = computedOf(dataclass, item, names);
+      const computed = computedItemOf(dataclass, item, names);
       const own = computed === undefined ? [item] : await this.#ask(computed, item, depth);
       for (const each of own) {
         const name = each.path.map(writtenName).join('.');
@@ -241,7 +241,7 @@ function orderName(items: readonly OrderItem[]): string {
 }
 
 /** Writing the order refuses what does not exist or cannot be ordered by. */
-function computedOf(
+function computedItemOf(
   dataclass: Dataclass,
   { path, names: own }: OrderItem,
   names: NameScope,

@@ -124,7 +124,7 @@ function manyAccessor(name: string): Accessor {
         throw new Error(`${name} is no relation to many.`);
       }
       const target = code.host.codeOf(relation.target);
-      return target.selectionOf(
+      return target.select(
         isNew || key === null
           ? ofKeys(target.dataclass, [])
           : reachedFrom(entityOf(code.dataclass, key), relation),
@@ -143,7 +143,7 @@ function relatedSelectionAccessor(name: string): Accessor {
         throw new Error(`${name} is no relation.`);
       }
       const target = state.code.host.codeOf(relation.target);
-      return target.selectionOf(reachedFrom(nodeOf(state), relation));
+      return target.select(reachedFrom(nodeOf(state), relation));
     },
   };
 }

@@ -59,7 +59,8 @@ export interface DataclassContext {
    * @throws PermissionError
    */
   readableRows(): EntityRows;
-  entityOf(row: EntityRow): EntityObject;
+  /** An entity as an instance of the user's class. */
+  fromRow(row: EntityRow): EntityObject;
   /**
    * A new entity, with the defaults of the model and what its event `init` sets.
    * @throws whatever `init` throws
@@ -78,7 +79,8 @@ export interface DataclassContext {
    * @throws PermissionError
    */
   loadAll(keys: readonly (string | number)[]): Promise<readonly (EntityObject | undefined)[]>;
-  selectionOf(content: SelectionNode | HeldEntities): object;
+  /** A lazy selection as an instance of the user's class. */
+  select(content: SelectionNode | HeldEntities): object;
 }
 
 /** A dataclass as a view of the model has it. */

@@ -29,7 +29,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
 
   /** All entities, as a selection that is read when it is used. */
   all(): T['selection'] {
-    return this.#code.selectionOf(allOf(this.#code.dataclass));
+    return this.#code.select(allOf(this.#code.dataclass));
   }
 
   /** @returns `null` if no entity has the key; a text is compared without regard to case */
@@ -45,7 +45,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
    */
   query(filter: string, ...values: readonly unknown[]): T['selection'] {
     const all = allOf(this.#code.dataclass);
-    return this.#code.selectionOf(queried(this.#code, all, filter, values));
+    return this.#code.select(queried(this.#code, all, filter, values));
   }
 
   /**
@@ -63,12 +63,12 @@ export abstract class DataclassObject<T extends EntityTypes> {
   fromKeys(keys: Iterable<T['key']>): T['selection'] {
     const { dataclass } = this.#code;
     const stored = [...keys].flatMap((key) => decodeKey(dataclass.key.type, String(key)) ?? []);
-    return this.#code.selectionOf(ofKeys(dataclass, stored));
+    return this.#code.select(ofKeys(dataclass, stored));
   }
 
   /** A list in memory, without entities: `add()` fills it. */
   newSelection(): T['selection'] {
-    return this.#code.selectionOf(new HeldEntities(this.#code.dataclass));
+    return this.#code.select(new HeldEntities(this.#code.dataclass));
   }
 }
 

@@ -159,7 +159,7 @@ class DataclassCode implements DataclassContext {
     return rows;
   }
 
-  entityOf(row: EntityRow): EntityObject {
+  fromRow(row: EntityRow): EntityObject {
     return new this.#entityClass(new EntityState(this, row, false));
   }
 
@@ -175,17 +175,17 @@ class DataclassCode implements DataclassContext {
     const row = await (attribute === undefined
       ? rows.byKey(value)
       : rows.byUnique(attribute, value));
-    return row === undefined ? undefined : this.entityOf(row);
+    return row === undefined ? undefined : this.fromRow(row);
   }
 
   async loadAll(
     keys: readonly (string | number)[],
   ): Promise<readonly (EntityObject | undefined)[]> {
     const rows = await this.readableRows().byKeys(keys);
-    return rows.map((row) => (row === undefined ? undefined : this.entityOf(row)));
+    return rows.map((row) => (row === undefined ? undefined : this.fromRow(row)));
   }
 
-  selectionOf(content: SelectionState['content']): object {
+  select(content: SelectionState['content']): object {
     return new this.#selectionClass({ code: this, content });
   }
 }

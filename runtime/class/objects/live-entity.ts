@@ -91,7 +91,7 @@ export class LiveEntityObject implements LiveEntity {
     for (const [name, value] of values) this.#state.setStored(layout.field(name), value);
   }
 
-  /** As it was read; `DataclassContext.entityOf` makes the entity of it again. */
+  /** As it was read; `DataclassContext.fromRow` makes the entity of it again. */
   row(): readonly (string | number | null)[] {
     const { stamp, code } = this.#state;
     return [stamp, ...code.layout.fields.map((field) => this.#state.read(field))];

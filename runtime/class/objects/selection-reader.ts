@@ -44,7 +44,7 @@ export class SelectionReader {
     );
     const rows = await this.#model.database.executor.rows(plan.statement, values);
     // A stamp is never null: a row without one has no entity.
-    const entities = rows.filter(([stamp]) => stamp !== null).map((row) => this.code.entityOf(row));
+    const entities = rows.filter(([stamp]) => stamp !== null).map((row) => this.code.fromRow(row));
     return request.tree.isReversed ? entities.reverse() : entities;
   }
 

@@ -310,7 +310,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   #of(node: SelectionNode): T['selection'] {
-    return selectionOf(this).code.selectionOf(node);
+    return selectionOf(this).code.select(node);
   }
 }
 
