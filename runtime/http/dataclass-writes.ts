@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
+import { failureOf } from '../class/objects/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
@@ -15,19 +16,15 @@ import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js
 import { bodyTooLarge } from './errors.js';
 import { type Sent, sendWhenThere, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
-import {
-  type AddressKey,
-  type WriteCaller,
-  type WriteMode,
-  WriteService,
-} from './write-service.js';
+import { BodySaver, type WriteCaller } from '../write/save-body.js';
+import { readJson } from './body.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 
 /** Answers changes of one dataclass; its members are registered as Fastify handlers. */
 export class DataclassWrites {
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
-  #writes: WriteService | undefined;
+  #madeSaver: BodySaver | undefined;
   #madeDeletions: DeleteService | undefined;
   /** The dataclasses with `restrict` among this one and the targets of its to-one relations. */
   readonly #restricted: readonly string[];
@@ -87,8 +84,7 @@ export class DataclassWrites {
     }
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(address.key ?? '');
-    if (method !== 'delete')
-      return this.#write(request, reply, scope, method, parameters, { text });
+    if (method !== 'delete') return this.#write(request, reply, scope, method, parameters, text);
     requirePrivilege(request, scope.session, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
     const answer = this.#asCaller(request, scope, ({ session }) =>
@@ -159,7 +155,7 @@ export class DataclassWrites {
     scope: RequestScope,
     method: string,
     parameters: Parameters,
-    address?: AddressKey,
+    addressKey?: string,
   ): Sent {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
@@ -172,12 +168,22 @@ export class DataclassWrites {
         `$filter is not applicable: $method=${method} takes its entities from the body.`,
       );
     }
-    const { attributes, expand } = parameters;
-    const written = { mode: writeMode(method, parameters), attributes, expand };
-    const type = headers['content-type'];
-    const answer = this.#asCaller(request, scope, (caller) =>
-      this.#writing.write(written, body, type, caller, address),
-    );
+    if (method === 'validate' && parameters.refresh) {
+      throw refuse('methodNotApplicable', '$refresh applies to $method=update.');
+    }
+    const isStored = method === 'update' && !parameters.refresh;
+    const mode = isStored ? 'store' : method === 'validate' ? 'validate' : 'preview';
+    const answer = this.#asCaller(request, scope, (caller) => {
+      const saver = this.#saver;
+      const shown = method === 'validate' ? {} : parameters;
+      const written = {
+        mode,
+        isAtomic: isStored && parameters.atomic,
+        answers: saver.answering(shown),
+        addressKey,
+      } as const;
+      return saver.save(readJson(body, headers['content-type']), written, caller);
+    });
     return sendWhenThere(reply, answer);
   }
 
@@ -203,14 +209,14 @@ export class DataclassWrites {
     const { body } = request;
     const answer = this.#asCaller(request, scope, (caller) =>
       this.reads.bytes.write(attribute, key, body, (entity) =>
-        this.#writing.writeEntity(entity, caller),
+        this.#saver.save(entity, { mode: 'store' }, caller),
       ),
     );
     return sendWhenThere(reply, answer);
   }
 
-  get #writing(): WriteService {
-    return (this.#writes ??= new WriteService(this.context, this.dataclass));
+  get #saver(): BodySaver {
+    return (this.#madeSaver ??= new BodySaver(this.context, this.dataclass));
   }
 
   get #deletions(): DeleteService {
@@ -227,21 +233,13 @@ export class DataclassWrites {
     const caller: WriteCaller = {
       session: scope.session.id,
       endOfSession: request.server.sessions.endOf(request),
+      failed: ({ shown, thrown }) => failureOf(shown, thrown),
       reportError: (error) => reportError(error, request),
     };
     // Restrictions that most changes need are resolved before the change blocks the database;
     // others when they are needed.
     return whenThere(restrictions?.resolveAhead(scope, this.#restricted), () => work(caller));
   }
-}
-
-function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
-  if (method === 'validate') {
-    if (refresh) throw refuse('methodNotApplicable', '$refresh applies to $method=update.');
-    return 'validate';
-  }
-  if (refresh) return 'refresh';
-  return atomic ? 'atomic' : 'update';
 }
 
 /** The address accepts images, which may be larger than other bodies. */

@@ -15,8 +15,9 @@ import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionBase } from '../query/selection.js';
 import { selectionRequest } from '../query/selection-request.js';
-import { missingEntity, type StatusAndJson } from './reply.js';
-import type { WriteContext } from './write-service.js';
+import type { StatusAndJson } from '../write/answers.js';
+import { missingEntity } from './reply.js';
+import type { WriteContext } from '../write/save-body.js';
 
 /** What a deletion needs in addition to what reads need. */
 interface DeletingContext extends ReadingContext {

@@ -8,6 +8,7 @@ import {
 import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
+import { lockStatus } from '../write/answers.js';
 import { waitForWriters } from '../write/statements.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { readParameters } from '../query/parameters.js';
@@ -73,21 +74,4 @@ export class LockService {
       throw error;
     }
   }
-}
-
-/** What the answer says about a lock that another session holds. */
-export function lockStatus({ key, origin }: Lock): object {
-  return {
-    status: 3,
-    statusText: 'Already Locked',
-    lockKind: 7,
-    lockKindText: 'Locked By Session',
-    lockInfo: {
-      host: origin?.host ?? '',
-      IPAddr: origin?.address ?? '',
-      // A key that is no number has no record number either.
-      recordNumber: typeof key === 'number' ? key : -1,
-      userAgent: origin?.userAgent ?? '',
-    },
-  };
 }

@@ -4,6 +4,7 @@ import { contentTypeOf, type ImageType } from '../protocol/image-types.js';
 import type { Pending } from '../dialect/pending.js';
 import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import type { StatusAndJson } from '../write/answers.js';
 import { releaseWhenSent } from './answer-memory.js';
 
 /**
@@ -57,13 +58,6 @@ export function errorHeaders({ headers }: RequestError): Readonly<Record<string,
  * of that.
  */
 export type Sent = undefined | Promise<FastifyReply>;
-
-/** An answer that is a text already. */
-export interface StatusAndJson {
-  /** The status of HTTP. */
-  readonly status: number;
-  readonly json: string;
-}
 
 /** Sends an answer, at once if it is ready. */
 export function sendWhenThere(reply: FastifyReply, pending: Pending<StatusAndJson>): Sent {

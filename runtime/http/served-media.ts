@@ -3,6 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Body } from '../write/decode.js';
+import type { UploadsOfEntities } from '../write/surroundings.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { UnusableUpload } from '../protocol/values.js';
 import type { Parameters } from '../query/parameters.js';
@@ -53,25 +54,6 @@ export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
   bytesOf(id: unknown, type: StorageDefinition['type']): Pending<Uint8Array | UnusableUpload>;
   forEntities(): UploadsOfEntities;
-}
-
-/** The uploads that the entities of one request use. */
-export interface UploadsOfEntities {
-  /** Bytes read for this request so far. */
-  readonly bytes: number;
-  /** How many values were read for it. */
-  readonly taken: number;
-  /** Reads what bodies of a dataclass name; call it before their transaction begins. */
-  load(dataclass: Dataclass, bodies: readonly Body[]): Pending<void>;
-  /** Stores how much of the uploads was used; call it when the entities are stored. */
-  settle(): Pending<void>;
-  /** Replaces `{"ID": "…"}` by the bytes of loaded uploads. */
-  applied(dataclass: Dataclass, body: Body): Body;
-  /**
-   * Entities were not stored: their bytes can be used again.
-   * @param since {@link taken} before these entities
-   */
-  giveBack(since: number): void;
 }
 
 /** @throws Error if `app.ts` registers no media, and the model needs it */

@@ -3,7 +3,8 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import type { ErrorReporter } from './errors.js';
 import type { ServedRestrictions } from './optional-plugins.js';
-import type { WriteContext } from './write-service.js';
+import type { WriteContext } from '../write/save-body.js';
+import type { ServedMedia } from './served-media.js';
 
 /** What the services of all dataclasses share. */
 export interface ServiceContext extends WriteContext {
@@ -11,6 +12,7 @@ export interface ServiceContext extends WriteContext {
   /** A different text for each view of the model, empty for the whole model. */
   readonly viewName: string;
   readonly sets: EntitySets;
+  readonly media: ServedMedia | undefined;
   readonly reportError: ErrorReporter;
   /** Restricts what is stored; `undefined` if no dataclass has `restrict`. */
   readonly restrictions: ServedRestrictions | undefined;

@@ -9,7 +9,7 @@ export type EventValues = Readonly<Record<string, unknown>>;
 interface EventTypes {
   /** Name → type as read, of the attributes that hold one value each. */
   readonly attributes: object;
-  /** The same, with the key of each to-one relation. */
+  /** Name → type as read, with the key of each to-one relation. */
   readonly object: object;
   /** Every attribute that can be written. */
   readonly values: object;

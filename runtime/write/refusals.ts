@@ -37,7 +37,7 @@ export interface Refusal {
 
 /** Why an entity in the list of a to-many relation was not stored. */
 export interface PlacedRefusal {
-  /** Where it is in the body: `staff[3]`. */
+  /** The entity's place in the body: `staff[3]`. */
   readonly place: string;
   readonly refusal: Refusal;
 }
@@ -237,7 +237,7 @@ export class Refusals {
   }
 
   /**
-   * The same for an error that ends the request.
+   * An error of class code that ends the request, without names that the requester cannot know.
    * @param place of the entity in the body
    */
   visibleError(error: RequestError, place: string): RequestError {
@@ -417,12 +417,12 @@ export function knownName(
   return relation?.name;
 }
 
-/** The same for a relation: one that is not exposed is named by its foreign key. */
+/** The name of a relation in a message to a client: one that is not exposed is named by its foreign key. */
 function shownRelation(dataclass: Dataclass, relation: RelatedEntityDefinition): string {
   return knownRelation(dataclass, relation) ?? nameless;
 }
 
-/** The same, if it has a name. */
+/** The name by which a client knows a relation; none for one that it cannot know. */
 function knownRelation(
   dataclass: Dataclass,
   relation: RelatedEntityDefinition,

@@ -6,6 +6,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { errorCodes, isDenialStatus, PermissionError } from '../protocol/errors.js';
+import type { Fold } from '../protocol/fold.js';
 import { isWellFormed } from '../protocol/own-text.js';
 import {
   type Address,
@@ -52,7 +53,7 @@ export class EntitySaver {
   readonly #lock: Statement | undefined;
   /** Names of attributes with setters of class code. */
   readonly #settable: readonly string[];
-  /** None if class code takes no part in saves of this dataclass. */
+  /** Events and objects of class code; none if it takes no part in saves of this dataclass. */
   readonly #events: EntityEvents | undefined;
   /** Whether class code takes part in every save; else only in saves with a value for a setter. */
   readonly #hasEvents: boolean;
@@ -71,6 +72,10 @@ export class EntitySaver {
     const events = lifecycle?.eventsOf(dataclass.name);
     this.#hasEvents = saveEvents.some((each) => events?.has(each) === true);
     this.#events = this.#hasEvents || this.#settable.length > 0 ? events : undefined;
+  }
+
+  get fold(): Fold {
+    return this.dialect.foldText;
   }
 
   get refusals(): Refusals {

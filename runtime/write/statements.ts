@@ -255,7 +255,10 @@ export class UpdateStatements {
     return this.#select(column(this.#source, '__STAMP'));
   }
 
-  /** The same; nobody else can change or delete the entity until the transaction ends. */
+  /**
+   * The statement that returns the stamp, and locks the entity: nobody else can change or delete it
+   * until the transaction ends.
+   */
   get lockedStamp(): Statement {
     const key = column(this.#source, this.dataclass.key.column);
     const lock = this.dialect.lockRows?.(this.#source.alias, key, 'change');
@@ -311,7 +314,7 @@ export function waitForWriters(
 ): Pending<void> {
   const lock = planLock(dialect, dataclass);
   const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
-  // Where one transaction writes at a time, it locks no rows.
+  // A database that runs one writing transaction at a time locks no rows.
   if (lock === undefined || isImpossible) return undefined;
   const compared = comparableKey(dataclass, dialect, key);
   return whenThere(transaction.value(lock, [JSON.stringify([compared])]), () => undefined);

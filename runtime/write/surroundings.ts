@@ -3,6 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
+import type { Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
 import type { ClassEvents, LiveEntity } from './lifecycle.js';
 import type { Refusal } from './refusals.js';
@@ -104,4 +105,23 @@ export interface DeleteOptions {
   readonly live?: LiveEntity;
   /** Gets the session's own locks of deleted entities, which end when the deletion is committed. */
   readonly onUnlocked?: (dataclass: Dataclass, key: string | number) => void;
+}
+
+/** The uploads that the entities of one request use. */
+export interface UploadsOfEntities {
+  /** Bytes read for this request so far. */
+  readonly bytes: number;
+  /** How many values were read for it. */
+  readonly taken: number;
+  /** Reads what bodies of a dataclass name; call it before their transaction begins. */
+  load(dataclass: Dataclass, bodies: readonly Body[]): Pending<void>;
+  /** Stores how much of the uploads was used; call it when the entities are stored. */
+  settle(): Pending<void>;
+  /** Replaces `{"ID": "…"}` by the bytes of loaded uploads. */
+  applied(dataclass: Dataclass, body: Body): Body;
+  /**
+   * Entities were not stored: their bytes can be used again.
+   * @param since {@link taken} before these entities
+   */
+  giveBack(since: number): void;
 }

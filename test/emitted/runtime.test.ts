@@ -141,7 +141,7 @@ describe('The runtime of a server', () => {
     },
     {
       module: 'class',
-      parts: ['EventedSaver = class', 'RequestResolver = class', 'Restrictions = class'],
+      parts: ['ClassLifecycle = class', 'RequestResolver = class', 'Restrictions = class'],
       source: 'class/hooks/events.ts',
     },
     {

@@ -6,9 +6,10 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
-import type { Body } from '../write/decode.js';
-import { entityStatuses, type Refusal } from '../write/refusals.js';
-import type { SaveResult } from '../write/surroundings.js';
+import type { Lock } from '../access/locks.js';
+import type { Body } from './decode.js';
+import { entityStatuses, type Refusal } from './refusals.js';
+import type { SaveResult } from './surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import {
@@ -20,7 +21,6 @@ import {
 import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import { lockStatus } from './lock-service.js';
 import { planDirectChange, planEntity, planSavedEntity } from '../query/entity-reader.js';
 
 /** Reads inside a transaction, or outside of one. */
@@ -35,6 +35,12 @@ const statusTexts: Readonly<Record<number, string>> = {
   [entityStatuses.mildValidation]: 'Mild Validation Error',
   [entityStatuses.validation]: 'Serious Validation Error',
 };
+
+/** An answer in JSON. */
+export interface StatusAndJson {
+  readonly status: number;
+  readonly json: string;
+}
 
 /** What the answer shows of the entities of a body, as in a read. */
 export type AnsweredAttributes = Partial<Pick<Parameters, 'attributes' | 'expand'>>;
@@ -213,4 +219,21 @@ export class AnswerLength {
       'The answer would be too long: send fewer entities, nothing is saved.',
     );
   }
+}
+
+/** What the answer says about a lock that another session holds. */
+export function lockStatus({ key, origin }: Lock): object {
+  return {
+    status: 3,
+    statusText: 'Already Locked',
+    lockKind: 7,
+    lockKindText: 'Locked By Session',
+    lockInfo: {
+      host: origin?.host ?? '',
+      IPAddr: origin?.address ?? '',
+      // A key that is no number has no record number either.
+      recordNumber: typeof key === 'number' ? key : -1,
+      userAgent: origin?.userAgent ?? '',
+    },
+  };
 }

@@ -1,0 +1,564 @@
+import { setImmediate } from 'node:timers/promises';
+import type { LockTable } from '../access/locks.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import {
+  againAfterConflict,
+  ConflictError,
+  ConstraintError,
+  type Executor,
+  LockedRowError,
+  type Transaction,
+  UnusableValueError,
+} from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import { inPart } from '../dialect/transaction-scope.js';
+import { nowText } from '../protocol/dates.js';
+import {
+  isDenialStatus,
+  isDenialToGuest,
+  type ProtocolError,
+  refuse,
+  type RequestError,
+  RestError,
+} from '../protocol/errors.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import {
+  type AnsweredAttributes,
+  AnswerLength,
+  asNew,
+  asSent,
+  ListedErrors,
+  type StatusAndJson,
+  WriteAnswers,
+} from './answers.js';
+import { type Body, isCreation, type SentEntity } from './decode.js';
+import type { EventFailure } from './lifecycle.js';
+import { Pace } from './pace.js';
+import type { PlacedRefusal } from './refusals.js';
+import { EntitySaver } from './save.js';
+import { bySaver, runsCode, type SentEntities, sentEntities, type SentTree } from './sent-body.js';
+import type { PlanDirect } from './statements.js';
+import { undoneIfRefused } from './store.js';
+import type {
+  Lifecycle,
+  SaveContext,
+  SaveMode,
+  SaveResult,
+  Surroundings,
+  UploadsOfEntities,
+} from './surroundings.js';
+
+/** What the savers of all dataclasses share. */
+export interface WriteContext extends ReadingContext, Surroundings {
+  readonly limits: ReadingContext['limits'] & {
+    readonly batchSize: number;
+    readonly bodySize: number;
+  };
+  /** Uploads of sessions; none for a model without images and BLOBs. */
+  readonly media: EntityMedia | undefined;
+  readonly locks: LockTable;
+  readonly lifecycle: Lifecycle | undefined;
+}
+
+interface EntityMedia {
+  /** @param session ID of the session; a guest without state has no uploads */
+  uploadsOf(session: string | undefined): { forEntities(): UploadsOfEntities };
+}
+
+/** Who writes. */
+export interface WriteCaller {
+  /** ID of the session; `undefined` for a guest without state. */
+  readonly session: string | undefined;
+  /** What a guest whose session has ended is told of it, beside a denial. */
+  readonly endOfSession?: ProtocolError | undefined;
+  /** The error with which to answer what an event threw. */
+  readonly failed: (failure: EventFailure) => Error;
+  /** Logs an error that does not end the request, and returns what the client would get. */
+  readonly reportError: (error: Error) => RequestError;
+}
+
+/** The result of one entity of a body. */
+interface Entry {
+  readonly body: Body;
+  readonly result: SaveResult;
+  /** A saved entity, if the answer shows it, or a refused one, if nothing is undone. */
+  readonly json: string | undefined;
+}
+
+/** What to do with the entities of a body. */
+export interface WriteParameters {
+  readonly mode: SaveMode;
+  /** Whether all entities are stored, or none; else each is stored if possible. */
+  readonly isAtomic?: boolean;
+  /** See {@link BodySaver.answering}; without it, the answer shows all attributes. */
+  readonly answers?: WriteAnswers;
+  /** The key in the address, if that names the entity. */
+  readonly addressKey?: string | undefined;
+}
+
+/** The entities of a body, and all that their save needs to know. */
+interface SentBody extends SentEntities {
+  readonly mode: SaveMode;
+  readonly isAtomic: boolean;
+  readonly answers: WriteAnswers;
+  readonly caller: WriteCaller;
+  /** Whether class code takes part. */
+  readonly runsCode: boolean;
+  /** Whether each entity has a part of the transaction of its own, with a savepoint, if it needs one. */
+  readonly inParts: boolean;
+}
+
+/** Ends a transaction whose changes are not wanted, and carries its results. */
+class Undone extends Error {
+  constructor(readonly entries: readonly Entry[]) {
+    super('not to be kept');
+  }
+}
+
+/** Ends a transaction in which an entity is stored that has to be refused, beside others without parts of their own. */
+class RefusedIsStored extends Error {}
+
+/** Whether the database refused a change because of what it would store, or of what others store. */
+function isOfValues(error: unknown): boolean {
+  return (
+    error instanceof RefusedIsStored ||
+    error instanceof ConstraintError ||
+    error instanceof LockedRowError ||
+    error instanceof UnusableValueError ||
+    error instanceof ConflictError
+  );
+}
+
+/** Saves the bodies of `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.34). */
+export class BodySaver {
+  readonly #saver: EntitySaver;
+  /** By their dataclasses: that of this saver, and those whose entities came in lists of to-many relations. */
+  readonly #savers = new Map<Dataclass, EntitySaver>();
+  readonly #answers: WriteAnswers;
+  /** Whether one statement can answer a save, as far as is known. */
+  #isDirect = true;
+
+  constructor(
+    private readonly context: WriteContext,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#saver = this.#saverOf(dataclass);
+    this.#answers = new WriteAnswers(context, dataclass);
+  }
+
+  #saverOf(dataclass: Dataclass): EntitySaver {
+    const { database, plans } = this.context;
+    return getOrInsertComputed(
+      this.#savers,
+      dataclass,
+      () => new EntitySaver(database.dialect, dataclass, plans.entities, this.context),
+    );
+  }
+
+  /**
+   * What the answer shows of saved entities. It is read before the body.
+   * @throws RequestError 400 for attributes that cannot be answered
+   */
+  answering({ attributes, expand }: AnsweredAttributes): WriteAnswers {
+    return attributes === undefined && expand === undefined
+      ? this.#answers
+      : new WriteAnswers(this.context, this.dataclass, { attributes, expand });
+  }
+
+  /**
+   * Saves the entity or the entities of a body, in one transaction. Of a list it keeps what can be
+   * stored, unless the parameters say otherwise, and reports the result of each entity (protocol
+   * P7.4, P7.22).
+   * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
+   */
+  save(json: unknown, parameters: WriteParameters, caller: WriteCaller): Pending<StatusAndJson> {
+    const { mode, isAtomic = false, answers = this.#answers, addressKey } = parameters;
+    const saverOf = (dataclass: Dataclass): EntitySaver => this.#saverOf(dataclass);
+    const sent = sentEntities(json, addressKey, this.#saver, saverOf, this.context.limits);
+    if (mode === 'preview' && sent.isNested) {
+      throw refuse(
+        'methodNotApplicable',
+        '$refresh is not applicable: the body has entities in the list of a to-many relation, which would have no keys.',
+      );
+    }
+    const isForCode = runsCode(sent.entities);
+    const rest = { mode, isAtomic, answers, caller, runsCode: isForCode, inParts: isForCode };
+    const body = { ...sent, ...rest };
+    return this.#mayBeDirect(body) ? this.#savedAtOnce(body) : this.#savedInSteps(body);
+  }
+
+  #mayBeDirect({ entities, isNested, answers, mode, runsCode: isForCode }: SentBody): boolean {
+    const { media, database } = this.context;
+    if (database.dialect.direct === undefined || media !== undefined || !this.#isDirect) {
+      return false;
+    }
+    // The statement is written once, for the answer with all attributes.
+    if (mode !== 'store' || isForCode || isNested || answers !== this.#answers) return false;
+    return entities.length === 1 || entities.every(isCreation);
+  }
+
+  /** Saves entities by one statement if there is one, else, or if that fails, step by step. */
+  #savedAtOnce(body: SentBody): Pending<StatusAndJson> {
+    const decoded = { ...body, entities: body.entities.map((each) => this.#saver.decode(each)) };
+    const direct = this.#savedDirectly(decoded);
+    if (direct === undefined) return this.#savedInSteps(decoded);
+    return direct.then(
+      (answer) => answer ?? this.#savedInSteps(decoded),
+      (error: unknown) => {
+        if (!isOfValues(error)) throw error;
+        // Nothing is stored: further statements find the reasons.
+        return this.#savedInSteps(decoded);
+      },
+    );
+  }
+
+  /**
+   * Saves an entity, or creates entities, by one statement that also returns the answer.
+   * @returns none if this body needs more; a promise of none if the entity was not changed
+   */
+  #savedDirectly({
+    entities,
+    isList,
+    answers,
+    caller: { session },
+  }: SentBody): Promise<StatusAndJson | undefined> | undefined {
+    const { executor } = this.context.database;
+    const plan: PlanDirect = (change, form) => {
+      const statement = answers.planDirect(change, form);
+      this.#isDirect = statement !== undefined;
+      return statement;
+    };
+    const now = { timestamp: nowText(), session };
+    const direct = this.#saver.store.direct(entities, now, plan);
+    if (direct === undefined) return undefined;
+    const { statement, values, refersAhead } = direct;
+    const answer = (members: string): StatusAndJson => ({
+      status: 200,
+      json: isList ? `{"__ENTITIES":[${members}]}` : members,
+    });
+    if (entities.length === 1) {
+      return executor
+        .change?.(statement, values)
+        .then(([row]) => (row === undefined ? undefined : answer(String(row[0]))));
+    }
+    const create = async (transaction: Transaction): Promise<string> => {
+      const [row] = await transaction.rows(statement, values);
+      const [members, keys] = row as readonly [members: string, keys: string];
+      if (refersAhead?.(keys) === true) throw new RefusedIsStored();
+      return new AnswerLength().add(members);
+    };
+    return Promise.resolve(executor.write(create)).then(answer);
+  }
+
+  #savedInSteps(body: SentBody): Pending<StatusAndJson> {
+    return whenThere(this.#inSteps(body), (entries) => this.#answer(body, entries));
+  }
+
+  /** Saves entities one after the other in one transaction, which may have to be undone. */
+  #inSteps(body: SentBody): Pending<readonly Entry[]> {
+    const { media } = this.context;
+    const { caller } = body;
+    const write = (): Pending<readonly Entry[]> => {
+      const uploads = media?.uploadsOf(caller.session).forEntities();
+      return uploads === undefined ? this.#write(body) : this.#withUploads(body, uploads);
+    };
+    return caught(
+      () => (body.runsCode ? write() : againAfterConflict(write)),
+      (error) => {
+        if (error instanceof Undone) return error.entries;
+        // Nothing is stored. Most lists need no savepoints.
+        if (!(error instanceof RefusedIsStored)) throw error;
+        return this.#inSteps({ ...body, inParts: true });
+      },
+    );
+  }
+
+  #write(body: SentBody, uploads?: UploadsOfEntities): Pending<readonly Entry[]> {
+    const { executor } = this.context.database;
+    return executor.write((transaction) =>
+      new BodySaving(executor, uploads, transaction, body).saveAll(),
+    );
+  }
+
+  /** Saves a body of a model with images or BLOBs: reads the uploads that it names, and settles them. */
+  async #withUploads(body: SentBody, uploads: UploadsOfEntities): Promise<readonly Entry[]> {
+    for (const [{ dataclass }, list] of bySaver(body.entities)) {
+      const bodies = list.map((each) => each.body);
+      await uploads.load(dataclass, bodies);
+    }
+    let entries: readonly Entry[];
+    try {
+      entries = await this.#write(body, uploads);
+    } catch (error) {
+      uploads.giveBack(0);
+      throw error;
+    }
+    try {
+      await uploads.settle();
+    } catch (error) {
+      // What is stored is stored: the client must not send it again.
+      body.caller.reportError(error as Error);
+    }
+    return entries;
+  }
+
+  #answer(body: SentBody, entries: readonly Entry[]): Pending<StatusAndJson> {
+    const { mode, isAtomic, isList, answers } = body;
+    if (mode === 'validate') return validated(entries);
+    const isUndone = isAtomic && entries.some(({ result }) => 'problems' in result);
+    const [first] = entries;
+    if (isList || first === undefined) return this.#answerAll(answers, entries, isUndone);
+    const status = 'problems' in first.result ? first.result.status : 200;
+    return whenThere(this.#member(answers, first, isUndone), (json) => ({ status, json }));
+  }
+
+  async #answerAll(
+    answers: WriteAnswers,
+    entries: readonly Entry[],
+    isUndone: boolean,
+  ): Promise<StatusAndJson> {
+    const length = new AnswerLength();
+    const members: string[] = [];
+    const pace = new Pace();
+    for (const entry of entries) {
+      const rest = pace.keep();
+      if (rest !== undefined) await rest;
+      members.push(length.add(await this.#member(answers, entry, isUndone)));
+    }
+    const status = isUndone ? statusOfUndone(entries) : 200;
+    return { status, json: `{"__ENTITIES":[${members.join(',')}]}` };
+  }
+
+  #member(
+    answers: WriteAnswers,
+    { body, result, json }: Entry,
+    isUndone: boolean,
+  ): Pending<string> {
+    if ('problems' in result) {
+      return json ?? answers.refused(this.context.database.executor, result);
+    }
+    return isUndone || json === undefined ? JSON.stringify(asSent(body)) : json;
+  }
+}
+
+/**
+ * Saves the entities of one body, one after the other, in one transaction. What can be done
+ * synchronously is: a promise for each step would cost a small change a sixth of its time.
+ */
+class BodySaving {
+  readonly #entries: Entry[] = [];
+  /** Entities that were created or changed. */
+  #changes = 0;
+  /** Whether nothing of it is kept. */
+  #isUndone: boolean;
+  /** Whether one refusal undoes the whole request. */
+  readonly #isWhole: boolean;
+  readonly #pace = new Pace();
+  readonly #length = new AnswerLength();
+  readonly #errors = new ListedErrors();
+  readonly #context: SaveContext;
+
+  /** @param uploads none for a model without images and BLOBs */
+  constructor(
+    private readonly executor: Executor,
+    private readonly uploads: UploadsOfEntities | undefined,
+    private readonly transaction: Transaction,
+    private readonly sent: SentBody,
+  ) {
+    const { entities, isNested, isAtomic, inParts, mode, caller } = sent;
+    this.#isUndone = mode !== 'store';
+    const isOnly = entities.length === 1;
+    this.#isWhole = isAtomic || isOnly;
+    const isAlone = !inParts || (isOnly && !isNested);
+    const { session } = caller;
+    this.#context = { transaction, timestamp: nowText(), mode, isAlone, session };
+  }
+
+  /**
+   * @throws Undone if nothing of it is to be stored, and what an event threw if the entity stands
+   * alone
+   */
+  saveAll(): Pending<readonly Entry[]> {
+    const { entities, isNested } = this.sent;
+    const [first] = entities;
+    const isFirstOnly = entities.length === 1 && first !== undefined;
+    const saved = isFirstOnly && !isNested ? this.#save(first) : this.#saveList();
+    return whenThere(saved, () => {
+      const entries = this.#entries;
+      if (this.#isUndone) throw new Undone(entries);
+      if (this.#changes > 0) this.transaction.raiseStamp(this.#changes);
+      return entries;
+    });
+  }
+
+  async #saveList(): Promise<void> {
+    const { entities } = this.sent;
+    const lists = [...bySaver(entities)].sort(([a], [b]) =>
+      a.dataclass.name < b.dataclass.name ? -1 : 1,
+    );
+    for (const [saver, list] of lists) await saver.lock(this.#context, list);
+    for (const entity of entities) {
+      const rest = this.#pace.keep();
+      if (rest !== undefined) await rest;
+      const saved = this.#save(entity);
+      if (saved instanceof Promise) await saved;
+    }
+  }
+
+  #save(entity: SentTree): Pending<void> {
+    const saved = entity.related.length === 0 ? this.#saveOne(entity) : this.#saveTree(entity);
+    return whenThere(saved, (found) => {
+      const result = explained(found, this.sent.caller);
+      this.#isUndone ||= 'problems' in result && this.#isWhole;
+      const isAnswered = !this.#isUndone || this.sent.mode === 'preview';
+      const { body } = entity;
+      return whenThere(isAnswered ? this.#jsonNow(body, result) : undefined, (json) => {
+        this.#entries.push({
+          body,
+          result,
+          json: json === undefined ? json : this.#length.add(json),
+        });
+      });
+    });
+  }
+
+  /** Saves an entity and those in its lists: all of them, or none. */
+  async #saveTree(entity: SentTree): Promise<SaveResult> {
+    if (this.#isWhole) return this.#saveAllOf(entity);
+    const changes = this.#changes;
+    const taken = this.uploads?.taken ?? 0;
+    const saved = await undoneIfRefused(
+      (work) => inPart(this.executor, this.transaction, work),
+      () => this.#saveAllOf(entity),
+    );
+    if ('problems' in saved) {
+      this.#changes = changes;
+      this.uploads?.giveBack(taken);
+    }
+    return saved;
+  }
+
+  async #saveAllOf(entity: SentTree): Promise<SaveResult> {
+    const saved = await this.#saveOne(entity);
+    if ('problems' in saved) return saved;
+    const refused: PlacedRefusal[] = [];
+    await this.#saveRelated(entity, saved.key, refused);
+    const existing = saved.outcome === 'created' ? undefined : saved.key;
+    return refused.length === 0 ? saved : entity.saver.refusals.ofRelated(refused, existing);
+  }
+
+  /**
+   * Saves the entities in the lists of a saved entity, each after the one that it belongs to.
+   * @param refused gets those that are refused; the entities in their lists are not tried
+   */
+  async #saveRelated(
+    { related }: SentTree,
+    key: string | number,
+    refused: PlacedRefusal[],
+  ): Promise<void> {
+    for (const { inverse, entities } of related) {
+      for (const each of entities) {
+        const rest = this.#pace.keep();
+        if (rest !== undefined) await rest;
+        const { saver, place } = each;
+        const saved = await this.#saveOne({ ...each, ...saver.related(each, inverse, key) });
+        if ('problems' in saved) refused.push({ place, refusal: saved });
+        else await this.#saveRelated(each, saved.key, refused);
+      }
+    }
+  }
+
+  #saveOne(entity: SentTree): Pending<SaveResult> {
+    const { uploads } = this;
+    if (uploads === undefined) return this.#saveApplied(entity, entity, 0);
+    const { address, saver } = entity;
+    const { bytes, taken } = uploads;
+    const body = uploads.applied(saver.dataclass, entity.body);
+    const applied = body === entity.body ? entity : { body, address };
+    // Large values take long.
+    return uploads.bytes > bytes
+      ? setImmediate().then(() => this.#saveApplied(entity, applied, taken))
+      : this.#saveApplied(entity, applied, taken);
+  }
+
+  /** @param taken uploads before this entity */
+  #saveApplied(entity: SentTree, applied: SentEntity, taken: number): Pending<SaveResult> {
+    return whenThere(entity.saver.save(this.#context, applied), (saved) => {
+      const { entities, isNested, inParts } = this.sent;
+      if ('problems' in saved && saved.isStored === true && !inParts) {
+        if (entities.length > 1 || isNested) throw new RefusedIsStored();
+      }
+      const result = this.#errors.shortened(this.#visibleFailure(entity, saved));
+      if (isChange(result)) this.#changes += 1;
+      else this.uploads?.giveBack(taken);
+      return result;
+    });
+  }
+
+  /** What has to be read of an entity before its transaction ends. */
+  #jsonNow(body: Body, result: SaveResult): Pending<string | undefined> {
+    const { answers, mode, isAtomic } = this.sent;
+    if ('problems' in result) {
+      // What the database holds is known only after everything else is undone.
+      return mode === 'store' && !isAtomic ? answers.refused(this.transaction, result) : undefined;
+    }
+    const saved = answers.saved(this.transaction, result.key);
+    const isNew = mode === 'preview' && result.outcome === 'created';
+    return isNew ? whenThere(saved, (json) => asNew(answers.dataclass, json, body)) : saved;
+  }
+
+  /**
+   * An error of an event ends the request if the entity stands alone, and is the entity's result in
+   * a list.
+   */
+  #visibleFailure({ saver, place }: SentTree, result: SaveResult): SaveResult {
+    if (!('problems' in result) || result.failure === undefined) return result;
+    const error = this.sent.caller.failed(result.failure);
+    const { refusals } = saver;
+    if (!this.sent.isList) {
+      throw error instanceof RestError ? refusals.visibleError(error, place) : error;
+    }
+    const { errors, status } = this.sent.caller.reportError(error);
+    return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
+  }
+}
+
+/** A denial, with the reason why the client is a guest. */
+function explained(result: SaveResult, { endOfSession }: WriteCaller): SaveResult {
+  if (endOfSession === undefined || !('problems' in result)) return result;
+  const { status, problems } = result;
+  if (!isDenialToGuest(status, problems)) return result;
+  return { ...result, problems: [...problems, endOfSession] };
+}
+
+/** Whether the entity was created or changed. */
+function isChange(result: SaveResult): boolean {
+  return !('problems' in result) && result.outcome !== 'unchanged';
+}
+
+/**
+ * A denial outweighs the rest; 409 if other entities are the only reason for the refusals, 422
+ * otherwise (protocol P7.22).
+ */
+function statusOfUndone(entries: readonly Entry[]): number {
+  const statuses = entries.flatMap(({ result }) => ('problems' in result ? [result.status] : []));
+  const denial = statuses.find(isDenialStatus);
+  if (denial !== undefined) return denial;
+  const isConflict = entries.every(
+    ({ result }) => !('problems' in result) || result.status === 409,
+  );
+  return isConflict ? 409 : 422;
+}
+
+/** The entities that could not be saved, with their errors (protocol P7.23). */
+function validated(entries: readonly Entry[]): StatusAndJson {
+  const length = new AnswerLength();
+  const refused = entries.flatMap(({ body, result }) =>
+    'problems' in result
+      ? [length.add(JSON.stringify({ ...asSent(body), __ERROR: result.problems }))]
+      : [],
+  );
+  const json = refused.length === 0 ? '{"ok":true}' : `{"__ENTITIES":[${refused.join(',')}]}`;
+  return { status: 200, json };
+}
