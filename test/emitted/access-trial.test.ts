@@ -278,9 +278,9 @@ const classFaults: typeof faults = [
   ],
   [
     'a session stores what it does not see',
-    'write/row-check.ts',
-    'return this.restrictions.hidesSome(this.dataclass.name);',
-    'return false;',
+    'write/store.ts',
+    'restrictions.hidesSome(this.dataclass.name)',
+    'false',
   ],
 ];
 
