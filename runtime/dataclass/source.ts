@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type SqlBool } from 'kysely';
 import { opened, type SelectBuilder } from '../dialect/compile.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Dialect, OrderedJoin, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { Dataclass } from './dataclasses.js';
@@ -42,7 +42,7 @@ export class Aliases {
 /** Selects the entities of a FROM clause, and defines their order. */
 type ChosenKeys =
   /** An ordered subquery, in parentheses, whose only column, `key`, is the key. */
-  | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinInOrder' | 'losesOrder'> }
+  | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinOrdered'> }
   /** A list, as `Dialect.each` returns it; a key without entity has its row too. */
   | { readonly list: Sql };
 
@@ -85,7 +85,7 @@ export class From {
     const keys = this.#keys;
     if (keys === undefined) throw new Error('Nothing has chosen the entities.');
     if ('list' in keys) return sql` order by ${sql.id(this.#chosen, 'key')}`;
-    return keys.dialect.losesOrder ? sql` order by ${sql.id(this.#chosen, 'position')}` : sql``;
+    return this.#joinOrdered(keys).order;
   }
 
   get joinCount(): number {
@@ -123,7 +123,7 @@ export class From {
    * The position of a row's key in a list, null for one that is not in it. Joined like a relation.
    * The list must contain each key once, or the join would repeat rows.
    * @param list rows of `key`, the position, and `value`, as `Dialect.each` returns them
-   * @param key of this table, in the form of the list: `Dialect.plainKey`, or the index is not used
+   * @param key of this table, in the form of the list: `Dialect.storedKey`, or the index is not used
    */
   positionIn(list: Sql, key: Sql): Sql {
     const alias = this.aliases.next();
@@ -192,15 +192,16 @@ export class From {
   #start(): Sql {
     const keys = this.#keys;
     if (keys === undefined) return named(this.root);
-    const chosen = sql.id(this.#chosen);
     if ('list' in keys) {
-      return sql`${keys.list} as ${chosen} left join ${named(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
+      return sql`${keys.list} as ${sql.id(this.#chosen)} left join ${named(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
     }
-    const { joinInOrder, losesOrder } = keys.dialect;
-    const rows = losesOrder
-      ? sql`(select "key", row_number() over () as "position" from ${keys.rows} as "ordered")`
-      : keys.rows;
-    return sql`${rows} as ${chosen} ${joinInOrder} ${named(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
+    return this.#joinOrdered(keys).from;
+  }
+
+  #joinOrdered({ rows, dialect }: Extract<ChosenKeys, { rows: Sql }>): OrderedJoin {
+    const ordered = { query: rows, alias: this.#chosen };
+    const on = sql`${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
+    return dialect.joinOrdered(ordered, named(this.root), on);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
-import type { AnyTables, JsonPart } from '../protocol/queries.js';
+import type { AnyTables, EntityQuery, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql } from './sql.js';
@@ -24,6 +24,20 @@ export interface OrderTerm {
   readonly isNullGreatest?: true;
   /** The value is never null, and its index has no NULLS clause. */
   readonly isNeverNull?: boolean;
+}
+
+/** An ordered subquery, and its alias in a statement. */
+interface OrderedRows {
+  readonly query: Sql;
+  readonly alias: string;
+}
+
+/** A join that {@link Dialect.joinOrdered} has written. */
+export interface OrderedJoin {
+  /** The beginning of a FROM clause. */
+  readonly from: Sql;
+  /** The ORDER BY clause that keeps the order, if it needs one. */
+  readonly order: Sql;
 }
 
 /** What differs between databases when a statement is written; each builds the JSON of an answer itself. */
@@ -120,14 +134,15 @@ export interface Dialect {
   readonly vectors?: VectorAccess | undefined;
   /** How many selects after the first one of a recursive query may refer to it. */
   readonly recursiveParts: number;
-  /** Joins two tables and reads the left one first. */
-  readonly joinInOrder: Sql;
-  /** Ends a subquery that is not to be turned into a join: planning very many joins takes minutes. */
-  readonly apart: Sql;
-  /** A join may lose the order of an ordered subquery. */
-  readonly losesOrder: boolean;
-  /** A query with an offset computes the columns of the rows that it skips, too. */
-  readonly computesSkippedRows: boolean;
+  /** Joins a table to an ordered subquery, whose order the rows keep. */
+  joinOrdered(rows: OrderedRows, table: Sql, on: Sql): OrderedJoin;
+  /**
+   * A subquery with the column `json` for each row of a page.
+   * @param page an emitted query of one table, with order, limit and offset
+   * @param table its alias
+   * @param json computed from the columns of the table, and only for the rows of the page
+   */
+  pageRows(page: EntityQuery, table: string, json: Sql): Sql;
   /**
    * Whether a page is cheaper if its statement holds the limit itself: a prepared statement whose limit is a value is
    * planned for each run, because a plan for any limit would expect a tenth of the table.
@@ -137,14 +152,10 @@ export interface Dialect {
   integer(value: Sql): Sql;
   /** Creates, if missing, a table of this connection: an integer `list` and a key of any type, unique as a pair. */
   createKeyLists(table: Sql): Sql;
-  /** A key in the form of such a table. */
+  /** A key in the form of such a table, whose index serves a comparison with it. */
   listedKey(key: Sql): Sql;
-  /** A key of such a table in the form of its own table. */
-  unlistedKey(key: Sql, type: ValueType): Sql;
-  /** As {@link Dialect.listedKey}, for a comparison that uses the index of the key list. */
-  soughtKey(key: Sql): Sql;
-  /** As {@link Dialect.unlistedKey}, for a comparison that uses an index of the other table. */
-  plainKey(key: Sql, type: ValueType): Sql;
+  /** A key of such a table in the form of its own table, whose index serves a comparison with it. */
+  storedKey(key: Sql, type: ValueType): Sql;
   /**
    * Locks the rows of a query in the order of their keys, which avoids deadlocks; skips rows that no longer match.
    * Absent where transactions run one after the other.

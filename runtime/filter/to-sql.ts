@@ -216,7 +216,9 @@ function someRelated(
   const owner = follow(context, from, source, first, first.hops.slice(0, toMany));
   const relation = (first.hops[toMany] as Hop).relation as RelatedEntitiesDefinition;
   context.followed.add(1, first.node);
-  const apart = context.followed.isMany ? context.dialect.apart : sql``;
+  // A subquery with an offset is not turned into a join: PostgreSQL would plan very many joins for minutes.
+  const most = sql.lit(Number.MAX_SAFE_INTEGER);
+  const apart = context.followed.isMany ? sql` limit ${most} offset 0` : sql``;
   const target = owner.dataclass.target(relation);
   const inner = new From(context.aliases, target);
   const inverse = owner.dataclass.inverse(relation);

@@ -413,15 +413,10 @@ function unjoinedRows(
   page: EntityQuery,
   write: WriteEntity,
 ): Sql | undefined {
-  // Around the page, there are no joins that its filter has made.
-  const isAround = context.dialect.computesSkippedRows;
-  const from = isAround ? new From(context.aliases, chosen.root.dataclass, 'table') : chosen;
-  const before = from.joinCount;
+  const { dataclass, alias } = chosen.root;
+  const from = new From(context.aliases, dataclass, 'table');
   const json = write(from, from.root);
-  if (from.joinCount > before) return undefined;
-  if (!isAround) return sql`${selecting(page, sql`${json} as "json"`)}`;
-  const table = sql.id(from.root.alias);
-  return sql`(select ${json} as "json" from ${selecting(page, sql`${table}.*`)} as ${table})`;
+  return from.joinCount === 0 ? context.dialect.pageRows(page, alias, json) : undefined;
 }
 
 function rowsOfKeys(

@@ -258,7 +258,7 @@ class DeletionWriter {
         const key = sql.id('locked', dataclass.key.column);
         const isLocked = sql`select 1 from ${deletionList} as "__other" where "__other"."list" = ${locked(number)} and "__other"."key" = "listed"."key"`;
         const chosen = sql`select "listed"."key" from ${deletionList} as ${listed} where ${listedList} = ${sql.lit(number)} and not exists (${isLocked})`;
-        const keys = sql`select ${dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type))} from (${chosen}) as "chosen"`;
+        const keys = sql`select ${dialect.storedKey(sql`"key"`, valueTypeOf(dataclass.key.type))} from (${chosen}) as "chosen"`;
         return dialect.compile(
           sql`insert into ${deletionList} (${columns}) select ${locked(number)}, ${dialect.listedKey(key)} from ${sql.id(dataclass.table)} as ${sql.id('locked')} where ${key} in (${keys})${lockRows('locked', key, 'delete')}`,
         );
@@ -339,41 +339,41 @@ class DeletionWriter {
     return sql.lit(this.#numbers.size + this.changed.indexOf(dataclass));
   }
 
-  /** The list is read first, and each referring entity is found by the index of its foreign key. */
+  /**
+   * The list is read first, and each referring entity is found by the index of its foreign key: SQLite keeps the order
+   * of the tables in a cross join.
+   */
   #referring(list: Sql, { target, referring: dataclass, relation }: Reference): Sql {
     const { column } = dataclass.foreignKey(relation);
-    const { joinInOrder } = this.dialect;
     const key = this.#listedKey(target);
     const foreignKey = sql.id('referring', column);
     const table = sql`${sql.id(dataclass.table)} as ${referring}`;
-    const joined =
-      relation.references === undefined
-        ? sql`${joinInOrder} ${table} on ${foreignKey} = ${key}`
-        : sql`${joinInOrder} ${sql.id(target.table)} as "referred" on ${sql.id('referred', target.key.column)} = ${key} ${joinInOrder} ${table} on ${foreignKey} = ${referredBy(dataclass, relation)}`;
-    return sql`from ${list} as ${listed} ${joined} where ${listedList} = ${this.#number(target)}`;
+    const isOnList = sql`${listedList} = ${this.#number(target)}`;
+    return relation.references === undefined
+      ? sql`from ${list} as ${listed} cross join ${table} where ${isOnList} and ${foreignKey} = ${key}`
+      : sql`from ${list} as ${listed} cross join ${sql.id(target.table)} as "referred" cross join ${table} where ${isOnList} and ${sql.id('referred', target.key.column)} = ${key} and ${foreignKey} = ${referredBy(dataclass, relation)}`;
   }
 
   /** The key of an entity on the list, as its table stores it. */
   #listedKey({ key }: Dataclass): Sql {
-    return this.dialect.plainKey(sql.id('listed', 'key'), valueTypeOf(key.type));
+    return this.dialect.storedKey(sql.id('listed', 'key'), valueTypeOf(key.type));
   }
 
   /** Whether a foreign key leads to an entity on the list. */
   #isReferred({ target, referring: dataclass, relation }: Reference, foreignKey: Sql): Sql {
     const number = this.#numbers.get(target) as number;
     if (relation.references === undefined) return this.#isListed(number, foreignKey);
-    const { joinInOrder } = this.dialect;
-    return sql`select 1 from ${deletionList} as ${listed} ${joinInOrder} ${sql.id(target.table)} as "referred" on ${sql.id('referred', target.key.column)} = ${this.#listedKey(target)} where ${listedList} = ${sql.lit(number)} and ${referredBy(dataclass, relation)} = ${foreignKey}`;
+    return sql`select 1 from ${deletionList} as ${listed} cross join ${sql.id(target.table)} as "referred" where ${listedList} = ${sql.lit(number)} and ${sql.id('referred', target.key.column)} = ${this.#listedKey(target)} and ${referredBy(dataclass, relation)} = ${foreignKey}`;
   }
 
   #isListed(number: number, key: Sql): Sql {
-    return sql`select 1 from ${deletionList} as "__other" where "__other"."list" = ${sql.lit(number)} and "__other"."key" = ${this.dialect.soughtKey(key)}`;
+    return sql`select 1 from ${deletionList} as "__other" where "__other"."list" = ${sql.lit(number)} and "__other"."key" = ${this.dialect.listedKey(key)}`;
   }
 }
 
 /** The keys that the list holds of a dataclass, as its table stores them. */
 export function listedKeys(dialect: Dialect, number: Sql, dataclass: Dataclass): Sql {
-  const key = dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type));
+  const key = dialect.storedKey(sql`"key"`, valueTypeOf(dataclass.key.type));
   return sql`select ${key} from ${deletionList} where "list" = ${number}`;
 }
 

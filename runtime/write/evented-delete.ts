@@ -99,7 +99,7 @@ function planDrops(classes: ClassEvents, dialect: Dialect, reach: DeletionReach)
   const chosen = sql.id('__chosen');
   const depth = dialect.integer(sql`${new Slot(0)}`);
   const startKey = sql.id('start', start.key.column);
-  const key = dialect.plainKey(sql.id('chosen', 'key'), valueTypeOf(start.key.type));
+  const key = dialect.storedKey(sql.id('chosen', 'key'), valueTypeOf(start.key.type));
   return {
     classes,
     dialect,

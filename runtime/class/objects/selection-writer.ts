@@ -277,7 +277,7 @@ function listOrder(writer: SelectionWriter, from: From, node: KeysNode): readonl
   const type = valueTypeOf(key.type);
   const compared = comparableColumn(dialect, from.root, key);
   const list = dialect.each(writer.value(node, 0), type);
-  const value = from.positionIn(list, dialect.plainKey(compared, type));
+  const value = from.positionIn(list, dialect.storedKey(compared, type));
   return [{ value, descending: false }];
 }
 

@@ -9,7 +9,7 @@ import {
 import { moreDecimals } from '../../protocol/decimal.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
-import { compileWith, type KyselyParts } from '../compile.js';
+import { compileWith, type KyselyParts, opened } from '../compile.js';
 import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
@@ -153,19 +153,22 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   json: postgresJson,
   direction: (numbers) => `{${numbers.join()}}`,
   recursiveParts: 1,
-  joinInOrder: sql`join`,
-  apart: sql` offset 0`,
-  losesOrder: true,
-  computesSkippedRows: true,
+  joinOrdered: ({ query, alias }, table, on) => ({
+    from: sql`(select "key", row_number() over () as "position" from ${query} as "ordered") as ${sql.id(alias)} join ${table} on ${on}`,
+    order: sql` order by ${sql.id(alias, 'position')}`,
+  }),
+  // A query with an offset computes the columns of the rows that it skips, too.
+  pageRows: (page, table, json) => {
+    const rows = opened(page).modifyFront(sql`${sql.id(table)}.*`);
+    return sql`(select ${json} as "json" from ${rows} as ${sql.id(table)})`;
+  },
   plansByLimit: true,
   integer: (value) => sql`cast(${value} as bigint)`,
   // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, primary key ("list", "key")) on commit delete rows`,
   listedKey: (key) => sql`cast(${key} as text)`,
-  unlistedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
-  soughtKey: (key) => sql`cast(${key} as text)`,
-  plainKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
+  storedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
   globalStamp: sql.raw(globalStamp),

@@ -7,7 +7,7 @@ import {
   sql,
 } from 'kysely';
 import type { AnyTables } from '../../protocol/queries.js';
-import { compileWith, type KyselyParts } from '../compile.js';
+import { compileWith, type KyselyParts, opened } from '../compile.js';
 import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
 import type { Dialect, OrderTerm, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
@@ -196,19 +196,18 @@ const written: Omit<Dialect, 'foldText'> = {
   direction: singlePrecision,
   // SQLite accepts at most 500 parts of a compound select.
   recursiveParts: 200,
-  // CROSS JOIN keeps SQLite from reordering the tables.
-  joinInOrder: sql`cross join`,
-  apart: sql``,
-  losesOrder: false,
-  computesSkippedRows: false,
+  // CROSS JOIN keeps SQLite from reordering the tables, and rows keep the order of the first one.
+  joinOrdered: ({ query, alias }, table, on) => ({
+    from: sql`${query} as ${sql.id(alias)} cross join ${table} on ${on}`,
+    order: sql``,
+  }),
+  pageRows: (page, _table, json) => sql`${opened(page).modifyFront(sql`${json} as "json"`)}`,
   plansByLimit: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists,
-  listedKey: (key) => key,
-  unlistedKey: (key) => key,
   // The unary plus removes the column's type affinity from comparisons.
-  soughtKey: (key) => sql`+${key}`,
-  plainKey: (key) => sql`+${key}`,
+  listedKey: (key) => sql`+${key}`,
+  storedKey: (key) => sql`+${key}`,
   // SQLite generates a missing key, and the driver returns it.
   globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
   insertedKey: (value) => value,
