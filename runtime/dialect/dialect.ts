@@ -4,7 +4,7 @@ import type { AnyTables, EntityQuery, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql } from './sql.js';
-import type { SqlValue, Statement } from './statement.js';
+import type { Statement } from './statement.js';
 import type { ValueType } from './value-type.js';
 import type { VectorAccess } from './vector-access.js';
 
@@ -15,16 +15,6 @@ export type Operator = '=' | '<' | '<=' | '>' | '>=';
 
 /** Why rows are locked: to be deleted or to be changed. While a row is changed, other rows may still refer to it. */
 type RowLock = 'delete' | 'change';
-
-/** An ORDER BY term; null sorts before every value. */
-export interface OrderTerm {
-  readonly value: Sql;
-  readonly descending: boolean;
-  /** Null sorts after every value instead. */
-  readonly isNullGreatest?: true;
-  /** The value is never null, and its index has no NULLS clause. */
-  readonly isNeverNull?: boolean;
-}
 
 /** An ordered subquery, and its alias in a statement. */
 interface OrderedRows {
@@ -60,8 +50,6 @@ export interface Dialect {
   fold(text: Sql): Sql;
   /** The same folding for a value before it is bound. */
   readonly foldText: Fold;
-  /** `then` if the condition holds, else `otherwise`. */
-  choose(condition: Sql, then: Sql, otherwise: Sql): Sql;
   /** A bound value with its type, for places where the database cannot infer it. */
   bound(value: Sql, type: ValueType): Sql;
   /** Compares with a bound value; null if one of them is null. An integer may be compared with any number. */
@@ -73,22 +61,10 @@ export interface Dialect {
   compared(wanted: Sql, type: ValueType): Sql;
   /** The negation of `=`; true for null, too. */
   differs(value: Sql, wanted: Sql, type: ValueType): Sql;
-  /** Whether two values are equal or both null. */
-  isSame(value: Sql, other: Sql): Sql;
-  /** A term of an ORDER BY. */
-  orderTerm(term: OrderTerm): Sql;
-  /** Sorts after every text: the upper bound of a range of texts that is open. */
-  readonly afterEveryText: SqlValue;
-  /** Whether a value is null; does not read a large value. */
-  isNull(value: Sql): Sql;
-  /** The value, or null if it is not a finite number. */
-  ifNumber(value: Sql): Sql;
   /** The sum of numbers; a real number if the sum is too large to be exact, 0 if there are no numbers. */
   total(value: Sql): Sql;
   /** The same at less cost; fails with UnusableValueError if the sum is too large. Absent where `total` costs no more. */
   readonly quickTotal?: (value: Sql) => Sql;
-  /** Null if the divisor is 0; an infinity if the result is too large. */
-  quotient(dividend: Sql, divisor: Sql): Sql;
   /** A column with decimals as texts with so many decimals. */
   decimalText(value: Sql, scale: number): Sql;
   /** The exact sum of decimals as such a text; 0 if there are none. */
@@ -99,25 +75,16 @@ export interface Dialect {
   jsonText(value: Sql): Sql;
   /** JSON of a number or of stored JSON: itself, or `null`. */
   jsonRaw(value: Sql): Sql;
-  /** As `jsonRaw`, and `null` for a value that is not a finite number. */
-  jsonIfNumber(value: Sql): Sql;
-  /** As `jsonIfNumber` for a double, with the exponent that JavaScript writes: `5`, `0.1`, `1e+300`. */
+  /** JSON of a double, with the exponent that JavaScript writes: `5`, `0.1`, `1e+300`; `null` if it is not finite. */
   jsonReal(value: Sql): Sql;
   /** As `jsonRaw` for a text; `null` if the text is not JSON. */
   jsonIfJson(value: Sql): Sql;
-  jsonBoolean(value: Sql): Sql;
-  /** `d!m!yyyy` in quotes from `YYYY-MM-DD`, or `null`. */
-  jsonBangDate(value: Sql): Sql;
-  /** A text as one segment of a URI, percent-encoded where a URI requires it. */
-  uriText(value: Sql): Sql;
   /** A bound JSON list as a table: `key` is the position of an item, `value` the item. */
   each(list: Sql, type: ValueType): Sql;
   /** Whether a bound JSON list contains a value of the type. */
   isIn(value: Sql, list: Sql, type: ValueType): Sql;
   /** Whether a text contains another one. */
   contains(text: Sql, piece: Sql): Sql;
-  /** Whether a text contains another one as a word: see {@link file://../protocol/text-match.ts}. */
-  hasWord(text: Sql, word: Sql): Sql;
   /** Whether a text matches a pattern (`protocol/text-match.ts`); its literal `piece` is searched first. */
   matches(text: Sql, pattern: Sql, piece: Sql): Sql;
   /** As `matches`, for any member of a bound JSON object: names are patterns, values their literal pieces. */
@@ -128,8 +95,6 @@ export interface Dialect {
    * of the plan, without values.
    */
   readonly planPrefix: string;
-  /** The direction of a vector (a vector of norm 1) in the form of its column. */
-  readonly direction: (numbers: readonly number[]) => SqlValue;
   /** Absent for a model without vectors. */
   readonly vectors?: VectorAccess | undefined;
   /** How many selects after the first one of a recursive query may refer to it. */

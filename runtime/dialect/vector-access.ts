@@ -4,6 +4,8 @@ import type { Sql } from './sql.js';
 
 /** Compares vectors in SQL. Servers of models without vectors do not include the implementation. */
 export interface VectorAccess {
+  /** The direction of a vector (a vector of norm 1) in the form of its column. */
+  direction(numbers: readonly number[]): SqlValue;
   /** Reads the vector of a request. */
   read(value: unknown, dimensions: number): ReadVector;
   /** Compares scores of stored vectors with a threshold; `take` binds what is derived from the comparison. */
@@ -25,8 +27,6 @@ export interface StoredVector {
   /** The direction of the vector. */
   readonly unit: Sql;
   readonly dimensions: number;
-  /** Converts a direction to the form of the column. */
-  readonly direction: (numbers: readonly number[]) => SqlValue;
 }
 
 export interface ComparedVector {

@@ -63,10 +63,10 @@ export class SetDefinitions {
       where "place" > ${slot(0)})`);
     const isOfOne = dialect.isIn(sql`"dataclass"`, slot(1), 'text');
     this.#find = dialect.compile(
-      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and ${isOfOne} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
+      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and ${isOfOne} and "owner" is not distinct from ${slot(2)}`,
     );
     this.#holder = dialect.compile(
-      sql`select case when ${isOfOne} and ${dialect.isSame(sql`"owner"`, slot(2))} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
+      sql`select case when ${isOfOne} and "owner" is not distinct from ${slot(2)} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
     );
   }
 

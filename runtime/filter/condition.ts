@@ -33,7 +33,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   context.compared?.(node, source, attribute);
   const input = context.inputs.get(node);
   if (input === undefined || (context.nulls.has(input) && comparator !== 'in')) {
-    return nullCondition(context, source, attribute, comparison);
+    return nullCondition(source, attribute, comparison);
   }
   if (attribute.type === 'vector') return vectorCondition(context, source, attribute, node, input);
   checkComparator(attribute, comparison);
@@ -79,14 +79,12 @@ function comparedAttribute(source: Source, { end, node }: Comparison): ColumnDef
 }
 
 function nullCondition(
-  context: FilterContext,
   source: Source,
   attribute: ColumnDefinition,
   { node, comparator }: Comparison,
 ): Sql {
   const value = nullableColumn(source, attribute);
-  const isLarge = attribute.type === 'image' || attribute.type === 'blob';
-  const isNull = isLarge ? context.dialect.isNull(value) : sql`${value} is null`;
+  const isNull = sql`${value} is null`;
   if (comparator === '=') return isNull;
   if (comparator === '!=') return sql`not (${isNull})`;
   throw wrongComparator(node, 'null is compared with = or != only');
@@ -135,7 +133,7 @@ function vectorCondition(
   node: ComparisonNode,
   input: number,
 ): Sql {
-  const { vectors, direction } = context.dialect;
+  const { vectors } = context.dialect;
   if (vectors === undefined) throw new Error('The server has nothing that compares vectors.');
   const { columns, dimensions } = storedVector(attribute);
   const comparator = orderOf(node);
@@ -144,7 +142,6 @@ function vectorCondition(
     norm: column(source, columns.norm),
     unit: column(source, columns.unit),
     dimensions,
-    direction,
   };
   const take = slotsOf(context, vectors, node, input, dimensions);
   const { order, rank } = vectors.compare(stored, take);

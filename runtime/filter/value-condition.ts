@@ -50,7 +50,7 @@ export function valueCondition(
     case 'contains':
       return context.dialect.contains(value, wantedValue(context, operand));
     case '%':
-      return context.dialect.hasWord(value, wantedValue(context, operand));
+      return wordCondition(context, value, operand);
     case 'in':
       return memberCondition(context, value, operand);
   }
@@ -77,11 +77,16 @@ function memberCondition(
   return sql`(${isMember} or ${dialect.matchesAny(value, sql`${patterns}`)})`;
 }
 
+/** Finding the piece spares most texts the search for a word, which costs more. */
+function wordCondition(context: FilterContext, text: Sql, operand: Operand): Sql {
+  const word = wantedValue(context, operand);
+  return sql`(${context.dialect.contains(text, word)} and drs_has_word(${text}, ${word}))`;
+}
+
 /** The range of texts that begin with the value, so that an index serves it. */
 function beginCondition(context: FilterContext, text: Sql, operand: Operand): Sql {
   const { input, kind, convert } = operand;
   const first = wantedValue(context, operand);
-  const { afterEveryText } = context.dialect;
   const end = context.slots.take(input, `${kind} end`, (given) => {
     const prefix = convert(given);
     return typeof prefix === 'string' ? (endOfPrefix(prefix) ?? afterEveryText) : prefix;
@@ -103,7 +108,7 @@ function patternCondition(
     return sql`${slot}`;
   };
   const first = part('prefix', ({ prefix }) => prefix);
-  const end = part('end of prefix', ({ prefix }) => endOfPrefix(prefix) ?? dialect.afterEveryText);
+  const end = part('end of prefix', ({ prefix }) => endOfPrefix(prefix) ?? afterEveryText);
   const pattern = part('pattern', (parts) => parts.pattern);
   const piece = part('piece', (parts) => parts.piece);
   return sql`(${text} >= ${first} and ${text} < ${end} and (${dialect.bound(pattern, 'text')} is null or ${dialect.matches(text, pattern, piece)}))`;
@@ -255,6 +260,9 @@ export function wrongComparator(node: ComparisonNode, reason: string): RequestEr
 export function written({ path }: ComparisonNode): string {
   return path.steps.map((step) => writtenName(step.name)).join('.');
 }
+
+/** Sorts after every text: it begins with the highest code points, which are not characters. */
+const afterEveryText = '\u{10ffff}'.repeat(250);
 
 /** A folded text with wildcards, split for the database (filters F31). */
 interface PatternParts {

@@ -22,6 +22,7 @@ import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import type { JsonPlace } from '../dialect/json-access.js';
+import { jsonBoolean } from '../dialect/json-parts.js';
 import { scalarJson, scaleOf } from './value-json.js';
 
 /**
@@ -196,7 +197,7 @@ class ComputePass {
       case 'average': {
         const sum = this.take('sum', dialect.total(numbers));
         const count = this.take('numbers', sql`count(${numbers})`);
-        return dialect.concat([dialect.jsonReal(dialect.quotient(sum, count))]);
+        return dialect.concat([dialect.jsonReal(sql`drs_quotient(${sum}, ${count})`)]);
       }
       case 'min':
       case 'max':
@@ -266,7 +267,7 @@ function propertyAggregate(
     const booleans = json.byKind(place, { boolean: json.boolean(value) });
     const boolean = pass.extreme(which, 'boolean', booleans);
     const cases = [
-      sql`when ${boolean} is not null then ${dialect.jsonBoolean(boolean)}`,
+      sql`when ${boolean} is not null then ${jsonBoolean(boolean)}`,
       sql`when ${number} is not null then ${dialect.concat([dialect.jsonReal(number)])}`,
       sql`when ${text} is not null then ${dialect.jsonText(storedText(dialect, rows(), text))}`,
     ];

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
+import { jsonBoolean } from '../dialect/json-parts.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { scalarJson } from './value-json.js';
 import {
@@ -82,7 +83,7 @@ function differentProperties(context: QueryContext, rows: ValueRows, place: Json
   const [ofRank, one] = [sql`${sql.id(each, 'rank')}`, sql`${sql.id(each, 'value')}`];
   const order = sql.join(dialect.json.ranked(ofRank, one, (text) => dialect.fold(text)));
   const least = sql`min(${one})`;
-  const json = sql`case ${ofRank} when 0 then ${dialect.jsonBoolean(dialect.json.boolean(least))} when 1 then ${dialect.concat([dialect.jsonReal(dialect.json.number(least))])} else ${dialect.jsonText(least)} end`;
+  const json = sql`case ${ofRank} when 0 then ${jsonBoolean(dialect.json.boolean(least))} when 1 then ${dialect.concat([dialect.jsonReal(dialect.json.number(least))])} else ${dialect.jsonText(least)} end`;
   return sql`select ${json} as ${sql.id('json')} from ${distinct} group by ${order} order by ${order}`;
 }
 

@@ -98,7 +98,7 @@ export const protocolForm: EntityForm = {
       '","__GlobalStamp":',
       context.dialect.globalStamp,
       ',"__COUNT":',
-      context.dialect.choose(isAll, sql`count(*)`, all),
+      sql`case when ${isAll} then count(*) else ${all} end`,
       ',',
     ];
     return relatedPage(context, head, rows);
@@ -258,7 +258,7 @@ function expandedJson(
   const relations = relationsOf(source.dataclass, relation) as readonly RelatedEntityDefinition[];
   const target = followAll(from, source, relations);
   const json = entityText(context, from, target, expanded, form);
-  return [context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json)];
+  return [sql`case when ${keyColumn(target)} is null then 'null' else ${json} end`];
 }
 
 /** A value that is never null in its table is null if the path to it ends early. */

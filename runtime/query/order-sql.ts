@@ -13,7 +13,7 @@ import {
   relatedKeyOf,
 } from '../dataclass/comparable.js';
 import { type From, maxJoins, type Source } from '../dataclass/source.js';
-import type { OrderTerm, Sql } from '../dialect/dialect.js';
+import type { Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
@@ -26,15 +26,31 @@ export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
 
 /** The ORDER BY of a page. @throws RequestError 400 with 1810 */
 export function orderSql(context: QueryContext, from: From, items: readonly OrderItem[]): Sql {
-  return orderList(context, orderTerms(context, from, items));
+  return orderList(orderTerms(context, from, items));
+}
+
+/** An ORDER BY term; null sorts before every value. */
+export interface OrderTerm {
+  readonly value: Sql;
+  readonly descending: boolean;
+  /** Null sorts after every value instead. */
+  readonly isNullGreatest?: true;
+  /** The value is never null, and its index has no NULLS clause. */
+  readonly isNeverNull?: boolean;
 }
 
 /** The terms behind ORDER BY. */
-export function orderList(
-  { dialect }: Pick<QueryContext, 'dialect'>,
-  terms: readonly OrderTerm[],
-): Sql {
-  return sql.join(terms.map((each) => dialect.orderTerm(each)));
+export function orderList(terms: readonly OrderTerm[]): Sql {
+  return sql.join(terms.map(orderTerm));
+}
+
+/** Columns without nulls have no NULLS clause, so that PostgreSQL uses their index. */
+function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm): Sql {
+  const term = descending ? sql`${value} desc` : value;
+  if (isNeverNull === true) return term;
+  return descending === (isNullGreatest === true)
+    ? sql`${term} nulls first`
+    : sql`${term} nulls last`;
 }
 
 /** The terms of an order, of which the key is the last. @throws RequestError 400 with 1810 */

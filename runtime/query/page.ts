@@ -430,7 +430,7 @@ function rowsOfKeys(
   });
   const json = write(from, from.root, dataclass.queries.attributes);
   const isMissing = sql`${keyColumn(from.root)} is null`;
-  const entity = context.dialect.choose(isMissing, sql.lit(missing), json);
+  const entity = sql`case when ${isMissing} then ${sql.lit(missing)} else ${json} end`;
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
 }
 
@@ -448,6 +448,6 @@ export function selectionOrder(
 ): Sql {
   const { base } = selection;
   return base.kind === 'tree' && items.length === 0
-    ? orderList(context, base.tree.order(context, from, selection))
+    ? orderList(base.tree.order(context, from, selection))
     : orderSql(context, from, items);
 }

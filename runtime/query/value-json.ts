@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
+import { ifNumber, jsonBangDate, jsonBoolean } from '../dialect/json-parts.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { QueryContext } from './context.js';
 
@@ -62,7 +64,6 @@ function deferredMedia(
   attribute: ColumnDefinition,
   value: Sql,
 ): JsonPart {
-  const { dialect } = context;
   const name = encodeURIComponent(attribute.name);
   const uri: readonly JsonPart[] = [...entityUri(context, source), `/${name}?`];
   const deferred =
@@ -75,8 +76,7 @@ function deferredMedia(
           `&$expand=${name}","image":true}}`,
         ]
       : ['{"__deferred":{"uri":"', ...uri, `$binary=true&$expand=${name}"}}`];
-  const isNull = dialect.isNull(value);
-  return { isNull, parts: deferred };
+  return { isNull: sql`${value} is null`, parts: deferred };
 }
 
 /** `/rest/Company(7)`, escaped for a JSON string. */
@@ -91,8 +91,7 @@ export function keyedUri(
   key: StorageDefinition,
   value: Sql,
 ): readonly JsonPart[] {
-  const text =
-    key.type === 'string' ? context.dialect.uriText(value) : keyNumber(context, key, value);
+  const text = key.type === 'string' ? sql`drs_uri(${value})` : keyNumber(context, key, value);
   return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
 }
 
@@ -134,17 +133,17 @@ export function scalarJson(
       return dialect.jsonText(value);
     case 'date':
       return dateOnly === true && options.dateOnlyFormat === 'bang'
-        ? dialect.jsonBangDate(value)
+        ? jsonBangDate(value)
         : dialect.jsonText(value);
     case 'decimal':
       return dialect.jsonText(dialect.decimalText(value, scaleOf(attribute)));
     case 'boolean':
-      return dialect.jsonBoolean(value);
+      return jsonBoolean(value);
     case 'number':
       return dialect.jsonReal(value);
     case 'integer':
     case 'duration':
-      return dialect.jsonIfNumber(value);
+      return dialect.jsonRaw(ifNumber(value));
     case 'object':
     case 'image':
     case 'blob':

@@ -3,6 +3,7 @@ import { type ColumnDefinition, reached } from '../dataclass/attribute-path.js';
 import { comparableColumn, objectDocument, objectProperty } from '../dataclass/comparable.js';
 import { column, From, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
+import { ifNumber } from '../dialect/json-parts.js';
 import type { JsonPlace } from '../dialect/json-access.js';
 import { refuse } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
@@ -75,21 +76,17 @@ function columnValue(
   source: Source,
   attribute: ColumnDefinition,
 ): RowValue {
-  const stored = storedValue(dialect, source, attribute);
+  const stored = storedValue(source, attribute);
   const isText = attribute.type === 'string';
   const comparable = isText ? comparableColumn(dialect, source, attribute) : stored;
   return { kind: 'column', stored, comparable, isIndexed: isIndexed(from, source, attribute) };
 }
 
 /** An expression may yield anything; a value that an entity shows as null does not count. */
-function storedValue(
-  dialect: QueryContext['dialect'],
-  source: Source,
-  attribute: ColumnDefinition,
-): Sql {
+function storedValue(source: Source, attribute: ColumnDefinition): Sql {
   const value = column(source, attribute.column);
   if (attribute.kind !== 'expression') return value;
-  if (numericTypes.has(attribute.type)) return dialect.ifNumber(value);
+  if (numericTypes.has(attribute.type)) return ifNumber(value);
   return attribute.type === 'boolean' ? sql`case ${value} when 1 then 1 when 0 then 0 end` : value;
 }
 
@@ -139,8 +136,8 @@ function inObject(
   return {
     tables,
     place: {
-      kind: dialect.choose(own, place.kind, kind),
-      value: dialect.choose(own, place.value, value),
+      kind: sql`case when ${own} then ${place.kind} else ${kind} end`,
+      value: sql`case when ${own} then ${place.value} else ${value} end`,
     },
   };
 }

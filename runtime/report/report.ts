@@ -9,6 +9,7 @@ import {
 } from '../dataclass/attribute-path.js';
 import { column, type From, type Source, maxJoins } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import { jsonBoolean } from '../dialect/json-parts.js';
 import type {
   ComputedDefinition,
   StorageType,
@@ -92,7 +93,7 @@ function columnJson(
     ];
   }
   if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
-  const json = context.dialect.jsonBoolean(column(source, attribute.column));
+  const json = jsonBoolean(column(source, attribute.column));
   return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
 }
 

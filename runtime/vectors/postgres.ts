@@ -8,9 +8,13 @@ import type {
 import { readVector } from './values.js';
 
 /** By functions of {@link file://../dialect/postgres/functions.ts}, whose doubles are as fast as anything that it has. */
-export const postgresVectors: VectorAccess = { read: readVector, compare };
+export const postgresVectors: VectorAccess = { direction, read: readVector, compare };
 
-function compare({ norm, unit, direction }: StoredVector, take: TakeSlot): ComparedVector {
+function direction(numbers: readonly number[]): string {
+  return `{${numbers.join()}}`;
+}
+
+function compare({ norm, unit }: StoredVector, take: TakeSlot): ComparedVector {
   const givenNorm = take('given norm', (values) => values.norm);
   const givenUnit = take('given unit', (values) =>
     values.unit === null ? null : direction(values.unit),

@@ -6,6 +6,7 @@ import type {
   TakeSlot,
   VectorAccess,
 } from '../dialect/vector-access.js';
+import { singlePrecision } from '../protocol/vector.js';
 import { readVector } from './values.js';
 
 /** Bounds of the error that single precision causes in a distance of directions; each number is rounded once, … */
@@ -23,11 +24,15 @@ function sumError(dimensions: number): number {
  * computed with double precision, which costs about a hundred times as much. So the result is that
  * of doubles.
  */
-export const sqliteVectors: VectorAccess = { read: readVector, compare };
+export const sqliteVectors: VectorAccess = {
+  direction: singlePrecision,
+  read: readVector,
+  compare,
+};
 
 function compare(stored: StoredVector, take: TakeSlot): ComparedVector {
   const { vector, norm, unit, dimensions } = stored;
-  const given = take('unit', (values) => stored.direction(values.unit ?? values.given.vector));
+  const given = take('unit', (values) => singlePrecision(values.unit ?? values.given.vector));
   // The extension refuses null and vectors of different lengths; the length of a BLOB is known without reading it.
   const distance = sql`iif(length(${unit}) = ${sql.lit(dimensions * 4)}, vec_distance_L2(${unit}, ${given}), null)`;
   const linear = (name: 'limit' | 'slack'): Sql => {

@@ -1,5 +1,6 @@
 import type { Dialect } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
+import type { VectorAccess } from '../dialect/vector-access.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { directionOf, normOf } from '../protocol/vector.js';
@@ -19,7 +20,7 @@ export interface DerivedColumns {
  */
 export function derivedColumns(
   { name, foldedColumn, vectorColumns }: StorageDefinition,
-  { foldText, direction }: Pick<Dialect, 'foldText' | 'direction'>,
+  { foldText, vectors }: Pick<Dialect, 'foldText' | 'vectors'>,
 ): DerivedColumns | undefined {
   if (foldedColumn !== undefined) {
     return {
@@ -29,15 +30,16 @@ export function derivedColumns(
     };
   }
   if (vectorColumns === undefined) return undefined;
+  if (vectors === undefined) throw new Error('The server has nothing that compares vectors.');
   return {
     attribute: name,
     columns: [vectorColumns.norm, vectorColumns.unit],
-    derive: (json) => (typeof json === 'string' ? normAndUnit(json, direction) : [null, null]),
+    derive: (json) => (typeof json === 'string' ? normAndUnit(json, vectors) : [null, null]),
   };
 }
 
-function normAndUnit(json: string, write: Dialect['direction']): readonly SqlValue[] {
+function normAndUnit(json: string, vectors: VectorAccess): readonly SqlValue[] {
   const vector = JSON.parse(json) as readonly number[];
   const direction = directionOf(vector);
-  return [normOf(vector), direction === null ? null : write(direction)];
+  return [normOf(vector), direction === null ? null : vectors.direction(direction)];
 }

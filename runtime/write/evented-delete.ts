@@ -117,7 +117,7 @@ function planDrops(classes: ClassEvents, dialect: Dialect, reach: DeletionReach)
     ),
     clearList: dialect.compile(sql`delete from ${deletionList}`),
     list: dialect.compile(
-      sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(startKey)} from ${chosen} as "chosen" ${dialect.joinInOrder} ${sql.id(start.table)} as "start" on ${startKey} = ${key} where "chosen"."list" = ${depth}`,
+      sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(startKey)} from ${chosen} as "chosen" cross join ${sql.id(start.table)} as "start" where "chosen"."list" = ${depth} and ${startKey} = ${key}`,
     ),
     release: dialect.compile(sql`delete from ${chosen} where "list" = ${depth}`),
   };

@@ -11,7 +11,8 @@ import {
   type Source,
 } from '../../dataclass/source.js';
 import type { BuiltQuery, SelectBuilder } from '../../dialect/compile.js';
-import type { OrderTerm, Sql } from '../../dialect/dialect.js';
+import type { Sql } from '../../dialect/dialect.js';
+import type { OrderTerm } from '../../query/order-sql.js';
 import type { SqlValue } from '../../dialect/statement.js';
 import { valueTypeOf } from '../../dialect/value-type.js';
 import { all, always, any, never, not, Similarities } from '../../filter/context.js';
@@ -121,7 +122,7 @@ export class SelectionWriter {
     const condition = this.condition(from, inner, nesting);
     const terms = this.order(from, inner);
     const isReversed = node.kind === 'slice' && node.fromEnd;
-    const order = orderList(this.context, isReversed ? terms.map(reversed) : terms);
+    const order = orderList(isReversed ? terms.map(reversed) : terms);
     const entities = from.root.dataclass.queries.entities(this.context.dialect.db);
     const ordered = selecting(from.complete(entities, condition), columns).orderBy(order);
     if (node.kind === 'slice') return this.#limited(ordered, node);

@@ -10,8 +10,8 @@ import { moreDecimals } from '../../protocol/decimal.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts, opened } from '../compile.js';
-import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
-import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
+import { inGroups, mergeTexts } from '../json-parts.js';
+import type { Dialect, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
 import { globalStamp, stampOfRows } from './global-stamp.js';
 import { tablesVersion } from './table-versions.js';
@@ -112,46 +112,30 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   joinRows: (text) => sql`string_agg(cast(${text} as text), ',')`,
   // The database already sends the bytes of the text.
   asBytes: (text) => text,
-  choose: (condition, then, otherwise) =>
-    sql`case when ${condition} then ${then} else ${otherwise} end`,
   bound: (value, type) => sql`cast(${value} as ${sqlTypes[type]})`,
   compare,
   compared,
   differs,
-  isSame: (value, other) => sql`${value} is not distinct from ${other}`,
-  orderTerm,
-  // The highest code point, which is not a character.
-  afterEveryText: '\u{10ffff}'.repeat(250),
-  isNull: (value) => sql`${value} is null`,
-  ifNumber: (value) => sql`case when ${isFinite(value)} then ${value} end`,
   total,
   quickTotal: (value) => sql`coalesce(sum(cast(${value} as double precision)), 0)`,
-  quotient: (dividend, divisor) => sql`drs_quotient(${dividend}, ${divisor})`,
   decimalText: (value) => sql`cast(${value} as text)`,
   decimalTotal: (value, scale) =>
     sql`cast(round(coalesce(sum(${value}), 0), ${sql.lit(scale)}) as text)`,
   decimalAverage,
   jsonText: (value) => sql`coalesce(cast(to_json(cast(${value} as text)) as text), 'null')`,
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
-  jsonIfNumber,
   jsonReal: (value) =>
     sql`case when abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then cast(${value} as text) else drs_number(${value}) end`,
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
-  jsonBoolean,
-  jsonBangDate: (value) =>
-    sql`coalesce('"' || ltrim(substr(${value}, 9, 2), '0') || '!' || ltrim(substr(${value}, 6, 2), '0') || '!' || substr(${value}, 1, 4) || '"', 'null')`,
-  uriText: (value) => sql`drs_uri(${value})`,
   each: (list, type) => sql`(${listItems(list, type)})`,
   isIn: (value, list, type) =>
     sql`${value} in (select "value" from (${listItems(list, type)}) as "listed")`,
   contains: (text, piece) => sql`strpos(${text}, ${piece}) > 0`,
-  hasWord: (text, word) => sql`(strpos(${text}, ${word}) > 0 and drs_has_word(${text}, ${word}))`,
   matches: (text, pattern, piece) =>
     sql`(strpos(${text}, ${piece}) > 0 and ${text} like drs_like(${pattern}))`,
   matchesAny: (text, patterns) =>
     sql`exists (select 1 from json_each_text(cast(${patterns} as json)) as "__pattern" where strpos(${text}, "__pattern"."value") > 0 and ${text} like drs_like("__pattern"."key"))`,
   json: postgresJson,
-  direction: (numbers) => `{${numbers.join()}}`,
   recursiveParts: 1,
   joinOrdered: ({ query, alias }, table, on) => ({
     from: sql`(select "key", row_number() over () as "position" from ${query} as "ordered") as ${sql.id(alias)} join ${table} on ${on}`,
@@ -198,17 +182,6 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     },
   },
 };
-
-/** Nulls sort last when ascending. Columns without nulls have no NULLS clause, so that their index matches. */
-function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm): Sql {
-  if (isNeverNull === true) return descending ? sql`${value} desc` : value;
-  const nullsFirst = descending === (isNullGreatest === true);
-  return sql`${value}${descending ? sql` desc` : sql``} nulls ${nullsFirst ? sql`first` : sql`last`}`;
-}
-
-function jsonIfNumber(value: Sql): Sql {
-  return sql`case when ${isFinite(value)} then cast(${value} as text) else 'null' end`;
-}
 
 /** A sum of doubles fails on overflow, so values are scaled if one of them is large. No digits are lost. */
 function total(value: Sql): Sql {

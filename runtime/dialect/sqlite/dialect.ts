@@ -8,12 +8,11 @@ import {
 } from 'kysely';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts, opened } from '../compile.js';
-import { inGroups, isFinite, jsonBoolean, mergeTexts } from '../json-parts.js';
-import type { Dialect, OrderTerm, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
+import { inGroups, isFinite, mergeTexts } from '../json-parts.js';
+import type { Dialect, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
 import type { Fold } from '../../protocol/fold.js';
 import { partOfTotal } from '../../protocol/decimal.js';
-import { singlePrecision } from '../../protocol/vector.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
 const sqliteJson: JsonAccess = {
@@ -153,47 +152,31 @@ const written: Omit<Dialect, 'foldText'> = {
   // An ASCII text has as many bytes as characters and is folded natively; only others need a call into JavaScript.
   fold: (text) =>
     sql`iif(octet_length(${text}) = length(${text}), lower(${text}), drs_fold(${text}))`,
-  choose: (condition, then, otherwise) => sql`iif(${condition}, ${then}, ${otherwise})`,
   bound: compared,
   compare: (value, operator, wanted, type) =>
     sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`,
   compared,
   differs: (value, wanted, type) => sql`${value} is not ${compared(wanted, type)}`,
-  isSame: (value, other) => sql`${value} is ${other}`,
-  orderTerm,
-  // A blob sorts after every text.
-  afterEveryText: new Uint8Array(0),
-  isNull: (value) => sql`typeof(${value}) = 'null'`,
-  // Texts sort after numbers, and infinities are out of range.
-  ifNumber: (value) => sql`iif(${isFinite(value)}, ${value}, null)`,
   // `sum` fails when a sum of integers exceeds 64 bits.
   total: (value) => sql`total(${value})`,
-  quotient: (dividend, divisor) => sql`(${dividend} / nullif(${divisor}, 0))`,
   decimalText,
   decimalTotal: (value, scale) => sql`drs_decimal_total(${partSums(value)}, ${sql.lit(scale)})`,
   decimalAverage: (value, scale) =>
     sql`drs_decimal_average(${partSums(value)}, count(${value}), ${sql.lit(scale)})`,
   jsonText: (value) => sql`json_quote(${value})`,
   jsonRaw: (value) => sql`ifnull(${value}, 'null')`,
-  jsonIfNumber: (value) => sql`iif(${isFinite(value)}, ${value}, 'null')`,
   jsonReal,
   jsonIfJson: (value) => sql`iif(json_valid(${value}), ${value}, 'null')`,
-  jsonBoolean,
-  jsonBangDate: (value) =>
-    sql`ifnull('"' || cast(substr(${value}, 9, 2) as integer) || '!' || cast(substr(${value}, 6, 2) as integer) || '!' || substr(${value}, 1, 4) || '"', 'null')`,
-  uriText: (value) => sql`drs_uri(${value})`,
   each: (list) => sql`json_each(${list})`,
   isIn: (value, list, type) =>
     sql`${value} in (select ${listed(sql`"value"`, type)} from json_each(${list}))`,
   contains: (text, piece) => sql`instr(${text}, ${piece}) > 0`,
-  // SQLite's own functions spare most texts a call into JavaScript.
-  hasWord: (text, word) => sql`(instr(${text}, ${word}) > 0 and drs_has_word(${text}, ${word}))`,
+  // SQLite's own function spares most texts a call into JavaScript.
   matches: (text, pattern, piece) =>
     sql`(instr(${text}, ${piece}) > 0 and drs_matches(${text}, ${pattern}))`,
   matchesAny: (text, patterns) =>
     sql`exists (select 1 from json_each(${patterns}) as "__pattern" where instr(${text}, "__pattern"."value") > 0 and drs_matches(${text}, "__pattern"."key"))`,
   json: sqliteJson,
-  direction: singlePrecision,
   // SQLite accepts at most 500 parts of a compound select.
   recursiveParts: 200,
   // CROSS JOIN keeps SQLite from reordering the tables, and rows keep the order of the first one.
@@ -218,12 +201,6 @@ const written: Omit<Dialect, 'foldText'> = {
 
 function createKeyLists(table: Sql): Sql {
   return sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`;
-}
-
-/** SQLite sorts nulls first when ascending. */
-function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
-  if (isNullGreatest !== true) return descending ? sql`${value} desc` : value;
-  return descending ? sql`${value} desc nulls first` : sql`${value} nulls last`;
 }
 
 /**
