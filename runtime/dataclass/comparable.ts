@@ -37,12 +37,12 @@ export function comparableKey(
  * @param attribute none for a column of the server itself
  */
 export function boundValue(
-  { compared }: Pick<Dialect, 'compared'>,
+  { bound }: Pick<Dialect, 'bound'>,
   attribute: Pick<StorageDefinition, 'type'> | undefined,
   slot: Slot,
 ): Sql {
   const value = sql`${slot}`;
-  return attribute?.type === 'decimal' ? compared(value, 'decimal') : value;
+  return attribute?.type === 'decimal' ? bound(value, 'decimal') : value;
 }
 
 /** A column that is null if the attribute is, and that an index serves if there is one. */

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
 import type { AnyTables, EntityQuery, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
@@ -11,7 +11,8 @@ import type { VectorAccess } from './vector-access.js';
 export type { IntegerJson, JsonPart, NullableJson } from '../protocol/queries.js';
 export type { Sql } from './sql.js';
 
-export type Operator = '=' | '<' | '<=' | '>' | '>=';
+/** A comparison with a bound value. It is null if a value is null; `!=` is true then. */
+export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
 /** Why rows are locked: to be deleted or to be changed. While a row is changed, other rows may still refer to it. */
 type RowLock = 'delete' | 'change';
@@ -50,27 +51,24 @@ export interface Dialect {
   fold(text: Sql): Sql;
   /** The same folding for a value before it is bound. */
   readonly foldText: Fold;
-  /** A bound value with its type, for places where the database cannot infer it. */
-  bound(value: Sql, type: ValueType): Sql;
-  /** Compares with a bound value; null if one of them is null. An integer may be compared with any number. */
-  compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
   /**
-   * A bound value in the form that the `=` of an emitted query compares; a decimal, which is a text with the
-   * decimals of its attribute, in the form of its column.
+   * A bound value in the form in which `=` compares it with a column; null for a number that equals no integer. A
+   * decimal, which is a text with the decimals of its attribute, gets the form of its column.
    */
-  compared(wanted: Sql, type: ValueType): Sql;
-  /** The negation of `=`; true for null, too. */
-  differs(value: Sql, wanted: Sql, type: ValueType): Sql;
+  bound(value: Sql, type: ValueType): Sql;
+  /** Compares with a bound value. An integer may be compared with any number. */
+  compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
   /** The sum of numbers; a real number if the sum is too large to be exact, 0 if there are no numbers. */
   total(value: Sql): Sql;
   /** The same at less cost; fails with UnusableValueError if the sum is too large. Absent where `total` costs no more. */
   readonly quickTotal?: (value: Sql) => Sql;
   /** A column with decimals as texts with so many decimals. */
   decimalText(value: Sql, scale: number): Sql;
-  /** The exact sum of decimals as such a text; 0 if there are none. */
-  decimalTotal(value: Sql, scale: number): Sql;
-  /** The average of decimals, rounded half away from zero, as a text with {@link moreDecimals} more decimals. */
-  decimalAverage(value: Sql, scale: number): Sql;
+  /**
+   * The exact sum of decimals as such a text, 0 if there are none; or their average, rounded half away from zero, with
+   * {@link file://../protocol/decimal.ts moreDecimals}.
+   */
+  decimals(aggregate: 'sum' | 'average', value: Sql, scale: number): Sql;
   /** JSON of a text: quoted and escaped, or `null`. */
   jsonText(value: Sql): Sql;
   /** JSON of a number or of stored JSON: itself, or `null`. */
@@ -79,10 +77,8 @@ export interface Dialect {
   jsonReal(value: Sql): Sql;
   /** As `jsonRaw` for a text; `null` if the text is not JSON. */
   jsonIfJson(value: Sql): Sql;
-  /** A bound JSON list as a table: `key` is the position of an item, `value` the item. */
+  /** A bound JSON list as a table: `key` is the position of an item, `value` the item, in the form of {@link Dialect.bound}. */
   each(list: Sql, type: ValueType): Sql;
-  /** Whether a bound JSON list contains a value of the type. */
-  isIn(value: Sql, list: Sql, type: ValueType): Sql;
   /** Whether a text contains another one. */
   contains(text: Sql, piece: Sql): Sql;
   /** Whether a text matches a pattern (`protocol/text-match.ts`); its literal `piece` is searched first. */
@@ -128,14 +124,14 @@ export interface Dialect {
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
   /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
   readonly globalStamp: Sql;
-  /** The key of a new row; the database generates it if the bound value is null. */
-  insertedKey(value: Sql, table: string, column: string): Sql;
-  /** An insert returns the generated key only with a `returning` clause. */
-  readonly returnsKey: boolean;
-  /** Defers the foreign key checks of this transaction to its end. */
-  readonly deferForeignKeys: Sql;
-  /** Checks foreign keys at each statement again. */
-  readonly checkForeignKeys: Sql;
+  /**
+   * The key of a new row, generated if the value is null; its insert reports the key only with a `returning` clause.
+   * Absent where a column generates and reports the key.
+   * @param number of the rows of an insert from a select, if all keys are generated; a bound null if some are given
+   */
+  readonly insertedKey?: (value: Sql, table: string, column: string, number?: Sql) => Sql;
+  /** Checks foreign keys at the end of this transaction, or at each statement again. */
+  foreignKeyChecks(when: 'deferred' | 'immediate'): Sql;
   /**
    * Differs from every earlier text after a commit that changed one of these tables (all if left out). Absent if
    * `Executor.dataVersion` tells it.
@@ -150,8 +146,18 @@ export interface ChangedRows {
   readonly table: string;
   /** There is one at most. */
   readonly isOne: boolean;
-  /** The name of a further column, which has the position of each row. */
+  /** The name of a further column, which has the position of each row; left out if the rows keep their order. */
   readonly position?: string | undefined;
+}
+
+/** How changed rows are shown. */
+export interface ShownRows {
+  readonly json: Sql;
+  readonly key: Sql;
+  /** A FROM clause, in which the name of the table stands for the changed rows. */
+  readonly from: Sql;
+  /** The alias of the table there. */
+  readonly alias: string;
 }
 
 /** How one statement changes rows, raises {@link Dialect.globalStamp} by their number, and answers with them. */
@@ -159,19 +165,14 @@ export interface DirectChanges {
   /** A bound JSON list of objects as rows of a table. */
   rows(table: string, list: Sql): Sql;
   /**
-   * As {@link Dialect.insertedKey} for the rows of a select.
-   * @param number of the rows; a bound null if some of them have a key
-   */
-  insertedKeys(number: Sql, value: Sql, table: string, column: string): Sql;
-  /**
+   * Returns the JSON of one entity; of several, one row with the JSON of all, with commas between them, and their keys
+   * as a JSON list.
    * @param change of rows of the table; returns their columns
-   * @param answer a query in which the name of the table stands for the changed rows
    */
-  answer(change: BuiltQuery | Sql, changed: ChangedRows, answer: Sql): Sql;
-  /**
-   * Two columns of one row: the JSON of all entities, with commas between them, and their keys as a
-   * JSON list.
-   * @param position by which they are ordered; as their rows if left out
-   */
-  listed(json: Sql, key: Sql, position?: Sql): Sql;
+  answer(change: BuiltQuery | Sql, changed: ChangedRows, shown: ShownRows): Sql;
+}
+
+/** Whether a bound JSON list contains a value of the type. */
+export function isIn(dialect: Dialect, value: Sql, list: Sql, type: ValueType): Sql {
+  return sql`${value} in (select "value" from ${dialect.each(list, type)} as "listed")`;
 }

@@ -1,3 +1,4 @@
+import { isIn } from '../dialect/dialect.js';
 import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -61,7 +62,7 @@ export class SetDefinitions {
             partition by "owner" order by "position" desc) as "ofOwner"
           from "__entityset") as "counted") as "placed"
       where "place" > ${slot(0)})`);
-    const isOfOne = dialect.isIn(sql`"dataclass"`, slot(1), 'text');
+    const isOfOne = isIn(dialect, sql`"dataclass"`, slot(1), 'text');
     this.#find = dialect.compile(
       sql`select "definition" from "__entityset" where "id" = ${slot(0)} and ${isOfOne} and "owner" is not distinct from ${slot(2)}`,
     );

@@ -50,7 +50,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
     case '!=':
       return isPattern
         ? not(valueCondition(context, compared, '=', operand))
-        : context.dialect.differs(compared, wantedValue(context, operand), type);
+        : context.dialect.compare(compared, '!=', wantedValue(context, operand), type);
     case 'in': {
       const isMember = valueCondition(context, compared, comparator, operand);
       if (!context.nulls.has(input)) return isMember;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Operator, Sql } from '../dialect/dialect.js';
+import { isIn, type Operator, type Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { ValueType } from '../dialect/value-type.js';
 import type { Comparator, ComparisonNode } from './ast.js';
@@ -71,7 +71,7 @@ function memberCondition(
   { input, kind, type, convert, isPattern }: Operand,
 ): Sql {
   const list = listOf(isPattern ? onlyWithout(convert) : convert);
-  const isMember = dialect.isIn(value, sql`${slots.take(input, `${kind} list`, list)}`, type);
+  const isMember = isIn(dialect, value, sql`${slots.take(input, `${kind} list`, list)}`, type);
   if (!isPattern) return isMember;
   const patterns = slots.take(input, `${kind} patterns`, patternsOf(convert));
   return sql`(${isMember} or ${dialect.matchesAny(value, sql`${patterns}`)})`;

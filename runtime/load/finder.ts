@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Dialect } from '../dialect/dialect.js';
+import { isIn, type Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -59,7 +59,7 @@ export class Finder {
     const isPlainText = by.type === 'string' && by.foldedColumn === undefined;
     const compared = isPlainText ? dialect.fold(column) : column;
     const shown = by.type === 'decimal' ? dialect.decimalText(column, by.scale ?? 0) : compared;
-    const isListed = dialect.isIn(compared, sql`${new Slot(0)}`, valueTypeOf(by.type));
+    const isListed = isIn(dialect, compared, sql`${new Slot(0)}`, valueTypeOf(by.type));
     return dialect.compile(
       sql`select ${shown}, ${sql.id(table, wanted.column)} from ${sql.id(table)} where ${isListed}`,
     );

@@ -221,7 +221,7 @@ class Loader {
 
   async #empty(transaction: Transaction): Promise<number> {
     const { dialect } = this.database;
-    await transaction.run(dialect.compile(dialect.deferForeignKeys), []);
+    await transaction.run(dialect.compile(dialect.foreignKeyChecks('deferred')), []);
     let removed = 0;
     for (const { table } of this.dataclasses.values()) {
       const statement = dialect.compile(sql`delete from ${sql.id(table)}`);

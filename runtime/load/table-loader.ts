@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import type { Sql } from '../dialect/dialect.js';
+import { isIn, type Sql } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction, UnusableValueError } from '../dialect/executor.js';
 import { boundValue } from '../dataclass/comparable.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -88,7 +88,7 @@ export class TableLoader {
     const table = sql.id(dataclass.table);
     this.count = dialect.compile(sql`select count(*) from ${table}`);
     const keyColumn = sql.id(dataclass.table, key.column);
-    const isListed = dialect.isIn(keyColumn, sql`${new Slot(0)}`, valueTypeOf(key.type));
+    const isListed = isIn(dialect, keyColumn, sql`${new Slot(0)}`, valueTypeOf(key.type));
     const columns = this.#stored.map(({ column, type, scale = 0 }) => {
       const value = sql`${sql.id(dataclass.table, column)}`;
       return type === 'decimal' ? dialect.decimalText(value, scale) : value;
@@ -260,7 +260,7 @@ export class TableLoader {
     const { dialect } = this.database;
     const candidates = all.filter(({ faults }) => faults.length === 0);
     if (this.#relations.some(({ target }) => target === this.#dataclass.name)) {
-      await transaction.run(dialect.compile(dialect.deferForeignKeys), []);
+      await transaction.run(dialect.compile(dialect.foreignKeyChecks('deferred')), []);
     }
     if (this.#together !== undefined && candidates.length > 1) {
       try {

@@ -183,10 +183,7 @@ class ComputePass {
   ): Sql {
     const { dialect } = this;
     if (scale !== undefined && (aggregate === 'sum' || aggregate === 'average')) {
-      const found =
-        aggregate === 'sum'
-          ? dialect.decimalTotal(values, scale)
-          : dialect.decimalAverage(values, scale);
+      const found = dialect.decimals(aggregate, values, scale);
       return dialect.jsonText(this.take(aggregate, found));
     }
     switch (aggregate) {

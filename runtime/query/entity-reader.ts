@@ -191,15 +191,14 @@ export function planDirectChange(
   if (direct === undefined || from.joins(dataclass)) return undefined;
   // A join may lose the order of the rows.
   const isNumbered = answer === 'list' && from.joinCount > 0;
-  const position = isNumbered ? sql.id(from.root.alias, positionColumn) : undefined;
-  const shown = answer === 'one' ? json : direct.listed(json, keyColumn(from.root), position);
-  const select = sql`select ${shown} ${from.clause}`;
+  const { root, clause } = from;
+  const shown = { json, key: keyColumn(root), from: clause, alias: root.alias };
   const changed = {
     table: dataclass.table,
     isOne: answer === 'one',
     position: isNumbered ? positionColumn : undefined,
   };
-  const whole = direct.answer(change, changed, select);
+  const whole = direct.answer(change, changed, shown);
   const statement = compileAnswer(context, whole);
   const isWhole = statement.restricted === undefined && statement.computed === undefined;
   return isWhole ? statement : undefined;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn, linkedValue } from '../dataclass/source.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';
 import type { OrderTerm } from './order-sql.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -135,7 +135,8 @@ export function selectionCondition(
     parts.push(relatedTo(context, from.root, base.owner, base.relation, key));
   } else if (base.kind === 'members') {
     parts.push(
-      context.dialect.isIn(
+      isIn(
+        context.dialect,
         keyColumn(from.root),
         sql`${baseSlot}`,
         valueTypeOf(from.root.dataclass.key.type),

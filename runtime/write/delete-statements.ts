@@ -113,7 +113,7 @@ export interface DeletionStatements {
    * Sets the relations of entities that stay to null and deletes the others; the value is the time.
    */
   readonly remove: readonly Statement[];
-  /** Undoes {@link Dialect.deferForeignKeys}, for a transaction that continues. */
+  /** Checks foreign keys at each statement again, for a transaction that continues. */
   readonly undefer: readonly Statement[];
   readonly clear: Statement;
 }
@@ -200,10 +200,10 @@ export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionSt
     remove: compiled([
       ...changed.map((each) => writer.setNull(each, by('setNull'))),
       // Without a circle, nothing refers to what a statement has deleted.
-      ...(reach.hasCircle ? [dialect.deferForeignKeys] : []),
+      ...(reach.hasCircle ? [dialect.foreignKeyChecks('deferred')] : []),
       ...reach.order.map((each) => writer.remove(each)),
     ]),
-    undefer: reach.hasCircle ? [dialect.compile(dialect.checkForeignKeys)] : [],
+    undefer: reach.hasCircle ? [dialect.compile(dialect.foreignKeyChecks('immediate'))] : [],
     clear: dialect.compile(sql`delete from ${deletionList}`),
   };
 }

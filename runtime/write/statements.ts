@@ -5,7 +5,7 @@ import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import { Aliases, column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, openedInsert, openedUpdate } from '../dialect/compile.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -47,11 +47,11 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     '__TIMESTAMP',
   ];
   const { key } = dataclass;
-  const isDrawn = key.generated === 'sequence';
+  const drawnKey = key.generated === 'sequence' ? dialect.insertedKey : undefined;
   const row = columns.map((name, index) => {
     const slot = boundValue(dialect, stored[index], new Slot(index));
-    const isDrawnKey = isDrawn && name === key.column;
-    return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
+    const isDrawn = drawnKey !== undefined && name === key.column;
+    return [name, isDrawn ? drawnKey(slot, dataclass.table, name) : slot] as const;
   });
   const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
   const valuesOf: InsertPlan['values'] = (entity, timestamp) => [
@@ -62,7 +62,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   ];
   return {
     statement: dialect.compile(
-      isDrawn && dialect.returnsKey ? openedInsert(insert).returning(keyAlone(key)) : insert,
+      drawnKey === undefined ? insert : openedInsert(insert).returning(keyAlone(key)),
     ),
     values: valuesOf,
     together: ({ direct }) => {
@@ -72,8 +72,8 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
         if (name === '__STAMP') return sql.lit(1);
         if (name === '__TIMESTAMP') return sql`${new Slot(1)}`;
         const value = sql.id('__row', name);
-        return isDrawn && name === key.column
-          ? direct.insertedKeys(sql`${new Slot(2)}`, value, dataclass.table, name)
+        return drawnKey !== undefined && name === key.column
+          ? drawnKey(value, dataclass.table, name, sql`${new Slot(2)}`)
           : value;
       });
       const rows = direct.rows(dataclass.table, sql`${new Slot(0)}`);
@@ -325,7 +325,7 @@ export function planLock(dialect: Dialect, dataclass: Dataclass): Statement | un
   const from = new From(new Aliases(), dataclass);
   const { key } = dataclass;
   const comparable = comparableColumn(dialect, from.root, key);
-  const isNamed = dialect.isIn(comparable, sql`${new Slot(0)}`, valueTypeOf(key.type));
+  const isNamed = isIn(dialect, comparable, sql`${new Slot(0)}`, valueTypeOf(key.type));
   const lock = dialect.lockRows(from.root.alias, keyColumn(from.root), 'change');
   const rows = sql`select 1 ${from.clause} where ${isNamed}${lock}`;
   return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);

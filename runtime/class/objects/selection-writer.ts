@@ -11,7 +11,7 @@ import {
   type Source,
 } from '../../dataclass/source.js';
 import type { BuiltQuery, SelectBuilder } from '../../dialect/compile.js';
-import type { Sql } from '../../dialect/dialect.js';
+import { isIn, type Sql } from '../../dialect/dialect.js';
 import type { OrderTerm } from '../../query/order-sql.js';
 import type { SqlValue } from '../../dialect/statement.js';
 import { valueTypeOf } from '../../dialect/value-type.js';
@@ -152,7 +152,7 @@ export class SelectionWriter {
         const { dialect } = this.context;
         const { key } = from.root.dataclass;
         const value = comparableColumn(dialect, from.root, key);
-        return { part: dialect.isIn(value, this.value(node, 0), valueTypeOf(key.type)) };
+        return { part: isIn(dialect, value, this.value(node, 0), valueTypeOf(key.type)) };
       }
       case 'filter':
         return { part: this.#filter(from, node, nesting), of: node.of };

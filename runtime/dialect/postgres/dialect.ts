@@ -112,24 +112,21 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   joinRows: (text) => sql`string_agg(cast(${text} as text), ',')`,
   // The database already sends the bytes of the text.
   asBytes: (text) => text,
-  bound: (value, type) => sql`cast(${value} as ${sqlTypes[type]})`,
+  bound,
   compare,
-  compared,
-  differs,
   total,
   quickTotal: (value) => sql`coalesce(sum(cast(${value} as double precision)), 0)`,
   decimalText: (value) => sql`cast(${value} as text)`,
-  decimalTotal: (value, scale) =>
-    sql`cast(round(coalesce(sum(${value}), 0), ${sql.lit(scale)}) as text)`,
-  decimalAverage,
+  decimals: (aggregate, value, scale) =>
+    aggregate === 'sum'
+      ? sql`cast(round(coalesce(sum(${value}), 0), ${sql.lit(scale)}) as text)`
+      : decimalAverage(value, scale),
   jsonText: (value) => sql`coalesce(cast(to_json(cast(${value} as text)) as text), 'null')`,
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
   jsonReal: (value) =>
     sql`case when abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then cast(${value} as text) else drs_number(${value}) end`,
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
   each: (list, type) => sql`(${listItems(list, type)})`,
-  isIn: (value, list, type) =>
-    sql`${value} in (select "value" from (${listItems(list, type)}) as "listed")`,
   contains: (text, piece) => sql`strpos(${text}, ${piece}) > 0`,
   matches: (text, pattern, piece) =>
     sql`(strpos(${text}, ${piece}) > 0 and ${text} like drs_like(${pattern}))`,
@@ -157,28 +154,23 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
   globalStamp: sql.raw(globalStamp),
   insertedKey,
-  returnsKey: true,
-  deferForeignKeys: sql`set constraints all deferred`,
-  checkForeignKeys: sql`set constraints all immediate`,
+  foreignKeyChecks: (when) => sql`set constraints all ${sql.raw(when)}`,
   tablesVersion,
   direct: {
     // A cast to the table would mean a type of PostgreSQL where the table is called as one is.
     rows: (table, list) =>
       sql`json_populate_recordset((select "__row" from ${sql.id(table)} as "__row" where false), cast(${list} as json))`,
-    // A subquery that depends on no row runs once.
-    insertedKeys: (number, value, table, column) =>
-      sql`coalesce((select drs_keys(${number}, ${sequenceOf(table, column)}))[row_number() over ()], ${insertedKey(value, table, column)})`,
     // Behind the clause, the name stands for the rows of the change, within the change for the table.
-    answer: (change, { table, isOne, position }, answer) => {
+    answer: (change, { table, isOne, position }, { json, key, from, alias }) => {
       const rows =
         position === undefined
           ? sql`${sql.id(table)} as (${change})`
           : sql`"__changed" as (${change}), ${sql.id(table)} as (select *, row_number() over () as ${sql.id(position)} from "__changed")`;
-      return sql`with ${rows}, ${sql.raw(stampOfRows(table, isOne))} ${answer}`;
-    },
-    listed: (json, key, position) => {
-      const order = position === undefined ? sql`` : sql` order by ${position}`;
-      return sql`string_agg(${json}, ','${order}), cast(json_agg(${key}${order}) as text)`;
+      const order = position === undefined ? sql`` : sql` order by ${sql.id(alias, position)}`;
+      const columns = isOne
+        ? json
+        : sql`string_agg(${json}, ','${order}), cast(json_agg(${key}${order}) as text)`;
+      return sql`with ${rows}, ${sql.raw(stampOfRows(table, isOne))} select ${columns} ${from}`;
     },
   },
 };
@@ -190,12 +182,12 @@ function total(value: Sql): Sql {
   return sql`drs_sum(coalesce(sum(${double}) filter (where not ${isLarge}), 0), sum(cast(cast(${double} as text) as numeric)) filter (where ${isLarge}))`;
 }
 
-function insertedKey(value: Sql, table: string, column: string): Sql {
-  return sql`drs_key(${value}, ${sequenceOf(table, column)})`;
-}
-
-function sequenceOf(table: string, column: string): Sql {
-  return sql`pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)})`;
+function insertedKey(value: Sql, table: string, column: string, number?: Sql): Sql {
+  const sequence = sql`pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)})`;
+  const key = sql`drs_key(${value}, ${sequence})`;
+  if (number === undefined) return key;
+  // A subquery that depends on no row runs once.
+  return sql`coalesce((select drs_keys(${number}, ${sequence}))[row_number() over ()], ${key})`;
 }
 
 /** Whole numbers are divided: a quotient of others is rounded before it could be rounded here. */
@@ -223,8 +215,13 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
 
 /** Compares an integer with an integer, which uses an index, also where the given number is a fraction or too large. */
 function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
+  if (operator === '!=') {
+    return type === 'integer'
+      ? sql`not coalesce(${compare(value, '=', wanted, type)}, 1 = 0)`
+      : sql`${value} is distinct from ${bound(wanted, type)}`;
+  }
   if (type !== 'integer' || operator === '=') {
-    return sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`;
+    return sql`${value} ${sql.raw(operator)} ${bound(wanted, type)}`;
   }
   switch (operator) {
     case '<':
@@ -236,17 +233,8 @@ function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): 
   }
 }
 
-/** A bound value in the form that `=` compares. */
-function compared(wanted: Sql, type: ValueType): Sql {
-  return type === 'integer'
-    ? sql`drs_integer(${wanted})`
-    : sql`cast(${wanted} as ${sqlTypes[type]})`;
-}
-
-function differs(value: Sql, wanted: Sql, type: ValueType): Sql {
-  return type === 'integer'
-    ? sql`not coalesce(${compare(value, '=', wanted, type)}, 1 = 0)`
-    : sql`${value} is distinct from cast(${wanted} as ${sqlTypes[type]})`;
+function bound(value: Sql, type: ValueType): Sql {
+  return type === 'integer' ? sql`drs_integer(${value})` : sql`cast(${value} as ${sqlTypes[type]})`;
 }
 
 /** The items of a bound JSON list: `key` is the position, `value` the item; null for one that equals no integer. */

@@ -111,13 +111,16 @@ const writer = new Kysely<AnyTables>({
 });
 
 /** A column holds a decimal as an integer: its digits without the point. */
-function compared(wanted: Sql, type: ValueType): Sql {
-  return type === 'decimal' ? sql`cast(replace(${wanted}, '.', '') as integer)` : wanted;
+function bound(value: Sql, type: ValueType): Sql {
+  return type === 'decimal' ? sql`cast(replace(${value}, '.', '') as integer)` : value;
 }
 
 /** JSON of a double beyond 2^53 has the digits of another integer, with which SQLite would compare. */
-function listed(item: Sql, type: ValueType): Sql {
-  return type === 'number' ? sql`cast(${item} as real)` : compared(item, type);
+function each(list: Sql, type: ValueType): Sql {
+  const items = sql`json_each(${list})`;
+  if (type !== 'number' && type !== 'decimal') return items;
+  const value = type === 'number' ? sql`cast("value" as real)` : bound(sql`"value"`, type);
+  return sql`(select "key", ${value} as "value" from ${items})`;
 }
 
 function decimalText(value: Sql, scale: number): Sql {
@@ -152,24 +155,21 @@ const written: Omit<Dialect, 'foldText'> = {
   // An ASCII text has as many bytes as characters and is folded natively; only others need a call into JavaScript.
   fold: (text) =>
     sql`iif(octet_length(${text}) = length(${text}), lower(${text}), drs_fold(${text}))`,
-  bound: compared,
+  bound,
   compare: (value, operator, wanted, type) =>
-    sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`,
-  compared,
-  differs: (value, wanted, type) => sql`${value} is not ${compared(wanted, type)}`,
+    sql`${value} ${operator === '!=' ? sql`is not` : sql.raw(operator)} ${bound(wanted, type)}`,
   // `sum` fails when a sum of integers exceeds 64 bits.
   total: (value) => sql`total(${value})`,
   decimalText,
-  decimalTotal: (value, scale) => sql`drs_decimal_total(${partSums(value)}, ${sql.lit(scale)})`,
-  decimalAverage: (value, scale) =>
-    sql`drs_decimal_average(${partSums(value)}, count(${value}), ${sql.lit(scale)})`,
+  decimals: (aggregate, value, scale) =>
+    aggregate === 'sum'
+      ? sql`drs_decimal_total(${partSums(value)}, ${sql.lit(scale)})`
+      : sql`drs_decimal_average(${partSums(value)}, count(${value}), ${sql.lit(scale)})`,
   jsonText: (value) => sql`json_quote(${value})`,
   jsonRaw: (value) => sql`ifnull(${value}, 'null')`,
   jsonReal,
   jsonIfJson: (value) => sql`iif(json_valid(${value}), ${value}, 'null')`,
-  each: (list) => sql`json_each(${list})`,
-  isIn: (value, list, type) =>
-    sql`${value} in (select ${listed(sql`"value"`, type)} from json_each(${list}))`,
+  each,
   contains: (text, piece) => sql`instr(${text}, ${piece}) > 0`,
   // SQLite's own function spares most texts a call into JavaScript.
   matches: (text, pattern, piece) =>
@@ -191,12 +191,11 @@ const written: Omit<Dialect, 'foldText'> = {
   // The unary plus removes the column's type affinity from comparisons.
   listedKey: (key) => sql`+${key}`,
   storedKey: (key) => sql`+${key}`,
-  // SQLite generates a missing key, and the driver returns it.
   globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
-  insertedKey: (value) => value,
-  returnsKey: false,
-  deferForeignKeys: sql`pragma defer_foreign_keys = on`,
-  checkForeignKeys: sql`pragma defer_foreign_keys = off`,
+  foreignKeyChecks: (when) =>
+    when === 'deferred'
+      ? sql`pragma defer_foreign_keys = on`
+      : sql`pragma defer_foreign_keys = off`,
 };
 
 function createKeyLists(table: Sql): Sql {
