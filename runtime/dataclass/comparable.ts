@@ -58,24 +58,12 @@ export function objectDocument(dialect: Dialect, source: Source, attribute: Colu
 }
 
 /**
- * The value at the end of names in a document; `length` of an array is its length (filters F23).
- */
-export function objectProperty(
-  dialect: Dialect,
-  document: Sql,
-  names: readonly string[],
-): JsonPlace {
-  return names.at(-1) === 'length'
-    ? dialect.json.length(document, names)
-    : dialect.json.property(document, names);
-}
-
-/**
  * The sort keys of properties, most significant first: null, arrays and objects, then false, true,
  * numbers and texts (protocol P3.15).
  */
 export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[] {
-  return dialect.json.order(place, (text) => dialect.fold(text));
+  const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`2` });
+  return dialect.json.ranked(rank, place.value, (text) => dialect.fold(text));
 }
 
 /**

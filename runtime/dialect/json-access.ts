@@ -27,25 +27,19 @@ export interface ByKind {
 export interface JsonAccess {
   /** A document, or null for a value that is not JSON. */
   ifJson(value: Sql): Sql;
-  /** A property at a path of names. */
+  /** A property at a path of names; a last name `length` behind an array is the length of the array (filters F23). */
   property(document: Sql, names: readonly string[]): JsonPlace;
-  /** As `property`; if the last name is `length` and the value an array, the length of the array. */
-  length(document: Sql, names: readonly string[]): JsonPlace;
   /** The elements of the array at a path; empty if there is none. */
   elements(document: Sql, names: readonly string[], alias: string): JsonElements;
   byKind(place: JsonPlace, kinds: ByKind): Sql;
-  /** A number as it is written in the document. */
-  number(value: Sql): Sql;
-  /** A number as a double: integers beyond 2^53 lose digits, as they do in JavaScript. */
-  double(value: Sql): Sql;
-  /** A boolean as 0 or 1. */
-  boolean(value: Sql): Sql;
+  /**
+   * A number as a double, in which integers beyond 2^53 lose digits, as they do in JavaScript; or a boolean as 0 or 1.
+   */
+  typed(value: Sql, type: 'number' | 'boolean'): Sql;
   /**
    * The ORDER BY terms of a value of several types, most significant first (protocol P3.15).
    * @param rank 0 for a boolean, 1 for a number, 2 for a text; null for the rest
    * @param fold applied to texts
    */
   ranked(rank: Sql, value: Sql, fold: (text: Sql) => Sql): readonly Sql[];
-  /** As `ranked`, for a value in a document; null, arrays and objects come first. */
-  order(place: JsonPlace, fold: (text: Sql) => Sql): readonly Sql[];
 }

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { objectProperty } from '../dataclass/comparable.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace, ByKind } from '../dialect/json-access.js';
 import { all, not, nested, type WritingContext, type FilterContext } from './context.js';
@@ -126,7 +125,7 @@ function walk(
 function placeAt({ dialect }: WritingContext, { document, names, element }: Position): JsonPlace {
   return names.length === 0 && element !== undefined
     ? element
-    : objectProperty(dialect, document, names);
+    : dialect.json.property(document, names);
 }
 
 /** A value is compared with values of its JSON type only (filters F24): it is bound once for each type, null if it has another. */
@@ -167,8 +166,8 @@ function conditions(
   operands: Readonly<Record<keyof ByKind, Operand>>,
 ): ByKind {
   const folded = context.dialect.fold(value);
-  const double = context.dialect.json.double(value);
-  const boolean = context.dialect.json.boolean(value);
+  const double = context.dialect.json.typed(value, 'number');
+  const boolean = context.dialect.json.typed(value, 'boolean');
   switch (comparator) {
     case '===':
     case '!=':

@@ -257,11 +257,11 @@ function propertyAggregate(
 ): Sql {
   const { value } = place;
   const { json } = dialect;
-  const numbers = json.byKind(place, { number: json.number(value) });
+  const numbers = json.byKind(place, { number: json.typed(value, 'number') });
   return pass.json(aggregate, value, numbers, (which) => {
     const number = pass.extreme(which, 'number', numbers);
     const text = pass.extreme(which, 'text', json.byKind(place, { text: dialect.fold(value) }));
-    const booleans = json.byKind(place, { boolean: json.boolean(value) });
+    const booleans = json.byKind(place, { boolean: json.typed(value, 'boolean') });
     const boolean = pass.extreme(which, 'boolean', booleans);
     const cases = [
       sql`when ${boolean} is not null then ${jsonBoolean(boolean)}`,

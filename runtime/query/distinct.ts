@@ -83,7 +83,7 @@ function differentProperties(context: QueryContext, rows: ValueRows, place: Json
   const [ofRank, one] = [sql`${sql.id(each, 'rank')}`, sql`${sql.id(each, 'value')}`];
   const order = sql.join(dialect.json.ranked(ofRank, one, (text) => dialect.fold(text)));
   const least = sql`min(${one})`;
-  const json = sql`case ${ofRank} when 0 then ${jsonBoolean(dialect.json.boolean(least))} when 1 then ${dialect.concat([dialect.jsonReal(dialect.json.number(least))])} else ${dialect.jsonText(least)} end`;
+  const json = sql`case ${ofRank} when 0 then ${jsonBoolean(dialect.json.typed(least, 'boolean'))} when 1 then ${dialect.concat([dialect.jsonReal(dialect.json.typed(least, 'number'))])} else ${dialect.jsonText(least)} end`;
   return sql`select ${json} as ${sql.id('json')} from ${distinct} group by ${order} order by ${order}`;
 }
 

@@ -8,7 +8,6 @@ import {
 import {
   comparableColumn,
   objectDocument,
-  objectProperty,
   propertyOrder,
   relatedKeyOf,
 } from '../dataclass/comparable.js';
@@ -97,7 +96,7 @@ function propertyValues(
   properties: readonly string[],
 ): readonly Sql[] {
   const document = objectDocument(dialect, source, attribute);
-  return propertyOrder(dialect, objectProperty(dialect, document, properties));
+  return propertyOrder(dialect, dialect.json.property(document, properties));
 }
 
 interface OrderedAttribute {

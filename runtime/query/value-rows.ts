@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type ColumnDefinition, reached } from '../dataclass/attribute-path.js';
-import { comparableColumn, objectDocument, objectProperty } from '../dataclass/comparable.js';
+import { comparableColumn, objectDocument } from '../dataclass/comparable.js';
 import { column, From, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import { ifNumber } from '../dialect/json-parts.js';
@@ -125,9 +125,7 @@ function inObject(
     names = [];
   }
   const place =
-    names.length === 0 && element !== undefined
-      ? element
-      : objectProperty(dialect, document, names);
+    names.length === 0 && element !== undefined ? element : dialect.json.property(document, names);
   if (arrays === 'whole') return { tables, place };
   const last = dialect.json.elements(document, names, aliases.next());
   tables.push(sql`left join ${last.clause} on 1 = 1`);

@@ -21,16 +21,14 @@ import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access
 const postgresJson: JsonAccess = {
   // PostgreSQL's JSON functions fail on the escape of U+0000, which a document may contain.
   ifJson: (value) => sql`case when drs_is_json(${value}) then ${value} end`,
-  property: (document, names) => place(at(document, names)),
-  length,
+  property,
   elements,
   byKind,
-  number: double,
-  double,
-  boolean: (value) => sql`case ${value} when 'true' then 1 when 'false' then 0 end`,
+  typed: (value, type) =>
+    type === 'number'
+      ? double(value)
+      : sql`case ${value} when 'true' then 1 when 'false' then 0 end`,
   ranked,
-  order: (found, fold) =>
-    ranked(byKind(found, { boolean: sql`0`, number: sql`1`, text: sql`2` }), found.value, fold),
 };
 
 function double(value: Sql): Sql {
@@ -47,10 +45,11 @@ function at(document: Sql, names: readonly string[]): Sql {
   return sql`(cast(${document} as json)${sql.join(steps, sql``)})`;
 }
 
-function length(document: Sql, names: readonly string[]): JsonPlace {
+function property(document: Sql, names: readonly string[]): JsonPlace {
+  const own = place(at(document, names));
+  if (names.at(-1) !== 'length') return own;
   const array = at(document, names.slice(0, -1));
   const isArray = sql`json_typeof(${array}) = 'array'`;
-  const own = postgresJson.property(document, names);
   return {
     kind: sql`case when ${isArray} then 'number' else ${own.kind} end`,
     value: sql`case when ${isArray} then cast(json_array_length(${array}) as text) else ${own.value} end`,

@@ -17,38 +17,28 @@ import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access
 
 const sqliteJson: JsonAccess = {
   ifJson: (value) => sql`iif(json_valid(${value}), ${value}, null)`,
-  property: (document, names) => ({
-    kind: typeAt(document, names),
-    value: sql`json_extract(${document}, ${pathOf(names)})`,
-  }),
-  length,
+  property,
   elements,
   byKind,
-  number: (value) => value,
-  double,
-  boolean: (value) => value,
+  typed: (value, type) => (type === 'number' ? double(value) : value),
   ranked: (rank, value, fold) => [
     rank,
-    sql`case ${rank} when 2 then ${fold(value)} else ${value} end`,
+    sql`case ${rank} when 0 then ${value} when 1 then ${double(value)} when 2 then ${fold(value)} end`,
   ],
-  order,
 };
 
 function double(value: Sql): Sql {
   return sql`cast(${value} as double precision)`;
 }
 
-/** Numbers sort before texts, as in any column; a boolean is 0 or 1 in SQL. */
-function order(place: JsonPlace, fold: (text: Sql) => Sql): readonly Sql[] {
-  const { value } = place;
-  const rank = byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`1` });
-  return [rank, byKind(place, { text: fold(value), number: double(value), boolean: value })];
-}
-
-function length(document: Sql, names: readonly string[]): JsonPlace {
+function property(document: Sql, names: readonly string[]): JsonPlace {
+  const own = {
+    kind: typeAt(document, names),
+    value: sql`json_extract(${document}, ${pathOf(names)})`,
+  };
+  if (names.at(-1) !== 'length') return own;
   const array = names.slice(0, -1);
   const isArray = sql`${typeAt(document, array)} = 'array'`;
-  const own = sqliteJson.property(document, names);
   return {
     kind: sql`iif(${isArray}, 'integer', ${own.kind})`,
     value: sql`iif(${isArray}, json_array_length(${document}, ${pathOf(array)}), ${own.value})`,

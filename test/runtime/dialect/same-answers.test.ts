@@ -360,8 +360,8 @@ describePostgres('The SQL of both dialects', () => {
           const place = dialect.json.property(text(document), path);
           const value = {
             text: place.value,
-            number: dialect.json.double(place.value),
-            boolean: dialect.json.boolean(place.value),
+            number: dialect.json.typed(place.value, 'number'),
+            boolean: dialect.json.typed(place.value, 'boolean'),
           }[kind];
           return dialect.json.byKind(place, { [kind]: value });
         });
@@ -373,7 +373,7 @@ describePostgres('The SQL of both dialects', () => {
     const list = JSON.stringify({ a: [1, 'x', null, [2], { b: true }], b: { length: 'own' } });
     const length = (...names: readonly string[]): Promise<Value> =>
       answer((dialect) => {
-        const place = dialect.json.length(text(list), [...names, 'length']);
+        const place = dialect.json.property(text(list), [...names, 'length']);
         const value = dialect.concat([place.value]);
         return dialect.json.byKind(place, { number: value, text: value });
       });
