@@ -14,7 +14,7 @@ export interface Database {
   readonly schemaHash: string;
   /** Set for a database in memory, which no other process can open. */
   readonly isOfOneProcess?: boolean;
-  /** Where servers keep what they remember about clients; absent for a database in memory. */
+  /** Opens what servers remember about clients; absent for a database in memory. */
   readonly state?: StateAccess | undefined;
   /** What the start changed in an existing schema and which parts it found unused, in words. */
   readonly added?: readonly string[];

@@ -12,7 +12,7 @@ export type PendingAnswer = Pending<JsonAnswer | undefined>;
 export interface Executor {
   /** The first column of the first row; `undefined` when there is no row or the value is null. */
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
-  /** The same for a value that is not JSON. */
+  /** The first column of the first row, for a value that is not JSON; `undefined` as for `read`. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** All columns of all rows. */
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
@@ -74,11 +74,11 @@ export interface Transaction {
   run(statement: Statement, values: readonly SqlValue[]): Pending<RunResult>;
   /** The first column of the first row; `undefined` when there is no row. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
-  /** As {@link Executor.read}; sees the changes of the transaction. */
+  /** Reads as {@link Executor.read} does; sees the changes of the transaction. */
   read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
-  /** As {@link Executor.rows}; sees the changes of the transaction, and the statement may change data. */
+  /** Reads as {@link Executor.rows} does; sees the changes of the transaction, and the statement may change data. */
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
-  /** As `rows`, with the names of the columns. */
+  /** Reads as `rows` does, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
    * The first column of the first row of a statement whose changes stay even if the transaction is

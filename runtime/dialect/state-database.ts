@@ -24,9 +24,8 @@ interface StateWords {
 }
 
 /**
- * Where servers keep what they remember about their clients: a schema of the application's own
- * database, or a file beside it. Statements name tables as `drs_state.session`, whatever the schema
- * is called.
+ * The database in which servers keep what they remember about their clients: a schema of the application's own
+ * database, or a file beside it. Statements name tables as `drs_state.session`, whatever the schema is called.
  */
 export interface StateDatabase {
   /** The time in milliseconds as an expression of SQL: one clock for all servers. */

@@ -670,7 +670,7 @@ class StepRun {
     await this.database.query(form, [table, column]);
   }
 
-  /** Its columns that are not generated. */
+  /** The columns of a table that are not generated. */
   async #columns(table: string): Promise<readonly ColumnShape[]> {
     const present = tableOf(await this.database.present(), table);
     if (present === undefined) throw new Error(`the database has no table "${table}".`);

@@ -113,7 +113,7 @@ const forbidChanges: Step = { text: 'set default_transaction_read_only = on', va
 
 /** A connection for one user until it is released. */
 export class PostgresConnection {
-  /** None behind a pooler: a statement that one connection has prepared is unknown to the next one. */
+  /** Left out behind a pooler: a statement that one connection has prepared is unknown to the next one. */
   readonly #names: PreparedNames | undefined;
   #isBroken = false;
   #isReleased = false;

@@ -89,7 +89,7 @@ export function translateError(error: Error, facts: ErrorFacts): Error {
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }
 
-/** As `translateError`, for a change: a generated column may fail on the given values. */
+/** Translates an error as `translateError` does, for a change: a generated column may fail on the given values. */
 export function translateChangeError(error: Error, facts: ErrorFacts): Error {
   const isOfExpression =
     error instanceof DatabaseError &&

@@ -521,7 +521,7 @@ function valueOf(column: string, table: string, context: Context): string | unde
   return wanted?.expression ?? wanted?.default ?? 'NULL';
 }
 
-/** The same in SQL that runs outside of the server. */
+/** The value of a column in SQL that somebody runs outside of the server. */
 function shownValue(column: string, table: string, context: Context): string {
   const present = context.actual.get(table)?.columns ?? [];
   if (present.some(({ name }) => name === column)) return quoted(column);

@@ -26,7 +26,7 @@ const readsMilliseconds = 2_000;
 interface SqliteOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
-  /** Where long reads of a database in a file run. */
+  /** The placement of long reads of a database in a file. */
   readonly offloading?: ConstructorParameters<typeof SqliteReads>[1];
   /** Milliseconds that a statement of a transaction may run; no limit if absent. */
   readonly longest?: number;

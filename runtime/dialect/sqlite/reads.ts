@@ -18,7 +18,7 @@ const bytesPerCharacter = 20;
 /** A prepared statement has a fixed form of rows. */
 interface CachedStatement {
   readonly prepared: Prepared;
-  /** Where its reads run, known since the first one; `here` for one that never takes long. */
+  /** The process in which its reads run, known since the first one; `here` for one that never takes long. */
   placement?: StatementPlacement | 'here';
 }
 

@@ -125,7 +125,7 @@ export class SqliteTransaction implements Transaction {
     }
   }
 
-  /** It cannot be interrupted: after one that took too long, nothing else runs until it is rolled back. */
+  /** Work cannot be interrupted: after work that took too long, nothing else runs until the transaction is rolled back. */
   #timed<T>(work: () => T): T {
     const start = performance.now();
     const result = work();

@@ -109,7 +109,7 @@ function leftBehind({ name: table, invalidIndexes, constraints }: CatalogTable):
   ];
 }
 
-/** This model does not use the derived column of a text that it writes, but a server of another model does. */
+/** Steps for derived columns of texts that a server of another model uses, and this model writes without using them. */
 function followedTexts(
   { name: table, columns, triggers }: CatalogTable,
   { shape }: Wanted,
@@ -309,7 +309,7 @@ function addConstraint(
   ];
 }
 
-/** The same text gives the same name, so that a half-finished constraint is found. */
+/** Derives the name of a constraint from its text, so that a half-finished constraint is found. */
 function constraintName(text: string): string {
   return `__${shortHash(text)}`;
 }

@@ -73,7 +73,7 @@ export class Placements {
   }
 }
 
-/** Where a statement runs. */
+/** The processes in which a statement runs. */
 export interface StatementPlacement {
   readonly usual: Placement;
   /** For pages that may return more than 2,500 entities. */
