@@ -16,8 +16,7 @@ import {
   type ValueNode,
 } from 'kysely';
 import type { AnyTables, BuiltQuery, DataclassQueries, EntityQuery } from '../protocol/queries.js';
-import type { Sql } from './sql.js';
-import { RestrictionSlot, type Statement } from './statement.js';
+import { RestrictionSlot, type Sql, type Statement } from './statement.js';
 
 export type { BuiltQuery } from '../protocol/queries.js';
 

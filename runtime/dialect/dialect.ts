@@ -3,13 +3,12 @@ import type { Fold } from '../protocol/fold.js';
 import type { AnyTables, EntityQuery, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
-import type { Sql } from './sql.js';
-import type { Statement } from './statement.js';
+import type { Sql, Statement } from './statement.js';
 import type { ValueType } from './value-type.js';
 import type { VectorAccess } from './vector-access.js';
 
 export type { IntegerJson, JsonPart, NullableJson } from '../protocol/queries.js';
-export type { Sql } from './sql.js';
+export type { Sql } from './statement.js';
 
 /** A comparison with a bound value. It is null if a value is null; `!=` is true then. */
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=';
@@ -33,7 +32,7 @@ export interface OrderedJoin {
 
 /** What differs between databases when a statement is written; each builds the JSON of an answer itself. */
 export interface Dialect {
-  /** For SQL that class code writes with Kysely. */
+  /** The parts of Kysely that write the SQL of class code. */
   readonly kysely: KyselyParts;
   /** The query builder; it runs no query. */
   readonly db: Kysely<AnyTables>;
@@ -41,7 +40,7 @@ export interface Dialect {
   compile(query: Sql | BuiltQuery): Statement;
   /** Concatenates pieces; a piece that is null counts as empty. */
   concat(parts: readonly JsonPart[]): Sql;
-  /** As `concat`, for a short text such as one entity. */
+  /** Concatenates the pieces of a short text such as one entity, which SQLite formats at a tenth less cost. */
   fill(parts: readonly JsonPart[]): Sql;
   /** The rows of a subquery's text column as one text, separated by commas, in the order of the subquery. */
   joinRows(text: Sql): Sql;
@@ -49,7 +48,7 @@ export interface Dialect {
   asBytes(text: Sql): Sql;
   /** A text value folded as {@link file://../protocol/fold.ts} does it. */
   fold(text: Sql): Sql;
-  /** The same folding for a value before it is bound. */
+  /** Folds a text, as `fold` does in SQL, before it is bound. */
   readonly foldText: Fold;
   /**
    * A bound value in the form in which `=` compares it with a column; null for a number that equals no integer. A
@@ -60,7 +59,10 @@ export interface Dialect {
   compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
   /** The sum of numbers; a real number if the sum is too large to be exact, 0 if there are no numbers. */
   total(value: Sql): Sql;
-  /** The same at less cost; fails with UnusableValueError if the sum is too large. Absent where `total` costs no more. */
+  /**
+   * Sums numbers as `total` does, at 70 % of its cost; fails with UnusableValueError if the sum is too large. Absent where
+   * `total` costs no more.
+   */
   readonly quickTotal?: (value: Sql) => Sql;
   /** A column with decimals as texts with so many decimals. */
   decimalText(value: Sql, scale: number): Sql;
@@ -75,7 +77,7 @@ export interface Dialect {
   jsonRaw(value: Sql): Sql;
   /** JSON of a double, with the exponent that JavaScript writes: `5`, `0.1`, `1e+300`; `null` if it is not finite. */
   jsonReal(value: Sql): Sql;
-  /** As `jsonRaw` for a text; `null` if the text is not JSON. */
+  /** JSON of a text that may be JSON: itself, or `null`. */
   jsonIfJson(value: Sql): Sql;
   /** A bound JSON list as a table: `key` is the position of an item, `value` the item, in the form of {@link Dialect.bound}. */
   each(list: Sql, type: ValueType): Sql;
@@ -83,7 +85,7 @@ export interface Dialect {
   contains(text: Sql, piece: Sql): Sql;
   /** Whether a text matches a pattern (`protocol/text-match.ts`); its literal `piece` is searched first. */
   matches(text: Sql, pattern: Sql, piece: Sql): Sql;
-  /** As `matches`, for any member of a bound JSON object: names are patterns, values their literal pieces. */
+  /** Whether a text matches a member of a bound JSON object: names are patterns, values their literal pieces. */
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
   /**

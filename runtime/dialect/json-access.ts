@@ -1,4 +1,4 @@
-import type { Sql } from './sql.js';
+import type { Sql } from './statement.js';
 
 /** A value inside a JSON document; it may be missing. */
 export interface JsonPlace {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Sql } from './sql.js';
+import type { Sql } from './statement.js';
 
 export function mergeTexts(parts: readonly (string | Sql)[]): readonly (string | Sql)[] {
   const merged: (string | Sql)[] = [];

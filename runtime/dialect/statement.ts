@@ -1,5 +1,8 @@
+import type { RawBuilder } from 'kysely';
 import type { ComputedDefinition } from '../protocol/definition.js';
-import type { Sql } from './sql.js';
+
+/** An SQL expression or clause. Results leave the database as bytes, so the type argument is always `unknown`. */
+export type Sql = RawBuilder<unknown>;
 
 /** A value that SQL can hold. */
 export type SqlValue = string | number | bigint | null | Uint8Array;

@@ -1,6 +1,5 @@
 import type { VectorComparison } from '../protocol/vector.js';
-import type { SqlValue } from './statement.js';
-import type { Sql } from './sql.js';
+import type { Sql, SqlValue } from './statement.js';
 
 /** Compares vectors in SQL. Servers of models without vectors do not include the implementation. */
 export interface VectorAccess {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Sql } from '../dialect/sql.js';
+import type { Sql } from '../dialect/statement.js';
 import type {
   ComparedVector,
   StoredVector,

@@ -15,7 +15,7 @@
  * slot belongs to the session, and is not above zero.
  */
 import { sql } from 'kysely';
-import type { Sql } from '../sql.js';
+import type { Sql } from '../statement.js';
 import { quoted } from '../table-definition.js';
 
 /** Updates of a slot find space beside it, so that no index changes. */
