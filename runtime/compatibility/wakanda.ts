@@ -19,7 +19,7 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { shortened } from '../protocol/names.js';
-import { refuseForms } from '../query/answer-form.js';
+import { refuseForms } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { relatedRequest } from '../query/selection-request.js';
 

@@ -33,3 +33,6 @@ export class BoundedCache<V> {
 
 /** Bytes that a map and the objects of an entry need in any case. */
 const entryWeight = 300;
+
+/** The part of a cache that its users need. */
+export type Cache<V> = Pick<BoundedCache<V>, 'get' | 'set'>;

@@ -5,49 +5,99 @@ import {
   InsertQueryBuilder,
   type InsertResult,
   NOOP_QUERY_EXECUTOR,
-  type OperationNode,
-  OperationNodeTransformer,
   type QueryExecutor,
   type QueryExecutorProvider,
   type QueryId,
   type SelectQueryBuilder,
   UpdateQueryBuilder,
   type UpdateResult,
-  type ValueNode,
 } from 'kysely';
 import type { AnyTables, BuiltQuery, DataclassQueries, EntityQuery } from '../protocol/queries.js';
-import { RestrictionSlot, type Sql, type Statement } from './statement.js';
+import { RestrictionSlot, Slot, type Statement } from './statement.js';
 
 export type { BuiltQuery } from '../protocol/queries.js';
 
-/** Compiles a query into its SQL text and the values to bind. */
-export function compileWith(writer: QueryExecutorProvider, query: BuiltQuery): Statement {
-  const node = query.toOperationNode();
-  const { sql, parameters } = writer.getExecutor().compileQuery(node, createQueryId());
-  const bindings = parameters as Statement['bindings'];
-  const slots = bindings.filter((each) => each instanceof RestrictionSlot);
-  if (slots.length === 0) return { sql, bindings };
-  const restricted: Statement['restricted'] = {
-    dataclasses: [...new Set(slots.map(({ dataclass }) => dataclass))],
-    write: (conditionOf) => {
-      const replaced = new SlotReplacer(conditionOf).transformNode(node);
-      return compileWith(writer, { toOperationNode: () => replaced });
-    },
-  };
-  return { sql, bindings, restricted };
+/**
+ * What the query compilers of {@link compileWith} write for each value, until the statement is
+ * complete. No SQL contains this character.
+ */
+export const valueMark = '\0';
+
+/** A compiled query: one text more than it has values, which come between the texts. */
+interface CompiledQuery {
+  readonly texts: readonly string[];
+  readonly bindings: Statement['bindings'];
 }
 
-class SlotReplacer extends OperationNodeTransformer {
-  constructor(private readonly conditionOf: (slot: RestrictionSlot) => Sql) {
-    super();
-  }
+/** Writes the placeholder of a value in a statement, counted from 1. */
+type Placeholder = (position: number) => string;
 
-  protected override transformNodeImpl<T extends OperationNode>(node: T): T {
-    const { value } = node as unknown as Partial<ValueNode>;
-    return value instanceof RestrictionSlot
-      ? (this.conditionOf(value).toOperationNode() as unknown as T)
-      : super.transformNodeImpl(node);
+/** Numbers the statements with restrictions. */
+let restrictedStatements = 0;
+
+/**
+ * Compiles a query into its SQL text and the values to bind.
+ * @param writer writes {@link valueMark} for each value
+ */
+export function compileWith(
+  writer: QueryExecutorProvider,
+  placeholder: Placeholder,
+  query: BuiltQuery,
+): Statement {
+  const compiled = compiledWith(writer, query);
+  const { bindings } = compiled;
+  const statement = statementOf(compiled, placeholder);
+  const slots = bindings.filter((each) => each instanceof RestrictionSlot);
+  if (slots.length === 0) return statement;
+  const indexes = bindings.map((each) => (each instanceof Slot ? each.index : -1));
+  restrictedStatements += 1;
+  const restricted: Statement['restricted'] = {
+    number: restrictedStatements,
+    dataclasses: [...new Set(slots.map(({ dataclass }) => dataclass))],
+    given: Math.max(-1, ...indexes) + 1,
+    complete: (conditionOf) => {
+      const condition = (slot: RestrictionSlot): CompiledQuery =>
+        compiledWith(writer, conditionOf(slot));
+      return statementOf(withConditions(compiled, condition), placeholder);
+    },
+  };
+  return { ...statement, restricted };
+}
+
+function compiledWith(writer: QueryExecutorProvider, query: BuiltQuery): CompiledQuery {
+  const node = query.toOperationNode();
+  const { sql, parameters } = writer.getExecutor().compileQuery(node, createQueryId());
+  const texts = sql.split(valueMark);
+  if (texts.length !== parameters.length + 1) throw new Error('A query contains U+0000.');
+  return { texts, bindings: parameters as Statement['bindings'] };
+}
+
+/** Puts the text of a condition, with its values, in the place of each {@link RestrictionSlot}. */
+function withConditions(
+  { texts, bindings }: CompiledQuery,
+  conditionOf: (slot: RestrictionSlot) => CompiledQuery,
+): CompiledQuery {
+  const written = [texts[0] ?? ''];
+  const bound: Statement['bindings'][number][] = [];
+  for (const [index, binding] of bindings.entries()) {
+    const next = texts[index + 1] ?? '';
+    if (binding instanceof RestrictionSlot) {
+      const condition = conditionOf(binding);
+      const [first = '', ...others] = condition.texts;
+      written.push((written.pop() ?? '') + first, ...others);
+      written.push((written.pop() ?? '') + next);
+      bound.push(...condition.bindings);
+    } else {
+      written.push(next);
+      bound.push(binding);
+    }
   }
+  return { texts: written, bindings: bound };
+}
+
+function statementOf({ texts, bindings }: CompiledQuery, placeholder: Placeholder): Statement {
+  const sql = texts.reduce((all, text, position) => all + placeholder(position) + text);
+  return { sql, bindings };
 }
 
 /** What Kysely needs to write the SQL of a database; the executor runs it. */

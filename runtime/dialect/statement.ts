@@ -52,10 +52,14 @@ export interface EntitiesPage {
 
 /** The restricted dataclasses that a statement reads. */
 export interface RestrictedStatement {
+  /** No other statement has the same. */
+  readonly number: number;
   /** Names of the dataclasses. */
   readonly dataclasses: readonly string[];
-  /** Writes the statement with a condition for each placeholder. */
-  write(conditionOf: (slot: RestrictionSlot) => Sql): Statement;
+  /** How many values the request gives; those of the conditions are behind them. */
+  readonly given: number;
+  /** Puts a condition in the place of each {@link RestrictionSlot}: only the conditions are compiled. */
+  complete(conditionOf: (slot: RestrictionSlot) => Sql): Statement;
 }
 
 /** A place in a JSON result for a value that class code computes. */

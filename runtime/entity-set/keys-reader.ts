@@ -4,7 +4,6 @@ import type { Dialect } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { AnswerOptions } from '../query/context.js';
-import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { isOrdered, selectionOrder } from '../query/page.js';
@@ -22,6 +21,7 @@ import {
   type SelectionRequest,
   shapeName,
   selectionRequest,
+  whenResolved,
 } from '../query/selection-request.js';
 import {
   compactNumbers,
@@ -53,9 +53,9 @@ export function readKeys(
   unresolved: SelectionRequest,
 ): Pending<KeyList | undefined> {
   const { database, options, plans } = context;
-  return whenResolved(context, unresolved, (request) => {
+  const read = (request: SelectionRequest): Pending<KeyList | undefined> => {
     const name = shapeName(['keys', request.orderBy]);
-    const { plan, values } = planFor(plans.selections, request, name, {}, (selection) =>
+    const { plan, values } = planFor(plans, request, name, {}, (selection) =>
       planKeys(database.dialect, options, selection, orderOf(request)),
     );
     const type = request.dataclass.key.type as KeyType;
@@ -66,7 +66,8 @@ export function readKeys(
       // A database takes several times as long to sort a million numbers.
       return isSorted || !(keys instanceof NumberKeys) ? keys : keys.ascending();
     });
-  });
+  };
+  return whenResolved(context, unresolved, read, shapeName(['keys', unresolved.orderBy]));
 }
 
 /** Returns the keys of a selection as bytes, for `parseKeys`. */

@@ -10,7 +10,7 @@ import type {
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import { refuseForms } from '../query/answer-form.js';
+import { refuseForms } from '../query/parameters.js';
 import { missingDataclass } from './errors.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';

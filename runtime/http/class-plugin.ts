@@ -45,9 +45,9 @@ function servedClasses(
     registry,
     runsIn: { reads, writes },
     lifecycleOf: (host) => lifecycle?.(host),
-    hooksOf: (host, { database, dataclasses, options, filters }) => {
+    hooksOf: (host, { database, dataclasses, options, filters, plans }) => {
       const restrictions = isRestricted
-        ? new Restrictions(host, dataclasses, database.dialect, filters)
+        ? new Restrictions(host, dataclasses, database.dialect, filters, plans.statements)
         : undefined;
       const executor = new ScopeExecutor(database.executor, scopes, {
         runsCode: writes,

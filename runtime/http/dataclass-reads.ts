@@ -9,8 +9,7 @@ import type { Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
-import type { Parameters } from '../query/parameters.js';
-import { refuseForms, answerForm } from '../query/answer-form.js';
+import { answerForm, type Parameters, refuseForms } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import {
   relatedRequest,
@@ -18,8 +17,8 @@ import {
   type SelectionRequest,
 } from '../query/selection-request.js';
 import { refuseCrossSite } from './cross-site.js';
-import { EntitySetService, pageForms } from './entity-set-service.js';
-import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
+import { EntitySetService } from './entity-set-service.js';
+import { aggregationOf, readAggregate, readRelatedAggregate } from '../query/aggregate-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
 import {
@@ -48,8 +47,6 @@ interface RequestedEntity {
  */
 export class DataclassReads {
   readonly #entities: EntityReader;
-  readonly #sets: EntitySetService;
-  readonly #aggregates: AggregateReader;
   readonly #context: ServiceContext;
   readonly #dataclass: Dataclass;
   #media: DataclassMedia | undefined;
@@ -58,8 +55,6 @@ export class DataclassReads {
   constructor(context: ServiceContext, dataclass: Dataclass) {
     this.#dataclass = dataclass;
     this.#entities = new EntityReader(context, dataclass);
-    this.#sets = new EntitySetService(context, context.sets, dataclass);
-    this.#aggregates = new AggregateReader(context);
     this.#context = context;
   }
 
@@ -80,19 +75,17 @@ export class DataclassReads {
       );
     }
     refuseSetParameters(parameters);
+    const { filters } = this.#context;
+    const all = selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
     if (aggregationOf(parameters) !== undefined) {
-      this.#send(reply, this.#aggregates.read(this.#all(parameters), attributes, parameters));
-      return;
+      this.#send(reply, readAggregate(this.#context, all, attributes, parameters));
+    } else if (parameters.method === 'entityset') {
+      const requester = setRequesterOf(scope.session);
+      const sets = this.#setsOf(this.#dataclass);
+      this.#send(reply, sets.create(all, { parameters, attributes, requester }));
+    } else {
+      this.#send(reply, this.#page(all, parameters, attributes));
     }
-    const answer =
-      parameters.method === 'entityset'
-        ? this.#sets.create(this.#all(parameters), {
-            parameters,
-            attributes,
-            requester: setRequesterOf(scope.session),
-          })
-        : this.#page(this.#all(parameters), parameters, attributes);
-    this.#send(reply, answer);
   };
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
@@ -115,7 +108,8 @@ export class DataclassReads {
       return;
     }
     if (aggregationOf(parameters) !== undefined) {
-      const answer = this.#aggregates.readRelated(this.#dataclass, value, attributes, parameters);
+      const context = this.#context;
+      const answer = readRelatedAggregate(context, this.#dataclass, value, attributes, parameters);
       this.#send(reply, answer);
       return;
     }
@@ -172,16 +166,17 @@ export class DataclassReads {
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = address;
     const requester = setRequesterOf(scope.session);
+    const sets = this.#setsOf(this.#dataclass);
     const answer =
       parameters.method === 'release'
-        ? this.#sets.release(set, requester)
-        : this.#sets.read(set, { parameters, attributes, requester });
+        ? sets.release(set, requester)
+        : sets.read(set, { parameters, attributes, requester });
     this.#send(reply, answer);
   };
 
   /** The keys that a set holds and that match the request's filter. */
   keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
-    return this.#sets.keys(set, parameters, requester);
+    return this.#setsOf(this.#dataclass).keys(set, parameters, requester);
   }
 
   /** Reads and sets the bytes of images and BLOBs. */
@@ -211,11 +206,6 @@ export class DataclassReads {
     return (this.#madeLocks ??= new LockService(locks, this.#dataclass, this.#entities, database));
   }
 
-  #all(parameters: Parameters): SelectionRequest {
-    const { filters } = this.#context;
-    return selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
-  }
-
   /** A page of entities, in the form that the request wants. */
   #page(
     request: SelectionRequest,
@@ -223,10 +213,10 @@ export class DataclassReads {
     attributes: string | undefined,
   ): PendingAnswer {
     const context = this.#context;
-    const name = answerForm(parameters, context.options);
-    const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = readPage(context, request, parameters, form);
-    return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
+    const { dataclass } = request;
+    const form = answerForm(parameters, context.options);
+    const answer = readPage(context, request, { form, dataclass, parameters, attributes });
+    return explainedAnswer(context, request, parameters, answer);
   }
 
   /**
@@ -268,9 +258,7 @@ export class DataclassReads {
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {
-    return dataclass === this.#dataclass
-      ? this.#sets
-      : new EntitySetService(this.#context, this.#context.sets, dataclass);
+    return new EntitySetService(this.#context, this.#context.sets, dataclass);
   }
 
   #send(reply: FastifyReply, answer: PendingAnswer): void {

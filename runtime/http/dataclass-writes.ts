@@ -8,7 +8,7 @@ import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { refuseForms } from '../query/answer-form.js';
+import { refuseForms } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';

@@ -8,6 +8,8 @@ import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
+import { noKnownNumbers } from '../query/counts.js';
+import { Plans } from '../query/plans.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { serverFunctions } from './catalog.js';
 import {
@@ -132,6 +134,8 @@ function sharedParts(
     reportError,
     options: { pageSize, dateOnlyFormat, reportFormat },
     filters: new FilterParser(limits, settings),
+    plans: new Plans(),
+    numbers: noKnownNumbers(),
     functions: serverFunctions(code?.registry),
   };
 }
@@ -155,6 +159,7 @@ function openHost<Data extends ClassData>(
 /** The model without limits. */
 function wholeView(definitions: readonly DataclassDefinition[]): ModelView {
   return {
+    visible: '',
     dataclasses: linkDataclasses(definitions),
     catalog: definitions,
     lists: () => true,

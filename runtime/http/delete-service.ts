@@ -10,7 +10,7 @@ import { EventFailure } from '../write/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { nowText } from '../protocol/dates.js';
 import { refuse } from '../protocol/errors.js';
-import { whenResolved } from '../query/computed-requests.js';
+import { whenResolved } from '../query/selection-request.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionBase } from '../query/selection.js';

@@ -7,20 +7,12 @@ import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js'
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
-import { type AnswerForm, answerForm, refuseForms } from '../query/answer-form.js';
-import {
-  type PageForm,
-  preparePageOfKeys,
-  type ReadPreparedPage,
-  collectionForm,
-  arrayForm,
-} from '../query/page.js';
-import type { Parameters } from '../query/parameters.js';
+import { aggregationOf, readAggregate } from '../query/aggregate-reader.js';
+import { preparePageOfKeys } from '../query/page.js';
+import { answerForm, type Parameters, refuseForms } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
-import { type ReadingContext, pageTop } from '../query/reading-context.js';
+import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import { reportForm } from '../report/report.js';
 import { membersRequest, narrowed } from '../entity-set/keys-reader.js';
 
 /** What a request for entity sets says, and whose it is. */
@@ -33,15 +25,11 @@ interface SetRequest {
 
 /** Answers requests for the entity sets of one dataclass (protocol P9.1 to P9.7). */
 export class EntitySetService {
-  readonly #aggregates: AggregateReader;
-
   constructor(
     private readonly context: ReadingContext,
     private readonly sets: EntitySets,
     private readonly dataclass: Dataclass,
-  ) {
-    this.#aggregates = new AggregateReader(context);
-  }
+  ) {}
 
   /**
    * Makes a set of a selection, and answers its first page.
@@ -84,7 +72,7 @@ export class EntitySetService {
   /** The keys that a set holds and that match the request's filter. */
   keys(id: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
     return whenThere(this.#find(id, parameters, requester), (set) =>
-      this.#narrowed(set.keys, parameters),
+      narrowed(this.context, this.dataclass, set.keys, parameters),
     );
   }
 
@@ -106,53 +94,26 @@ export class EntitySetService {
     return this.sets.find(this.dataclass, requester, id.toUpperCase(), own);
   }
 
-  #narrowed(keys: KeyList, parameters: Parameters): Pending<KeyList> {
-    return narrowed(this.context, this.dataclass, keys, parameters);
-  }
-
   #answer(keys: KeyList, isSorted: boolean, request: SetRequest): PendingAnswer {
+    const { context, dataclass } = this;
     const { parameters, attributes } = request;
     if (aggregationOf(parameters) !== undefined) {
-      const members = membersRequest(this.context, this.dataclass, keys, parameters);
-      return this.#aggregates.read(members, attributes, parameters);
+      const members = membersRequest(context, dataclass, keys, parameters);
+      return readAggregate(context, members, attributes, parameters);
     }
     const makesSet = parameters.method === 'entityset';
     const method = makesSet ? 'entityset' : undefined;
-    const form = answerForm({ ...parameters, method }, this.context.options);
+    const wanted = answerForm({ ...parameters, method }, context.options);
+    const form = wanted === 'collection' ? 'set' : wanted;
     if (makesSet) refuseDefinition(parameters);
-    return whenThere(this.#narrowed(keys, parameters), (rest) => {
+    return whenThere(narrowed(context, dataclass, keys, parameters), (rest) => {
       const answer = makesSet
         ? this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
-        : this.#page(form, rest, attributes, parameters);
-      return this.#explained(keys, parameters, answer);
+        : preparePageOfKeys(context, rest, { form, dataclass, parameters, attributes })();
+      if (!parameters.queryplan && !parameters.querypath) return answer;
+      const members = membersRequest(context, dataclass, keys, parameters);
+      return explainedAnswer(context, members, parameters, answer);
     });
-  }
-
-  #explained(keys: KeyList, parameters: Parameters, answer: PendingAnswer): PendingAnswer {
-    if (!parameters.queryplan && !parameters.querypath) return answer;
-    const members = membersRequest(this.context, this.dataclass, keys, parameters);
-    return explainedAnswer(this.context, members, parameters, answer);
-  }
-
-  #page(
-    form: AnswerForm,
-    keys: KeyList,
-    attributes: string | undefined,
-    parameters: Parameters,
-  ): PendingAnswer {
-    const { context, dataclass } = this;
-    const written =
-      form === 'collection'
-        ? collectionForm(context, dataclass, parameters, attributes, 'set')
-        : pageForms[form](context, dataclass, parameters, attributes);
-    return this.#prepared(keys, parameters, written)();
-  }
-
-  /** The page of a request; it costs the same wherever it is. */
-  #prepared(keys: KeyList, parameters: Parameters, form: PageForm): ReadPreparedPage {
-    const { skip = 0, top } = parameters;
-    const page = keys.page(skip, skip + pageTop(this.context, top));
-    return preparePageOfKeys(this.context, this.dataclass, page, keys.length, parameters, form);
   }
 
   /** Whether the request has an order, be it inside its filter. */
@@ -169,8 +130,8 @@ export class EntitySetService {
   ): PendingAnswer {
     const { context, dataclass, sets } = this;
     const { timeout } = parameters;
-    const form = collectionForm(context, dataclass, parameters, attributes, 'newSet');
-    const read = this.#prepared(keys, parameters, form);
+    const page = { form: 'newSet', dataclass, parameters, attributes } as const;
+    const read = preparePageOfKeys(context, keys, page);
     const made = sets.create(dataclass, requester, keys, isSorted, timeout, definition);
     return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }
@@ -188,10 +149,12 @@ export class EntitySetService {
   /** Whether an entity of both sets matches the filter. */
   #intersect(keys: KeyList, others: KeyList, parameters: Parameters): PendingAnswer {
     refuseBesideIntersect(parameters, this.context.options);
+    const { context, dataclass } = this;
     const { filter, clean } = parameters;
-    const isWhole = filter === undefined && !clean && this.dataclass.restriction === undefined;
+    const isWhole = filter === undefined && !clean && dataclass.restriction === undefined;
     if (isWhole) return String(intersect(keys, others));
-    const common = this.#narrowed(and(keys, others), { ...parameters, orderby: undefined });
+    const unordered = { ...parameters, orderby: undefined };
+    const common = narrowed(context, dataclass, and(keys, others), unordered);
     return whenThere(common, ({ length }) => String(length > 0));
   }
 
@@ -264,10 +227,3 @@ function refuseDefinition(parameters: Parameters): void {
 function setUri(dataclass: Dataclass, id: string): string {
   return `/rest/${encodeURIComponent(dataclass.name)}/$entityset/${id}`;
 }
-
-/** How the page of each form of answer is written. */
-export const pageForms = {
-  collection: collectionForm,
-  array: arrayForm,
-  report: reportForm,
-} as const satisfies Readonly<Record<AnswerForm, unknown>>;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FunctionDefinition, FunctionType } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { aggregationOf } from '../query/aggregate-reader.js';
-import { refuseForms } from '../query/answer-form.js';
+import { refuseForms } from '../query/parameters.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { Parameters } from '../query/parameters.js';
 import { notApplicable } from '../query/value-path.js';

@@ -43,7 +43,7 @@ import { decodeArguments } from '../class/calls/arguments.js';
 import { ResultError, resultOf } from '../class/calls/result.js';
 import { Singletons } from '../class/calls/singletons.js';
 import { always } from '../filter/context.js';
-import { whenResolved } from '../query/computed-requests.js';
+import { whenResolved } from '../query/selection-request.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
 import { queryContext, selectionCondition, planOf } from '../query/selection.js';
@@ -479,7 +479,7 @@ function keysOf(context: ServiceContext, request: SelectionRequest): Pending<Key
 function checkRequest(context: ServiceContext, request: SelectionRequest): void {
   const { database, options, plans } = context;
   const name = shapeName(['input', request.orderBy]);
-  planFor(plans.selections, request, name, {}, (selection) => {
+  planFor(plans, request, name, {}, (selection) => {
     const writing = queryContext(database.dialect, options);
     const from = new From(writing.aliases, selection.dataclass);
     const condition = selectionCondition(writing, from, selection) ?? always;

@@ -12,7 +12,7 @@ import type { Media } from '../class/objects/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
-import { readPage, collectionForm } from '../query/page.js';
+import { readPage } from '../query/page.js';
 import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
 import { noSelection } from './function-parameters.js';
@@ -84,12 +84,7 @@ async function selectionAnswer(
         parameters,
         requester: setRequesterOf(session),
       })
-    : readPage(
-        context,
-        request,
-        parameters,
-        collectionForm(context, dataclass, parameters, undefined),
-      ));
+    : readPage(context, request, { form: 'collection', dataclass, parameters }));
   if (answer === undefined) throw new ResultError('it is a selection that cannot be read');
   return answer;
 }

@@ -11,7 +11,7 @@ import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Lifecycle, WriteRestrictions } from '../write/surroundings.js';
 import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
-import type { ComputedRequests } from '../query/computed-requests.js';
+import type { ComputedRequests } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { RequestSessions } from './request-sessions.js';
 import type { ServerStores } from './server-stores.js';
@@ -57,6 +57,8 @@ export type LoginStores = Pick<ServerStores, 'clock' | 'sessions' | 'state'>;
 
 /** What some sessions see of the model, and may call. */
 export interface ModelView {
+  /** The same for views that show the same columns and rows; empty for the whole model. */
+  readonly visible: string;
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   /** The dataclasses of the catalog, in the order of the model. */
   readonly catalog: readonly DataclassDefinition[];
@@ -112,7 +114,10 @@ export interface ServedClasses {
   hooksOf(host: ClassContext, model: ClassCodeModel): CodeHooks;
 }
 
-interface ClassCodeModel extends Pick<ReadingContext, 'database' | 'options' | 'filters'> {
+interface ClassCodeModel extends Pick<
+  ReadingContext,
+  'database' | 'options' | 'filters' | 'plans'
+> {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 

@@ -17,7 +17,7 @@ import type { EntitySets } from '../entity-set/entity-sets.js';
 import { whenThere } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
-import { refuseForms } from '../query/answer-form.js';
+import { refuseForms } from '../query/parameters.js';
 import type { ServedModel } from './served-model.js';
 import type { Settings } from './settings.js';
 import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';

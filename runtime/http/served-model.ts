@@ -1,11 +1,10 @@
 import type { Session } from '../access/session.js';
 import type { Database } from '../dialect/database.js';
-import type { Statement } from '../dialect/statement.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import type { SetDefinitions } from '../entity-set/set-definitions.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { Counts } from '../query/counts.js';
-import { emptyPlans, type ReadingContext } from '../query/reading-context.js';
+import { Counts, type KnownNumbers } from '../query/counts.js';
+import type { ReadingContext } from '../query/reading-context.js';
 import { allFunctions, Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
 import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
@@ -19,7 +18,7 @@ import type { Limits, Settings } from './settings.js';
 /** What models are made from. */
 export interface ModelParts
   extends
-    Pick<ReadingContext, 'options' | 'filters'>,
+    Pick<ReadingContext, 'options' | 'filters' | 'plans'>,
     Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {
   readonly settings: Settings;
   readonly limits: Limits;
@@ -32,6 +31,7 @@ export interface ModelParts
   readonly reportError: ErrorReporter;
   /** Of the datastore and of singletons. */
   readonly functions: ServerFunctions;
+  readonly numbers: KnownNumbers;
 }
 
 export interface ServedModels {
@@ -41,9 +41,6 @@ export interface ServedModels {
   readonly visible: { of(session: Session): ServedModel };
 }
 
-/** Bytes of the statements of each kind that one view keeps; there may be many views. */
-const planBytes = 2 * 1024 * 1024;
-
 /** @param permissions none if all sessions may do everything */
 export function servedModels(
   parts: ModelParts,
@@ -51,14 +48,9 @@ export function servedModels(
   definitions: readonly DataclassDefinition[],
   permissions: ServedPermissions | undefined,
 ): ServedModels {
-  const whole = new ServedModel(parts, wholeView, '');
-  let made = 0;
+  const whole = new ServedModel(parts, wholeView);
   const functions = allFunctions(parts.functions);
-  const views = permissions?.byView(
-    definitions,
-    functions,
-    (view) => new ServedModel(parts, view, `${++made}:`, planBytes),
-  );
+  const views = permissions?.byView(definitions, functions, (view) => new ServedModel(parts, view));
   return { whole, visible: views ?? { of: () => whole } };
 }
 
@@ -77,25 +69,18 @@ export class ServedModel {
   readonly #services = new Map<string, DataclassServices>();
   #catalog: Catalog | undefined;
 
-  /**
-   * @param name a different one for each view, empty for the whole model
-   * @param planBytes of the statements of each kind that are kept
-   */
   constructor(
     readonly parts: ModelParts,
     readonly view: ModelView,
-    name: string,
-    planBytes?: number,
   ) {
-    const { stores, setDefinitions, ...shared } = parts;
+    const { stores, setDefinitions, numbers, ...shared } = parts;
     const { database, options, limits, restrictions } = shared;
     const { dataclasses } = view;
-    const plans = emptyPlans(planBytes);
-    const restrictedBy = restrictions && ((statement: Statement) => restrictions.keyOf(statement));
-    const counts = new Counts(database, options, plans.selections, restrictedBy);
+    const plans = shared.plans.of(view.visible);
+    const counts = new Counts(database, options, plans, numbers, restrictions);
     const reading = { ...shared, plans, counts };
     const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
-    this.context = { ...reading, dataclasses, viewName: name, sets, locks: stores.locks };
+    this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }
 
   of(dataclass: string): DataclassServices {

@@ -9,8 +9,6 @@ import type { ServedMedia } from './served-media.js';
 /** What the services of all dataclasses share. */
 export interface ServiceContext extends WriteContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  /** A different text for each view of the model, empty for the whole model. */
-  readonly viewName: string;
   readonly sets: EntitySets;
   readonly media: ServedMedia | undefined;
   readonly reportError: ErrorReporter;

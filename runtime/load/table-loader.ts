@@ -19,7 +19,7 @@ import { imageType } from '../protocol/image-types.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
-import { emptyPlans } from '../query/reading-context.js';
+import { Plans } from '../query/plans.js';
 import { Finder } from './finder.js';
 import type {
   LoadBatch,
@@ -82,7 +82,7 @@ export class TableLoader {
       together === undefined
         ? undefined
         : dialect.compile(sql`with "__new" as (${together}) select count(*) from "__new"`);
-    this.#constraints = new Constraints(dialect, dataclass, emptyPlans().entities);
+    this.#constraints = new Constraints(dialect, dataclass, new Plans().statements);
     this.#finder = new Finder(dialect);
     const { key } = dataclass;
     const table = sql.id(dataclass.table);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Dataclass, linkDataclasses, restrictionOf } from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
 import type { DenialStatus } from '../protocol/errors.js';
@@ -20,6 +21,8 @@ type Viewer = Pick<Session, 'isGuest' | 'privileges'>;
  */
 export class View {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** The same for views in which the same can be read, whatever their sessions may write. */
+  readonly visible: string;
   /** The status of denials. */
   readonly status: DenialStatus;
   readonly #definitions: readonly DataclassDefinition[];
@@ -39,6 +42,7 @@ export class View {
     this.#opens = (opening) => opens(opening, all);
     const readable = definitions.filter(({ access }) => this.#opens(access?.read));
     this.#readable = new Set(readable.map(({ name }) => name));
+    this.visible = this.#nameOfVisible();
     const permissions = new Map<string, Permissions>();
     for (const definition of definitions) {
       const allowed = this.#permissionsOf(definition);
@@ -55,6 +59,18 @@ export class View {
         ]),
       ),
     );
+  }
+
+  /** One digit for each dataclass and attribute of the model, hashed. */
+  #nameOfVisible(): string {
+    const hash = createHash('sha256');
+    for (const definition of this.#definitions) {
+      hash.update(this.#readable.has(definition.name) ? '1' : '0');
+      for (const each of definition.attributes) {
+        hash.update(this.#isRead(definition, each) ? '1' : '0');
+      }
+    }
+    return `${hash.digest('base64url')}:`;
   }
 
   /** The dataclasses of the catalog, in the order of the model. */
@@ -176,9 +192,7 @@ interface LastView<T> {
   readonly made: T;
 }
 
-/**
- * The number of views that are kept in addition to that of guests: each has statements of its own.
- */
+/** The number of views that are kept in addition to that of guests. */
 const maxViews = 64;
 
 /**

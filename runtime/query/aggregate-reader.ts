@@ -4,11 +4,17 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
-import { type ReadingContext, pageTop } from './reading-context.js';
-import { relatedRequest, type SelectionRequest, planFor, shapeName } from './selection-request.js';
+import { pageTop } from './page.js';
+import type { ReadingContext } from './reading-context.js';
+import {
+  planFor,
+  relatedRequest,
+  type SelectionRequest,
+  shapeName,
+  whenResolved,
+} from './selection-request.js';
 import { type Aggregation, notApplicable, valuePath } from './value-path.js';
 import { planCompute, checkAggregate, computeKeyword, readComputed } from './compute.js';
-import { whenResolved } from './computed-requests.js';
 import { planDistinct } from './distinct.js';
 
 /** The path of `$compute` or `$distinct` behind a relation, and the relation. */
@@ -26,70 +32,77 @@ export function aggregationOf({
   return distinct ? '$distinct' : undefined;
 }
 
-/** Answers `$compute` and `$distinct` (protocol P5.1 to P5.11); a statement is written once for each shape. */
-export class AggregateReader {
-  constructor(private readonly context: ReadingContext) {}
+/**
+ * Answers `$compute` and `$distinct` (protocol P5.1 to P5.11).
+ * @param path what the address names behind the selection
+ * @param name of the attribute in the answer to `$compute=$all`; the path if left out
+ * @returns the JSON of a value, of an object for `$all`, or of an array; `undefined` if the entity
+ * whose relation is read does not exist
+ * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
+ * with 1806 for parameters that exclude each other
+ */
+export function readAggregate(
+  context: ReadingContext,
+  unresolved: SelectionRequest,
+  path: string | undefined,
+  parameters: Parameters,
+  name?: string,
+): PendingAnswer {
+  checkCompanions(parameters);
+  const text = (path ?? '').trim();
+  return whenResolved(context, unresolved, (request) =>
+    parameters.compute === undefined
+      ? readDistinct(context, request, text, parameters)
+      : readCompute(context, request, text, parameters.compute, (name ?? text).trim()),
+  );
+}
 
-  /**
-   * @param path what the address names behind the selection
-   * @param name of the attribute in the answer to `$compute=$all`; the path if left out
-   * @returns the JSON of a value, of an object for `$all`, or of an array; `undefined` if the entity
-   * whose relation is read does not exist
-   * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
-   * with 1806 for parameters that exclude each other
-   */
-  read(
-    request: SelectionRequest,
-    path: string | undefined,
-    parameters: Parameters,
-    name?: string,
-  ): PendingAnswer {
-    checkCompanions(parameters);
-    const text = (path ?? '').trim();
-    return whenResolved(this.context, request, (resolved) =>
-      parameters.compute === undefined
-        ? this.#distinct(resolved, text, parameters)
-        : this.#compute(resolved, text, parameters.compute, (name ?? text).trim()),
-    );
-  }
+/** Answers `/<dataClass>(<key>)/<relation>.<path>`, as {@link readAggregate} does. */
+export function readRelatedAggregate(
+  context: ReadingContext,
+  owner: Dataclass,
+  key: string | number,
+  path: string | undefined,
+  parameters: Parameters,
+): PendingAnswer {
+  const { relation, rest } = relatedPath(owner, path ?? '', parameters);
+  const request = relatedRequest(context, owner, relation, key, parameters);
+  return readAggregate(context, request, rest, parameters, path);
+}
 
-  /** The same for `/<dataClass>(<key>)/<relation>.<path>`. */
-  readRelated(
-    owner: Dataclass,
-    key: string | number,
-    path: string | undefined,
-    parameters: Parameters,
-  ): PendingAnswer {
-    const { relation, rest } = relatedPath(owner, path ?? '', parameters);
-    const request = relatedRequest(this.context, owner, relation, key, parameters);
-    return this.read(request, rest, parameters, path);
-  }
+function readCompute(
+  { database, plans, options }: ReadingContext,
+  request: SelectionRequest,
+  path: string,
+  keyword: string,
+  shown: string,
+): PendingAnswer {
+  const computed = computeKeyword(keyword);
+  const shape = shapeName(['compute', path, computed, computed === '$all' ? shown : undefined]);
+  const { plan, values } = planFor(plans, request, shape, {}, (selection) => {
+    const resolved = valuePath(selection.dataclass, path, '$compute');
+    checkAggregate(computed, resolved, shown);
+    return planCompute(database.dialect, options, selection, resolved, computed, shown);
+  });
+  return readComputed(database.executor, plan, values);
+}
 
-  #compute(request: SelectionRequest, path: string, keyword: string, shown: string): PendingAnswer {
-    const { database, plans, options } = this.context;
-    const computed = computeKeyword(keyword);
-    const shape = shapeName(['compute', path, computed, computed === '$all' ? shown : undefined]);
-    const { plan, values } = planFor(plans.selections, request, shape, {}, (selection) => {
-      const resolved = valuePath(selection.dataclass, path, '$compute');
-      checkAggregate(computed, resolved, shown);
-      return planCompute(database.dialect, options, selection, resolved, computed, shown);
-    });
-    return readComputed(database.executor, plan, values);
-  }
-
-  #distinct(request: SelectionRequest, path: string, paging: Parameters): PendingAnswer {
-    const { database, plans, options } = this.context;
-    const { skip = 0, top } = paging;
-    const isPaged = top !== undefined;
-    const most = isPaged ? pageTop(this.context, top) : Number.MAX_SAFE_INTEGER;
-    const shape = shapeName(['distinct', path, isPaged ? 'page' : undefined]);
-    const fixed = { skip, top: most };
-    const { plan, values } = planFor(plans.selections, request, shape, fixed, (selection) => {
-      const resolved = valuePath(selection.dataclass, path, '$distinct');
-      return planDistinct(database.dialect, options, selection, resolved, isPaged);
-    });
-    return database.executor.read(plan.statement, values);
-  }
+function readDistinct(
+  context: ReadingContext,
+  request: SelectionRequest,
+  path: string,
+  { skip = 0, top }: Parameters,
+): PendingAnswer {
+  const { database, plans, options } = context;
+  const isPaged = top !== undefined;
+  const most = isPaged ? pageTop(context, top) : Number.MAX_SAFE_INTEGER;
+  const shape = shapeName(['distinct', path, isPaged ? 'page' : undefined]);
+  const fixed = { skip, top: most };
+  const { plan, values } = planFor(plans, request, shape, fixed, (selection) => {
+    const resolved = valuePath(selection.dataclass, path, '$distinct');
+    return planDistinct(database.dialect, options, selection, resolved, isPaged);
+  });
+  return database.executor.read(plan.statement, values);
 }
 
 function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {

@@ -9,6 +9,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
+import type { Plans } from './plans.js';
 import { planFor, type SelectionRequest } from './selection-request.js';
 import {
   chosenEntities,
@@ -26,13 +27,11 @@ import {
 const maxCountBytes = 4 * 1024 * 1024;
 
 /** A selection whose entities are counted. */
-export interface CountedSelection {
+interface CountedSelection {
   readonly statement: Statement;
-  readonly values: readonly SqlValue[];
+  readonly values: SqlValue[];
   /** The same for selections of the same entities, except for what the scope decides. */
   readonly name: string;
-  /** The statement of the page counts too. */
-  readonly isInPage: boolean;
 }
 
 /** A number, and the data that it is true of. */
@@ -40,6 +39,18 @@ interface KnownNumber {
   readonly number: number;
   /** A text of the database, or a number of the executor. */
   readonly version: SqlValue;
+}
+
+/** The numbers that a server remembers. */
+export type KnownNumbers = BoundedCache<KnownNumber>;
+
+export function noKnownNumbers(): KnownNumbers {
+  return new BoundedCache(maxCountBytes, () => 32);
+}
+
+/** Tells what restricts a statement in the current scope. */
+interface RestrictionKeys {
+  keyOf(statement: Statement): Pending<readonly SqlValue[]>;
 }
 
 /**
@@ -51,91 +62,88 @@ interface KnownNumber {
  * the version of all data, and the number is known before the page is read.
  */
 export class Counts {
-  readonly #numbers = new BoundedCache<KnownNumber>(maxCountBytes, () => 32);
-
-  /** @param restrictedBy what restricts a statement in the current scope; none without `restrict` */
+  /**
+   * @param numbers shared by all sessions: those that see the same have the same plans and numbers
+   * @param restrictions none without `restrict`
+   */
   constructor(
     private readonly database: Database,
     private readonly options: AnswerOptions,
-    private readonly plans: BoundedCache<SelectionPlan>,
-    private readonly restrictedBy?: (statement: Statement) => Pending<readonly SqlValue[]>,
+    private readonly plans: Plans,
+    private readonly numbers: KnownNumbers,
+    private readonly restrictions?: RestrictionKeys,
   ) {}
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
   count(request: SelectionRequest): Pending<number | undefined> {
-    return this.number(this.prepare(request));
+    const counted = this.#planned(request);
+    if (this.database.dialect.tablesVersion === undefined) return this.#number(counted);
+    return this.#reading(counted, counted.statement, counted.values, (row) => numberOf(row[0]));
   }
 
-  /** Prepares the argument of {@link number} for repeated requests. */
-  prepare(request: SelectionRequest): CountedSelection {
-    const { dialect } = this.database;
-    const { tablesVersion } = dialect;
-    const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
-      tablesVersion === undefined
-        ? planCount(dialect, this.options, selection)
-        : planKnownCount(dialect, tablesVersion, this.options, selection),
-    );
-    const own = [request.baseValue, ...values.slice(firstFilterSlot)];
-    return {
-      statement: plan.statement,
-      values,
-      name: request.name + nameOfValues(own),
-      isInPage: tablesVersion !== undefined,
-    };
-  }
-
-  /** @returns `undefined` if the entity whose relation is read does not exist */
-  number(counted: CountedSelection): Pending<number | undefined> {
-    const { statement, values } = counted;
-    const { executor } = this.database;
-    if (counted.isInPage) {
-      return this.#reading(counted, statement, values, (row) => numberOf(row[0]));
+  /**
+   * Reads a page whose statement says how many entities the selection has.
+   * @returns `undefined` if the entity whose relation is read does not exist
+   */
+  readPage(request: SelectionRequest, statement: Statement, values: SqlValue[]): PendingAnswer {
+    const { dialect, executor } = this.database;
+    const counted = this.#planned(request);
+    if (dialect.tablesVersion !== undefined) {
+      return this.#reading(counted, statement, values, ([answer, number]) =>
+        numberOf(number) === undefined ? undefined : (answer as JsonAnswer),
+      );
     }
-    // Read before the database counts, so that a number that was true only for a moment is not
-    // remembered for longer.
-    const version = executor.dataVersion() ?? null;
-    return whenThere(this.#nameOf(counted), (name) => {
-      const known = this.#numbers.get(name);
-      if (known?.version === version) return known.number;
-      return whenThere(executor.value(statement, values), (value) => {
-        const number = numberOf(value);
-        if (number !== undefined) this.#numbers.set(name, { number, version });
-        return number;
-      });
+    return whenThere(this.#number(counted), (count) => {
+      if (count === undefined) return undefined;
+      values[countSlot.index] = count;
+      return executor.read(statement, values);
     });
   }
 
-  /** As {@link number}, for a page whose statement counts too. */
-  readPage(
-    counted: CountedSelection,
-    statement: Statement,
-    values: readonly SqlValue[],
-  ): PendingAnswer {
-    return this.#reading(counted, statement, values, ([answer, number]) =>
-      numberOf(number) === undefined ? undefined : (answer as JsonAnswer),
+  #planned(request: SelectionRequest): CountedSelection {
+    const { dialect } = this.database;
+    const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
+      planCounted(dialect, this.options, selection),
     );
+    const own = nameOfValues([request.baseValue, ...values.slice(firstFilterSlot)]);
+    return { statement: plan.statement, values, name: this.plans.visible + request.name + own };
+  }
+
+  #number(counted: CountedSelection): Pending<number | undefined> {
+    const { statement, values } = counted;
+    const { executor } = this.database;
+    // Read before the database counts, so that a number is never remembered for data that came later.
+    const version = executor.dataVersion() ?? null;
+    return whenThere(this.#nameOf(counted), (name) => {
+      const known = this.numbers.get(name);
+      if (known?.version === version) return known.number;
+      return whenThere(executor.value(statement, values), (value) => {
+        const number = numberOf(value);
+        if (number !== undefined) this.numbers.set(name, { number, version });
+        return number;
+      });
+    });
   }
 
   /** @param read gets the only row, whose last columns are the number and the version */
   #reading<T>(
     counted: CountedSelection,
     statement: Statement,
-    values: readonly SqlValue[],
+    values: SqlValue[],
     read: (row: readonly SqlValue[]) => T,
   ): Pending<T> {
     const { executor } = this.database;
     // Inside a transaction, the version does not change with each statement that changes data.
     const isShared = executor.dataVersion() === undefined;
     return whenThere(this.#nameOf(counted), (name) => {
-      const known = isShared ? this.#numbers.get(name) : undefined;
-      const own = [...values];
-      own[countSlot.index] = known?.number ?? 0;
-      own[versionSlot.index] = known?.version ?? null;
-      return whenThere(executor.rows(statement, own), ([row = []]) => {
+      const known = isShared ? this.numbers.get(name) : undefined;
+      values[countSlot.index] = known?.number ?? 0;
+      values[versionSlot.index] = known?.version ?? null;
+      return whenThere(executor.rows(statement, values), ([row = []]) => {
         const number = numberOf(row.at(-2));
         const version = row.at(-1) ?? null;
         if (isShared && number !== undefined && version !== known?.version) {
-          this.#numbers.set(name, { number, version });
+          this.numbers.set(name, { number, version });
         }
         return read(row);
       });
@@ -143,10 +151,8 @@ export class Counts {
   }
 
   #nameOf({ statement, name }: CountedSelection): Pending<string> {
-    if (this.restrictedBy === undefined) return name;
-    return whenThere(this.restrictedBy(statement), (values) =>
-      values.length === 0 ? name : name + nameOfValues(values),
-    );
+    if (this.restrictions === undefined || statement.restricted === undefined) return name;
+    return whenThere(this.restrictions.keyOf(statement), (values) => name + nameOfValues(values));
   }
 }
 
@@ -157,16 +163,13 @@ function numberOf(value: SqlValue | undefined): number | undefined {
 function nameOfValues(values: readonly unknown[]): string {
   // Without a filter.
   if (values.length === 1 && values[0] === null) return '[null]';
-  return JSON.stringify(values.some(isInfinite) ? values.map(withoutInfinity) : values);
+  const isInfinite = values.includes(Infinity) || values.includes(-Infinity);
+  return JSON.stringify(isInfinite ? values.map(withoutInfinity) : values);
 }
 
 /** `1e999` in a filter is infinite, and JSON would write it as null. */
-function isInfinite(value: unknown): boolean {
-  return value === Infinity || value === -Infinity;
-}
-
 function withoutInfinity(value: unknown): unknown {
-  return isInfinite(value) ? [String(value)] : value;
+  return value === Infinity || value === -Infinity ? [String(value)] : value;
 }
 
 /** Counts a selection; null if the entity whose relation is read does not exist. */
@@ -179,15 +182,21 @@ export function planCount(
   return planOf(context, countQuery(context, selection));
 }
 
-/** Returns the number and the version of its data: the bound ones, if that version is the present one. */
-function planKnownCount(
+/**
+ * Counts a selection. Where tables have versions, the statement also returns the version of the data, and the bound
+ * number if its version is that one.
+ */
+function planCounted(
   dialect: Dialect,
-  tablesVersion: NonNullable<Dialect['tablesVersion']>,
   options: AnswerOptions,
   selection: Selection,
 ): SelectionPlan {
+  const { tablesVersion } = dialect;
+  if (tablesVersion === undefined) return planCount(dialect, options, selection);
   const context = queryContext(dialect, options);
-  return planOf(context, countedStatement(context, tablesVersion, selection));
+  const count = countQuery(context, selection);
+  const counted = knownOrCounted(context, tablesVersion, count, context.aliases.tables);
+  return planOf(context, sql`with ${counted} select "count", "version" from "__counted"`);
 }
 
 /** Counts a selection, as {@link ofBase} says. */
@@ -242,17 +251,6 @@ export function countingOf(context: QueryContext, counted: Counted | undefined):
     count,
     columns: sql`, ${count}, (select "version" from "__counted")`,
   };
-}
-
-/** A statement whose columns are the number and the version. */
-function countedStatement(
-  context: QueryContext,
-  tablesVersion: NonNullable<Dialect['tablesVersion']>,
-  selection: Selection,
-): Sql {
-  const count = countQuery(context, selection);
-  const counted = knownOrCounted(context, tablesVersion, count, context.aliases.tables);
-  return sql`with ${counted} select "count", "version" from "__counted"`;
 }
 
 function knownOrCounted(

@@ -97,7 +97,7 @@ export class EntityReader {
       parameters.expand,
       parameters.count === false ? 'uncounted' : undefined,
     ]);
-    const known = this.context.plans.entities.get(name);
+    const known = this.context.plans.statements.get(name);
     if (known !== undefined) return known;
     const { database, options } = this.context;
     const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
@@ -105,7 +105,7 @@ export class EntityReader {
     const { dialect } = database;
     const form = requestedForm(parameters);
     const statement = planEntity(dialect, options, this.dataclass, attribute, projection, form);
-    this.context.plans.entities.set(name, statement);
+    this.context.plans.statements.set(name, statement);
     return statement;
   }
 }

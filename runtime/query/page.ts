@@ -1,15 +1,14 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { column, From, keyColumn, selecting, type Source } from '../dataclass/source.js';
-import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import { column, From, keyColumn, selecting } from '../dataclass/source.js';
+import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import { whenThere } from '../dialect/pending.js';
-import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
 import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
-import { whenResolved } from './computed-requests.js';
-import type { AnswerOptions, QueryContext } from './context.js';
+import type { QueryContext } from './context.js';
 import { type Counted, countingOf, ofBase } from './counts.js';
 import {
   type EntityForm,
@@ -20,20 +19,21 @@ import {
 } from './entity-json.js';
 import type { OrderItem } from './order-by.js';
 import { orderList, orderSql } from './order-sql.js';
-import type { Parameters } from './parameters.js';
+import type { AnswerForm, Parameters } from './parameters.js';
 import { mostRelated, type Projection, projectionOf, refuseTooManyRelated } from './projection.js';
-import { pageTop, type ReadingContext } from './reading-context.js';
+import type { ReadingContext } from './reading-context.js';
+import { type ReportColumn, reportAnswer, reportColumns, reportRow } from './report.js';
 import {
   orderOf,
   planFor,
   selectionRequest,
   type SelectionRequest,
   shapeName,
+  whenResolved,
 } from './selection-request.js';
 import {
   baseSlot,
   chosenEntities,
-  countSlot,
   ifBaseExists,
   planOf,
   queryContext,
@@ -45,38 +45,28 @@ import {
 } from './selection.js';
 import { keyJson, keyNumber } from './value-json.js';
 
-/** The source of the entities of a page. */
-export type PageSource =
-  | PageOfSelection
-  /** The entities of a JSON list of keys, in its order, including those that no longer exist. */
-  | { readonly kind: 'keys'; readonly dataclass: Dataclass };
+/**
+ * How an answer with a page is written. The collection of a set, and of a new one, has other fields before its entities
+ * (protocol P3.9).
+ */
+type PageForm = AnswerForm | 'set' | 'newSet';
 
-/** `$skip` and `$top` of a selection in an order. */
-interface PageOfSelection {
-  readonly kind: 'selection';
-  readonly selection: Selection;
-  readonly order: readonly OrderItem[];
-  readonly bounds: PageBounds;
+/** What a client wants to read of the entities of a page. */
+export interface PageRequest {
+  readonly form: PageForm;
+  readonly dataclass: Dataclass;
+  readonly parameters: Parameters;
+  /** The list of attributes in the path. */
+  readonly attributes?: string | undefined;
 }
 
-/** `$top` and `$skip` as a statement has them. */
+/** `$skip` and `$top`. */
 interface PageBounds {
-  /** The same for pages whose statements have the same bounds. */
+  readonly skip: number;
+  readonly top: number;
+  /** Set if they are written into the statement: statements with other bounds have other names. */
   readonly name: string | undefined;
-  readonly top: Sql;
-  readonly skip: Sql;
 }
-
-/** How to write the page of an answer. */
-export interface PageForm {
-  /** The same for requests whose pages are written alike, whatever their entities and their order. */
-  readonly name: string;
-  /** Whether the answer leaves out the number of all entities. */
-  readonly isUncounted?: boolean;
-  plan(source: PageSource): SelectionPlan;
-}
-
-type Paging = Pick<Parameters, 'skip' | 'top'>;
 
 /**
  * Reads a page of a selection.
@@ -86,199 +76,324 @@ type Paging = Pick<Parameters, 'skip' | 'top'>;
 export function readPage(
   context: ReadingContext,
   unresolved: SelectionRequest,
-  paging: Paging,
-  form: PageForm,
+  page: PageRequest,
 ): PendingAnswer {
-  const { database, counts } = context;
-  return whenResolved(context, unresolved, (request) => {
-    const bounds = boundsOf(context, paging);
-    const name = shapeName([form.name, request.orderBy, bounds.name]);
-    const { statement, values } = planPage(context, request, name, paging, 0, (selection) =>
-      form.plan({ kind: 'selection', selection, order: orderOf(request), bounds }),
+  refuseExpandedReport(page);
+  const bounds = boundsOf(context, page.parameters);
+  const shape = shapeOf(page, bounds.name);
+  const read = (request: SelectionRequest): PendingAnswer => {
+    const { plan, values } = planFor(
+      context.plans,
+      request,
+      ordered(shape, request),
+      bounds,
+      (selection) => planPage(context, page, { selection, order: orderOf(request), bounds }),
     );
-    if (form.isUncounted === true) return database.executor.read(statement, values);
-    const counted = counts.prepare(request);
-    if (counted.isInPage) return counts.readPage(counted, statement, values);
-    return whenThere(counts.number(counted), (count) => {
-      if (count === undefined) return undefined;
-      values[countSlot.index] = count;
-      return database.executor.read(statement, values);
-    });
-  });
+    const { statement } = plan;
+    refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
+    return isUncounted(page)
+      ? context.database.executor.read(statement, values)
+      : context.counts.readPage(request, statement, values);
+  };
+  return whenResolved(context, unresolved, read, ordered(shape, unresolved));
 }
-
-/**
- * The bounds are values of the statement. Where its plan depends on them, the usual ones of a first page are written
- * into it: only a few, because each makes another statement, and connections keep a limited number of them.
- */
-function boundsOf(context: ReadingContext, { skip = 0, top: given }: Paging): PageBounds {
-  const { dialect } = context.database;
-  const top = pageTop(context, given);
-  const isUsual = top === context.options.pageSize || (top <= 100 && top % 10 === 0);
-  if (dialect.plansByLimit && skip === 0 && isUsual) {
-    return { name: `first ${top}`, top: sql.lit(top), skip: sql.lit(0) };
-  }
-  return { name: undefined, top: sql`${topSlot}`, skip: sql`${skipSlot}` };
-}
-
-const noTexts = { filter: undefined, params: undefined, orderby: undefined };
 
 /** Reads a prepared page; gets the address of the set that the request made. */
 export type ReadPreparedPage = (setUri?: string) => PendingAnswer;
 
+/** The keys of the members of an entity set. */
+interface PagedKeys {
+  readonly length: number;
+  /** Some of them as a JSON list; it costs the same wherever they are. */
+  page(start: number, end: number): string;
+}
+
 /**
  * Prepares a page of an entity set. Errors of the request are refused here, before a set that it
  * makes exists.
- *
- * @param keys of the page's entities, as a JSON list
- * @param count of all members of the set
  * @throws RequestError as {@link readPage} does
  */
 export function preparePageOfKeys(
   context: ReadingContext,
-  dataclass: Dataclass,
-  keys: string,
-  count: number,
-  paging: Paging,
-  form: PageForm,
+  keys: PagedKeys,
+  page: PageRequest,
 ): ReadPreparedPage {
+  refuseExpandedReport(page);
+  const { dataclass, parameters } = page;
+  const { skip = 0 } = parameters;
+  const top = pageTop(context, parameters.top);
+  const list = keys.page(skip, skip + top);
   const members = { kind: 'members' } as const;
-  const request = selectionRequest(context.filters, dataclass, members, keys, noTexts);
-  const name = shapeName([form.name]);
-  const { statement, values } = planPage(context, request, name, paging, count, () =>
-    form.plan({ kind: 'keys', dataclass }),
+  const request = selectionRequest(context.filters, dataclass, members, list, noTexts);
+  const fixed = { skip, top, count: keys.length };
+  const { plan, values } = planFor(context.plans, request, shapeOf(page), fixed, () =>
+    planPage(context, page, 'keys'),
   );
+  const { statement } = plan;
+  refuseTooManyRelated(top * (statement.page?.related ?? 0));
   return (setUri) => {
     if (setUri !== undefined) values[setSlot.index] = setUri;
     return context.database.executor.read(statement, values);
   };
 }
 
-function planPage(
+/** @throws RequestError 400 with 1806 */
+function refuseExpandedReport({ form, parameters }: PageRequest): void {
+  if (form !== 'report' || parameters.expand === undefined) return;
+  throw refuse('malformedUrl', 'A report expands nothing: it cannot be combined with $expand.');
+}
+
+const noTexts = { filter: undefined, params: undefined, orderby: undefined };
+
+/** The most entities of an answer. @throws RequestError 400 above the server's limit (protocol P1.8) */
+export function pageTop(
+  { limits, options }: Pick<ReadingContext, 'limits' | 'options'>,
+  requested: number | undefined,
+): number {
+  const top = requested ?? options.pageSize;
+  if (top > limits.maxPageSize) {
+    throw refuse(
+      'malformedUrl',
+      `$top is ${top}; this server sends at most ${limits.maxPageSize} entities at once (limit maxPageSize, MAX_PAGE_SIZE). Read the others with $skip, or page by page from an entity set ($method=entityset).`,
+    );
+  }
+  return top;
+}
+
+/**
+ * The bounds are values of the statement. Where its plan depends on them, the usual ones of a first page are written
+ * into it: only a few, because each makes another statement, and connections keep a limited number of them.
+ */
+function boundsOf(
   context: ReadingContext,
-  request: SelectionRequest,
-  name: string,
-  { skip = 0, top: given }: Paging,
-  count: number,
-  write: (selection: Selection) => SelectionPlan,
-): { readonly statement: Statement; readonly values: SqlValue[] } {
+  { skip = 0, top: given }: Pick<Parameters, 'skip' | 'top'>,
+): PageBounds {
   const top = pageTop(context, given);
-  const fixed = { skip, top, count };
-  const { plan, values } = planFor(context.plans.selections, request, name, fixed, write);
-  refuseTooManyRelated(top * (plan.statement.page?.related ?? 0));
-  return { statement: plan.statement, values };
+  const isUsual = top === context.options.pageSize || (top <= 100 && top % 10 === 0);
+  const isWritten = context.database.dialect.plansByLimit && skip === 0 && isUsual;
+  return { skip, top, name: isWritten ? `first ${top}` : undefined };
 }
 
-/** What a collection is read from, which decides the fields before the entities (protocol P3.9). */
-export type CollectionKind = 'selection' | 'set' | 'newSet';
-
-/** A page as the ordinary collection; `attributes` is the list in the path. */
-export function collectionForm(
-  context: ReadingContext,
-  dataclass: Dataclass,
-  parameters: Parameters,
-  attributes: string | undefined,
-  kind: CollectionKind = 'selection',
-): PageForm {
-  const { database, options } = context;
-  return {
-    name: shapeName([kind, ...shapeOf(parameters, attributes)]),
-    isUncounted: parameters.count === false,
-    plan: (source) => {
-      const projection = projectionOf(dataclass, attributes, parameters, context);
-      return planCollection(database.dialect, options, kind, source, projection, parameters);
-    },
-  };
+/** What decides the statement of a page beside its entities and their order. */
+function shapeOf({ form, parameters, attributes }: PageRequest, bounds?: string): string {
+  const { attributes: listed, expand, count, filter } = parameters;
+  const isFiltered = form === 'report' && filter !== undefined;
+  const flags = isFiltered ? 'filtered' : count === false ? 'uncounted' : undefined;
+  return shapeName([form, attributes, listed, expand, flags, bounds]);
 }
 
-/** What decides how the entities of a page are written. */
-function shapeOf(
-  { attributes, expand, count }: Parameters,
-  inPath: string | undefined,
-): readonly (string | undefined)[] {
-  return [inPath, attributes, expand, count === false ? 'uncounted' : undefined];
+function ordered(shape: string, { orderBy }: SelectionRequest): string {
+  return shape + shapeName([orderBy]);
 }
 
-/** Writes the statement that answers a page as the JSON of the answer, expansions included. */
-export function planCollection(
-  dialect: Dialect,
-  options: AnswerOptions,
-  kind: CollectionKind,
+/** Whether the answer leaves out the number of all entities. */
+function isUncounted({ form, parameters }: PageRequest): boolean {
+  return form === 'array' || parameters.count === false;
+}
+
+/** A page of a selection. */
+interface PageOfSelection {
+  readonly selection: Selection;
+  readonly order: readonly OrderItem[];
+  readonly bounds: PageBounds;
+}
+
+/**
+ * The source of the entities of a page; `keys` for those of a JSON list of keys, in its order, including those that no
+ * longer exist.
+ */
+type PageSource = PageOfSelection | 'keys';
+
+/** What a page has of each entity. */
+type Content =
+  | { readonly kind: 'entity'; readonly projection: Projection; readonly form: EntityForm }
+  | { readonly kind: 'row'; readonly columns: readonly ReportColumn[] };
+
+/** Writes the statement that answers a page: the emitted query of a page with what a request adds. */
+export function planPage(
+  context: Pick<ReadingContext, 'limits' | 'options'> & {
+    readonly database: Pick<ReadingContext['database'], 'dialect'>;
+  },
+  page: PageRequest,
   source: PageSource,
-  projection: Projection,
-  parameters: Pick<Parameters, 'count'>,
 ): SelectionPlan {
-  const context = queryContext(dialect, options);
-  const form = requestedForm(parameters);
-  const name = JSON.stringify(dataclassOf(source).name);
-  const head: JsonPart[] = ['{'];
-  if (kind === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
-  if (kind !== 'selection') head.push(`"__DATACLASS":${name},`);
-  const writeRow: WriteRow = (from, root, attributes) =>
-    entityText(context, from, root, projection, form, attributes);
-  const answer = pageQuery(context, source, writeRow, (rows, counted) => {
-    const counting = parameters.count === false ? undefined : countingOf(context, counted);
-    const { json, from } = pageJson(context, {
-      head: [
-        ...head,
-        `"__entityModel":${name},"__GlobalStamp":`,
-        context.dialect.globalStamp,
-        ...(counting === undefined ? [] : [',"__COUNT":', counting.count]),
-        ',',
-      ],
-      rows,
-      first: dialect.integer(sql`${skipSlot}`),
-    });
-    const written = dialect.asBytes(json);
-    return counting === undefined
-      ? sql`select ${uncounted(context, source, written)} ${from}`
-      : sql`${counting.prefix}select ${written}${counting.columns} ${from}`;
+  const { database, options } = context;
+  const content = contentOf(context, page);
+  const query = queryContext(database.dialect, options);
+  const answer =
+    source === 'keys'
+      ? answerWith(query, page, source, content, rowsOfKeys(query, page.dataclass, content))
+      : answerOfSelection(query, page, source, content);
+  const plan = planOf(query, answer);
+  const related = content.kind === 'entity' ? mostRelated(content.projection, options.pageSize) : 0;
+  const isOfAll = isPageOfAll(source, plan.statement);
+  return { ...plan, statement: { ...plan.statement, page: { isOfAll, top: topSlot, related } } };
+}
+
+function contentOf(
+  context: Pick<ReadingContext, 'limits'>,
+  { form, dataclass, parameters, attributes }: PageRequest,
+): Content {
+  if (form === 'report') {
+    const { expandDepth } = context.limits;
+    const columns = reportColumns(dataclass, attributes, parameters, expandDepth);
+    return { kind: 'row', columns };
+  }
+  const projection = projectionOf(dataclass, attributes, parameters, context);
+  if (form !== 'array') return { kind: 'entity', projection, form: requestedForm(parameters) };
+  const isCounted = parameters.count !== false;
+  return { kind: 'entity', projection, form: isCounted ? arrayEntityForm : uncountedArrayForm };
+}
+
+/** One entity of the page as a text. */
+function contentJson(
+  context: QueryContext,
+  from: From,
+  content: Content,
+  attributes: Attributes<AnyRow>,
+): Sql {
+  return content.kind === 'row'
+    ? reportRow(context, from, content.columns)
+    : entityText(context, from, from.root, content.projection, content.form, attributes);
+}
+
+function isPageOfAll(source: PageSource, { restricted }: Statement): boolean {
+  if (source === 'keys' || source.selection.base.kind !== 'all') return false;
+  return source.selection.filter === undefined && restricted === undefined;
+}
+
+function answerOfSelection(
+  context: QueryContext,
+  page: PageRequest,
+  source: PageOfSelection,
+  content: Content,
+): Sql {
+  const { selection, bounds } = source;
+  const { queries } = selection.dataclass;
+  const chosen = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, chosen, selection);
+  const entities = chosen.complete(query, condition);
+  const [top, skip] =
+    bounds.name === undefined
+      ? [sql`${topSlot}`, sql`${skipSlot}`]
+      : [sql.lit(bounds.top), sql.lit(bounds.skip)];
+  return queries.page(entities, top, skip, (emitted, attributes, count) => {
+    // Only tables that the count reads decide its version.
+    const counted = {
+      query: ofBase(context, selection, count),
+      tables: new Set(context.aliases.tables),
+    };
+    const rows = pageRows(context, chosen, source, emitted, content, attributes);
+    return answerWith(context, page, source, content, rows, counted);
   });
-  return pagePlan(context, answer, source, mostRelated(projection, options.pageSize));
 }
 
-/** Null if the entity whose relation is read does not exist. A page with a count learns this from the count. */
-function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
-  return source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
+/** @param page a query of `chosen`, without columns */
+function pageRows(
+  context: QueryContext,
+  chosen: From,
+  { selection, order }: PageOfSelection,
+  page: EntityQuery,
+  content: Content,
+  attributes: Attributes<AnyRow>,
+): Sql {
+  const known = chosen.joinCount;
+  const sorted = isOrdered(selection, order)
+    ? selectionOrder(context, chosen, selection, order)
+    : undefined;
+  if (sorted === undefined) {
+    const rows = unjoinedRows(context, chosen, page, content, attributes);
+    if (rows !== undefined) return rows;
+  }
+  // Sorting moves only keys, an index that covers the order serves a deep page without reading the
+  // table, and joins of the answer are not made for skipped rows.
+  const ordered =
+    sorted === undefined ? page : chosen.join(page, known).clearOrderBy().orderBy(sorted);
+  const keys = sql`${selecting(ordered, sql`${keyColumn(chosen.root)} as "key"`)}`;
+  const { dialect } = context;
+  const from = new From(context.aliases, selection.dataclass, { rows: keys, dialect });
+  const json = contentJson(context, from, content, attributes);
+  return sql`(select ${json} as "json" ${from.clause}${from.order})`;
 }
 
-/** A page as a bare list of entities, for `$asArray=true`. */
-export function arrayForm(
-  context: ReadingContext,
-  dataclass: Dataclass,
-  parameters: Parameters,
-  attributes: string | undefined,
-): PageForm {
-  const { database, options } = context;
-  return {
-    name: shapeName(['array', ...shapeOf(parameters, attributes)]),
-    isUncounted: true,
-    plan: (source) => {
-      const projection = projectionOf(dataclass, attributes, parameters, context);
-      const form = parameters.count === false ? uncountedArrayForm : arrayEntityForm;
-      return planArray(database.dialect, options, source, projection, form);
-    },
-  };
+/** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
+function unjoinedRows(
+  context: QueryContext,
+  chosen: From,
+  page: EntityQuery,
+  content: Content,
+  attributes: Attributes<AnyRow>,
+): Sql | undefined {
+  const { dataclass, alias } = chosen.root;
+  const from = new From(context.aliases, dataclass, 'table');
+  const json = contentJson(context, from, content, attributes);
+  return from.joinCount === 0 ? context.dialect.pageRows(page, alias, json) : undefined;
 }
 
-/** Answers a page as a bare list (protocol P6.2); null if the entity whose relation is read does not exist. */
-function planArray(
-  dialect: Dialect,
-  options: AnswerOptions,
+function rowsOfKeys(context: QueryContext, dataclass: Dataclass, content: Content): Sql {
+  const from = new From(context.aliases, dataclass, {
+    list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
+  });
+  const json = contentJson(context, from, content, dataclass.queries.attributes);
+  const isMissing = sql`${keyColumn(from.root)} is null`;
+  const entity = sql`case when ${isMissing} then ${sql.lit(missingJson(content))} else ${json} end`;
+  return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
+}
+
+/** An entity that was deleted after its set was made (protocol P9.5, P6.7). */
+function missingJson(content: Content): string {
+  if (content.kind === 'entity') return '{"__STAMP":0}';
+  return `{"values":[${content.columns.map(() => 'null').join()}]}`;
+}
+
+/** The query of the whole answer. */
+function answerWith(
+  context: QueryContext,
+  page: PageRequest,
   source: PageSource,
-  projection: Projection,
-  form: EntityForm,
-): SelectionPlan {
-  const context = queryContext(dialect, options);
-  const writeRow: WriteRow = (from, root, attributes) =>
-    entityText(context, from, root, projection, form, attributes);
-  const query = pageQuery(context, source, writeRow, (rows) => {
+  content: Content,
+  rows: Sql,
+  counted?: Counted,
+): Sql {
+  if (content.kind === 'row') {
+    const isFiltered = page.parameters.filter !== undefined;
+    return reportAnswer(context, content.columns, rows, counted, isFiltered);
+  }
+  const { dialect } = context;
+  if (page.form === 'array') {
     const alias = context.aliases.next();
     const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
     const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
     return sql`select ${uncounted(context, source, json)} from ${rows} as ${sql.id(alias)}`;
-  });
-  return pagePlan(context, query, source, mostRelated(projection, options.pageSize));
+  }
+  const counting = isUncounted(page) ? undefined : countingOf(context, counted);
+  const head = collectionHead(context, page, counting?.count);
+  const first = dialect.integer(sql`${skipSlot}`);
+  const { json, from } = pageJson(context, { head, rows, first });
+  const written = dialect.asBytes(json);
+  return counting === undefined
+    ? sql`select ${uncounted(context, source, written)} ${from}`
+    : sql`${counting.prefix}select ${written}${counting.columns} ${from}`;
+}
+
+/** The fields of a collection before its entities (protocol P3.9). */
+function collectionHead(
+  { dialect }: QueryContext,
+  { form, dataclass }: PageRequest,
+  count: Sql | undefined,
+): readonly JsonPart[] {
+  const name = JSON.stringify(dataclass.name);
+  const head: JsonPart[] = ['{'];
+  if (form === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
+  if (form !== 'collection') head.push(`"__DATACLASS":${name},`);
+  head.push(`"__entityModel":${name},"__GlobalStamp":`, dialect.globalStamp);
+  if (count !== undefined) head.push(',"__COUNT":', count);
+  return [...head, ','];
+}
+
+/** Null if the entity whose relation is read does not exist. A page with a count learns this from the count. */
+function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
+  return source === 'keys' ? json : ifBaseExists(context, source.selection, json);
 }
 
 /** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
@@ -312,126 +427,6 @@ function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): re
   if (key.type === 'string') return [name, context.dialect.jsonText(value)];
   // Nothing in a uuid would be escaped.
   return key.type === 'uuid' ? [name, '"', value, '"'] : [name, keyNumber(context, key, value)];
-}
-
-/** Writes one entity of the page as a text. */
-type WriteRow = (from: From, root: Source, attributes: Attributes<AnyRow>) => Sql;
-
-/**
- * Writes the answer with a page.
- * @param rows a subquery that returns each entity as the text column `json`, in order
- * @param counted none for an entity set
- */
-export type WriteAnswer = (rows: Sql, counted: Counted | undefined) => Sql;
-
-/** An entity that was deleted after its set was made (protocol P9.5). */
-const undefinedEntity = '{"__STAMP":0}';
-
-function dataclassOf(source: PageSource): Dataclass {
-  return source.kind === 'keys' ? source.dataclass : source.selection.dataclass;
-}
-
-/**
- * The plan of a page.
- * @param related how many related entities each entity of it brings along at most
- */
-export function pagePlan(
-  context: QueryContext,
-  query: Sql,
-  source: PageSource,
-  related = 0,
-): SelectionPlan {
-  const plan = planOf(context, query);
-  const page = { isOfAll: isOfAll(source, plan.statement), top: topSlot, related };
-  return { ...plan, statement: { ...plan.statement, page } };
-}
-
-function isOfAll(source: PageSource, { restricted }: Statement): boolean {
-  if (source.kind !== 'selection' || source.selection.base.kind !== 'all') return false;
-  return source.selection.filter === undefined && restricted === undefined;
-}
-
-/** The statement that answers a page: the emitted query of a page with what a request adds. */
-export function pageQuery(
-  context: QueryContext,
-  source: PageSource,
-  writeRow: WriteRow,
-  writeAnswer: WriteAnswer,
-  missing: string = undefinedEntity,
-): Sql {
-  if (source.kind === 'keys') {
-    return writeAnswer(rowsOfKeys(context, source.dataclass, writeRow, missing), undefined);
-  }
-  const { selection, bounds } = source;
-  const { queries } = selection.dataclass;
-  const from = new From(context.aliases, selection.dataclass, 'table');
-  const { query, condition } = chosenEntities(context, from, selection);
-  const entities = from.complete(query, condition);
-  return queries.page(entities, bounds.top, bounds.skip, (page, attributes, count) => {
-    const query = ofBase(context, selection, count);
-    // Only tables that the count reads decide its version.
-    const tables = new Set(context.aliases.tables);
-    const write: WriteEntity = (of, root) => writeRow(of, root, attributes);
-    const rows = pageRows(context, from, source, page, write);
-    return writeAnswer(rows, { query, tables });
-  });
-}
-
-type WriteEntity = (from: From, root: Source) => Sql;
-
-/** @param page a query of `chosen`, without columns */
-function pageRows(
-  context: QueryContext,
-  chosen: From,
-  { selection, order }: PageOfSelection,
-  page: EntityQuery,
-  write: WriteEntity,
-): Sql {
-  const known = chosen.joinCount;
-  const sorted = isOrdered(selection, order)
-    ? selectionOrder(context, chosen, selection, order)
-    : undefined;
-  if (sorted === undefined) {
-    const rows = unjoinedRows(context, chosen, page, write);
-    if (rows !== undefined) return rows;
-  }
-  // Sorting moves only keys, an index that covers the order serves a deep page without reading the
-  // table, and joins of the answer are not made for skipped rows.
-  const ordered =
-    sorted === undefined ? page : chosen.join(page, known).clearOrderBy().orderBy(sorted);
-  const keys = sql`${selecting(ordered, sql`${keyColumn(chosen.root)} as "key"`)}`;
-  const { dialect } = context;
-  const from = new From(context.aliases, selection.dataclass, { rows: keys, dialect });
-  const json = write(from, from.root);
-  return sql`(select ${json} as "json" ${from.clause}${from.order})`;
-}
-
-/** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
-function unjoinedRows(
-  context: QueryContext,
-  chosen: From,
-  page: EntityQuery,
-  write: WriteEntity,
-): Sql | undefined {
-  const { dataclass, alias } = chosen.root;
-  const from = new From(context.aliases, dataclass, 'table');
-  const json = write(from, from.root);
-  return from.joinCount === 0 ? context.dialect.pageRows(page, alias, json) : undefined;
-}
-
-function rowsOfKeys(
-  context: QueryContext,
-  dataclass: Dataclass,
-  write: WriteRow,
-  missing: string,
-): Sql {
-  const from = new From(context.aliases, dataclass, {
-    list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
-  });
-  const json = write(from, from.root, dataclass.queries.attributes);
-  const isMissing = sql`${keyColumn(from.root)} is null`;
-  const entity = sql`case when ${isMissing} then ${sql.lit(missing)} else ${json} end`;
-  return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
 }
 
 /** Whether a selection is read in another order than that of its keys. */

@@ -9,12 +9,11 @@ import type { FilterInput } from '../filter/slots.js';
 import { conjuncts } from '../filter/to-sql.js';
 import { shortened } from '../protocol/names.js';
 import { sql } from 'kysely';
-import { whenResolved } from './computed-requests.js';
 import { planCount } from './counts.js';
 import type { Parameters } from './parameters.js';
 import type { ReadingContext } from './reading-context.js';
 import { planOf, queryContext, selectionCondition, type SelectionPlan } from './selection.js';
-import { planFor, type SelectionRequest } from './selection-request.js';
+import { planFor, type SelectionRequest, whenResolved } from './selection-request.js';
 
 type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 

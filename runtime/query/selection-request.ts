@@ -1,7 +1,8 @@
 import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Cache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
@@ -99,6 +100,37 @@ function positions(list: readonly number[]): string | undefined {
   return list.length === 0 ? undefined : list.join();
 }
 
+/** Asks class code for the conditions and orders of attributes that it computes. */
+export interface ComputedRequests {
+  /**
+   * @returns the request itself if it names no such attribute
+   * @throws RequestError 400 for an attribute without the needed accessor
+   */
+  resolve<R extends SelectionRequest>(request: R): Pending<R>;
+}
+
+/**
+ * Continues with a request that class code has resolved.
+ * @param shape the name for {@link planFor}. A request with a plan names no attribute that class code computes: what
+ * such a request becomes has another name.
+ */
+export function whenResolved<R extends SelectionRequest, T>(
+  {
+    computed,
+    plans,
+  }: {
+    readonly computed?: ComputedRequests | undefined;
+    readonly plans: Pick<Cache<SelectionPlan>, 'get'>;
+  },
+  request: R,
+  next: (request: R) => Pending<T>,
+  shape?: string,
+): Pending<T> {
+  if (computed === undefined) return next(request);
+  if (shape !== undefined && plans.get(shape + request.name) !== undefined) return next(request);
+  return whenThere(computed.resolve(request), next);
+}
+
 /** @throws RequestError 400 with 1810 */
 export function orderOf(request: SelectionRequest): readonly OrderItem[] {
   const { dataclass, order, orderBy, orderOrigin } = request;
@@ -116,7 +148,7 @@ interface FixedValues {
 
 /** The plan for a request, written once for each name, and its values; `name` is what else decides the statement. */
 export function planFor(
-  plans: BoundedCache<SelectionPlan>,
+  plans: Cache<SelectionPlan>,
   request: SelectionRequest,
   name: string,
   { skip = 0, top = 0, count = 0, set = '' }: FixedValues,

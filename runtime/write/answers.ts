@@ -66,7 +66,7 @@ export class WriteAnswers {
     // Each list of attributes needs a statement of its own, which other requests may have made.
     const planned = (kind: string, plan: (projection: Projection) => Statement): Statement => {
       const shape = shapeName([kind, '', name, key.name, attributes, expand]);
-      return getOrInsertComputed(plans.entities, shape, () => {
+      return getOrInsertComputed(plans.statements, shape, () => {
         const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
         refuseTooManyRelated(mostRelated(projection, options.pageSize));
         return plan(projection);

@@ -22,7 +22,7 @@ import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
-import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Cache } from '../dialect/bounded-cache.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { queryOf } from '../protocol/queries.js';
 
@@ -44,7 +44,7 @@ export class Constraints {
   readonly #heldValues: HeldValues;
 
   /** @param statements the cache of statements that change entities */
-  constructor(dialect: Dialect, dataclass: Dataclass, statements: BoundedCache<Statement>) {
+  constructor(dialect: Dialect, dataclass: Dataclass, statements: Cache<Statement>) {
     this.relations = new RelatedKeys(dialect, dataclass, statements);
     this.#heldValues = new HeldValues(dialect, dataclass, statements);
     this.sequences = new Sequences(dialect, dataclass);
@@ -115,7 +115,7 @@ class RelatedKeys {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-    private readonly statements: BoundedCache<Statement>,
+    private readonly statements: Cache<Statement>,
   ) {
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
     this.toRestricted = this.#relations.filter(
@@ -269,7 +269,7 @@ class HeldValues {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-    private readonly statements: BoundedCache<Statement>,
+    private readonly statements: Cache<Statement>,
   ) {}
 
   /**
@@ -409,7 +409,7 @@ class UniqueValues {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-    private readonly statements: BoundedCache<Statement>,
+    private readonly statements: Cache<Statement>,
   ) {}
 
   /**

@@ -183,23 +183,17 @@ export function chosenToDelete(
   { database, options, plans }: Pick<ReadingContext, 'database' | 'options' | 'plans'>,
   request: SelectionRequest,
 ): ChosenEntities {
-  const { plan, values } = planFor(
-    plans.selections,
-    request,
-    shapeName(['delete']),
-    {},
-    (selection) => {
-      const context = queryContext(database.dialect, options);
-      const from = new From(context.aliases, selection.dataclass);
-      const condition = selectionCondition(context, from, selection);
-      // Class code may delete all entities; a client never does so by accident (protocol P8.5).
-      if (condition === undefined && selection.base.kind !== 'tree') {
-        throw new Error('A deletion without a condition.');
-      }
-      const statement = chooseEntities(database.dialect, from, condition ?? always);
-      return { statement, filterSlots: context.slots };
-    },
-  );
+  const { plan, values } = planFor(plans, request, shapeName(['delete']), {}, (selection) => {
+    const context = queryContext(database.dialect, options);
+    const from = new From(context.aliases, selection.dataclass);
+    const condition = selectionCondition(context, from, selection);
+    // Class code may delete all entities; a client never does so by accident (protocol P8.5).
+    if (condition === undefined && selection.base.kind !== 'tree') {
+      throw new Error('A deletion without a condition.');
+    }
+    const statement = chooseEntities(database.dialect, from, condition ?? always);
+    return { statement, filterSlots: context.slots };
+  });
   return { statement: plan.statement, values };
 }
 

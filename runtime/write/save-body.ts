@@ -152,7 +152,7 @@ export class BodySaver {
     return getOrInsertComputed(
       this.#savers,
       dataclass,
-      () => new EntitySaver(database.dialect, dataclass, plans.entities, this.context),
+      () => new EntitySaver(database.dialect, dataclass, plans.statements, this.context),
     );
   }
 

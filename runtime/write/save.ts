@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Cache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -62,7 +62,7 @@ export class EntitySaver {
   constructor(
     private readonly dialect: Dialect,
     readonly dataclass: Dataclass,
-    statements: BoundedCache<Statement>,
+    statements: Cache<Statement>,
     private readonly surroundings: Surroundings = {},
   ) {
     const { lifecycle } = surroundings;

@@ -3,7 +3,7 @@ import type { LockGuard } from '../access/locks.js';
 import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import { Aliases, column, From, keyColumn, type Source } from '../dataclass/source.js';
-import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Cache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, openedInsert, openedUpdate } from '../dialect/compile.js';
 import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
@@ -157,7 +157,7 @@ export class UpdateStatements {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-    private readonly known: BoundedCache<Statement>,
+    private readonly known: Cache<Statement>,
     private readonly guard: LockGuard | undefined,
   ) {
     this.#attributes = new Map(

@@ -1,7 +1,7 @@
 import type { LockTable } from '../access/locks.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Cache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, LockedRowError, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
@@ -81,7 +81,7 @@ export class EntityStore {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-    statements: BoundedCache<Statement>,
+    statements: Cache<Statement>,
     private readonly surroundings: Surroundings,
   ) {
     this.constraints = new Constraints(dialect, dataclass, statements);

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { createQueryId, sql } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import { type Dataclass, linkDataclasses } from '../../runtime/dataclass/dataclasses.js';
@@ -15,7 +15,8 @@ import type {
   SelectPage,
 } from '../../runtime/protocol/queries.js';
 import { planEntity } from '../../runtime/query/entity-reader.js';
-import { planCollection } from '../../runtime/query/page.js';
+import { planPage } from '../../runtime/query/page.js';
+import { readParameters } from '../../runtime/query/parameters.js';
 import { projectionOf } from '../../runtime/query/projection.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { importFrom } from '../support/compiled-server.js';
@@ -162,7 +163,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
 
   function sqlOf(query: BuiltQuery | undefined): string {
     if (query === undefined) throw new Error('There is no such query.');
-    return db.getExecutor().compileQuery(query.toOperationNode(), createQueryId()).sql;
+    return dialect.compile(query).sql;
   }
 
   function dataclass(name: string): Dataclass {
@@ -199,9 +200,12 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     const spied = { ...given, queries: { ...given.queries, page } };
     const none = { filter: undefined, nulls: [], patterns: [], mismatched: [] };
     const selection = { dataclass: spied, base: { kind: 'all' }, ...none } as const;
-    const bounds = { name: undefined, top: sql``, skip: sql`` };
-    const source = { kind: 'selection', selection, order: [], bounds } as const;
-    planCollection(dialect, options, 'selection', source, projection(spied), { count: true });
+    const bounds = { name: undefined, top: 0, skip: 0 };
+    const parameters = readParameters({}, 'read');
+    const request = { form: 'collection', dataclass: spied, parameters } as const;
+    const limits = { expandDepth: 3, maxPageSize: 100 };
+    const context = { database: { dialect }, options, limits };
+    planPage(context, request, { selection, order: [], bounds });
     if (found === undefined) throw new Error('The runtime calls page.');
     return found;
   }

@@ -18,7 +18,7 @@ describePostgres('on PostgreSQL', async () => {
   await import('./http.test.js');
   // The databases of these two are files, whatever the variable says.
   await import('../runtime/entity/delete.test.js');
-  await import('../runtime/report/report.test.js');
+  await import('../runtime/query/report.test.js');
   await import('../runtime/entity/answered.test.js');
   await import('../runtime/entity/update.test.js');
   await import('../runtime/entity-set/served-keys.test.js');

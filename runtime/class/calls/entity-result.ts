@@ -5,7 +5,7 @@ import { type Dataclass, isReadFromTarget } from '../../dataclass/dataclasses.js
 import type { JsonAnswer } from '../../dialect/executor.js';
 import { EntityReader } from '../../query/entity-reader.js';
 import type { Parameters } from '../../query/parameters.js';
-import { preparePageOfKeys, collectionForm } from '../../query/page.js';
+import { preparePageOfKeys } from '../../query/page.js';
 import { ResultError } from './result.js';
 import { computedOf } from '../hooks/computed-values.js';
 import { shownValue } from '../objects/typed-value.js';
@@ -97,12 +97,12 @@ async function readTogether(
 ): Promise<void> {
   const keys = JSON.stringify(entities.map((each) => stateOf(each).key));
   const { dataclass } = form;
-  const page = collectionForm(context, dataclass, parameters, undefined, 'set');
   // The limits of clients do not apply to what a function returns.
   const limits = { ...context.limits, maxPageSize: Infinity };
-  const paging = { skip: 0, top: entities.length };
-  const reading = { ...context, limits };
-  const read = preparePageOfKeys(reading, dataclass, keys, entities.length, paging, page);
+  const paged = { ...parameters, skip: 0, top: entities.length };
+  const page = { form: 'set', dataclass, parameters: paged } as const;
+  const listed = { length: entities.length, page: () => keys };
+  const read = preparePageOfKeys({ ...context, limits }, listed, page);
   const answer = await read();
   const { __ENTITIES: found = [] } = (answer === undefined ? {} : membersOf(answer)) as {
     readonly __ENTITIES?: readonly JsonMembers[];

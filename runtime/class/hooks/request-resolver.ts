@@ -1,7 +1,7 @@
 import { type NameScope, resolvePath } from '../../dataclass/attribute-path.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
 import type { Pending } from '../../dialect/pending.js';
-import type { ComputedRequests } from '../../query/computed-requests.js';
+import type { ComputedRequests } from '../../query/selection-request.js';
 import { type OrderItem, maxOrderItems, parseOrderBy } from '../../query/order-by.js';
 import { orderOf, requestName, type SelectionRequest } from '../../query/selection-request.js';
 import type { ClassContext } from '../objects/context.js';

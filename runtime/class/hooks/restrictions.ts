@@ -8,13 +8,12 @@ import { paramsOf } from '../objects/selection-values.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
 import { Aliases, From } from '../../dataclass/source.js';
 import { AbandonablePromise } from '../../dialect/abandonable.js';
-import { BoundedCache } from '../../dialect/bounded-cache.js';
+import { BoundedCache, type Cache } from '../../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
 import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { WriteRestrictions } from '../../write/surroundings.js';
 import {
   type RestrictedStatement,
-  Slot,
   type SqlValue,
   type Statement,
 } from '../../dialect/statement.js';
@@ -29,7 +28,6 @@ import {
 } from '../../filter/prepared-filter.js';
 import { FilterSlots } from '../../filter/slots.js';
 import { filterCondition } from '../../filter/to-sql.js';
-import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 
 /** The filter that `restrict` returned is wrong; the cause says why. */
 class RestrictionError extends Error {
@@ -43,16 +41,6 @@ class RestrictionError extends Error {
 /** Bytes of the cached restrictions, one for each shape of filter that `restrict` returns. */
 const maxRestrictionBytes = 1024 * 1024;
 
-/** Bytes of all statements with restrictions. */
-const maxStatementBytes = 16 * 1024 * 1024;
-
-/** A statement with restrictions, whose values are bound behind those of the request. */
-interface PreparedStatement {
-  readonly statement: Statement;
-  /** The number of values of the request. */
-  readonly given: number;
-}
-
 type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
 
 /**
@@ -62,20 +50,18 @@ type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Pe
  */
 export class Restrictions implements StatementRestrictions, WriteRestrictions {
   readonly #restrictions = new BoundedCache<FilterRestriction>(maxRestrictionBytes, () => 1000);
-  readonly #prepared = new BoundedCache<PreparedStatement>(
-    maxStatementBytes,
-    ({ statement: { sql: text, bindings } }) => text.length + bindings.length * 16,
-  );
-  readonly #numbers = new WeakMap<Statement, number>();
   #lastRestriction = 0;
-  #lastNumber = 0;
 
-  /** @param dataclasses all of the model, without restrictions */
+  /**
+   * @param dataclasses all of the model, without restrictions
+   * @param statements the cache of completed statements
+   */
   constructor(
     private readonly host: ClassContext,
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
     private readonly dialect: Dialect,
     private readonly filters: FilterParser,
+    private readonly statements: Cache<Statement>,
   ) {}
 
   readonly reads: StatementRestrictions['reads'] = (executor) => ({
@@ -129,11 +115,9 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
       const { restricted } = statement;
       if (restricted === undefined) return run(statement, values);
       return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) => {
-        const prepared = this.#prepare(statement, restricted, resolved);
-        return run(prepared.statement, [
-          ...values.slice(0, prepared.given),
-          ...resolved.flatMap((each) => each.values),
-        ]);
+        const bound = values.slice(0, restricted.given);
+        for (const each of resolved) bound.push(...each.values);
+        return run(this.#completed(statement, restricted, resolved), bound);
       });
     };
   }
@@ -144,40 +128,42 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
     if (rows === undefined) {
       throw new Error('It is not known which entities the session of this scope may see.');
     }
-    const resolved = dataclasses.map((each) => rows.of(each, this.#resolve));
-    return resolved.some((each) => each instanceof Promise)
-      ? Promise.all(resolved.map(async (each) => each))
-      : (resolved as readonly ResolvedRestriction[]);
+    const resolved: ResolvedRestriction[] = [];
+    for (const each of dataclasses) {
+      const restriction = rows.of(each, this.#resolve);
+      if (restriction instanceof Promise) {
+        return Promise.all(dataclasses.map(async (name) => rows.of(name, this.#resolve)));
+      }
+      resolved.push(restriction);
+    }
+    return resolved;
   }
 
-  #prepare(
-    statement: Statement,
+  /** A statement with restrictions, whose values are bound behind those of the request. */
+  #completed(
+    { page }: Statement,
     restricted: RestrictedStatement,
     resolved: readonly ResolvedRestriction[],
-  ): PreparedStatement {
-    const number = getOrInsertComputed(this.#numbers, statement, () => (this.#lastNumber += 1));
-    const name = `${number} ${resolved.map(({ id }) => id).join()}`;
-    const known = this.#prepared.get(name);
+  ): Statement {
+    let name = `restricted ${restricted.number}`;
+    for (const { id } of resolved) name += ` ${id}`;
+    const known = this.statements.get(name);
     if (known !== undefined) return known;
-    const indexes = statement.bindings.map((each) => (each instanceof Slot ? each.index : -1));
-    const given = Math.max(-1, ...indexes) + 1;
-    const conditions = new Map<string, (alias: string) => Sql>();
-    let first = given;
-    for (const [index, { condition, values }] of resolved.entries()) {
-      const position = first;
-      const write = (alias: string): Sql => condition?.(alias, position) ?? always;
-      conditions.set(restricted.dataclasses[index] ?? '', write);
+    const firsts: number[] = [];
+    let first = restricted.given;
+    for (const { values } of resolved) {
+      firsts.push(first);
       first += values.length;
     }
-    const written = restricted.write(({ dataclass, alias }) => {
-      const write = conditions.get(dataclass);
-      if (write === undefined) throw new Error(`${dataclass} has no restriction.`);
-      return write(alias);
+    const written = restricted.complete(({ dataclass, alias }) => {
+      const index = restricted.dataclasses.indexOf(dataclass);
+      const restriction = resolved[index];
+      if (restriction === undefined) throw new Error(`${dataclass} has no restriction.`);
+      return restriction.condition?.(alias, firsts[index] ?? 0) ?? always;
     });
-    const { page } = statement;
-    const prepared = { given, statement: page === undefined ? written : { ...written, page } };
-    this.#prepared.set(name, prepared);
-    return prepared;
+    const completed = page === undefined ? written : { ...written, page };
+    this.statements.set(name, completed);
+    return completed;
   }
 
   readonly #resolve = (dataclass: string, session: Session): Pending<ResolvedRestriction> =>

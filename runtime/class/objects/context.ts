@@ -11,8 +11,6 @@ import type { EntityObject } from './types.js';
 /** The model as a session sees it, and what its reads share. */
 export interface VisibleModel extends ReadingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  /** A different text for each view of the model, empty for the whole model. */
-  readonly viewName: string;
 }
 
 /** What the objects of class code need of their server. `host.ts` makes it. */

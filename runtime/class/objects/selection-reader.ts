@@ -149,7 +149,7 @@ export class SelectionReader {
     write: (selection: Selection) => SelectionPlan,
     fixed: { readonly top?: number } = {},
   ): ReturnType<typeof planFor> {
-    return planFor(this.#model.plans.selections, request, name, fixed, write);
+    return planFor(this.#model.plans, request, name, fixed, write);
   }
 }
 

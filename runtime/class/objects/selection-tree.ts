@@ -8,7 +8,7 @@ import type { OrderTerm } from '../../query/order-sql.js';
 import type { SqlValue } from '../../dialect/statement.js';
 import type { FilterInputs } from '../../filter/inputs.js';
 import type { FilterInput } from '../../filter/slots.js';
-import { whenResolved } from '../../query/computed-requests.js';
+import { whenResolved } from '../../query/selection-request.js';
 import type { QueryContext } from '../../query/context.js';
 import type { Selection, SelectionTree } from '../../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../../query/selection-request.js';
@@ -41,7 +41,7 @@ export class NodeTree implements SelectionTree {
   ) {
     const reading = new TreeReading(model.database.dialect);
     // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
-    this.shape = model.viewName + reading.shapeOf(root);
+    this.shape = model.plans.visible + reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;
     this.isOrdered = isOrderedNode(root);

@@ -9,7 +9,7 @@ import {
 import { moreDecimals } from '../../protocol/decimal.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
-import { compileWith, type KyselyParts, opened } from '../compile.js';
+import { compileWith, type KyselyParts, opened, valueMark } from '../compile.js';
 import { inGroups, mergeTexts } from '../json-parts.js';
 import type { Dialect, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
@@ -89,9 +89,20 @@ const kysely: KyselyParts = {
   createQueryCompiler: () => new PostgresQueryCompiler(),
 };
 
+/** Compiles the statements of the runtime: see {@link compileWith}. */
+class StatementCompiler extends PostgresQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return valueMark;
+  }
+}
+
 /** Compiles SQL only: the executor runs it. */
 const writer = new Kysely<AnyTables>({
-  dialect: { ...kysely, createDriver: () => new DummyDriver() },
+  dialect: {
+    ...kysely,
+    createQueryCompiler: () => new StatementCompiler(),
+    createDriver: () => new DummyDriver(),
+  },
 });
 
 /** Texts have the collation "C", and values have the same form as in SQLite. */
@@ -105,7 +116,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   planPrefix: 'explain (generic_plan) ',
   kysely,
   db: writer,
-  compile: (query) => compileWith(writer, query),
+  compile: (query) => compileWith(writer, (position) => `$${position}`, query),
   concat,
   fill: concat,
   joinRows: (text) => sql`string_agg(cast(${text} as text), ',')`,

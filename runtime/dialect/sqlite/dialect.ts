@@ -7,7 +7,7 @@ import {
   sql,
 } from 'kysely';
 import type { AnyTables } from '../../protocol/queries.js';
-import { compileWith, type KyselyParts, opened } from '../compile.js';
+import { compileWith, type KyselyParts, opened, valueMark } from '../compile.js';
 import { inGroups, isFinite, mergeTexts } from '../json-parts.js';
 import type { Dialect, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
@@ -79,13 +79,24 @@ function pathOf(names: readonly string[]): string {
 }
 
 /**
- * Writes each variable with a unary plus, which keeps its value. SQLite examines the value of a bare variable when it
+ * A variable with a unary plus, which keeps its value. SQLite examines the value of a bare variable when it
  * plans a statement with it behind LIMIT or, from 3.54 on, with `=` and a join or an order, and would plan the
  * statement again for each run.
  */
+function placeholder(): string {
+  return '+?';
+}
+
 class QueryCompiler extends SqliteQueryCompiler {
   protected override getCurrentParameterPlaceholder(): string {
-    return '+?';
+    return placeholder();
+  }
+}
+
+/** Compiles the statements of the runtime: see {@link compileWith}. */
+class StatementCompiler extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return valueMark;
   }
 }
 
@@ -97,7 +108,11 @@ const kysely: KyselyParts = {
 
 /** Compiles SQL only: the executor runs it. */
 const writer = new Kysely<AnyTables>({
-  dialect: { ...kysely, createDriver: () => new DummyDriver() },
+  dialect: {
+    ...kysely,
+    createQueryCompiler: () => new StatementCompiler(),
+    createDriver: () => new DummyDriver(),
+  },
 });
 
 /** A column holds a decimal as an integer: its digits without the point. */
@@ -136,7 +151,7 @@ const written: Omit<Dialect, 'foldText'> = {
   planPrefix: 'explain query plan ',
   kysely,
   db: writer,
-  compile: (query) => compileWith(writer, query),
+  compile: (query) => compileWith(writer, placeholder, query),
   concat,
   fill,
   // The default separator is a comma; passing it costs a tenth more.

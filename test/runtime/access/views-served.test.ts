@@ -61,6 +61,7 @@ roles:
       - { applyTo: Vault, type: dataclass, read: [none], create: [none] }
 `;
 
+const statements: string[] = [];
 let app: FastifyInstance;
 let guest: Client;
 let viewer: Client;
@@ -69,7 +70,7 @@ let admin: Client;
 let writer: Client;
 
 beforeAll(async () => {
-  app = await rolesServerOf(model);
+  app = await rolesServerOf(model, { onStatement: (sql) => statements.push(sql) });
   guest = new Client(app);
   viewer = await loggedIn(app, { privileges: ['VIEWSTAFF', 'unknown', 'none'] });
   hr = await loggedIn(app, { roles: ['hr'] });
@@ -85,6 +86,23 @@ beforeAll(async () => {
   expect(made.body).not.toContain('__ERROR');
 });
 afterAll(() => app.close());
+
+describe('Sessions that see the same', () => {
+  const counts = async (client: Client, url: string): Promise<number> => {
+    statements.length = 0;
+    expect((await client.get(url)).statusCode).toBe(200);
+    return statements.filter((each) => each.startsWith('select count(*)')).length;
+  };
+
+  it('share what was counted for one of them', async () => {
+    const url = '/rest/Company?$filter="name = Acme"';
+    expect(await counts(guest, url)).toBe(1);
+    // Its privilege is to create letters, which nobody reads.
+    expect(await counts(writer, url)).toBe(0);
+    expect(await counts(viewer, url)).toBe(1);
+    expect(await counts(viewer, `${url}&$top=1`)).toBe(0);
+  });
+});
 
 describe('A dataclass that the session may not read', () => {
   it.each(['/rest/Employee', '/rest/Employee(1)', '/rest/Employee/name', '/rest/Employee:ID(1)'])(

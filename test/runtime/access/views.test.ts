@@ -82,6 +82,14 @@ describe('Views', () => {
     expect(views.of(guest).status).toBe(401);
   });
 
+  it('have the same plans if the same may be read, whatever may be written', () => {
+    const views = viewsOf(definitions);
+    const visible = (...privileges: string[]): string => views.of(user(...privileges)).visible;
+    expect(visible('b', 'c')).toBe(visible('b'));
+    expect(visible()).toBe(views.of(guest).visible);
+    expect(new Set([visible(), visible('a'), visible('b')]).size).toBe(3);
+  });
+
   it('leave out what may not be read', () => {
     const views = viewsOf(definitions);
     expect(shownOf(views.of(guest), 'Tree')).toEqual([]);

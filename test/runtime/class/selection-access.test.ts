@@ -7,7 +7,8 @@ import {
 } from '../../support/selection-access.js';
 import { selectionOf } from '../../../runtime/class/objects/selection.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
-import { planCollection, readPage } from '../../../runtime/query/page.js';
+import { readPage } from '../../../runtime/query/page.js';
+import { readParameters } from '../../../runtime/query/parameters.js';
 import {
   createStaff,
   type EmployeeSelection,
@@ -15,7 +16,6 @@ import {
   serveSelections,
   type TestDatastore,
 } from '../../support/selections-served.js';
-import { projectionOf } from '../../../runtime/query/projection.js';
 
 let served: ServedSelections;
 let ds: TestDatastore;
@@ -42,21 +42,9 @@ async function page(
   const { code } = selectionOf(selection);
   const { model: context } = code.host;
   const request = requestOfSelection(selection);
-  const lists = { attributes, expand: undefined };
-  const answer = await readPage(context, request, paging, {
-    name: attributes,
-    plan: (source) => {
-      const projection = projectionOf(request.dataclass, undefined, lists, context);
-      return planCollection(
-        context.database.dialect,
-        context.options,
-        'selection',
-        source,
-        projection,
-        { count: true },
-      );
-    },
-  });
+  const { dataclass } = request;
+  const parameters = { ...readParameters({}, 'read'), attributes, ...paging };
+  const answer = await readPage(context, request, { form: 'collection', dataclass, parameters });
   if (answer === undefined) throw new Error('A selection has an answer.');
   return JSON.parse(Buffer.from(answer).toString()) as Collection;
 }

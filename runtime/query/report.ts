@@ -8,7 +8,7 @@ import {
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
 import { column, type From, type Source, maxJoins } from '../dataclass/source.js';
-import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import type { JsonPart, Sql } from '../dialect/dialect.js';
 import { jsonBoolean } from '../dialect/json-parts.js';
 import type {
   ComputedDefinition,
@@ -16,63 +16,53 @@ import type {
   AttributeDefinition,
   RelatedEntityDefinition,
 } from '../protocol/definition.js';
-import type { AnswerOptions, QueryContext } from '../query/context.js';
-import { valueOfJoined, computedJson } from '../query/entity-json.js';
-import {
-  type PageForm,
-  pagePlan,
-  pageQuery,
-  type PageSource,
-  type WriteAnswer,
-} from '../query/page.js';
-import { queryContext, type SelectionPlan, skipSlot } from '../query/selection.js';
-import { scaleOf, valueJson } from '../query/value-json.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
-import type { Parameters } from '../query/parameters.js';
-import type { ReadingContext } from '../query/reading-context.js';
-import { shapeName } from '../query/selection-request.js';
-import { countingOf } from '../query/counts.js';
-import { type ListedPath, listError, parseAttributeList } from '../query/attribute-list.js';
-import { unknownAttribute } from '../query/projection.js';
+import { type ListedPath, listError, parseAttributeList } from './attribute-list.js';
+import type { QueryContext } from './context.js';
+import { type Counted, countingOf } from './counts.js';
+import { computedJson, valueOfJoined } from './entity-json.js';
+import type { Parameters } from './parameters.js';
+import { unknownAttribute } from './projection.js';
+import { skipSlot } from './selection.js';
+import { scaleOf, valueJson } from './value-json.js';
 
-/** Writes the statement that answers a page as a report (protocol P6.1). */
-function planReport(
-  dialect: Dialect,
-  options: AnswerOptions,
-  source: PageSource,
+/**
+ * The query that answers a page as a report (protocol P6.1).
+ * @param rows a subquery that returns each entity as the text column `json`, in order
+ * @param counted none for an entity set
+ * @param isFiltered whether the request has a filter
+ */
+export function reportAnswer(
+  context: QueryContext,
   columns: readonly ReportColumn[],
-  filtersApplied: boolean,
-): SelectionPlan {
-  const context = queryContext(dialect, options);
-  const writeRow = (from: From, root: Source): Sql => row(context, from, root, columns);
-  const missing = `{"values":[${columns.map(() => 'null').join()}]}`;
-  const writeAnswer: WriteAnswer = (rows, counted) => {
-    const { prefix, count, columns: more } = countingOf(context, counted);
-    const alias = context.aliases.next();
-    const json = dialect.concat([
-      '{"__COUNT":',
-      count,
-      ',"__FIRST":',
-      dialect.integer(sql`${skipSlot}`),
-      `,"schema":${JSON.stringify(reportSchema(columns))},"rows":[`,
-      dialect.joinRows(sql`${sql.id(alias, 'json')}`),
-      `],"filtersApplied":${String(filtersApplied)}}`,
-    ]);
-    return sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
-  };
-  const query = pageQuery(context, source, writeRow, writeAnswer, missing);
-  return pagePlan(context, query, source);
+  rows: Sql,
+  counted: Counted | undefined,
+  isFiltered: boolean,
+): Sql {
+  const { dialect } = context;
+  const { prefix, count, columns: more } = countingOf(context, counted);
+  const alias = context.aliases.next();
+  const json = dialect.concat([
+    '{"__COUNT":',
+    count,
+    ',"__FIRST":',
+    dialect.integer(sql`${skipSlot}`),
+    `,"schema":${JSON.stringify(reportSchema(columns))},"rows":[`,
+    dialect.joinRows(sql`${sql.id(alias, 'json')}`),
+    `],"filtersApplied":${String(isFiltered)}}`,
+  ]);
+  return sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
 }
 
-function row(
+/** The values of one entity. */
+export function reportRow(
   context: QueryContext,
   from: From,
-  root: Source,
   columns: readonly ReportColumn[],
 ): Sql {
   const values = columns.flatMap(({ relations, attribute }, index): readonly JsonPart[] => {
-    const source = followAll(from, root, relations);
+    const source = followAll(from, from.root, relations);
     const value = columnJson(context, source, attribute);
     return [...(index === 0 ? [] : [',']), ...valueOfJoined(source, value, relations.length > 0)];
   });
@@ -97,35 +87,6 @@ function columnJson(
   return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
 }
 
-/**
- * A page in the report format (protocol P6.1); a deleted member of an entity set is a row of nulls
- * (protocol P6.7).
- *
- * @param attributes the list in the path
- * @throws RequestError 400 with 1806 for an `$expand`
- */
-export function reportForm(
-  context: ReadingContext,
-  dataclass: Dataclass,
-  parameters: Parameters,
-  attributes: string | undefined,
-): PageForm {
-  const { database, options, limits } = context;
-  const { filter, expand } = parameters;
-  if (expand !== undefined) {
-    throw refuse('malformedUrl', 'A report expands nothing: it cannot be combined with $expand.');
-  }
-  const filtersApplied = filter !== undefined;
-  const applied = filtersApplied ? '' : undefined;
-  return {
-    name: shapeName(['report', attributes, parameters.attributes, applied]),
-    plan: (source) => {
-      const columns = reportColumns(dataclass, attributes, parameters, limits.expandDepth);
-      return planReport(database.dialect, options, source, columns, filtersApplied);
-    },
-  };
-}
-
 const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'decimal', 'duration']);
 
 /** How a report describes its columns, in their order (protocol P6.5). */
@@ -140,7 +101,7 @@ function reportSchema(columns: readonly ReportColumn[]): readonly object[] {
 }
 
 /** One column of a report. */
-interface ReportColumn {
+export interface ReportColumn {
   /** As the client wrote it: `name`, `employer.name`. */
   readonly name: string;
   /** To-one relations on the way to the attribute. */
@@ -158,7 +119,7 @@ const withoutColumn: ReadonlySet<string> = new Set(['object', 'image', 'blob', '
  * @throws RequestError 1500 with 1804 for a name that is not exposed: 404 in a path, 400 in
  * `$attributes`; 400 with 1804 for what cannot be a column, 1816 for an empty list
  */
-function reportColumns(
+export function reportColumns(
   dataclass: Dataclass,
   pathList: string | undefined,
   { attributes }: Pick<Parameters, 'attributes'>,
