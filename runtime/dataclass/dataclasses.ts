@@ -28,7 +28,7 @@ export interface Dataclass {
   /** The attributes that a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
-  /** The same by their names in class code, too. No two attributes share a name of either kind. */
+  /** All attributes by their names in the model and in class code. No two attributes share a name of either kind. */
   readonly attributesInCode: ReadonlyMap<string, AttributeDefinition>;
   /** Finds exposed names of the model's attributes that hold more than letters, digits and underscores. */
   readonly longNames: LongNames | undefined;
@@ -40,9 +40,9 @@ export interface Dataclass {
   readonly ruled: readonly StorageDefinition[];
   /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
-  /** None if roles limit nothing, as for the server's own code. */
+  /** Absent if roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
-  /** None if every entity is visible. */
+  /** Absent if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
   target(relation: { readonly target: string }): Dataclass;
   /** The column that holds the related key of a to-one relation. */

@@ -20,8 +20,8 @@ export const maxJoins = 60;
 export class Aliases {
   #count = 0;
   readonly #kept = new Set<string>();
-  /** Names of the tables that the statement reads, except those of restrictions. */
-  readonly tables = new Set<string>();
+  readonly #tables = new Set<string>();
+  #readsRestricted = false;
 
   /** @param prefix of the names */
   constructor(private readonly prefix = 't') {}
@@ -30,6 +30,20 @@ export class Aliases {
     this.#count += 1;
     const alias = `${this.prefix}${this.#count}`;
     return this.#kept.has(alias) ? this.next() : alias;
+  }
+
+  /** Notes that the statement reads a dataclass. */
+  reads({ table: name, restriction }: Dataclass): void {
+    this.#tables.add(name);
+    this.#readsRestricted ||= restriction !== undefined;
+  }
+
+  /**
+   * The tables of the dataclasses that the statement reads so far; `undefined` if restrictions may
+   * read others.
+   */
+  get tables(): ReadonlySet<string> | undefined {
+    return this.#readsRestricted ? undefined : new Set(this.#tables);
   }
 
   /** Reserves the name of a table that has no alias in the statement. */
@@ -75,7 +89,7 @@ export class From {
       keys === 'table'
         ? { dataclass, alias: aliases.keep(dataclass.table), isTable: true }
         : { dataclass, alias: alias ?? aliases.next() };
-    aliases.tables.add(dataclass.table);
+    aliases.reads(dataclass);
     this.#keys = keys === 'table' ? undefined : keys;
     this.#chosen = this.#keys === undefined ? '' : aliases.next();
   }
@@ -113,7 +127,7 @@ export class From {
       dataclass: source.dataclass.target(relation),
       alias: this.aliases.next(),
     };
-    this.aliases.tables.add(joined.dataclass.table);
+    this.aliases.reads(joined.dataclass);
     const on = sql`${linkedColumn(joined, relation)} = ${foreignKeyColumn(source, relation)}`;
     this.#joins.set(name, { source: joined, table: table(joined), on });
     return joined;
@@ -176,7 +190,7 @@ export class From {
   }
 
   /**
-   * The same beside one row without columns, for a subquery outside of which the table itself is.
+   * The joins beside one row without columns, for a subquery of a statement that reads the table itself.
    */
   get clauseBeside(): Sql {
     return sql`from ${sql.join([sql`(select 1) as "__beside"`, ...this.#joined()], sql` `)}`;
@@ -257,8 +271,8 @@ export function referredColumn(
 }
 
 /**
- * The same in the form in which statements compare it with the foreign key. Without a foreign key constraint, that may
- * hold a text in another case, so folded texts are compared.
+ * {@link referredColumn} in the form in which statements compare it with the foreign key. Without a foreign key
+ * constraint, that may hold a text in another case, so folded texts are compared.
  */
 export function linkedColumn(target: Source, relation: RelatedEntityDefinition): Sql {
   const { key, allAttributes } = target.dataclass;

@@ -40,7 +40,7 @@ export interface SetClaim {
   readonly session: string | undefined;
   /** Name of the dataclass that the set must have; `undefined` if the request names none. */
   readonly dataclass: string | undefined;
-  /** Of the dataclass: a set in the database may be older than the present name. */
+  /** Earlier names of the dataclass: a set in the database may be older than the present one. */
   readonly formerNames?: readonly string[] | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface EntitySetStore {
   release(id: string, claim: SetClaim): Pending<boolean>;
   /** How many sets of a session are alive. */
   countOf(session: string): Pending<number>;
-  /** Those sets; listing is no access. */
+  /** The sets of a session that are alive; listing is no access. */
   listOf(session: string): Pending<readonly ListedSet[]>;
   /** All sets that are alive, the most recently accessed one last; listing is no access. */
   list(): Pending<readonly ListedSet[]>;
@@ -94,9 +94,9 @@ export interface EntitySetStore {
 /** A set needs more memory than all sets together may use. */
 export class EntitySetTooLargeError extends Error {
   constructor(
-    /** Of the set. */
+    /** Bytes of the set. */
     readonly bytes: number,
-    /** Of the store. */
+    /** The limit of the store. */
     readonly maxBytes: number,
   ) {
     super(`an entity set of ${bytes} bytes does not fit into a store of ${maxBytes} bytes`);

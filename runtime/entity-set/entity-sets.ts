@@ -295,7 +295,7 @@ export function notFound(id: string): string {
   return `EntitySet "${isSetId(id) ? id : shortened(id)}" cannot be found`;
 }
 
-/** It is unknown when there will be room, so `Retry-After` is empty. */
+/** The error when a session has too many sets. Nobody knows when there will be room, so `Retry-After` is empty. */
 function tooMany(most: number): RequestError {
   const message = `A session has at most ${most} entity sets at once. Release one with $method=release.`;
   return new RequestError(429, [protocolError('quotaExceeded', message)], { 'retry-after': '' });

@@ -18,7 +18,7 @@ export interface KeyList extends Iterable<Key> {
    * end are empty.
    */
   page(from: number, to: number): string;
-  /** The same keys as a list. */
+  /** The keys of the set as a list. */
   slice(from: number, to: number): KeyList;
   /** Which of these keys are in `other`, of the same type; stops when `limit` of them are found. */
   membersIn(other: this, limit: number): KeyMembers;

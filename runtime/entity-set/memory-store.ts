@@ -31,7 +31,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
   /** By ID, the least recently accessed one first. */
   readonly #sets = new Map<string, StoredSet>();
   readonly #ofSession = new Map<string, Set<StoredSet>>();
-  /** Those without an owner, in the same order: anybody can make many of them. */
+  /** The sets without an owner, in the same order: anybody can make many of them. */
   readonly #ofGuests = new Set<StoredSet>();
   readonly #keys = new HeldKeys();
   /** No set expires before. */

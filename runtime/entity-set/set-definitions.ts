@@ -28,13 +28,13 @@ export interface SetDefinition {
   };
 }
 
-/** Of all users together, and of all guests together. */
+/** The most definitions of all users together, and of all guests together. */
 const maxDefinitions = 10_000;
 
 /** After so many new ones, old ones are deleted, which takes some milliseconds. */
 const definitionsPerLook = 100;
 
-/** Of one definition, as JSON. */
+/** The longest JSON of one definition. */
 const maxDefinitionLength = 8 * 1024;
 
 /**

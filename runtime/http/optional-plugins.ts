@@ -57,7 +57,7 @@ export type LoginStores = Pick<ServerStores, 'clock' | 'sessions' | 'state'>;
 
 /** What some sessions see of the model, and may call. */
 export interface ModelView {
-  /** The same for views that show the same columns and rows; empty for the whole model. */
+  /** Equal for views that show the same columns and rows; empty for the whole model. */
   readonly visible: string;
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   /** The dataclasses of the catalog, in the order of the model. */

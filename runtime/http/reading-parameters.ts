@@ -32,8 +32,20 @@ export function readingParameters(
   return parameters;
 }
 
+/**
+ * The parameters of a request. The parser of query strings leaves what cannot be decoded as it is, including percent
+ * signs.
+ */
 export function parametersOf(request: FastifyRequest, mode: RequestMode): Parameters {
-  return readParameters(queryOf(request), mode);
+  const query = request.query as Readonly<Record<string, unknown>>;
+  for (const name in query) {
+    const value = query[name];
+    if (name.includes('%') || (typeof value === 'string' && value.includes('%'))) {
+      checkEncoding(request.raw.url ?? '');
+      break;
+    }
+  }
+  return readParameters(query, mode);
 }
 
 /**
@@ -45,22 +57,6 @@ export function refuseLock({ lock }: Parameters): void {
     'methodNotApplicable',
     '$lock applies to one entity: /<dataClass>(<key>)?$lock=true.',
   );
-}
-
-/**
- * The parsed query string. Its parser leaves what cannot be decoded as it is, including percent
- * signs.
- */
-function queryOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
-  const query = request.query as Readonly<Record<string, unknown>>;
-  for (const name in query) {
-    const value = query[name];
-    if (name.includes('%') || (typeof value === 'string' && value.includes('%'))) {
-      checkEncoding(request.raw.url ?? '');
-      break;
-    }
-  }
-  return query;
 }
 
 function checkEncoding(url: string): void {

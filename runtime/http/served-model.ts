@@ -26,18 +26,19 @@ export interface ModelParts
   readonly database: Database;
   readonly stores: Pick<ServerStores, 'sets' | 'locks'>;
   readonly setDefinitions: SetDefinitions;
-  /** None for a model without images and BLOBs. */
+  /** Absent for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
   readonly reportError: ErrorReporter;
-  /** Of the datastore and of singletons. */
+  /** The functions of the datastore and of singletons. */
   readonly functions: ServerFunctions;
+  /** The numbers of entities that all models remember. */
   readonly numbers: KnownNumbers;
 }
 
 export interface ServedModels {
-  /** As the server's own code sees it. */
+  /** The model as the server's own code sees it. */
   readonly whole: ServedModel;
-  /** As a session sees it, with the privileges that it holds now. */
+  /** The model as a session sees it, with the privileges that it holds now. */
   readonly visible: { of(session: Session): ServedModel };
 }
 

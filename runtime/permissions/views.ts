@@ -21,7 +21,7 @@ type Viewer = Pick<Session, 'isGuest' | 'privileges'>;
  */
 export class View {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  /** The same for views in which the same can be read, whatever their sessions may write. */
+  /** Equal for views in which the same can be read, whatever their sessions may write. */
   readonly visible: string;
   /** The status of denials. */
   readonly status: DenialStatus;

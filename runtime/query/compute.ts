@@ -128,7 +128,7 @@ export type Aggregate = 'count' | 'sum' | 'average' | 'min' | 'max';
 /** The values of `$compute`. */
 type ComputeKeyword = '$all' | Aggregate;
 
-/** As the protocol writes them. */
+/** The keywords as the protocol writes them. */
 const keywords: readonly ComputeKeyword[] = ['$all', 'average', 'count', 'min', 'max', 'sum'];
 
 /** In the order of the answer to `$all`. */
@@ -236,7 +236,7 @@ function columnAggregate(
   return pass.json(aggregate, stored, stored, extreme, scale);
 }
 
-/** Of texts that are equal but for case, the first by code point. */
+/** The first by code point of texts that are equal but for case. */
 function storedText(dialect: Dialect, { value, where }: ValueRows, folded: Sql): Sql {
   const isColumn = value.kind === 'column';
   const { json } = dialect;

@@ -30,7 +30,7 @@ const maxCountBytes = 4 * 1024 * 1024;
 interface CountedSelection {
   readonly statement: Statement;
   readonly values: SqlValue[];
-  /** The same for selections of the same entities, except for what the scope decides. */
+  /** Equal for selections of the same entities, except for what the scope decides. */
   readonly name: string;
 }
 
@@ -220,8 +220,8 @@ export function ofBase(
 /** The query that counts the entities of a page's selection: see {@link ofBase}. */
 export interface Counted {
   readonly query: Sql | BuiltQuery;
-  /** The tables that it reads. */
-  readonly tables: ReadonlySet<string>;
+  /** The tables that it reads; `undefined` if restrictions may read others. */
+  readonly tables: ReadonlySet<string> | undefined;
 }
 
 /** How a statement that answers a page knows the number of all entities. */
@@ -257,12 +257,10 @@ function knownOrCounted(
   { dialect }: QueryContext,
   tablesVersion: NonNullable<Dialect['tablesVersion']>,
   count: Sql | BuiltQuery,
-  tables: ReadonlySet<string>,
+  tables: ReadonlySet<string> | undefined,
 ): Sql {
-  const isRestricted = dialect.compile(count).restricted !== undefined;
-  const version = tablesVersion(isRestricted ? undefined : tables);
   const isKnown = sql`"version" = ${dialect.bound(sql`${versionSlot}`, 'text')}`;
-  return sql`"__counted" as materialized (select "version", case when ${isKnown} then ${dialect.integer(sql`${countSlot}`)} else ${subquery(count)} end as "count" from (select ${version} as "version" offset 0) as "__now")`;
+  return sql`"__counted" as materialized (select "version", case when ${isKnown} then ${dialect.integer(sql`${countSlot}`)} else ${subquery(count)} end as "count" from (select ${tablesVersion(tables)} as "version" offset 0) as "__now")`;
 }
 
 /** Kysely puts a query of its builder into parentheses by itself. */

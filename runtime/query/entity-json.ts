@@ -105,7 +105,7 @@ export const protocolForm: EntityForm = {
   },
 };
 
-/** The same without the numbers of entities (protocol P3.24). */
+/** The form of the protocol without the numbers of entities (protocol P3.24). */
 const uncountedForm: EntityForm = {
   ...protocolForm,
   page: (context, source, relation, ownerKey, rows) => {

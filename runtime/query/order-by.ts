@@ -16,13 +16,13 @@ export interface OrderItem {
   /** Relations, then an attribute. */
   readonly path: readonly string[];
   readonly descending: boolean;
-  /** Where it is written, in words: the beginning of an error. */
+  /** The place of the item in words, with which errors begin. */
   readonly place: string;
   /** The names that the path may use, if they differ from those of the rest of the order. */
   readonly names?: 'exposed' | 'granted';
 }
 
-/** Where an order is written, for its errors. */
+/** The place of an order, for its errors. */
 export interface OrderOrigin {
   readonly parameter: '$orderby' | '$filter' | '$subOrderby';
   /** Offset of the order in the parameter's text. */

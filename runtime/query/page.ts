@@ -281,7 +281,7 @@ function answerOfSelection(
     // Only tables that the count reads decide its version.
     const counted = {
       query: ofBase(context, selection, count),
-      tables: new Set(context.aliases.tables),
+      tables: context.aliases.tables,
     };
     const rows = pageRows(context, chosen, source, emitted, content, attributes);
     return answerWith(context, page, source, content, rows, counted);
@@ -434,7 +434,7 @@ export function isOrdered({ base }: Pick<Selection, 'base'>, items: readonly Ord
   return items.length > 0 || (base.kind === 'tree' && base.tree.isOrdered);
 }
 
-/** That of `items`, or else its own; written behind its condition. @throws RequestError 400 with 1810 */
+/** The order of `items`, or else that of the selection; written behind its condition. @throws RequestError 400 with 1810 */
 export function selectionOrder(
   context: QueryContext,
   from: From,

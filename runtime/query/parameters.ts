@@ -186,7 +186,7 @@ function unknownParameter(name: string): RequestError {
 
 /** A parameter of the protocol. */
 interface ParameterRule {
-  /** As the protocol writes it. */
+  /** The name as the protocol writes it. */
   readonly name: string;
   readonly read: (parameters: MutableParameters, text: string, name: string) => void;
 }

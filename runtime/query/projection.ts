@@ -20,7 +20,7 @@ export interface ProjectedField {
   readonly expanded: Projection | undefined;
 }
 
-/** Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19). */
+/** The place of a list of attributes, which decides the answer to an unknown name (protocol P3.19). */
 type ListOrigin = 'path' | 'attributes' | 'expand';
 
 /** Sent with every entity, listed or not. */

@@ -102,7 +102,7 @@ function reportSchema(columns: readonly ReportColumn[]): readonly object[] {
 
 /** One column of a report. */
 export interface ReportColumn {
-  /** As the client wrote it: `name`, `employer.name`. */
+  /** The path as the client wrote it: `name`, `employer.name`. */
   readonly name: string;
   /** To-one relations on the way to the attribute. */
   readonly relations: readonly RelatedEntityDefinition[];

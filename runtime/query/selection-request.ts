@@ -22,11 +22,11 @@ export interface SelectionRequest {
   readonly baseValue: SqlValue;
   readonly filter: PreparedFilter | undefined;
   readonly inputs: FilterInputs;
-  /** The same for requests whose conditions differ only in values. */
+  /** Equal for requests whose conditions differ only in values. */
   readonly name: string;
   /** `$orderby`, or `order by` of the filter. */
   readonly orderBy: string | undefined;
-  /** Its place. */
+  /** The place of `orderBy`. */
   readonly orderOrigin: OrderOrigin;
   /** The items of the order, if class code returned some of them. */
   readonly order?: readonly OrderItem[];
@@ -65,8 +65,8 @@ export function requestName(
     dataclass.name,
     baseName(base),
     filter?.shape,
-    positions(nulls),
-    positions(patterns),
+    nulls.length === 0 ? undefined : nulls.join(),
+    patterns.length === 0 ? undefined : patterns.join(),
   ]);
 }
 
@@ -94,10 +94,6 @@ function baseName(base: SelectionBase): string | undefined {
     case 'tree':
       return `&${base.tree.shape}`;
   }
-}
-
-function positions(list: readonly number[]): string | undefined {
-  return list.length === 0 ? undefined : list.join();
 }
 
 /** Asks class code for the conditions and orders of attributes that it computes. */
@@ -146,7 +142,10 @@ interface FixedValues {
   readonly set?: string;
 }
 
-/** The plan for a request, written once for each name, and its values; `name` is what else decides the statement. */
+/**
+ * The plan of a request, and its values. A plan is written once.
+ * @param name what decides the statement in addition to the request's own name
+ */
 export function planFor(
   plans: Cache<SelectionPlan>,
   request: SelectionRequest,
@@ -154,25 +153,30 @@ export function planFor(
   { skip = 0, top = 0, count = 0, set = '' }: FixedValues,
   write: (selection: Selection) => SelectionPlan,
 ): { readonly plan: SelectionPlan; readonly values: SqlValue[] } {
-  const { dataclass, base, filter, inputs } = request;
-  const find = (mismatched: readonly number[]): SelectionPlan => {
-    const fullName = `${mismatched.join()}${name}${request.name}`;
-    const known = plans.get(fullName);
-    if (known !== undefined) return known;
-    const { nulls, patterns } = inputs;
-    const plan = write({ dataclass, base, filter, nulls, patterns, mismatched });
-    plans.set(fullName, plan);
-    return plan;
-  };
+  const { inputs } = request.inputs;
+  const fullName = name + request.name;
+  const plan = plans.get(fullName) ?? written(plans, fullName, request, [], write);
   const values: SqlValue[] = [request.baseValue, skip, top, count, set, null];
-  const plan = find([]);
-  const mismatched = plan.filterSlots.fill(inputs.inputs, values);
+  const mismatched = plan.filterSlots.fill(inputs, values);
   if (mismatched.length === 0) return { plan, values };
   // A value that cannot be of the attribute's type makes another condition.
-  const other = find(mismatched);
+  const otherName = `${mismatched.join()}${fullName}`;
+  const other = plans.get(otherName) ?? written(plans, otherName, request, mismatched, write);
   values.length = firstFilterSlot;
-  other.filterSlots.fill(inputs.inputs, values);
+  other.filterSlots.fill(inputs, values);
   return { plan: other, values };
+}
+
+function written(
+  plans: Cache<SelectionPlan>,
+  name: string,
+  { dataclass, base, filter, inputs: { nulls, patterns } }: SelectionRequest,
+  mismatched: readonly number[],
+  write: (selection: Selection) => SelectionPlan,
+): SelectionPlan {
+  const plan = write({ dataclass, base, filter, nulls, patterns, mismatched });
+  plans.set(name, plan);
+  return plan;
 }
 
 /** One name for the texts that decide a statement; different lists have different names. */

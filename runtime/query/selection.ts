@@ -42,13 +42,13 @@ export type SelectionBase =
 
 /** A selection that writes itself; its values are inputs of the request. */
 export interface SelectionTree {
-  /** The same for trees whose statements differ only in values. */
+  /** Equal for trees whose statements differ only in values. */
   readonly shape: string;
   /** Whether its entities come in another order than that of their keys. */
   readonly isOrdered: boolean;
-  /** As {@link selectionCondition}. */
+  /** The condition that an entity belongs to it: see {@link selectionCondition}. */
   condition(context: QueryContext, from: From, selection: Selection): Sql | undefined;
-  /** Its order, the key last; written behind its condition. */
+  /** The order of the selection, the key last; written behind its condition. */
   order(context: QueryContext, from: From, selection: Selection): readonly OrderTerm[];
 }
 
@@ -90,7 +90,7 @@ export function planOf(context: QueryContext, query: Sql | BuiltQuery): Selectio
 
 /** How a statement selects the entities. */
 interface Chosen {
-  /** As it was emitted. */
+  /** The emitted query. */
   readonly query: EntityQuery;
   /** The condition that a request adds. */
   readonly condition: Sql | undefined;

@@ -98,7 +98,7 @@ function isIndexed(from: From, source: Source, attribute: ColumnDefinition): boo
 interface ObjectPlace {
   /** The joined arrays of the path. */
   readonly tables: readonly Sql[];
-  /** None if the attribute itself is the value. */
+  /** Absent if the attribute itself is the value. */
   readonly place: JsonPlace | undefined;
 }
 

@@ -71,6 +71,12 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
     'return !isRelation || this.#readable.size >= 0;',
   ],
   [
+    'sessions that see less get the plans of those that see more',
+    'permissions/views.ts',
+    "hash.update(this.#isRead(definition, each) ? '1' : '0');",
+    '',
+  ],
+  [
     'everybody creates',
     'permissions/views.ts',
     'create: this.#opens(access?.create)',

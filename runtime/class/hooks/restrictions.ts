@@ -65,20 +65,20 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
   ) {}
 
   readonly reads: StatementRestrictions['reads'] = (executor) => ({
-    read: this.#bound((...given) => executor.read(...given)),
-    value: this.#bound((...given) => executor.value(...given)),
-    rows: this.#bound((...given) => executor.rows(...given)),
-    table: this.#bound((...given) => executor.table(...given)),
-    explain: this.#bound((...given) => executor.explain(...given)),
+    read: this.#bound(executor.read.bind(executor)),
+    value: this.#bound(executor.value.bind(executor)),
+    rows: this.#bound(executor.rows.bind(executor)),
+    table: this.#bound(executor.table.bind(executor)),
+    explain: this.#bound(executor.explain.bind(executor)),
   });
 
   readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
-    run: this.#bound((...given) => transaction.run(...given)),
-    value: this.#bound((...given) => transaction.value(...given)),
-    aside: this.#bound((...given) => transaction.aside(...given)),
-    read: this.#bound((...given) => transaction.read(...given)),
-    rows: this.#bound((...given) => transaction.rows(...given)),
-    table: this.#bound((...given) => transaction.table(...given)),
+    run: this.#bound(transaction.run.bind(transaction)),
+    value: this.#bound(transaction.value.bind(transaction)),
+    aside: this.#bound(transaction.aside.bind(transaction)),
+    read: this.#bound(transaction.read.bind(transaction)),
+    rows: this.#bound(transaction.rows.bind(transaction)),
+    table: this.#bound(transaction.table.bind(transaction)),
     raiseStamp: (changes) => {
       transaction.raiseStamp(changes);
     },
@@ -281,7 +281,7 @@ class FilterRestriction {
   readonly #condition: ResolvedRestriction['condition'] = (alias, first) =>
     this.#write(alias, new FilterSlots(first));
 
-  /** Its paths see whole dataclasses: the restrictions of those do not apply here. */
+  /** The paths of the filter see whole dataclasses, without the restrictions of these. */
   #write(alias: string, slots: FilterSlots): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
     // No table has such a name, and the tables of the condition are in its subqueries.
