@@ -149,6 +149,13 @@ const firstValueSlot = 3;
  * writers with one stamp only one can change the entity.
  */
 export class UpdateStatements {
+  /** The statement that returns the stamp of the entity of a key, folded if it is a text. */
+  readonly stamp: Statement;
+  /**
+   * The statement that returns the stamp, and locks the entity: nobody else can change or delete it
+   * until the transaction ends.
+   */
+  readonly lockedStamp: Statement;
   readonly #attributes: ReadonlyMap<string, StoredAttribute>;
   /** The table itself, including hidden entities. */
   readonly #from: From;
@@ -169,6 +176,10 @@ export class UpdateStatements {
     );
     this.#from = new From(new Aliases(), unrestricted(dataclass), 'table');
     this.#source = this.#from.root;
+    const key = column(this.#source, dataclass.key.column);
+    const lock = dialect.lockRows?.(this.#source.alias, key, 'change');
+    this.stamp = this.#select(column(this.#source, '__STAMP'));
+    this.lockedStamp = this.#select(column(this.#source, '__STAMP'), lock);
   }
 
   /**
@@ -248,21 +259,6 @@ export class UpdateStatements {
     const { name } = this.dataclass;
     const required = this.guard.call(name, sql`${new Slot(lock)}`, sql`${new Slot(lock + 1)}`);
     return changing.returning(required.as('__free'));
-  }
-
-  /** The statement that returns the stamp of the entity of a key, folded if it is a text. */
-  get stamp(): Statement {
-    return this.#select(column(this.#source, '__STAMP'));
-  }
-
-  /**
-   * The statement that returns the stamp, and locks the entity: nobody else can change or delete it
-   * until the transaction ends.
-   */
-  get lockedStamp(): Statement {
-    const key = column(this.#source, this.dataclass.key.column);
-    const lock = this.dialect.lockRows?.(this.#source.alias, key, 'change');
-    return this.#select(column(this.#source, '__STAMP'), lock);
   }
 
   /**
