@@ -1,5 +1,33 @@
 import tseslint from 'typescript-eslint';
 
+/** Beginnings of doc comments that cannot be understood without the comment or the code before. */
+const beginsWithout = /^\*[\s*]*(The same|Of|None|Those|Whoever|Whatever|Where)\b/;
+
+/** Each doc comment stands alone. */
+const docComments = {
+  rules: {
+    subject: {
+      meta: {
+        type: 'suggestion',
+        schema: [],
+        messages: {
+          missing:
+            'A doc comment names its subject. Instead of "{{word}} …", say what this is or does, such as "The stamp of the entity".',
+        },
+      },
+      create: (context) => ({
+        Program: () => {
+          for (const comment of context.sourceCode.getAllComments()) {
+            const [, word] = beginsWithout.exec(comment.value) ?? [];
+            if (word !== undefined)
+              context.report({ loc: comment.loc, messageId: 'missing', data: { word } });
+          }
+        },
+      }),
+    },
+  },
+};
+
 export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
@@ -14,7 +42,9 @@ export default tseslint.config(
     ],
   },
   {
+    plugins: { 'doc-comments': docComments },
     rules: {
+      'doc-comments/subject': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
       'no-restricted-syntax': [
         'error',
