@@ -67,8 +67,8 @@ export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[
 }
 
 /**
- * Where to read the related key of a to-one relation: in the foreign key or, if that may lead
- * nowhere or holds another value, in the target itself, so that a relation to a hidden entity is null
+ * The place from which the related key of a to-one relation is read: the foreign key or, if that may
+ * lead nowhere or holds another value, the target itself, so that a relation to a hidden entity is null
  * (`access.md#restrict`).
  */
 export function relatedKeyOf(

@@ -25,8 +25,8 @@ import { Pace } from './pace.js';
 import type { DeletionEvents, DeletionSteps, DropEvents, PendingEvents } from './surroundings.js';
 
 /**
- * How often the events of one deletion may add entities to it, beyond once for each dataclass and
- * kind of event.
+ * A deletion repeats its steps after each round of events. Events that add entities in every round
+ * would never end, so after this many rounds, and two for each dataclass, the deletion fails.
  */
 const mostAdditions = 100;
 
