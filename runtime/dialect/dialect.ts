@@ -3,7 +3,7 @@ import type { Fold } from '../protocol/fold.js';
 import type { AnyTables, EntityQuery, JsonPart } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
-import type { Sql, Statement } from './statement.js';
+import type { Sql, SqlValue, Statement } from './statement.js';
 import type { ValueType } from './value-type.js';
 import type { VectorAccess } from './vector-access.js';
 
@@ -64,6 +64,8 @@ export interface Dialect {
    * `total` costs no more.
    */
   readonly quickTotal?: (value: Sql) => Sql;
+  /** Null if the divisor is 0; an infinity if the result is too large. */
+  quotient(dividend: Sql, divisor: Sql): Sql;
   /** A column with decimals as texts with so many decimals. */
   decimalText(value: Sql, scale: number): Sql;
   /**
@@ -93,6 +95,8 @@ export interface Dialect {
    * of the plan, without values.
    */
   readonly planPrefix: string;
+  /** The direction of a vector (a vector of norm 1) in the form of its column. */
+  direction(numbers: readonly number[]): SqlValue;
   /** Absent for a model without vectors. */
   readonly vectors?: VectorAccess | undefined;
   /** How many selects after the first one of a recursive query may refer to it. */

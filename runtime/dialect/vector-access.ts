@@ -3,8 +3,6 @@ import type { Sql, SqlValue } from './statement.js';
 
 /** Compares vectors in SQL. Servers of models without vectors do not include the implementation. */
 export interface VectorAccess {
-  /** The direction of a vector (a vector of norm 1) in the form of its column. */
-  direction(numbers: readonly number[]): SqlValue;
   /** Reads the vector of a request. */
   read(value: unknown, dimensions: number): ReadVector;
   /** Compares scores of stored vectors with a threshold; `take` binds what is derived from the comparison. */

@@ -43,7 +43,12 @@ function greatestOf(vector: readonly number[]): number {
   return greatest;
 }
 
-/** Numbers as a database compares them: single precision, four bytes each. */
+/** A vector as the text of an array of PostgreSQL. */
+export function arrayText(vector: readonly number[]): string {
+  return `{${vector.join()}}`;
+}
+
+/** Numbers as SQLite compares them: single precision, four bytes each. */
 export function singlePrecision(vector: readonly number[]): Buffer {
   return Buffer.from(Float32Array.from(vector).buffer);
 }

@@ -194,7 +194,7 @@ class ComputePass {
       case 'average': {
         const sum = this.take('sum', dialect.total(numbers));
         const count = this.take('numbers', sql`count(${numbers})`);
-        return dialect.concat([dialect.jsonReal(sql`drs_quotient(${sum}, ${count})`)]);
+        return dialect.concat([dialect.jsonReal(dialect.quotient(sum, count))]);
       }
       case 'min':
       case 'max':

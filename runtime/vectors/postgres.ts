@@ -5,19 +5,16 @@ import type {
   TakeSlot,
   VectorAccess,
 } from '../dialect/vector-access.js';
+import { arrayText } from '../protocol/vector.js';
 import { readVector } from './values.js';
 
 /** By functions of {@link file://../dialect/postgres/functions.ts}, whose doubles are as fast as anything that it has. */
-export const postgresVectors: VectorAccess = { direction, read: readVector, compare };
-
-function direction(numbers: readonly number[]): string {
-  return `{${numbers.join()}}`;
-}
+export const postgresVectors: VectorAccess = { read: readVector, compare };
 
 function compare({ norm, unit }: StoredVector, take: TakeSlot): ComparedVector {
   const givenNorm = take('given norm', (values) => values.norm);
   const givenUnit = take('given unit', (values) =>
-    values.unit === null ? null : direction(values.unit),
+    values.unit === null ? null : arrayText(values.unit),
   );
   const metric = take('metric', ({ given }) => given.metric);
   const threshold = take('threshold', ({ given }) => given.threshold);

@@ -24,11 +24,7 @@ function sumError(dimensions: number): number {
  * computed with double precision, which costs about a hundred times as much. So the result is that
  * of doubles.
  */
-export const sqliteVectors: VectorAccess = {
-  direction: singlePrecision,
-  read: readVector,
-  compare,
-};
+export const sqliteVectors: VectorAccess = { read: readVector, compare };
 
 function compare(stored: StoredVector, take: TakeSlot): ComparedVector {
   const { vector, norm, unit, dimensions } = stored;

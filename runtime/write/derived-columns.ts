@@ -1,6 +1,5 @@
 import type { Dialect } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
-import type { VectorAccess } from '../dialect/vector-access.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { directionOf, normOf } from '../protocol/vector.js';
@@ -20,7 +19,7 @@ export interface DerivedColumns {
  */
 export function derivedColumns(
   { name, foldedColumn, vectorColumns }: StorageDefinition,
-  { foldText, vectors }: Pick<Dialect, 'foldText' | 'vectors'>,
+  { foldText, direction }: Pick<Dialect, 'foldText' | 'direction'>,
 ): DerivedColumns | undefined {
   if (foldedColumn !== undefined) {
     return {
@@ -30,16 +29,15 @@ export function derivedColumns(
     };
   }
   if (vectorColumns === undefined) return undefined;
-  if (vectors === undefined) throw new Error('The server has nothing that compares vectors.');
   return {
     attribute: name,
     columns: [vectorColumns.norm, vectorColumns.unit],
-    derive: (json) => (typeof json === 'string' ? normAndUnit(json, vectors) : [null, null]),
+    derive: (json) => (typeof json === 'string' ? normAndUnit(json, direction) : [null, null]),
   };
 }
 
-function normAndUnit(json: string, vectors: VectorAccess): readonly SqlValue[] {
+function normAndUnit(json: string, write: Dialect['direction']): readonly SqlValue[] {
   const vector = JSON.parse(json) as readonly number[];
   const direction = directionOf(vector);
-  return [normOf(vector), direction === null ? null : vectors.direction(direction)];
+  return [normOf(vector), direction === null ? null : write(direction)];
 }

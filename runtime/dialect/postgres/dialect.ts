@@ -8,6 +8,7 @@ import {
 } from 'kysely';
 import { moreDecimals } from '../../protocol/decimal.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
+import { arrayText } from '../../protocol/vector.js';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts, opened, valueMark } from '../compile.js';
 import { inGroups, mergeTexts } from '../json-parts.js';
@@ -125,6 +126,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   bound,
   compare,
   total,
+  quotient: (dividend, divisor) => sql`drs_quotient(${dividend}, ${divisor})`,
   quickTotal: (value) => sql`coalesce(sum(cast(${value} as double precision)), 0)`,
   decimalText: (value) => sql`cast(${value} as text)`,
   decimals: (aggregate, value, scale) =>
@@ -143,6 +145,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   matchesAny: (text, patterns) =>
     sql`exists (select 1 from json_each_text(cast(${patterns} as json)) as "__pattern" where strpos(${text}, "__pattern"."value") > 0 and ${text} like drs_like("__pattern"."key"))`,
   json: postgresJson,
+  direction: arrayText,
   recursiveParts: 1,
   joinOrdered: ({ query, alias }, table, on) => ({
     from: sql`(select "key", row_number() over () as "position" from ${query} as "ordered") as ${sql.id(alias)} join ${table} on ${on}`,

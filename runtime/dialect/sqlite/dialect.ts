@@ -6,6 +6,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
+import { singlePrecision } from '../../protocol/vector.js';
 import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts, opened, valueMark } from '../compile.js';
 import { inGroups, isFinite, mergeTexts } from '../json-parts.js';
@@ -165,6 +166,7 @@ const written: Omit<Dialect, 'foldText'> = {
     sql`${value} ${operator === '!=' ? sql`is not` : sql.raw(operator)} ${bound(wanted, type)}`,
   // `sum` fails when a sum of integers exceeds 64 bits.
   total: (value) => sql`total(${value})`,
+  quotient: (dividend, divisor) => sql`(${dividend} / nullif(${divisor}, 0))`,
   decimalText,
   decimals: (aggregate, value, scale) =>
     aggregate === 'sum'
@@ -183,6 +185,7 @@ const written: Omit<Dialect, 'foldText'> = {
     sql`exists (select 1 from json_each(${patterns}) as "__pattern" where instr(${text}, "__pattern"."value") > 0 and drs_matches(${text}, "__pattern"."key"))`,
   json: sqliteJson,
   // SQLite accepts at most 500 parts of a compound select.
+  direction: singlePrecision,
   recursiveParts: 200,
   // CROSS JOIN keeps SQLite from reordering the tables, and rows keep the order of the first one.
   joinOrdered: ({ query, alias }, table, on) => ({

@@ -28,11 +28,6 @@ export function registerFunctions(database: Database, fold: Fold): void {
     (high: unknown, low: unknown, count: unknown, scale: unknown) =>
       count === 0 ? null : decimalAverage(summed(high), summed(low), summed(count), Number(scale)),
   );
-  database.function('drs_quotient', options, (dividend: unknown, divisor: unknown) =>
-    typeof dividend === 'number' && typeof divisor === 'number' && divisor !== 0
-      ? dividend / divisor
-      : null,
-  );
   const patterns = prepared((text) => new TextPattern(text));
   database.function('drs_matches', options, (text: unknown, pattern: unknown) =>
     typeof text === 'string' && typeof pattern === 'string'
