@@ -86,7 +86,8 @@ export function sentEntities(
       });
       return { inverse, entities };
     });
-    return { ...own.sent(body), saver: own, place, related };
+    const { address } = own.sent(body);
+    return { body, address, saver: own, place, related };
   };
   const entities = bodies.map((body) => {
     const { dataclass, fold } = saver;
