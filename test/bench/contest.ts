@@ -58,7 +58,10 @@ interface Round {
   readonly leastCpu: Measured['leastCpu'];
 }
 
-/** Measures each server once. Answers are compared in the first round: changes make databases differ. */
+/**
+ * Measures each server once; each round begins with another one. Answers are compared in the first
+ * round: changes make databases differ.
+ */
 async function roundOf(
   round: number,
   files: readonly ServerFiles[],
@@ -81,7 +84,8 @@ async function roundOf(
     if (other !== undefined) servers.push(other.server);
     const all = other === undefined ? contestants : [...contestants, other];
     const samples: (readonly [string, Sample])[] = [];
-    for (const { server, request, context } of all) {
+    const first = round % all.length;
+    for (const { server, request, context } of [...all.slice(first), ...all.slice(0, first)]) {
       await measure(server, request, context, { ...settings.load, seconds: warmUpSeconds });
       samples.push([server.name, await measure(server, request, context, settings.load)]);
     }
