@@ -148,7 +148,7 @@ export interface Dialect {
 }
 
 /** The rows that one statement changes. */
-export interface ChangedRows {
+interface ChangedRows {
   readonly table: string;
   /** There is one at most. */
   readonly isOne: boolean;
@@ -157,7 +157,7 @@ export interface ChangedRows {
 }
 
 /** How changed rows are shown. */
-export interface ShownRows {
+interface ShownRows {
   readonly json: Sql;
   readonly key: Sql;
   /** A FROM clause, in which the name of the table stands for the changed rows. */

@@ -4,8 +4,7 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
-import { pageTop } from './page.js';
-import type { ReadingContext } from './reading-context.js';
+import { pageTop, type ReadingContext } from './reading-context.js';
 import {
   planFor,
   relatedRequest,

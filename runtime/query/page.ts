@@ -21,7 +21,7 @@ import type { OrderItem } from './order-by.js';
 import { orderList, orderSql } from './order-sql.js';
 import type { AnswerForm, Parameters } from './parameters.js';
 import { mostRelated, type Projection, projectionOf, refuseTooManyRelated } from './projection.js';
-import type { ReadingContext } from './reading-context.js';
+import { pageTop, type ReadingContext } from './reading-context.js';
 import { type ReportColumn, reportAnswer, reportColumns, reportRow } from './report.js';
 import {
   orderOf,
@@ -99,7 +99,7 @@ export function readPage(
 }
 
 /** Reads a prepared page; gets the address of the set that the request made. */
-export type ReadPreparedPage = (setUri?: string) => PendingAnswer;
+type ReadPreparedPage = (setUri?: string) => PendingAnswer;
 
 /** The keys of the members of an entity set. */
 interface PagedKeys {
@@ -144,21 +144,6 @@ function refuseExpandedReport({ form, parameters }: PageRequest): void {
 }
 
 const noTexts = { filter: undefined, params: undefined, orderby: undefined };
-
-/** The most entities of an answer. @throws RequestError 400 above the server's limit (protocol P1.8) */
-export function pageTop(
-  { limits, options }: Pick<ReadingContext, 'limits' | 'options'>,
-  requested: number | undefined,
-): number {
-  const top = requested ?? options.pageSize;
-  if (top > limits.maxPageSize) {
-    throw refuse(
-      'malformedUrl',
-      `$top is ${top}; this server sends at most ${limits.maxPageSize} entities at once (limit maxPageSize, MAX_PAGE_SIZE). Read the others with $skip, or page by page from an entity set ($method=entityset).`,
-    );
-  }
-  return top;
-}
 
 /**
  * The bounds are values of the statement. Where its plan depends on them, the usual ones of a first page are written

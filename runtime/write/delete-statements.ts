@@ -142,7 +142,7 @@ interface Touched {
 }
 
 /** A relation by which entities prevent others from being deleted. */
-export interface DeleteRestriction {
+interface DeleteRestriction {
   readonly reference: Reference;
   /** How many entities prevent it. */
   readonly count: Statement;

@@ -87,7 +87,7 @@ interface Entry {
 }
 
 /** What to do with the entities of a body. */
-export interface WriteParameters {
+interface WriteParameters {
   readonly mode: SaveMode;
   /** Whether all entities are stored, or none; else each is stored if possible. */
   readonly isAtomic?: boolean;

@@ -29,7 +29,7 @@ import {
 import type { SaveContext, SaveResult, Surroundings } from './surroundings.js';
 
 /** A statement that changes an entity, or creates entities, and its values. */
-export interface DirectSave extends BoundStatement {
+interface DirectSave extends BoundStatement {
   /**
    * Whether one of several entities is related to a later one: created one after the other, it would
    * be refused. A client can guess a key that is generated next.
