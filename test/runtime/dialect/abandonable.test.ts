@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { AbandonablePromise } from '../../../runtime/dialect/abandonable.js';
-import { whenThere } from '../../../runtime/dialect/pending.js';
+import { awaited, drive, type Steps, whenThere } from '../../../runtime/dialect/pending.js';
 
 function work(): {
   readonly promise: AbandonablePromise<number>;
@@ -76,5 +76,56 @@ describe('A promise that can be abandoned', () => {
     const failing = work();
     failing.promise.abandon();
     expect(await failing.promise.catch(() => 7)).toBe(7);
+  });
+});
+
+function* sum(...parts: readonly (number | Promise<number>)[]): Steps<number> {
+  let result = 0;
+  for (const each of parts) result += yield* awaited(each);
+  return result;
+}
+
+describe('Steps', () => {
+  it('are synchronous if nothing has to wait', () => {
+    expect(drive(sum(1, 2))).toBe(3);
+  });
+
+  it('continue when a promise resolves', async () => {
+    expect(await drive(sum(1, Promise.resolve(2), 3, Promise.resolve(4)))).toBe(10);
+  });
+
+  it('get the error of a promise, and can handle it', async () => {
+    function* handling(): Steps<string> {
+      try {
+        yield* awaited(Promise.reject(new Error('refused')));
+        return 'none';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    }
+    expect(await drive(handling())).toBe('refused');
+    await expect(drive(sum(Promise.reject(new Error('refused'))))).rejects.toThrow('refused');
+  });
+
+  it('abandon the read that they wait for', async () => {
+    const [first, second] = [work(), work()];
+    const made = drive(sum(first.promise, second.promise)) as AbandonablePromise<number>;
+    expect(made).toBeInstanceOf(AbandonablePromise);
+    first.finish(1);
+    await first.promise;
+    await Promise.resolve();
+    made.abandon();
+    await expect(made).rejects.toThrow('abandoned');
+    expect(first.abandon).not.toHaveBeenCalled();
+    expect(second.abandon).toHaveBeenCalledOnce();
+  });
+
+  it('abandon each later read, too', async () => {
+    const [first, second] = [work(), work()];
+    const made = drive(sum(first.promise, second.promise)) as AbandonablePromise<number>;
+    first.finish(1);
+    made.abandon();
+    await expect(made).rejects.toThrow('abandoned');
+    expect(second.abandon).toHaveBeenCalledOnce();
   });
 });
