@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { leadsToMany } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import type { Parameters } from '../query/parameters.js';
@@ -50,7 +50,7 @@ export class EntitySets {
 
   /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
   keysOf(request: SelectionRequest): Pending<KeyList | undefined> {
-    return readKeys(this.context, request);
+    return drive(readKeys(this.context, request));
   }
 
   /**
@@ -58,83 +58,71 @@ export class EntitySets {
    * @param definition from which the set is made again after it is gone
    * @throws RequestError 429 if the session has as many sets as it may have (`access.md#sessions`)
    */
-  create(
+  *create(
     dataclass: Dataclass,
     requester: SetRequester,
     keys: KeyList,
     isSorted: boolean,
     timeout: number | undefined,
     definition: SetDefinition | undefined,
-  ): Pending<EntitySet> {
+  ): Steps<EntitySet> {
     // Refused before the set exists.
     if (definition !== undefined) definitionJson(definition);
-    const wanted = timeout ?? requester.defaultTimeout ?? this.limits.entitySetTimeout;
-    const created = whenThere(this.#counted(requester), (maker) =>
-      this.#storing(() =>
-        this.store.create({
-          dataclass: dataclass.name,
-          keys,
-          owner: requester.owner,
-          maker,
-          timeout: this.#capped(requester, wanted),
-          isSorted,
-        }),
-      ),
-    );
-    if (definition === undefined) return created;
-    return whenThere(created, async (set) => {
-      await this.definitions.keep(set.id, dataclass.name, requester.keeper, definition);
-      return set;
-    });
+    const { owner, keeper, defaultTimeout } = requester;
+    const { name } = dataclass;
+    const maker = yield* this.#counted(requester);
+    const wanted = timeout ?? defaultTimeout ?? this.limits.entitySetTimeout;
+    const capped = this.#capped(requester, wanted);
+    const set = { dataclass: name, keys, owner, maker, timeout: capped, isSorted };
+    const created = yield* storing(() => this.store.create(set));
+    if (definition !== undefined) {
+      yield* awaited(this.definitions.keep(created.id, name, keeper, definition));
+    }
+    return created;
   }
 
   /** A set that is alive, or made again. @throws RequestError 404 with 1802, alike for unknown sets and those of others */
-  find(
+  *find(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     parameters: Parameters,
-  ): Pending<EntitySet> {
+  ): Steps<EntitySet> {
     const timeout =
       parameters.timeout === undefined ? undefined : this.#capped(requester, parameters.timeout);
-    const known = this.lookUp(dataclass, requester, id, timeout);
-    return whenThere(known, (set) => set ?? this.#recreate(dataclass, requester, id, parameters));
+    const known = yield* this.lookUp(dataclass, requester, id, timeout);
+    return known ?? (yield* this.#recreate(dataclass, requester, id, parameters));
   }
 
   /** A set that is alive, or one with a saved definition; `undefined` if there is none. */
-  lookUp(
+  *lookUp(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     timeout?: number,
-  ): Pending<EntitySet | undefined> {
-    const claim = claimOf(requester.owner, dataclass);
-    return whenThere(this.#alive(id, claim, timeout), (set) => {
-      if (set !== undefined || !isSetId(id)) return set;
-      const kept = this.definitions.find(id, namesOf(dataclass), requester.keeper);
-      return whenThere(kept, (definition) =>
-        definition === undefined ? undefined : this.#revive(dataclass, requester, id, definition),
-      );
-    });
+  ): Steps<EntitySet | undefined> {
+    const set = yield* this.#alive(id, claimOf(requester.owner, dataclass), timeout);
+    if (set !== undefined || !isSetId(id)) return set;
+    const names = namesOf(dataclass);
+    const definition = yield* awaited(this.definitions.find(id, names, requester.keeper));
+    if (definition === undefined) return undefined;
+    return yield* this.#revive(dataclass, requester, id, definition);
   }
 
-  release(
+  *release(
     dataclass: Dataclass | undefined,
     { owner }: Pick<SetRequester, 'owner'>,
     id: string,
-  ): Pending<boolean> {
+  ): Steps<boolean> {
     const claim = claimOf(owner, dataclass);
-    return whenThere(
-      this.store.release(id, claim),
-      (isReleased) => isReleased || this.store.release(ownId(id, owner), claim),
-    );
+    const isReleased = yield* awaited(this.store.release(id, claim));
+    return isReleased || (yield* awaited(this.store.release(ownId(id, owner), claim)));
   }
 
-  #alive(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined> {
-    return whenThere(
-      this.store.access(id, claim, timeout),
-      (set) => set ?? this.store.access(ownId(id, claim.session), claim, timeout),
-    );
+  *#alive(id: string, claim: SetClaim, timeout?: number): Steps<EntitySet | undefined> {
+    const set = yield* awaited(this.store.access(id, claim, timeout));
+    if (set !== undefined) return set;
+    return yield* awaited(this.store.access(ownId(id, claim.session), claim, timeout));
   }
 
   /**
@@ -142,12 +130,12 @@ export class EntitySets {
    * the ID: the set is for this session only, or for guests only, and never for a saved definition
    * of others.
    */
-  #recreate(
+  *#recreate(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     { savedfilter, savedorderby, params }: Parameters,
-  ): Pending<EntitySet> {
+  ): Steps<EntitySet> {
     const filter = expressionOf(savedfilter);
     const orderby = expressionOf(savedorderby);
     if (!isSetId(id) || (filter === undefined && orderby === undefined)) throw missingSet(id);
@@ -156,39 +144,39 @@ export class EntitySets {
       params,
       orderby,
     });
-    const held = this.definitions.isHeldByAnother(id, namesOf(dataclass), requester.keeper);
-    return whenThere(held, (isHeld) => {
-      if (isHeld) throw missingSet(id);
-      const keys = readKeys(this.context, request);
-      const own = ownId(id, requester.owner);
-      return whenThere(this.#recreated(dataclass, requester, id, request, keys, own), (set) => {
-        if (set === undefined) throw missingSet(id);
-        return set;
-      });
-    });
+    const { keeper, owner } = requester;
+    const names = namesOf(dataclass);
+    const isHeld = yield* awaited(this.definitions.isHeldByAnother(id, names, keeper));
+    if (isHeld) throw missingSet(id);
+    const keys = yield* readKeys(this.context, request);
+    const own = ownId(id, owner);
+    const set = yield* this.#recreated(dataclass, requester, id, request, keys, own);
+    if (set === undefined) throw missingSet(id);
+    return set;
   }
 
   /**
    * Makes a set by its definition, which may name what the model no longer has. Each session of a
    * user has one of its own, and so do guests together.
    */
-  #revive(
+  *#revive(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     definition: SetDefinition,
-  ): Pending<EntitySet | undefined> {
+  ): Steps<EntitySet | undefined> {
     let request: SelectionRequest | undefined;
     let keys: Pending<KeyList | undefined>;
     try {
       request = this.#requestOf(dataclass, definition);
       if (request === undefined) return undefined;
-      keys = readKeys(this.context, request);
+      keys = drive(readKeys(this.context, request));
     } catch (error) {
       if (error instanceof RequestError) return undefined;
       throw error;
     }
-    return this.#recreated(dataclass, requester, ownId(id, requester.owner), request, keys);
+    const own = ownId(id, requester.owner);
+    return yield* this.#recreated(dataclass, requester, own, request, yield* awaited(keys));
   }
 
   #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
@@ -207,51 +195,48 @@ export class EntitySets {
     return relatedRequest(this.context, owner, relation, related.key, texts);
   }
 
-  #recreated(
+  *#recreated(
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
     request: SelectionRequest,
-    read: Pending<KeyList | undefined>,
+    keys: KeyList | undefined,
     storedAs = id,
-  ): Pending<EntitySet | undefined> {
-    return whenThere(read, (keys) => {
-      if (keys === undefined) return undefined;
-      return whenThere(this.#counted(requester), (maker) => {
-        const set: NewEntitySet = {
-          dataclass: dataclass.name,
-          keys,
-          owner: requester.owner,
-          maker,
-          timeout: this.#capped(requester, this.limits.recreatedEntitySetTimeout),
-          isSorted: request.orderBy !== undefined,
-        };
-        return this.#storing(() => this.store.recreate(id, set, storedAs));
-      });
-    });
+  ): Steps<EntitySet | undefined> {
+    if (keys === undefined) return undefined;
+    const maker = yield* this.#counted(requester);
+    const set: NewEntitySet = {
+      dataclass: dataclass.name,
+      keys,
+      owner: requester.owner,
+      maker,
+      timeout: this.#capped(requester, this.limits.recreatedEntitySetTimeout),
+      isSorted: request.orderBy !== undefined,
+    };
+    return yield* storing(() => this.store.recreate(id, set, storedAs));
   }
 
   /** The session whose limit another set counts for; `undefined` for a guest without a limit. */
-  #counted(requester: SetRequester): Pending<string | undefined> {
+  *#counted(requester: SetRequester): Steps<string | undefined> {
     const most = requester.maxSets ?? this.limits.maxEntitySetsPerSession;
     if (most === null) return requester.owner;
     const session = requester.counted();
-    return whenThere(this.store.countOf(session), (count) => {
-      if (count >= most) throw tooMany(most);
-      return session;
-    });
+    const count = yield* awaited(this.store.countOf(session));
+    if (count >= most) throw tooMany(most);
+    return session;
   }
 
   #capped({ maxTimeout }: SetRequester, seconds: number): number {
     return Math.min(seconds, maxTimeout ?? this.limits.maxEntitySetTimeout ?? seconds);
   }
+}
 
-  #storing<T>(store: () => Pending<T>): Pending<T> {
-    try {
-      return store();
-    } catch (error) {
-      throw error instanceof EntitySetTooLargeError ? tooLarge(error) : error;
-    }
+/** @throws RequestError if the set is too large */
+function* storing<T>(store: () => Pending<T>): Steps<T> {
+  try {
+    return yield* awaited(store());
+  } catch (error) {
+    throw error instanceof EntitySetTooLargeError ? tooLarge(error) : error;
   }
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import { awaited, type Steps } from '../dialect/pending.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -21,7 +21,7 @@ import {
   type SelectionRequest,
   shapeName,
   selectionRequest,
-  whenResolved,
+  resolved,
 } from '../query/selection-request.js';
 import {
   compactNumbers,
@@ -48,26 +48,24 @@ interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'comput
  * Reads the keys of all entities of a selection, in its order.
  * @returns `undefined` if the entity whose relation is read does not exist
  */
-export function readKeys(
+export function* readKeys(
   context: KeysContext,
   unresolved: SelectionRequest,
-): Pending<KeyList | undefined> {
+): Steps<KeyList | undefined> {
   const { database, options, plans } = context;
-  const read = (request: SelectionRequest): Pending<KeyList | undefined> => {
-    const name = shapeName(['keys', request.orderBy]);
-    const { plan, values } = planFor(plans, request, name, {}, (selection) =>
-      planKeys(database.dialect, options, selection, orderOf(request)),
-    );
-    const type = request.dataclass.key.type as KeyType;
-    return whenThere(database.executor.read(plan.statement, values), (list) => {
-      if (list === undefined) return undefined;
-      const keys = parseKeys(type, typeof list === 'string' ? Buffer.from(list) : list);
-      const isSorted = request.orderBy !== undefined || isOrdered(request, []);
-      // A database takes several times as long to sort a million numbers.
-      return isSorted || !(keys instanceof NumberKeys) ? keys : keys.ascending();
-    });
-  };
-  return whenResolved(context, unresolved, read, shapeName(['keys', unresolved.orderBy]));
+  const shape = shapeName(['keys', unresolved.orderBy]);
+  const request = yield* awaited(resolved(context, unresolved, shape));
+  const name = shapeName(['keys', request.orderBy]);
+  const { plan, values } = planFor(plans, request, name, {}, (selection) =>
+    planKeys(database.dialect, options, selection, orderOf(request)),
+  );
+  const list = yield* awaited(database.executor.read(plan.statement, values));
+  if (list === undefined) return undefined;
+  const type = request.dataclass.key.type as KeyType;
+  const keys = parseKeys(type, typeof list === 'string' ? Buffer.from(list) : list);
+  const isSorted = request.orderBy !== undefined || isOrdered(request, []);
+  // A database takes several times as long to sort a million numbers.
+  return isSorted || !(keys instanceof NumberKeys) ? keys : keys.ascending();
 }
 
 /** Returns the keys of a selection as bytes, for `parseKeys`. */
@@ -175,28 +173,25 @@ const entitiesPerKey = 30;
  * set's own. Deleted entities match no filter; in an order they come last. If some entities may be
  * hidden, both hidden and deleted ones are left out, so that nobody can distinguish them.
  */
-export function narrowed(
+export function* narrowed(
   context: ReadingContext,
   dataclass: Dataclass,
   keys: KeyList,
   parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
-): Pending<KeyList> {
+): Steps<KeyList> {
   const { filter, orderby, clean } = parameters;
   // Visibility may have changed since the set was made, and the reader may not be its maker.
   const isRestricted = dataclass.restriction !== undefined;
   if (filter === undefined && orderby === undefined && !clean && !isRestricted) return keys;
-  return whenThere(isSmall(context, dataclass, keys), (small) => {
-    const request = small
-      ? membersRequest(context, dataclass, keys, parameters)
-      : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
-    return whenThere(readKeys(context, request), (matched) => {
-      // Only a relation of a missing entity has no keys.
-      const found = matched as KeyList;
-      if (request.orderBy === undefined) return and(keys, found);
-      const ordered = small ? found : and(found, keys);
-      return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
-    });
-  });
+  const small = yield* isSmall(context, dataclass, keys);
+  const request = small
+    ? membersRequest(context, dataclass, keys, parameters)
+    : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
+  // Only a relation of a missing entity has no keys.
+  const found = (yield* readKeys(context, request)) as KeyList;
+  if (request.orderBy === undefined) return and(keys, found);
+  const ordered = small ? found : and(found, keys);
+  return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
 }
 
 /** The members of a set as a selection. */
@@ -211,13 +206,14 @@ export function membersRequest(
 }
 
 /** Whether it costs less to look up every key than to scan all entities of the dataclass. */
-function isSmall(
+function* isSmall(
   { filters, counts }: ReadingContext,
   dataclass: Dataclass,
   keys: KeyList,
-): Pending<boolean> {
+): Steps<boolean> {
   if (keys.length <= fewKeys) return true;
   const nothing = { filter: undefined, params: undefined, orderby: undefined };
   const all = selectionRequest(filters, dataclass, { kind: 'all' }, null, nothing);
-  return whenThere(counts.count(all), (count = 0) => keys.length * entitiesPerKey < count);
+  const count = (yield* counts.count(all)) ?? 0;
+  return keys.length * entitiesPerKey < count;
 }

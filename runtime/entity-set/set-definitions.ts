@@ -1,7 +1,6 @@
 import { isIn } from '../dialect/dialect.js';
 import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { type FilterParams, isList } from '../filter/params.js';
 import { refuse } from '../protocol/errors.js';
@@ -98,28 +97,25 @@ export class SetDefinitions {
   }
 
   /** @param dataclasses the present name of a dataclass, and its former ones */
-  find(
+  async find(
     id: string,
     dataclasses: readonly string[],
     owner: string | undefined,
-  ): Pending<SetDefinition | undefined> {
+  ): Promise<SetDefinition | undefined> {
     const values = [id, JSON.stringify(dataclasses), owner ?? null];
-    return whenThere(this.database.executor.value(this.#find, values), (json) =>
-      json === undefined ? undefined : (JSON.parse(String(json)) as SetDefinition),
-    );
+    const json = await this.database.executor.value(this.#find, values);
+    return json === undefined ? undefined : (JSON.parse(String(json)) as SetDefinition);
   }
 
   /** Whether an ID belongs to a saved definition of another keeper, or of another dataclass. */
-  isHeldByAnother(
+  async isHeldByAnother(
     id: string,
     dataclasses: readonly string[],
     owner: string | undefined,
-  ): Pending<boolean> {
+  ): Promise<boolean> {
     const values = [id, JSON.stringify(dataclasses), owner ?? null];
-    return whenThere(
-      this.database.executor.value(this.#holder, values),
-      (isOwn) => isOwn !== undefined && Number(isOwn) === 0,
-    );
+    const isOwn = await this.database.executor.value(this.#holder, values);
+    return isOwn !== undefined && Number(isOwn) === 0;
   }
 }
 

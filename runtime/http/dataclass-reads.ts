@@ -5,7 +5,7 @@ import { setRequesterOf } from '../access/session.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
+import { drive, type Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
@@ -78,11 +78,11 @@ export class DataclassReads {
     const { filters } = this.#context;
     const all = selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
     if (aggregationOf(parameters) !== undefined) {
-      this.#send(reply, readAggregate(this.#context, all, attributes, parameters));
+      this.#send(reply, drive(readAggregate(this.#context, all, attributes, parameters)));
     } else if (parameters.method === 'entityset') {
       const requester = setRequesterOf(scope.session);
       const sets = this.#setsOf(this.#dataclass);
-      this.#send(reply, sets.create(all, { parameters, attributes, requester }));
+      this.#send(reply, drive(sets.create(all, { parameters, attributes, requester })));
     } else {
       this.#send(reply, this.#page(all, parameters, attributes));
     }
@@ -109,8 +109,8 @@ export class DataclassReads {
     }
     if (aggregationOf(parameters) !== undefined) {
       const context = this.#context;
-      const answer = readRelatedAggregate(context, this.#dataclass, value, attributes, parameters);
-      this.#send(reply, answer);
+      const read = readRelatedAggregate(context, this.#dataclass, value, attributes, parameters);
+      this.#send(reply, drive(read));
       return;
     }
     if (parameters.method !== undefined) {
@@ -171,12 +171,12 @@ export class DataclassReads {
       parameters.method === 'release'
         ? sets.release(set, requester)
         : sets.read(set, { parameters, attributes, requester });
-    this.#send(reply, answer);
+    this.#send(reply, drive(answer));
   };
 
   /** The keys that a set holds and that match the request's filter. */
   keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
-    return this.#setsOf(this.#dataclass).keys(set, parameters, requester);
+    return drive(this.#setsOf(this.#dataclass).keys(set, parameters, requester));
   }
 
   /** Reads and sets the bytes of images and BLOBs. */
@@ -215,7 +215,8 @@ export class DataclassReads {
     const context = this.#context;
     const { dataclass } = request;
     const form = answerForm(parameters, context.options);
-    const answer = readPage(context, request, { form, dataclass, parameters, attributes });
+    const page = { form, dataclass, parameters, attributes };
+    const answer = drive(readPage(context, request, page));
     return explainedAnswer(context, request, parameters, answer);
   }
 
@@ -254,7 +255,7 @@ export class DataclassReads {
     const related = { dataclass: this.#dataclass.name, key, relation: name };
     const sets = this.#setsOf(selection.dataclass);
     const requester = setRequesterOf(session);
-    return sets.create(selection, { parameters: texts, requester }, related);
+    return drive(sets.create(selection, { parameters: texts, requester }, related));
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {

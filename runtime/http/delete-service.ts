@@ -10,7 +10,7 @@ import { EventFailure } from '../write/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { nowText } from '../protocol/dates.js';
 import { refuse } from '../protocol/errors.js';
-import { whenResolved } from '../query/selection-request.js';
+import { resolved } from '../query/selection-request.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionBase } from '../query/selection.js';
@@ -93,7 +93,7 @@ export class DeleteService {
   ): Promise<StatusAndJson> {
     const { context } = this;
     const unresolved = selectionRequest(context.filters, this.dataclass, base, baseValue, texts);
-    const request = await whenResolved(context, unresolved, (resolved) => resolved);
+    const request = await resolved(context, unresolved);
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
     return this.#delete(chosenToDelete(context, request), false, session);
   }

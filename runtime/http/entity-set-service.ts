@@ -1,6 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { PendingAnswer } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { JsonAnswer } from '../dialect/executor.js';
+import { awaited, type Steps } from '../dialect/pending.js';
 import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
 import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js';
@@ -35,25 +35,24 @@ export class EntitySetService {
    * Makes a set of a selection, and answers its first page.
    * @param related the relation through which the selection is read
    */
-  create(
+  *create(
     selection: SelectionRequest,
     request: SetRequest,
     related?: SetDefinition['related'],
-  ): PendingAnswer {
+  ): Steps<JsonAnswer | undefined> {
     const { context } = this;
     const { parameters } = request;
     answerForm(parameters, context.options);
     const definition = definitionOf(parameters, related);
     const isSorted = selection.orderBy !== undefined;
-    return whenThere(this.sets.keysOf(selection), (keys) => {
-      if (keys === undefined) return undefined;
-      const answer = this.#created(keys, isSorted, request, definition);
-      return explainedAnswer(context, selection, parameters, answer);
-    });
+    const keys = yield* awaited(this.sets.keysOf(selection));
+    if (keys === undefined) return undefined;
+    const answer = yield* this.#created(keys, isSorted, request, definition);
+    return yield* awaited(explainedAnswer(context, selection, parameters, answer));
   }
 
   /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
-  read(id: string, request: SetRequest): PendingAnswer {
+  *read(id: string, request: SetRequest): Steps<JsonAnswer | undefined> {
     const { parameters, requester } = request;
     const { logicOperator, otherCollection } = parameters;
     if (logicOperator === undefined && otherCollection !== undefined) {
@@ -62,58 +61,53 @@ export class EntitySetService {
         '$otherCollection needs $logicOperator=AND, OR, EXCEPT or INTERSECT.',
       );
     }
-    return whenThere(this.#find(id, parameters, requester), (set) =>
-      logicOperator === undefined
-        ? this.#answer(set.keys, set.isSorted, request)
-        : this.#combined(set, request),
-    );
+    const set = yield* this.#find(id, parameters, requester);
+    return logicOperator === undefined
+      ? yield* this.#answer(set.keys, set.isSorted, request)
+      : yield* this.#combined(set, request);
   }
 
   /** The keys that a set holds and that match the request's filter. */
-  keys(id: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
-    return whenThere(this.#find(id, parameters, requester), (set) =>
-      narrowed(this.context, this.dataclass, set.keys, parameters),
-    );
+  *keys(id: string, parameters: Parameters, requester: SetRequester): Steps<KeyList> {
+    const { keys } = yield* this.#find(id, parameters, requester);
+    return yield* narrowed(this.context, this.dataclass, keys, parameters);
   }
 
   /** @throws RequestError 404 with 1802 */
-  release(id: string, requester: SetRequester): Pending<string> {
-    return whenThere(
-      this.sets.release(this.dataclass, requester, id.toUpperCase()),
-      (isReleased) => {
-        if (!isReleased) throw missingSet(id);
-        return '{"ok":true}';
-      },
-    );
+  *release(id: string, requester: SetRequester): Steps<string> {
+    const isReleased = yield* this.sets.release(this.dataclass, requester, id.toUpperCase());
+    if (!isReleased) throw missingSet(id);
+    return '{"ok":true}';
   }
 
-  #find(id: string, parameters: Parameters, requester: SetRequester): Pending<EntitySet> {
+  #find(id: string, parameters: Parameters, requester: SetRequester): Steps<EntitySet> {
     // The lifetime in a request that makes a new set is that of the new one.
     const own =
       parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
     return this.sets.find(this.dataclass, requester, id.toUpperCase(), own);
   }
 
-  #answer(keys: KeyList, isSorted: boolean, request: SetRequest): PendingAnswer {
+  *#answer(keys: KeyList, isSorted: boolean, request: SetRequest): Steps<JsonAnswer | undefined> {
     const { context, dataclass } = this;
     const { parameters, attributes } = request;
     if (aggregationOf(parameters) !== undefined) {
       const members = membersRequest(context, dataclass, keys, parameters);
-      return readAggregate(context, members, attributes, parameters);
+      return yield* readAggregate(context, members, attributes, parameters);
     }
     const makesSet = parameters.method === 'entityset';
     const method = makesSet ? 'entityset' : undefined;
     const wanted = answerForm({ ...parameters, method }, context.options);
     const form = wanted === 'collection' ? 'set' : wanted;
     if (makesSet) refuseDefinition(parameters);
-    return whenThere(narrowed(context, dataclass, keys, parameters), (rest) => {
-      const answer = makesSet
-        ? this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
-        : preparePageOfKeys(context, rest, { form, dataclass, parameters, attributes })();
-      if (!parameters.queryplan && !parameters.querypath) return answer;
-      const members = membersRequest(context, dataclass, keys, parameters);
-      return explainedAnswer(context, members, parameters, answer);
-    });
+    const rest = yield* narrowed(context, dataclass, keys, parameters);
+    const answer = makesSet
+      ? yield* this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
+      : yield* awaited(
+          preparePageOfKeys(context, rest, { form, dataclass, parameters, attributes })(),
+        );
+    if (!parameters.queryplan && !parameters.querypath) return answer;
+    const members = membersRequest(context, dataclass, keys, parameters);
+    return yield* awaited(explainedAnswer(context, members, parameters, answer));
   }
 
   /** Whether the request has an order, be it inside its filter. */
@@ -122,53 +116,55 @@ export class EntitySetService {
     return this.context.filters.prepare(filter, params).orderBy !== undefined;
   }
 
-  #created(
+  *#created(
     keys: KeyList,
     isSorted: boolean,
     { parameters, attributes, requester }: SetRequest,
     definition: SetDefinition | undefined,
-  ): PendingAnswer {
+  ): Steps<JsonAnswer | undefined> {
     const { context, dataclass, sets } = this;
     const { timeout } = parameters;
     const page = { form: 'newSet', dataclass, parameters, attributes } as const;
     const read = preparePageOfKeys(context, keys, page);
     const made = sets.create(dataclass, requester, keys, isSorted, timeout, definition);
-    return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
+    const { id } = yield* made;
+    return yield* awaited(read(setUri(dataclass, id)));
   }
 
   /** Combines two sets (protocol P9.4). */
-  #combined(set: EntitySet, request: SetRequest): PendingAnswer {
+  *#combined(set: EntitySet, request: SetRequest): Steps<JsonAnswer | undefined> {
     const { parameters, requester } = request;
     const operator = operatorOf(parameters.logicOperator ?? '');
-    return whenThere(this.#other(parameters.otherCollection, requester), (other) => {
-      if (operator === 'INTERSECT') return this.#intersect(set.keys, other.keys, parameters);
-      return this.#answer(operations[operator](set.keys, other.keys), set.isSorted, request);
-    });
+    const other = yield* this.#other(parameters.otherCollection, requester);
+    if (operator === 'INTERSECT') {
+      return yield* this.#intersect(set.keys, other.keys, parameters);
+    }
+    const keys = operations[operator](set.keys, other.keys);
+    return yield* this.#answer(keys, set.isSorted, request);
   }
 
   /** Whether an entity of both sets matches the filter. */
-  #intersect(keys: KeyList, others: KeyList, parameters: Parameters): PendingAnswer {
+  *#intersect(keys: KeyList, others: KeyList, parameters: Parameters): Steps<string> {
     refuseBesideIntersect(parameters, this.context.options);
     const { context, dataclass } = this;
     const { filter, clean } = parameters;
     const isWhole = filter === undefined && !clean && dataclass.restriction === undefined;
     if (isWhole) return String(intersect(keys, others));
     const unordered = { ...parameters, orderby: undefined };
-    const common = narrowed(context, dataclass, and(keys, others), unordered);
-    return whenThere(common, ({ length }) => String(length > 0));
+    const { length } = yield* narrowed(context, dataclass, and(keys, others), unordered);
+    return String(length > 0);
   }
 
-  #other(id: string | undefined, requester: SetRequester): Pending<EntitySet> {
+  *#other(id: string | undefined, requester: SetRequester): Steps<EntitySet> {
     if (id === undefined || id === '') {
       throw refuse(
         'otherCollectionMissing',
         '$logicOperator needs $otherCollection=<entitySetID>.',
       );
     }
-    return whenThere(this.sets.lookUp(this.dataclass, requester, id.toUpperCase()), (other) => {
-      if (other !== undefined) return other;
-      throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
-    });
+    const other = yield* this.sets.lookUp(this.dataclass, requester, id.toUpperCase());
+    if (other !== undefined) return other;
+    throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
   }
 }
 

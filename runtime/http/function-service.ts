@@ -37,13 +37,13 @@ import {
   type SelectionNode,
 } from '../class/objects/selection-node.js';
 import { From } from '../dataclass/source.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import { drive } from '../dialect/pending.js';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
 import { decodeArguments } from '../class/calls/arguments.js';
 import { ResultError, resultOf } from '../class/calls/result.js';
 import { Singletons } from '../class/calls/singletons.js';
 import { always } from '../filter/context.js';
-import { whenResolved } from '../query/selection-request.js';
+import { resolved } from '../query/selection-request.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
 import { queryContext, selectionCondition, planOf } from '../query/selection.js';
@@ -421,12 +421,12 @@ interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'> {
  * @param own of the requester
  * @throws RequestError for a wrong filter or order, 404 with 1802 for an unknown set
  */
-function inputSelection(
+async function inputSelection(
   code: DataclassContext,
   context: ServiceContext,
   own: RequestScope,
   input: Input,
-): Pending<object> {
+): Promise<object> {
   const { filter, orderby, set } = input;
   if (set === undefined && filter === undefined && orderby === undefined) {
     return code.select(allOf(code.dataclass));
@@ -435,28 +435,25 @@ function inputSelection(
   requirePermission(dataclass, 'read');
   if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
-    return membersOf(code, context, input, setRequesterOf(own.session)).then((keys) =>
-      code.select(listed(code.dataclass, keys)),
-    );
+    const keys = await membersOf(code, context, input, setRequesterOf(own.session));
+    return code.select(listed(code.dataclass, keys));
   }
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
-  return whenResolved(context, request, (resolved) => {
-    // An error of class code for attributes that it computes is reported to the client once.
-    if (resolved !== request) {
-      return whenThere(keysOf(context, resolved), (keys) =>
-        code.select(listed(code.dataclass, keys)),
-      );
-    }
-    checkRequest(context, request);
-    const { host } = code;
-    const { scopes } = host;
-    return code.select(
-      requested(chosenBy(code, request), {
-        seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
-        keys: () => scopes.runWithin(own, () => keysOf(context, request)),
-      }),
-    );
-  });
+  const readable = await resolved(context, request);
+  // An error of class code for attributes that it computes is reported to the client once.
+  if (readable !== request) {
+    const keys = await keysOf(context, readable);
+    return code.select(listed(code.dataclass, keys));
+  }
+  checkRequest(context, request);
+  const { host } = code;
+  const { scopes } = host;
+  return code.select(
+    requested(chosenBy(code, request), {
+      seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
+      keys: () => scopes.runWithin(own, () => keysOf(context, request)),
+    }),
+  );
 }
 
 /** A client's filter and order as nodes of a selection of class code; their paths name what is exposed. */
@@ -468,11 +465,10 @@ function chosenBy({ dataclass }: DataclassContext, request: SelectionRequest): S
   return orderBy === undefined ? matching : ordered(matching, orderBy, items);
 }
 
-function keysOf(context: ServiceContext, request: SelectionRequest): Pending<KeyList> {
-  return whenThere(context.sets.keysOf(request), (keys) => {
-    if (keys === undefined) throw new Error('A dataclass has keys, if none.');
-    return keys;
-  });
+async function keysOf(context: ServiceContext, request: SelectionRequest): Promise<KeyList> {
+  const keys = await context.sets.keysOf(request);
+  if (keys === undefined) throw new Error('A dataclass has keys, if none.');
+  return keys;
 }
 
 /** Finds errors of a filter or an order by writing it, once for all requests of one shape. */
@@ -498,6 +494,6 @@ async function membersOf(
   const dataclass = context.dataclasses.get(name);
   if (dataclass === undefined) throw missingSet(set);
   const texts = { ...readParameters({}, 'read'), filter, params, orderby };
-  const { keys } = await context.sets.find(dataclass, requester, set.toUpperCase(), texts);
-  return narrowed(context, dataclass, keys, texts);
+  const { keys } = await drive(context.sets.find(dataclass, requester, set.toUpperCase(), texts));
+  return drive(narrowed(context, dataclass, keys, texts));
 }

@@ -10,7 +10,7 @@ import {
 } from '../class/calls/result.js';
 import type { Media } from '../class/objects/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { whenThere } from '../dialect/pending.js';
+import { drive } from '../dialect/pending.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { readPage } from '../query/page.js';
 import type { ServiceContext } from './service-context.js';
@@ -79,12 +79,14 @@ async function selectionAnswer(
   const dataclass = readableDataclass(context, name);
   const node = await readableNode(nodeOf(selectionOf(selection)));
   const request = treeRequest(host.visible(), node, dataclass);
-  const answer = await (parameters.method === 'entityset'
-    ? new EntitySetService(context, context.sets, dataclass).create(request, {
-        parameters,
-        requester: setRequesterOf(session),
-      })
-    : readPage(context, request, { form: 'collection', dataclass, parameters }));
+  const read =
+    parameters.method === 'entityset'
+      ? new EntitySetService(context, context.sets, dataclass).create(request, {
+          parameters,
+          requester: setRequesterOf(session),
+        })
+      : readPage(context, request, { form: 'collection', dataclass, parameters });
+  const answer = await drive(read);
   if (answer === undefined) throw new ResultError('it is a selection that cannot be read');
   return answer;
 }
@@ -160,18 +162,16 @@ export function argumentMakers(
     membersOf: async (dataclass: Dataclass, set: string) => {
       const requester = setRequesterOf(session);
       const found = context.sets.find(dataclass, requester, set.toUpperCase(), noParameters);
-      return (await found).keys;
+      return (await drive(found)).keys;
     },
   };
   return {
     entity: (name, json, at) => entityArgument(making, name, json, at),
     selection: (name, json, at) => selectionArgument(making, name, json, at),
-    media: (type, { ID: id }, at) => {
-      const found = requireMedia(media).uploadsOf(session.id).bytesOf(id, type);
-      return whenThere(found, (bytes) => {
-        if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
-        throw at.refusal(bytes.message);
-      });
+    media: async (type, { ID: id }, at) => {
+      const bytes = await requireMedia(media).uploadsOf(session.id).bytesOf(id, type);
+      if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
+      throw at.refusal(bytes.message);
     },
   };
 }
@@ -182,9 +182,10 @@ const noParameters = readParameters({}, 'read');
 function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
   if (uploads === undefined) return (_dataclass, body) => body;
   const applying = uploads.forEntities();
-  return (dataclass, body) =>
-    whenThere(applying.load(dataclass, [body]), () => {
-      const applied = applying.applied(dataclass, body);
-      return whenThere(applying.settle(), () => applied);
-    });
+  return async (dataclass, body) => {
+    await applying.load(dataclass, [body]);
+    const applied = applying.applied(dataclass, body);
+    await applying.settle();
+    return applied;
+  };
 }

@@ -1,6 +1,7 @@
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { PendingAnswer } from '../dialect/executor.js';
+import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import { awaited, type Steps } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
@@ -10,7 +11,7 @@ import {
   relatedRequest,
   type SelectionRequest,
   shapeName,
-  whenResolved,
+  resolved,
 } from './selection-request.js';
 import { type Aggregation, notApplicable, valuePath } from './value-path.js';
 import { planCompute, checkAggregate, computeKeyword, readComputed } from './compute.js';
@@ -40,19 +41,21 @@ export function aggregationOf({
  * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
  * with 1806 for parameters that exclude each other
  */
-export function readAggregate(
+export function* readAggregate(
   context: ReadingContext,
   unresolved: SelectionRequest,
   path: string | undefined,
   parameters: Parameters,
   name?: string,
-): PendingAnswer {
+): Steps<JsonAnswer | undefined> {
   checkCompanions(parameters);
   const text = (path ?? '').trim();
-  return whenResolved(context, unresolved, (request) =>
-    parameters.compute === undefined
+  const request = yield* awaited(resolved(context, unresolved));
+  const { compute } = parameters;
+  return yield* awaited(
+    compute === undefined
       ? readDistinct(context, request, text, parameters)
-      : readCompute(context, request, text, parameters.compute, (name ?? text).trim()),
+      : readCompute(context, request, text, compute, (name ?? text).trim()),
   );
 }
 
@@ -63,7 +66,7 @@ export function readRelatedAggregate(
   key: string | number,
   path: string | undefined,
   parameters: Parameters,
-): PendingAnswer {
+): Steps<JsonAnswer | undefined> {
   const { relation, rest } = relatedPath(owner, path ?? '', parameters);
   const request = relatedRequest(context, owner, relation, key, parameters);
   return readAggregate(context, request, rest, parameters, path);

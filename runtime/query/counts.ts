@@ -4,8 +4,8 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Database } from '../dialect/database.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { JsonAnswer } from '../dialect/executor.js';
+import { awaited, type Pending, type Steps } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
@@ -75,29 +75,32 @@ export class Counts {
   ) {}
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
-  count(request: SelectionRequest): Pending<number | undefined> {
+  *count(request: SelectionRequest): Steps<number | undefined> {
     const counted = this.#planned(request);
-    if (this.database.dialect.tablesVersion === undefined) return this.#number(counted);
-    return this.#reading(counted, counted.statement, counted.values, (row) => numberOf(row[0]));
+    if (this.database.dialect.tablesVersion === undefined) return yield* this.#number(counted);
+    const [number] = yield* this.#row(counted, counted.statement, counted.values);
+    return numberOf(number);
   }
 
   /**
    * Reads a page whose statement says how many entities the selection has.
    * @returns `undefined` if the entity whose relation is read does not exist
    */
-  readPage(request: SelectionRequest, statement: Statement, values: SqlValue[]): PendingAnswer {
+  *readPage(
+    request: SelectionRequest,
+    statement: Statement,
+    values: SqlValue[],
+  ): Steps<JsonAnswer | undefined> {
     const { dialect, executor } = this.database;
     const counted = this.#planned(request);
     if (dialect.tablesVersion !== undefined) {
-      return this.#reading(counted, statement, values, ([answer, number]) =>
-        numberOf(number) === undefined ? undefined : (answer as JsonAnswer),
-      );
+      const [answer, number] = yield* this.#row(counted, statement, values);
+      return numberOf(number) === undefined ? undefined : (answer as JsonAnswer);
     }
-    return whenThere(this.#number(counted), (count) => {
-      if (count === undefined) return undefined;
-      values[countSlot.index] = count;
-      return executor.read(statement, values);
-    });
+    const count = yield* this.#number(counted);
+    if (count === undefined) return undefined;
+    values[countSlot.index] = count;
+    return yield* awaited(executor.read(statement, values));
   }
 
   #planned(request: SelectionRequest): CountedSelection {
@@ -109,50 +112,44 @@ export class Counts {
     return { statement: plan.statement, values, name: this.plans.visible + request.name + own };
   }
 
-  #number(counted: CountedSelection): Pending<number | undefined> {
+  *#number(counted: CountedSelection): Steps<number | undefined> {
     const { statement, values } = counted;
     const { executor } = this.database;
     // Read before the database counts, so that a number is never remembered for data that came later.
     const version = executor.dataVersion() ?? null;
-    return whenThere(this.#nameOf(counted), (name) => {
-      const known = this.numbers.get(name);
-      if (known?.version === version) return known.number;
-      return whenThere(executor.value(statement, values), (value) => {
-        const number = numberOf(value);
-        if (number !== undefined) this.numbers.set(name, { number, version });
-        return number;
-      });
-    });
+    const name = yield* this.#nameOf(counted);
+    const known = this.numbers.get(name);
+    if (known?.version === version) return known.number;
+    const number = numberOf(yield* awaited(executor.value(statement, values)));
+    if (number !== undefined) this.numbers.set(name, { number, version });
+    return number;
   }
 
-  /** @param read gets the only row, whose last columns are the number and the version */
-  #reading<T>(
+  /** Reads the only row of a statement, whose last columns are the number and the version. */
+  *#row(
     counted: CountedSelection,
     statement: Statement,
     values: SqlValue[],
-    read: (row: readonly SqlValue[]) => T,
-  ): Pending<T> {
+  ): Steps<readonly SqlValue[]> {
     const { executor } = this.database;
     // Inside a transaction, the version does not change with each statement that changes data.
     const isShared = executor.dataVersion() === undefined;
-    return whenThere(this.#nameOf(counted), (name) => {
-      const known = isShared ? this.numbers.get(name) : undefined;
-      values[countSlot.index] = known?.number ?? 0;
-      values[versionSlot.index] = known?.version ?? null;
-      return whenThere(executor.rows(statement, values), ([row = []]) => {
-        const number = numberOf(row.at(-2));
-        const version = row.at(-1) ?? null;
-        if (isShared && number !== undefined && version !== known?.version) {
-          this.numbers.set(name, { number, version });
-        }
-        return read(row);
-      });
-    });
+    const name = yield* this.#nameOf(counted);
+    const known = isShared ? this.numbers.get(name) : undefined;
+    values[countSlot.index] = known?.number ?? 0;
+    values[versionSlot.index] = known?.version ?? null;
+    const [row = []] = yield* awaited(executor.rows(statement, values));
+    const number = numberOf(row.at(-2));
+    const version = row.at(-1) ?? null;
+    if (isShared && number !== undefined && version !== known?.version) {
+      this.numbers.set(name, { number, version });
+    }
+    return row;
   }
 
-  #nameOf({ statement, name }: CountedSelection): Pending<string> {
+  *#nameOf({ statement, name }: CountedSelection): Steps<string> {
     if (this.restrictions === undefined || statement.restricted === undefined) return name;
-    return whenThere(this.restrictions.keyOf(statement), (values) => name + nameOfValues(values));
+    return name + nameOfValues(yield* awaited(this.restrictions.keyOf(statement)));
   }
 }
 

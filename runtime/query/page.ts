@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
-import type { PendingAnswer } from '../dialect/executor.js';
+import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import { awaited, type Steps } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -29,7 +30,7 @@ import {
   selectionRequest,
   type SelectionRequest,
   shapeName,
-  whenResolved,
+  resolved,
 } from './selection-request.js';
 import {
   baseSlot,
@@ -73,29 +74,24 @@ interface PageBounds {
  * @returns no answer if the entity whose relation is read does not exist
  * @throws RequestError 400 for wrong lists of attributes, and for an answer that could be too large
  */
-export function readPage(
+export function* readPage(
   context: ReadingContext,
   unresolved: SelectionRequest,
   page: PageRequest,
-): PendingAnswer {
+): Steps<JsonAnswer | undefined> {
   refuseExpandedReport(page);
   const bounds = boundsOf(context, page.parameters);
   const shape = shapeOf(page, bounds.name);
-  const read = (request: SelectionRequest): PendingAnswer => {
-    const { plan, values } = planFor(
-      context.plans,
-      request,
-      ordered(shape, request),
-      bounds,
-      (selection) => planPage(context, page, { selection, order: orderOf(request), bounds }),
-    );
-    const { statement } = plan;
-    refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
-    return isUncounted(page)
-      ? context.database.executor.read(statement, values)
-      : context.counts.readPage(request, statement, values);
-  };
-  return whenResolved(context, unresolved, read, ordered(shape, unresolved));
+  const request = yield* awaited(resolved(context, unresolved, ordered(shape, unresolved)));
+  const name = ordered(shape, request);
+  const { plan, values } = planFor(context.plans, request, name, bounds, (selection) =>
+    planPage(context, page, { selection, order: orderOf(request), bounds }),
+  );
+  const { statement } = plan;
+  refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
+  return isUncounted(page)
+    ? yield* awaited(context.database.executor.read(statement, values))
+    : yield* context.counts.readPage(request, statement, values);
 }
 
 /** Reads a prepared page; gets the address of the set that the request made. */

@@ -13,7 +13,7 @@ import { planCount } from './counts.js';
 import type { Parameters } from './parameters.js';
 import type { ReadingContext } from './reading-context.js';
 import { planOf, queryContext, selectionCondition, type SelectionPlan } from './selection.js';
-import { planFor, type SelectionRequest, whenResolved } from './selection-request.js';
+import { planFor, resolved, type SelectionRequest } from './selection-request.js';
 
 type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 
@@ -42,7 +42,7 @@ async function withExplanation(
   answer: PendingAnswer,
 ): Promise<JsonAnswer | undefined> {
   const collection = await answer;
-  const request = await whenResolved(context, unresolved, (resolved) => resolved);
+  const request = await resolved(context, unresolved);
   if (collection === undefined) return undefined;
   const step = new Steps(request, await indexed(context, request)).whole();
   const members: string[] = [];

@@ -2,7 +2,7 @@ import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
@@ -106,11 +106,11 @@ export interface ComputedRequests {
 }
 
 /**
- * Continues with a request that class code has resolved.
+ * A request that class code has resolved.
  * @param shape the name for {@link planFor}. A request with a plan names no attribute that class code computes: what
  * such a request becomes has another name.
  */
-export function whenResolved<R extends SelectionRequest, T>(
+export function resolved<R extends SelectionRequest>(
   {
     computed,
     plans,
@@ -119,12 +119,11 @@ export function whenResolved<R extends SelectionRequest, T>(
     readonly plans: Pick<Cache<SelectionPlan>, 'get'>;
   },
   request: R,
-  next: (request: R) => Pending<T>,
   shape?: string,
-): Pending<T> {
-  if (computed === undefined) return next(request);
-  if (shape !== undefined && plans.get(shape + request.name) !== undefined) return next(request);
-  return whenThere(computed.resolve(request), next);
+): Pending<R> {
+  if (computed === undefined) return request;
+  if (shape !== undefined && plans.get(shape + request.name) !== undefined) return request;
+  return computed.resolve(request);
 }
 
 /** @throws RequestError 400 with 1810 */

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.js';
 import type { JsonAnswer } from '../../dialect/executor.js';
-import { type Pending, whenThere } from '../../dialect/pending.js';
+import { awaited, drive, type Pending, type Steps } from '../../dialect/pending.js';
 import type { KeyList } from '../../entity-set/key-list.js';
 import { readKeys } from '../../entity-set/keys-reader.js';
 import { planCount } from '../../query/counts.js';
@@ -49,16 +49,11 @@ export class SelectionReader {
   }
 
   /** The keys, in order. */
-  keys(node: SelectionNode): Pending<KeyList> {
-    return whenThere(
-      whenThere(readableNode(node), (readable) =>
-        readKeys(this.#model, treeRequest(this.#model, readable)),
-      ),
-      (keys) => {
-        if (keys === undefined) throw new Error('A selection has keys, if none.');
-        return keys;
-      },
-    );
+  *keys(node: SelectionNode): Steps<KeyList> {
+    const readable = yield* awaited(readableNode(node));
+    const keys = yield* readKeys(this.#model, treeRequest(this.#model, readable));
+    if (keys === undefined) throw new Error('A selection has keys, if none.');
+    return keys;
   }
 
   /**
@@ -99,7 +94,7 @@ export class SelectionReader {
    * or returns.
    */
   #resolved(node: SelectionNode): Pending<TreeRequest> {
-    return resolvedTree(this.#model, node);
+    return drive(resolvedTree(this.#model, node));
   }
 
   async #values(

@@ -3,15 +3,19 @@ import type { From } from '../../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../../dataclass/permissions.js';
 import type { BuiltQuery } from '../../dialect/compile.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
-import { type Pending, whenThere } from '../../dialect/pending.js';
+import { awaited, type Pending, type Steps } from '../../dialect/pending.js';
 import type { OrderTerm } from '../../query/order-sql.js';
 import type { SqlValue } from '../../dialect/statement.js';
 import type { FilterInputs } from '../../filter/inputs.js';
 import type { FilterInput } from '../../filter/slots.js';
-import { whenResolved } from '../../query/selection-request.js';
 import type { QueryContext } from '../../query/context.js';
 import type { Selection, SelectionTree } from '../../query/selection.js';
-import { requestName, type SelectionRequest, shapeName } from '../../query/selection-request.js';
+import {
+  requestName,
+  resolved,
+  type SelectionRequest,
+  shapeName,
+} from '../../query/selection-request.js';
 import type { VisibleModel } from './context.js';
 import {
   type SelectionFilterNode,
@@ -134,10 +138,9 @@ function isForeign(node: SelectionNode): boolean {
 }
 
 /** A selection as a request, after class code has resolved it. */
-export function resolvedTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
-  return whenThere(readableNode(node), (readable) =>
-    whenResolved(model, treeRequest(model, readable), (resolved) => resolved),
-  );
+export function* resolvedTree(model: VisibleModel, node: SelectionNode): Steps<TreeRequest> {
+  const readable = yield* awaited(readableNode(node));
+  return yield* awaited(resolved(model, treeRequest(model, readable)));
 }
 
 /** @param known a node that is used twice stays one, so that its values are bound once */

@@ -15,6 +15,7 @@ import { findState } from './entity-state.js';
 import { chosenToDelete } from '../../write/delete.js';
 import type { Aggregate } from '../../query/compute.js';
 import { SelectionReader } from './selection-reader.js';
+import { drive } from '../../dialect/pending.js';
 import { resolvedTree } from './selection-tree.js';
 import { filterError } from '../../filter/lexer.js';
 import { filterInputs } from '../../filter/prepared-filter.js';
@@ -273,7 +274,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   async drop(): Promise<number> {
     const state = selectionOf(this);
     const { model, writing } = state.code.visible();
-    const request = await resolvedTree(model, nodeOf(state));
+    const request = await drive(resolvedTree(model, nodeOf(state)));
     return writing.dropChosen(chosenToDelete(model, request));
   }
 
@@ -332,7 +333,7 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
   const rest =
     first.length < chunkSize
       ? undefined
-      : except(await readerOf(state).keys(content), keysOfEntities(state, first));
+      : except(await drive(readerOf(state).keys(content)), keysOfEntities(state, first));
   yield* first;
   if (rest === undefined) return;
   for (let start = 0; start < rest.length; start += chunkSize) {
