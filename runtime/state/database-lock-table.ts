@@ -9,7 +9,7 @@ import {
   TooManyLocksError,
 } from '../access/locks.js';
 import { ConstraintError, type Rows, type Transaction } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
@@ -88,11 +88,11 @@ export class DatabaseLockTable implements LockTable {
     };
   }
 
-  lock(
+  async lock(
     dataclass: string,
     key: string | number,
     { session, origin }: LockHolder,
-  ): Pending<true | Lock> {
+  ): Promise<true | Lock> {
     const { host = null, address = null, userAgent = null } = origin ?? {};
     const [hash, text] = this.#named(key);
     const statements: readonly StateStatement[] = [
@@ -100,27 +100,24 @@ export class DatabaseLockTable implements LockTable {
       [this.#lock, session, dataclass, hash, text, host, address, userAgent, this.most],
       [this.#locked, session, dataclass, hash],
     ];
-    return caught(
-      () =>
-        whenThere(this.stored(session), () =>
-          whenThere(this.state.run(...statements), ([row]) => {
-            if (row === undefined) throw sessionEnded();
-            if (row[1] === null) throw new TooManyLocksError(this.most);
-            return row[1] === session ? true : lockOf(row as unknown as LockRow);
-          }),
-        ),
-      (error) => {
-        // The session ended between the statements.
-        throw error instanceof ConstraintError ? sessionEnded() : error;
-      },
-    );
+    let row: Rows[number] | undefined;
+    try {
+      await this.stored(session);
+      [row] = await this.state.run(...statements);
+    } catch (error) {
+      // The session ended between the statements.
+      throw error instanceof ConstraintError ? sessionEnded() : error;
+    }
+    if (row === undefined) throw sessionEnded();
+    if (row[1] === null) throw new TooManyLocksError(this.most);
+    return row[1] === session ? true : lockOf(row as unknown as LockRow);
   }
 
-  unlock(
+  async unlock(
     dataclass: string,
     key: string | number,
     session: string | undefined,
-  ): Pending<true | Lock> {
+  ): Promise<true | Lock> {
     const [hash] = this.#named(key);
     const ended: StateStatement = [
       'delete from drs_state.lock where dataclass = $1 and key_hash = $2 and session = $3',
@@ -128,51 +125,46 @@ export class DatabaseLockTable implements LockTable {
       hash,
       session ?? '',
     ];
-    const rows = this.state.run(ended, [this.#find, dataclass, hash]);
-    return whenThere(rows, (found) => firstOf(found) ?? true);
+    return firstOf(await this.state.run(ended, [this.#find, dataclass, hash])) ?? true;
   }
 
-  holderOf(dataclass: string, key: string | number): Pending<Lock | undefined> {
+  holderOf(dataclass: string, key: string | number): Promise<Lock | undefined> {
     return this.refusal(dataclass, key, undefined);
   }
 
-  refusal(
+  async refusal(
     dataclass: string,
     key: string | number,
     session: string | undefined,
     transaction?: Transaction,
-  ): Pending<Lock | undefined> {
+  ): Promise<Lock | undefined> {
     const [hash] = this.#named(key);
-    return whenThere(this.#read([this.#find, dataclass, hash], transaction), (rows) => {
-      const lock = firstOf(rows);
-      return lock?.session === session ? undefined : lock;
-    });
+    const lock = firstOf(await this.#read([this.#find, dataclass, hash], transaction));
+    return lock?.session === session ? undefined : lock;
   }
 
-  locksOf(
+  async locksOf(
     dataclasses: readonly string[],
     transaction?: Transaction,
-  ): Pending<readonly LockOfDataclass[]> {
+  ): Promise<readonly LockOfDataclass[]> {
     const places = dataclasses.map((_, at) => `$${at + 1}`).join(', ');
     const text = `select l.key, l.session, l.host, l.address, l.user_agent, l.dataclass
       from drs_state.lock l join drs_state.session s on s.id = l.session
       where l.dataclass in (${places}) and s.expires > ${this.state.now}`;
-    return whenThere(this.#read([text, ...dataclasses], transaction), (rows) =>
-      (rows as unknown as readonly (readonly [...LockRow, dataclass: string])[]).map((row) => {
-        const [key, session, host, address, userAgent, dataclass] = row;
-        return { ...lockOf([key, session, host, address, userAgent]), dataclass };
-      }),
-    );
+    const rows = await this.#read([text, ...dataclasses], transaction);
+    return (rows as unknown as readonly (readonly [...LockRow, dataclass: string])[]).map((row) => {
+      const [key, session, host, address, userAgent, dataclass] = row;
+      return { ...lockOf([key, session, host, address, userAgent]), dataclass };
+    });
   }
 
-  forget(dataclass: string, keys: readonly (string | number)[]): Pending<void> {
-    if (keys.length === 0) return undefined;
-    const hashes = keys.slice(0, batch).map((key) => this.#named(key)[0]);
-    const places = hashes.map((_, at) => `$${at + 2}`).join(', ');
-    const text = `delete from drs_state.lock where dataclass = $1 and key_hash in (${places})`;
-    return whenThere(this.state.run([text, dataclass, ...hashes]), () =>
-      this.forget(dataclass, keys.slice(batch)),
-    );
+  async forget(dataclass: string, keys: readonly (string | number)[]): Promise<void> {
+    for (let at = 0; at < keys.length; at += batch) {
+      const hashes = keys.slice(at, at + batch).map((key) => this.#named(key)[0]);
+      const places = hashes.map((_, index) => `$${index + 2}`).join(', ');
+      const text = `delete from drs_state.lock where dataclass = $1 and key_hash in (${places})`;
+      await this.state.run([text, dataclass, ...hashes]);
+    }
   }
 
   #read(statement: StateStatement, transaction: Transaction | undefined): Pending<Rows> {

@@ -7,7 +7,6 @@ import {
   rateWindows,
 } from '../access/quotas.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
 
@@ -64,10 +63,8 @@ export class QuotaTable {
   }
 
   /** Adds what was used beyond what was drawn. */
-  add(owner: string, name: RateName, amount: number): Pending<void> {
-    const window = millisecondsOf(name);
-    const added = this.state.run([this.#add, owner, name, window, amount, newUuid()]);
-    return whenThere(added, () => undefined);
+  async add(owner: string, name: RateName, amount: number): Promise<void> {
+    await this.state.run([this.#add, owner, name, millisecondsOf(name), amount, newUuid()]);
   }
 
   async tick(): Promise<void> {
@@ -168,21 +165,21 @@ export class DatabaseRates implements Rates {
     return share;
   }
 
-  count(quotas: QuotaValues, counted: BytesUnit, amount: number): Pending<void> {
-    let pending: Pending<void> = undefined;
+  async count(quotas: QuotaValues, counted: BytesUnit, amount: number): Promise<void> {
+    const debts = new Map<RateName, number>();
     for (const { suffix } of rateWindows) {
       const name: RateName = `${counted}${suffix}`;
       const share = this.#shares.get(name);
       if (quotas[name] === undefined || share === undefined) continue;
       share.left -= amount;
-      // Other servers know at once what was used beyond what was drawn.
       const debt = -share.left;
       if (debt <= 0) continue;
       share.left = 0;
       share.used += debt;
-      pending = whenThere(pending, () => this.table.add(this.owner, name, debt));
+      debts.set(name, debt);
     }
-    return pending;
+    // Other servers know at once what was used beyond what was drawn.
+    for (const [name, debt] of debts) await this.table.add(this.owner, name, debt);
   }
 
   /** What is used up now, as far as this server knows. */

@@ -13,7 +13,7 @@ import {
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Rows } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
 import type { DatabaseRates } from './database-rates.js';
@@ -244,7 +244,8 @@ export class DatabaseSessionStore implements SessionStore {
     const from = session.beginning?.from;
     // Its predecessor may be about to be stored; the flush that stores it reports an error.
     const before = from?.flushing?.catch(() => undefined);
-    const flushed = whenThere(before, () => this.#flushNow(session));
+    const flushed =
+      before === undefined ? this.#flushNow(session) : before.then(() => this.#flushNow(session));
     if (flushed instanceof Promise) {
       session.flushing = flushed.finally(() => {
         session.flushing = undefined;
@@ -258,15 +259,15 @@ export class DatabaseSessionStore implements SessionStore {
    * Makes sure that other tables can refer to a session. That of the server itself ends when the
    * server does not renew it any more.
    */
-  stored(id: string): Pending<void> {
+  async stored(id: string): Promise<void> {
     if (isSystemId(id)) {
-      if (this.#systems.has(id)) return undefined;
-      return whenThere(this.state.run([this.#sql.live, id]), () => {
-        this.#systems.add(id);
-      });
+      if (this.#systems.has(id)) return;
+      await this.state.run([this.#sql.live, id]);
+      this.#systems.add(id);
+      return;
     }
     const session = this.#unstored.get(id);
-    return session === undefined ? undefined : this.flush(session, false);
+    if (session !== undefined) await this.flush(session, false);
   }
 
   #flushNow(session: DatabaseSession): Pending<void> {
@@ -280,27 +281,27 @@ export class DatabaseSessionStore implements SessionStore {
     return this.#update(session, change);
   }
 
-  #run(
+  async #run(
     session: DatabaseSession,
     statements: readonly StateStatement[],
-    done: (rows: Rows) => void,
-  ): Pending<void> {
-    return caught(
-      () => whenThere(this.state.run(...statements), done),
-      (error) => {
-        // The cached session may differ from the stored one, so the next request reads it.
-        session.version = 0;
-        throw error;
-      },
-    );
+  ): Promise<Rows[number] | undefined> {
+    try {
+      const [row] = await this.state.run(...statements);
+      return row;
+    } catch (error) {
+      // The cached session may differ from the stored one, so the next request reads it.
+      session.version = 0;
+      throw error;
+    }
   }
 
-  #store(session: DatabaseSession, { room, from }: StoredBeginning): Pending<void> {
+  async #store(session: DatabaseSession, { room, from }: StoredBeginning): Promise<void> {
     this.#unstored.delete(session.id);
     session.beginning = undefined;
     if (session.isRemoved) {
       session.isRemoved = false;
-      return from === undefined || from.beginning !== undefined ? undefined : this.#end(from);
+      if (from !== undefined && from.beginning === undefined) await this.#end(from);
+      return;
     }
     const { id, userName, privileges, quotas, idleTimeout, ends, isForeign, address, hash } =
       session;
@@ -333,40 +334,34 @@ export class DatabaseSessionStore implements SessionStore {
       ...session.storage.takeChanges(id),
       [sql.begun, id, hash, place],
     ];
-    const failed = (): void => {
+    let row: Rows[number] | undefined;
+    try {
+      row = await this.#run(session, statements);
+    } catch (error) {
       session.hasEnded = true;
-    };
-    return caught(
-      () =>
-        this.#run(session, statements, ([row]) => {
-          const [version, other, guests] = row as readonly [number | null, string | null, number];
-          if (version !== null) {
-            session.version = version;
-            this.#known.set(hash, session);
-            if (isMoved) this.#ended(from.id);
-            return;
-          }
-          failed();
-          // Another server has begun a session with this bearer token.
-          if (other !== null) return;
-          const most = room?.guestsOfAddress ?? Infinity;
-          throw isOfGuest && place !== null && guests >= most ? addressFull(most) : sessionsFull();
-        }),
-      (error) => {
-        failed();
-        throw error;
-      },
-    );
+      throw error;
+    }
+    const [version, other, guests] = row as readonly [number | null, string | null, number];
+    if (version !== null) {
+      session.version = version;
+      this.#known.set(hash, session);
+      if (isMoved) this.#ended(from.id);
+      return;
+    }
+    session.hasEnded = true;
+    // Another server has begun a session with this bearer token.
+    if (other !== null) return;
+    const most = room?.guestsOfAddress ?? Infinity;
+    throw isOfGuest && place !== null && guests >= most ? addressFull(most) : sessionsFull();
   }
 
-  #end(session: DatabaseSession): Pending<void> {
+  async #end(session: DatabaseSession): Promise<void> {
     session.isRemoved = false;
-    return this.#run(session, [[this.#sql.end, session.id]], () => {
-      this.#ended(session.id);
-    });
+    await this.#run(session, [[this.#sql.end, session.id]]);
+    this.#ended(session.id);
   }
 
-  #update(session: DatabaseSession, change: WaitingChange | undefined): Pending<void> {
+  async #update(session: DatabaseSession, change: WaitingChange | undefined): Promise<void> {
     const { values, room } = change ?? { values: {}, room: undefined };
     const { userName, privileges, quotas, idleTimeout, token } = values;
     const isOfGuest = isGuest(session.userName, session.privileges);
@@ -391,45 +386,43 @@ export class DatabaseSessionStore implements SessionStore {
       ...session.storage.takeChanges(session.id),
       [this.#sql.changed, session.id],
     ];
-    return this.#run(session, statements, ([row]) => {
-      if (row === undefined) {
-        // It has ended elsewhere, and its client may have another one: this request sends none.
-        session.hasEnded = true;
-        session.wasReplaced = true;
-        return;
-      }
-      const [version, stored, isStillGuest] = row as readonly [number, string, number];
-      // Another server has changed it as well.
-      session.version = version === session.version + raised ? version : 0;
-      if (room !== undefined && isStillGuest === 1 && !isOfGuest) {
-        session.version = 0;
-        throw sessionsFull();
-      }
-      if (hash === null) return;
-      if (stored === hash) {
-        session.hash = hash;
-        this.#known.set(hash, session);
-        return;
-      }
-      // Another server has renewed the token: its answer brings the one that opens the session.
-      session.token = '';
+    const row = await this.#run(session, statements);
+    if (row === undefined) {
+      // It has ended elsewhere, and its client may have another one: this request sends none.
+      session.hasEnded = true;
+      session.wasReplaced = true;
+      return;
+    }
+    const [version, stored, isStillGuest] = row as readonly [number, string, number];
+    // Another server has changed it as well.
+    session.version = version === session.version + raised ? version : 0;
+    if (room !== undefined && isStillGuest === 1 && !isOfGuest) {
       session.version = 0;
-    });
+      throw sessionsFull();
+    }
+    if (hash === null) return;
+    if (stored === hash) {
+      session.hash = hash;
+      this.#known.set(hash, session);
+      return;
+    }
+    // Another server has renewed the token: its answer brings the one that opens the session.
+    session.token = '';
+    session.version = 0;
   }
 
   #ended(id: string): void {
     for (const listener of this.#listeners) listener(id);
   }
 
-  list(): Pending<readonly SessionRecord[]> {
-    return whenThere(this.state.run([this.#sql.list]), (rows) =>
-      (rows as readonly SessionRow[]).map((row) => {
-        const session = this.#made(row, '', '');
-        this.#fill(session, [row]);
-        session.expires = row[3];
-        return session;
-      }),
-    );
+  async list(): Promise<readonly SessionRecord[]> {
+    const rows = (await this.state.run([this.#sql.list])) as readonly SessionRow[];
+    return rows.map((row) => {
+      const session = this.#made(row, '', '');
+      this.#fill(session, [row]);
+      session.expires = row[3];
+      return session;
+    });
   }
 
   onEnd(listener: (id: string) => void): void {
@@ -449,11 +442,7 @@ export class DatabaseSessionStore implements SessionStore {
     this.#changedBefore = this.#changed;
     this.#changed = new Set();
     for (const session of late) {
-      // A request that made the session and still runs gets the error; otherwise nobody needs it.
-      await caught(
-        () => this.flush(session, true),
-        () => undefined,
-      );
+      await this.#flushLate(session);
     }
     for (const id of this.#systems) await this.state.run([this.#sql.live, id]);
     const rows = await this.state.run([this.#sql.endExpired]);
@@ -463,16 +452,22 @@ export class DatabaseSessionStore implements SessionStore {
   /** The sessions continue in the other servers, and in this one when it starts again. */
   async close(): Promise<void> {
     for (const session of [...this.#changedBefore, ...this.#changed]) {
-      await caught(
-        () => this.flush(session, true),
-        () => undefined,
-      );
+      await this.#flushLate(session);
     }
     for (const id of this.#systems) {
-      await caught(
-        () => this.state.run([this.#sql.end, id]),
-        () => undefined,
-      );
+      try {
+        await this.state.run([this.#sql.end, id]);
+      } catch {
+        // It expires by itself.
+      }
+    }
+  }
+
+  async #flushLate(session: DatabaseSession): Promise<void> {
+    try {
+      await this.flush(session, true);
+    } catch {
+      // A request that made the session and still runs gets the error; otherwise nobody needs it.
     }
   }
 }

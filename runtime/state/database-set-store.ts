@@ -10,7 +10,7 @@ import {
 import { type KeyList, keysFrom, storedKeys } from '../entity-set/key-list.js';
 import { bytesOfSet } from '../entity-set/memory-store.js';
 import { ConstraintError, type Rows } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { newUuid } from '../protocol/uuid.js';
 import { sessionEnded } from './database-lock-table.js';
@@ -62,62 +62,58 @@ export class DatabaseEntitySetStore implements EntitySetStore {
     this.#keys = new KeyCache(mostCached);
   }
 
-  create(set: NewEntitySet): Pending<EntitySet> {
+  async create(set: NewEntitySet): Promise<EntitySet> {
     const id = newUuid();
-    return whenThere(this.#store(id, set), (made) => {
-      if (made === undefined) throw new Error(`The entity set ${id} exists already.`);
-      return made;
-    });
+    const made = await this.#store(id, set);
+    if (made === undefined) throw new Error(`The entity set ${id} exists already.`);
+    return made;
   }
 
-  recreate(id: string, set: NewEntitySet, storedAs = id): Pending<EntitySet | undefined> {
+  async recreate(id: string, set: NewEntitySet, storedAs = id): Promise<EntitySet | undefined> {
     const claim = { session: set.owner, dataclass: set.dataclass };
-    return whenThere(this.state.run([this.#sql.used, id, storedAs]), ([row]) => {
-      if (row !== undefined) return this.access(String(row[0]), claim);
-      // Another request may have been faster.
-      return whenThere(this.#store(storedAs, set), (made) => made ?? this.access(storedAs, claim));
-    });
+    const [used] = await this.state.run([this.#sql.used, id, storedAs]);
+    if (used !== undefined) return this.access(String(used[0]), claim);
+    // Another request may have been faster.
+    return (await this.#store(storedAs, set)) ?? this.access(storedAs, claim);
   }
 
-  access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined> {
+  async access(id: string, claim: SetClaim, timeout?: number): Promise<EntitySet | undefined> {
     // A client may have sent anything.
     if (!isId.test(id)) return undefined;
-    return whenThere(this.state.run([this.#sql.find, id]), (rows) => {
-      const row = rows[0] as FoundRow | undefined;
-      if (row === undefined || !isOpenTo(claim, row[1], row[2] ?? undefined)) return undefined;
-      return whenThere(this.#used(row, timeout), (times) =>
-        whenThere(this.#keysOf(row), (keys) =>
-          // Another server may have removed it just now.
-          keys === undefined ? undefined : { ...setOf(row), ...times, keys },
-        ),
-      );
-    });
+    const [found] = await this.state.run([this.#sql.find, id]);
+    const row = found as FoundRow | undefined;
+    if (row === undefined || !isOpenTo(claim, row[1], row[2] ?? undefined)) return undefined;
+    const times = await this.#used(row, timeout);
+    const keys = await this.#keysOf(row);
+    // Another server may have removed it just now.
+    return keys === undefined ? undefined : { ...setOf(row), ...times, keys };
   }
 
-  release(id: string, { session, dataclass, formerNames = [] }: SetClaim): Pending<boolean> {
+  async release(id: string, { session, dataclass, formerNames = [] }: SetClaim): Promise<boolean> {
     if (!isId.test(id)) return false;
-    const rows = this.state.run([this.#sql.release, id, session ?? '', dataclass ?? null]);
-    const [former, ...others] = formerNames;
-    return whenThere(rows, ({ length }) => {
-      if (length > 0 || former === undefined) return length > 0;
-      return this.release(id, { session, dataclass: former, formerNames: others });
-    });
+    for (const name of [dataclass, ...formerNames]) {
+      const release: StateStatement = [this.#sql.release, id, session ?? '', name ?? null];
+      if ((await this.state.run(release)).length > 0) return true;
+    }
+    return false;
   }
 
-  countOf(session: string): Pending<number> {
-    return whenThere(this.state.run([this.#sql.countOf, session]), ([row]) => Number(row?.[0]));
+  async countOf(session: string): Promise<number> {
+    const [row] = await this.state.run([this.#sql.countOf, session]);
+    return Number(row?.[0]);
   }
 
-  listOf(session: string): Pending<readonly ListedSet[]> {
-    return whenThere(this.state.run([this.#sql.listOf, session]), listed);
+  async listOf(session: string): Promise<readonly ListedSet[]> {
+    return listed(await this.state.run([this.#sql.listOf, session]));
   }
 
-  list(): Pending<readonly ListedSet[]> {
-    return whenThere(this.state.run([this.#sql.list]), listed);
+  async list(): Promise<readonly ListedSet[]> {
+    return listed(await this.state.run([this.#sql.list]));
   }
 
-  usedBytes(): Pending<number> {
-    return whenThere(this.state.run([this.#sql.bytes]), ([row]) => Number(row?.[0]));
+  async usedBytes(): Promise<number> {
+    const [row] = await this.state.run([this.#sql.bytes]);
+    return Number(row?.[0]);
   }
 
   async tick(): Promise<void> {
@@ -130,7 +126,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
   }
 
   /** @returns `undefined` if there is a living set with the ID */
-  #store(id: string, set: NewEntitySet): Pending<EntitySet | undefined> {
+  async #store(id: string, set: NewEntitySet): Promise<EntitySet | undefined> {
     const { dataclass, keys, owner, maker = owner, timeout, isSorted } = set;
     const bytes = bytesOfSet + keys.byteLength;
     if (bytes > this.mostBytes) throw new EntitySetTooLargeError(bytes, this.mostBytes);
@@ -158,48 +154,41 @@ export class DatabaseEntitySetStore implements EntitySetStore {
       [sql.addKeys, id, name, content],
       [sql.added, id, name],
     ];
-    return whenThere(owner === undefined ? undefined : this.stored(owner), () =>
-      whenThere(maker === undefined ? undefined : this.stored(maker), () =>
-        caught(
-          () =>
-            whenThere(this.state.run(...statements), ([row]) => {
-              if (row === undefined) return undefined;
-              this.#keys.set(name, keys);
-              return { ...setOf(row as unknown as SetRow), keys };
-            }),
-          (error) => {
-            throw error instanceof ConstraintError && error.kind === 'foreignKey'
-              ? sessionEnded()
-              : error;
-          },
-        ),
-      ),
-    );
+    if (owner !== undefined) await this.stored(owner);
+    if (maker !== undefined) await this.stored(maker);
+    let row: Rows[number] | undefined;
+    try {
+      [row] = await this.state.run(...statements);
+    } catch (error) {
+      throw error instanceof ConstraintError && error.kind === 'foreignKey'
+        ? sessionEnded()
+        : error;
+    }
+    if (row === undefined) return undefined;
+    this.#keys.set(name, keys);
+    return { ...setOf(row as unknown as SetRow), keys };
   }
 
   /** Not every use is written: instead, the set lives longer by the time between two writes. */
-  #used(row: FoundRow, timeout?: number): Pending<Partial<EntitySet>> {
+  async #used(row: FoundRow, timeout?: number): Promise<Partial<EntitySet>> {
     const [id, , , , before, , refreshed, , , , now] = row;
     if (timeout === undefined && now - refreshed < grainOf(before)) return {};
-    return whenThere(
-      this.state.run([this.#sql.use, id, timeout ?? null], [this.#sql.times, id]),
-      ([times]) => {
-        if (times === undefined) return {};
-        const [seconds, used, expires] = times as readonly [number, number, number];
-        return { timeout: seconds, refreshed: used, expires };
-      },
-    );
+    const use: StateStatement = [this.#sql.use, id, timeout ?? null];
+    const [times] = await this.state.run(use, [this.#sql.times, id]);
+    if (times === undefined) return {};
+    const [seconds, used, expires] = times as readonly [number, number, number];
+    return { timeout: seconds, refreshed: used, expires };
   }
 
-  #keysOf([id, , , , , , , , length, , , format, name]: FoundRow): Pending<KeyList | undefined> {
+  async #keysOf(row: FoundRow): Promise<KeyList | undefined> {
+    const [id, , , , , , , , length, , , format, name] = row;
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
-    return whenThere(this.state.run([this.#sql.keys, id, name]), ([row]) => {
-      if (row === undefined) return undefined;
-      const keys = keysFrom({ format, content: row[0] as Uint8Array, length });
-      this.#keys.set(name, keys);
-      return keys;
-    });
+    const [stored] = await this.state.run([this.#sql.keys, id, name]);
+    if (stored === undefined) return undefined;
+    const keys = keysFrom({ format, content: stored[0] as Uint8Array, length });
+    this.#keys.set(name, keys);
+    return keys;
   }
 }
 
