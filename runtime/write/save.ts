@@ -111,8 +111,8 @@ export class EntitySaver {
    * Locks the entities that a list changes, if the database can lock rows: two lists in opposite
    * orders would wait for each other.
    */
-  lock(context: SaveContext, entities: readonly SentEntity[]): Pending<void> {
-    if (this.#lock === undefined) return undefined;
+  async lock(context: SaveContext, entities: readonly SentEntity[]): Promise<void> {
+    if (this.#lock === undefined) return;
     const keys = entities.flatMap(({ address }) => {
       if ('problems' in address || address.stamp === undefined) return [];
       const { key } = address;
@@ -120,11 +120,7 @@ export class EntitySaver {
       // The database's JSON cannot contain such a text, and neither can a key.
       return isWellFormed(key) && !key.includes('\0') ? [this.dialect.foldText(key)] : [];
     });
-    if (keys.length < 2) return undefined;
-    return whenThere(
-      context.transaction.value(this.#lock, [JSON.stringify(keys)]),
-      () => undefined,
-    );
+    if (keys.length > 1) await context.transaction.value(this.#lock, [JSON.stringify(keys)]);
   }
 
   /** Whether class code takes part in the save of an entity. */

@@ -7,7 +7,6 @@ import type { Cache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, openedInsert, openedUpdate } from '../dialect/compile.js';
 import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -302,18 +301,18 @@ export class UpdateStatements {
  * `DatabaseLockTable`.
  * @param transaction that nobody needs afterwards, or that of the code that locks the entity
  */
-export function waitForWriters(
+export async function waitForWriters(
   transaction: Transaction,
   dialect: Dialect,
   dataclass: Dataclass,
   key: string | number,
-): Pending<void> {
+): Promise<void> {
   const lock = planLock(dialect, dataclass);
   const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
   // A database that runs one writing transaction at a time locks no rows.
-  if (lock === undefined || isImpossible) return undefined;
+  if (lock === undefined || isImpossible) return;
   const compared = comparableKey(dataclass, dialect, key);
-  return whenThere(transaction.value(lock, [JSON.stringify([compared])]), () => undefined);
+  await transaction.value(lock, [JSON.stringify([compared])]);
 }
 
 export function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {

@@ -1,4 +1,4 @@
-import type { LockTable } from '../access/locks.js';
+import type { Lock, LockTable } from '../access/locks.js';
 import { comparableKey } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
@@ -26,7 +26,7 @@ import {
   planInsert,
   UpdateStatements,
 } from './statements.js';
-import type { SaveContext, SaveResult, Surroundings } from './surroundings.js';
+import type { SaveContext, SaveResult, Surroundings, WriteRestrictions } from './surroundings.js';
 
 /** A statement that changes an entity, or creates entities, and its values. */
 interface DirectSave extends BoundStatement {
@@ -51,7 +51,7 @@ class RefusedPart extends Error {
  */
 export async function undoneIfRefused<A extends readonly unknown[]>(
   inPart: (work: (...given: A) => Promise<SaveResult>) => Promise<SaveResult>,
-  save: (...given: A) => Pending<SaveResult>,
+  save: (...given: A) => Promise<SaveResult>,
 ): Promise<SaveResult> {
   try {
     return await inPart(async (...given) => {
@@ -102,13 +102,19 @@ export class EntityStore {
     if (restrictions === undefined || !this.#checksRows || context.mode === 'preview') {
       return this.#write(context, address, decoded);
     }
-    return whenThere(restrictions.hidesSome(this.dataclass.name), (hidesSome) => {
-      if (!hidesSome) return this.#write(context, address, decoded);
-      const store = (): Promise<SaveResult> => this.#writeVisible(context, address, decoded);
-      return context.isAlone
-        ? store()
-        : undoneIfRefused((work) => restrictions.inPart(work), store);
-    });
+    return this.#writeRestricted(context, address, decoded, restrictions);
+  }
+
+  async #writeRestricted(
+    context: SaveContext,
+    address: Address,
+    decoded: Decoded,
+    restrictions: WriteRestrictions,
+  ): Promise<SaveResult> {
+    const hidesSome = await restrictions.hidesSome(this.dataclass.name);
+    if (!hidesSome) return this.#write(context, address, decoded);
+    const store = (): Promise<SaveResult> => this.#writeVisible(context, address, decoded);
+    return context.isAlone ? store() : undoneIfRefused((work) => restrictions.inPart(work), store);
   }
 
   /** Whether sessions may not store what they cannot see. */
@@ -153,29 +159,26 @@ export class EntityStore {
   }
 
   /** The statement of a change checks the lock; where nothing changes, a further one does. */
-  #changeGuarded(
+  async #changeGuarded(
     context: SaveContext,
     key: string | number,
     stamp: number,
     decoded: Decoded,
-  ): Pending<SaveResult> {
-    const changed = caught<SaveResult | undefined>(
-      () => this.#change(context, key, stamp, decoded),
-      (error) => {
-        if (error instanceof LockedRowError) return undefined;
-        throw error;
-      },
-    );
-    return whenThere(changed, (result) => {
+  ): Promise<SaveResult> {
+    for (;;) {
+      let result: SaveResult | undefined;
+      try {
+        result = await this.#change(context, key, stamp, decoded);
+      } catch (error) {
+        if (!(error instanceof LockedRowError)) throw error;
+      }
       const isChange =
         result !== undefined && !('problems' in result) && result.outcome === 'changed';
-      if (isChange) return result;
-      return whenThere(
-        this.#refusedByLock(context, key),
-        // A lock may have ended meanwhile.
-        (refusal) => refusal ?? result ?? this.#changeGuarded(context, key, stamp, decoded),
-      );
-    });
+      const refusal = isChange ? undefined : await this.#refusedByLock(context, key);
+      if (refusal !== undefined) return refusal;
+      // Otherwise the lock has ended meanwhile.
+      if (result !== undefined) return result;
+    }
   }
 
   /** The lock of another session, which a preview ignores. */
@@ -188,15 +191,20 @@ export class EntityStore {
     return locks.refusal(this.dataclass.name, key, session, transaction);
   }
 
-  /** An entity that does not exist is unknown, even if its lock has not ended yet. */
   #refusedByLock(context: SaveContext, key: string | number): Pending<Refusal | undefined> {
     return whenThere(this.#lockOf(context, key), (lock) =>
-      lock === undefined
-        ? undefined
-        : whenThere(this.stampOf(context, key), (current) =>
-            current === undefined ? undefined : this.refusals.locked(key, lock),
-          ),
+      lock === undefined ? undefined : this.#locked(context, key, lock),
     );
+  }
+
+  /** An entity that does not exist is unknown, even if its lock has not ended yet. */
+  async #locked(
+    context: SaveContext,
+    key: string | number,
+    lock: Lock,
+  ): Promise<Refusal | undefined> {
+    const current = await this.stampOf(context, key);
+    return current === undefined ? undefined : this.refusals.locked(key, lock);
   }
 
   /**
@@ -204,17 +212,16 @@ export class EntityStore {
    * @param stamp that the client or the class code knows
    * @param current as it was read; `undefined` if there is no such entity
    */
-  outdated(
+  async outdated(
     context: SaveContext,
     key: string | number,
     stamp: number | undefined,
     current: number | undefined,
-  ): Pending<Refusal | undefined> {
-    return whenThere(this.#lockOf(context, key), (lock) => {
-      if (lock !== undefined) return this.refusals.locked(key, lock);
-      if (current === undefined) return this.refusals.unknownKey(key);
-      return stamp === current ? undefined : this.refusals.stampChanged(key, stamp, current);
-    });
+  ): Promise<Refusal | undefined> {
+    const lock = await this.#lockOf(context, key);
+    if (lock !== undefined) return this.refusals.locked(key, lock);
+    if (current === undefined) return this.refusals.unknownKey(key);
+    return stamp === current ? undefined : this.refusals.stampChanged(key, stamp, current);
   }
 
   /** The stamp of a visible entity; `undefined` if there is none. */
@@ -428,25 +435,23 @@ export class EntityStore {
   }
 
   /** If only its key is sent, an entity is created with it, and never overwritten. */
-  #createWithKey(
+  async #createWithKey(
     context: SaveContext,
     key: string | number,
     decoded: Decoded,
-  ): Pending<SaveResult> {
-    const existing = (): Pending<Refusal | undefined> =>
-      whenThere(this.stampOf(context, key), (stamp) =>
-        stamp === undefined ? undefined : this.outdated(context, key, undefined, stamp),
-      );
-    return whenThere(
-      existing(),
-      (refusal) =>
-        refusal ??
-        whenThere(this.#create(context, decoded), (result) => {
-          const isTaken = 'problems' in result && result.status === errorCodes.stampChanged.status;
-          // Another transaction may have created the entity meanwhile.
-          return isTaken ? whenThere(existing(), (since) => since ?? result) : result;
-        }),
-    );
+  ): Promise<SaveResult> {
+    const existing = await this.#existing(context, key);
+    if (existing !== undefined) return existing;
+    const result = await this.#create(context, decoded);
+    const isTaken = 'problems' in result && result.status === errorCodes.stampChanged.status;
+    // Another transaction may have created the entity meanwhile.
+    return isTaken ? ((await this.#existing(context, key)) ?? result) : result;
+  }
+
+  /** The refusal of a new entity whose key another one has. */
+  async #existing(context: SaveContext, key: string | number): Promise<Refusal | undefined> {
+    const stamp = await this.stampOf(context, key);
+    return stamp === undefined ? undefined : this.outdated(context, key, undefined, stamp);
   }
 
   /** Stores a new entity, or reports everything that is wrong with it. */
