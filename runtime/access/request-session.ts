@@ -1,4 +1,4 @@
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { LoginAttempts } from './login-module.js';
 import { noQuotas, type QuotaName, type QuotaValues, quotaNames, withQuota } from './quotas.js';
@@ -169,26 +169,22 @@ export class RequestSession implements Session {
    * @throws RequestError 402 or 429 if there is no room for the session, DatabaseUnavailableError
    */
   synchronize(): Pending<void> {
-    if (this.#found === undefined) return undefined;
-    return caught(
-      () =>
-        whenThere(this.#flush(), () => {
-          this.#carrier.synchronize(true);
-        }),
-      (error) => {
-        this.#carrier.synchronize(false);
-        throw error;
-      },
-    );
+    return this.#found === undefined ? undefined : drive(this.#synchronized());
   }
 
-  #flush(): Pending<void> {
-    const earlier = this.#earlier.shift();
-    if (earlier !== undefined) {
-      return whenThere(this.#sessions.store.flush(earlier, false), () => this.#flush());
+  *#synchronized(): Steps<void> {
+    const { store } = this.#sessions;
+    try {
+      for (let each = this.#earlier.shift(); each !== undefined; each = this.#earlier.shift()) {
+        yield* awaited(store.flush(each, false));
+      }
+      const hasStorage = this.#storage !== undefined;
+      if (this.#found !== undefined) yield* awaited(store.flush(this.#found, hasStorage));
+      this.#carrier.synchronize(true);
+    } catch (error) {
+      this.#carrier.synchronize(false);
+      throw error;
     }
-    if (this.#found === undefined) return undefined;
-    return this.#sessions.store.flush(this.#found, this.#storage !== undefined);
   }
 
   #replaceBy(record: SessionRecord): SessionRecord {

@@ -1,6 +1,6 @@
 import { newUuid } from '../protocol/uuid.js';
 import type { Database } from './database.js';
-import { whenThere, settledWithin } from './pending.js';
+import { settledWithin } from './pending.js';
 import { Slot } from './statement.js';
 import { sql } from 'kysely';
 import type { MigratedDatabase } from './schema/migration.js';
@@ -32,9 +32,9 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
     }
   };
   const beat = (): Promise<void> =>
-    write((transaction) =>
-      whenThere(transaction.run(note, [id, schemaHash, new Date().toISOString()]), () => undefined),
-    );
+    write(async (transaction) => {
+      await transaction.run(note, [id, schemaHash, new Date().toISOString()]);
+    });
   let lastBeat = beat();
   const timer = setInterval(() => {
     lastBeat = beat();
@@ -43,7 +43,9 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
     clearInterval(timer);
     // A heartbeat that is still running on another connection would record the server again.
     const forgotten = lastBeat.then(() =>
-      write((transaction) => whenThere(transaction.run(forget, [id, oldest()]), () => undefined)),
+      write(async (transaction) => {
+        await transaction.run(forget, [id, oldest()]);
+      }),
     );
     // Another transaction may hold the database; the record expires after a minute anyway.
     await settledWithin(forgotten, longestFarewell);

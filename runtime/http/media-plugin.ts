@@ -14,7 +14,7 @@ import {
 import type { ServedMedia, DataclassMedia } from './served-media.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { Body } from '../write/decode.js';
 import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
 import { imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
@@ -57,9 +57,9 @@ export const media = fastifyPlugin(
       uploadsOf: (session) => {
         const own = uploads.of(session);
         return {
-          bytesOf: (id, type) => {
-            const loaded = typeof id === 'string' ? own.load([id]) : undefined;
-            return whenThere(loaded, () => uploadedBytes(id, type, own));
+          bytesOf: async (id, type) => {
+            if (typeof id === 'string') await own.load([id]);
+            return uploadedBytes(id, type, own);
           },
           forEntities: () => new UploadApplier(own, limits.uploadSpace),
         };

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { whenThere } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';
 import {
   type Attempt,
@@ -80,10 +79,7 @@ export class DatabaseFailures implements LoginFailures {
 
   async succeeded(attempt: Attempt): Promise<void> {
     const [address, user] = namesOf(attempt);
-    await whenThere(
-      this.state.run([this.#clear, user], [this.#takeBack, 'address', address]),
-      () => undefined,
-    );
+    await this.state.run([this.#clear, user], [this.#takeBack, 'address', address]);
   }
 
   async tick(): Promise<void> {
