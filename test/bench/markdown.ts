@@ -10,11 +10,13 @@ export function markdown(result: Result & { readonly picture: string }): string 
   const { database, node, rounds, seconds, results, picture } = result;
   const on = database === 'postgres' ? 'PostgreSQL, ' : '';
   const hasCap = results.some(({ servers }) => servers['cap'] !== undefined);
+  const hasDurable = results.some(({ durable }) => durable !== undefined);
   const head = [
     'request',
     'employees',
     'ratio',
     'processor',
+    ...(hasDurable ? ['durable: ratio', 'durable: processor'] : []),
     'a second',
     'median ms',
     'p99 ms',
@@ -28,7 +30,10 @@ export function markdown(result: Result & { readonly picture: string }): string 
     line(head),
     line(head.map((_, index) => (index === 0 ? '---' : '---:'))),
     ...results.map((each) =>
-      line([...cells(each), ...(hasCap ? [shown(each.servers['cap']?.requestsPerSecond)] : [])]),
+      line([
+        ...cells(each, hasDurable),
+        ...(hasCap ? [shown(each.servers['cap']?.requestsPerSecond)] : []),
+      ]),
     ),
     '',
     `![Ratios of the generated server to the one written by hand](${picture})`,
@@ -36,8 +41,8 @@ export function markdown(result: Result & { readonly picture: string }): string 
   ].join('\n');
 }
 
-function cells(summary: Summary): string[] {
-  const { request, title, rows, servers, yardstick, ratio, cpuRatio } = summary;
+function cells(summary: Summary, hasDurable: boolean): string[] {
+  const { request, title, rows, servers, yardstick, ratio, cpuRatio, durable } = summary;
   const pair = (value: (figures: Figures) => number | undefined): string =>
     [servers['generated'], servers[yardstick]]
       .map((each) => shown(each === undefined ? undefined : value(each)))
@@ -46,7 +51,10 @@ function cells(summary: Summary): string[] {
     `${request} ${title}`,
     rows.toLocaleString('en'),
     shownRatio(ratio),
-    cpuRatio?.toFixed(2) ?? '–',
+    shownPart(cpuRatio),
+    ...(hasDurable
+      ? [durable === undefined ? '–' : shownRatio(durable.ratio), shownPart(durable?.cpuRatio)]
+      : []),
     pair((each) => each.requestsPerSecond),
     pair((each) => each.medianMilliseconds),
     pair((each) => each.p99Milliseconds),
@@ -57,6 +65,10 @@ function cells(summary: Summary): string[] {
 function shownRatio(ratio: Ratio): string {
   const [low, high] = ratio.quartiles.map((each) => each.toFixed(2));
   return `${ratio.median.toFixed(2)} (${String(low)}–${String(high)})`;
+}
+
+function shownPart(value: number | undefined): string {
+  return value?.toFixed(2) ?? '–';
 }
 
 function shown(value: number | undefined): string {

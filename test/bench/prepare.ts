@@ -51,12 +51,15 @@ export class Preparation {
     const name = `${variant} ${rows}`;
     const filled = this.#filled.get(name) ?? (await this.#databases.filled(script, rows));
     this.#filled.set(name, filled);
-    const yardstick = (kind: string): Field['servers'][number] => ({
-      name: kind,
+    const yardstick = (kind: string, ...options: string[]): Field['servers'][number] => ({
+      name: [kind, ...options].join('-'),
       script: this.placed(join(work, `dist/yardstick/${kind}.js`)),
-      args: [variant],
+      args: [variant, ...options],
     });
-    const yardsticks = this.#databases.kind === 'sqlite' ? ['sql-json', 'raw-rows'] : ['postgres'];
+    const yardsticks =
+      this.#databases.kind === 'sqlite'
+        ? [yardstick('sql-json'), yardstick('raw-rows')]
+        : [yardstick('postgres'), yardstick('postgres', 'durable')];
     const generated = { name: 'generated', script: this.placed(script) };
     const before =
       this.#before === undefined
@@ -66,7 +69,7 @@ export class Preparation {
       variant,
       rows,
       filled,
-      servers: [generated, ...yardsticks.map(yardstick), ...before],
+      servers: [generated, ...yardsticks, ...before],
     };
   }
 

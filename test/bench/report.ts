@@ -36,8 +36,15 @@ export interface Summary {
    * server: more than 1 is better than by hand.
    */
   readonly cpuRatio: number | undefined;
+  /** Both ratios against the durable yardstick, if the database has one. */
+  readonly durable?: Compared | undefined;
   /** Both ratios against the server of another version, if that is measured. */
-  readonly before: { readonly ratio: Ratio; readonly cpuRatio: number | undefined } | undefined;
+  readonly before: Compared | undefined;
+}
+
+export interface Compared {
+  readonly ratio: Ratio;
+  readonly cpuRatio: number | undefined;
 }
 
 const yardsticks = ['sql-json', 'raw-rows', 'postgres'] as const;
@@ -48,6 +55,16 @@ export function summarize({ request, rows, samples, leastCpu }: Measured): Summa
   const yardstick = best(measured, (name) =>
     median(of(name).map(({ requestsPerSecond }) => requestsPerSecond)),
   );
+  const compared = (server: string): Compared | undefined =>
+    samples[server] === undefined
+      ? undefined
+      : {
+          ratio: ratioOf(of('generated'), of(server)),
+          cpuRatio:
+            leastCpu === undefined
+              ? undefined
+              : (leastCpu[server] ?? Number.NaN) / (leastCpu['generated'] ?? Number.NaN),
+        };
   const byHand = measured.map((name) => leastCpu?.[name] ?? Number.NaN);
   return {
     request: request.name,
@@ -63,16 +80,8 @@ export function summarize({ request, rows, samples, leastCpu }: Measured): Summa
       leastCpu === undefined
         ? undefined
         : Math.min(...byHand) / (leastCpu['generated'] ?? Number.NaN),
-    before:
-      samples['before'] === undefined
-        ? undefined
-        : {
-            ratio: ratioOf(of('generated'), of('before')),
-            cpuRatio:
-              leastCpu === undefined
-                ? undefined
-                : (leastCpu['before'] ?? Number.NaN) / (leastCpu['generated'] ?? Number.NaN),
-          },
+    durable: compared('postgres-durable'),
+    before: compared('before'),
   };
 }
 

@@ -17,10 +17,12 @@ export function table(summaries: readonly Summary[]): string {
       index === 0 ? (summary.cpuRatio?.toFixed(2) ?? '-') : '',
     ]),
   );
-  const compared = summaries.flatMap(({ request, before }) =>
-    before === undefined
-      ? []
-      : [[request, 'before', ratioText(before.ratio), before.cpuRatio?.toFixed(2) ?? '-']],
+  const compared = summaries.flatMap(({ request, durable, before }) =>
+    Object.entries({ durable, before }).flatMap(([name, each]) =>
+      each === undefined
+        ? []
+        : [[request, name, ratioText(each.ratio), each.cpuRatio?.toFixed(2) ?? '-']],
+    ),
   );
   return [[head, ...rows], ...(compared.length === 0 ? [] : [compared])].map(aligned).join('\n\n');
 }

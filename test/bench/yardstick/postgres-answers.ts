@@ -1,5 +1,6 @@
-import type { Pool } from 'pg';
 import type { MaxScore } from './conditions.js';
+import type { Ask } from './postgres-ask.js';
+import type { Known, PageStatement } from './postgres-known.js';
 import {
   companyColumns,
   employeeColumns,
@@ -12,53 +13,6 @@ import type { Filter, Order, PageQuery } from './query.js';
 
 /** JSON as it is sent; nothing for what is not there or not understood. */
 export type PostgresAnswer = string | undefined;
-
-/** Runs a statement that is written once, and that each connection prepares once by its name. */
-export type Ask = (
-  name: string,
-  write: () => string,
-  values: readonly unknown[],
-) => Promise<readonly (readonly unknown[])[]>;
-
-export function askOf(pool: Pool): Ask {
-  const texts = new Map<string, string>();
-  return async (name, write, values) => {
-    let text = texts.get(name);
-    if (text === undefined) texts.set(name, (text = write()));
-    const { rows } = await pool.query<unknown[]>({
-      name,
-      text,
-      values: [...values],
-      rowMode: 'array',
-    });
-    return rows;
-  };
-}
-
-/**
- * What this process knows without asking, since nobody else writes: the global stamp, and numbers of employees and companies
- * until one of them is saved.
- */
-export class Known {
-  #counts = new Map<string, number>();
-
-  constructor(public globalStamp: number) {}
-
-  changed(count: number): void {
-    this.globalStamp += count;
-    this.#counts = new Map();
-  }
-
-  /** A page that has to be counted counts in the same statement. */
-  count(name: string): number | undefined {
-    return this.#counts.get(name);
-  }
-
-  /** @param stamp when the database was asked: a save since then may be missing in the count */
-  keep(name: string, count: number, stamp: number): void {
-    if (stamp === this.globalStamp) this.#counts.set(name, count);
-  }
-}
 
 /** A page of an entity set. */
 export interface SetPage {
@@ -98,7 +52,7 @@ export class PostgresAnswers {
     const { maxScore } = this;
     const where = employeesWhere(undefined, maxScore, 'e."ID" = $1');
     const columns = `${first}, ${employeeColumns({ maxScore })}`;
-    return `select row_to_json(r)::text from (select ${columns} from "Employee" e ${where}) r`;
+    return `select row_to_json(r)::text${this.ask.isAllowed} from (select ${columns} from "Employee" e ${where}) r`;
   }
 
   employees({ skip, top, filter, order, expand }: PageQuery): Promise<string> {
@@ -126,12 +80,15 @@ export class PostgresAnswers {
 
   companies({ skip, top, expand }: PageQuery): Promise<string> {
     const { maxScore } = this;
+    const stamp = this.known.stampAt(3);
     const rows = (): string => {
       const isManagerExpanded = expand === 'staff.manager.employer';
       const columns =
         expand === undefined
           ? companyColumns()
-          : companyColumns(staffOf(employeeColumns({ maxScore, isManagerExpanded }), maxScore));
+          : companyColumns(
+              staffOf(employeeColumns({ maxScore, isManagerExpanded }), maxScore, stamp.text),
+            );
       return `select ${columns} from (select * from "Company" c order by c."ID" limit $1 offset $2) c`;
     };
     return this.#page('Company', skip, {
@@ -139,21 +96,22 @@ export class PostgresAnswers {
       counted: 'Company',
       rows,
       count: () => 'select count(*) from "Company"',
-      values: [top, skip, ...(expand === undefined ? [] : [this.known.globalStamp])],
+      values: [top, skip, ...(expand === undefined ? [] : stamp.values)],
     });
   }
 
   async members({ keys, count, first, head }: SetPage): Promise<string> {
+    const stamp = this.known.stampAt(2);
     const [row] = await this.ask(
       'members',
-      () => `select count(*)::int, coalesce(json_agg(s.j order by s.n), '[]')::text from (
+      () => `select ${stamp.text}::int, count(*)::int, coalesce(json_agg(s.j order by s.n), '[]')::text from (
         select k.n, case when e."ID" is null then '{"__STAMP":0}'::json
           else (select row_to_json(r) from (select ${employeeColumns({ maxScore: this.maxScore })}) r) end as j
         from unnest($1::bigint[]) with ordinality k (id, n) left join "Employee" e on e."ID" = k.id) s`,
-      [[...keys]],
+      [[...keys], ...stamp.values],
     );
-    const [sent, list] = row as [number, string];
-    return `{${head}"__entityModel":"Employee",${this.#envelope(count, sent, first, list)}`;
+    const [at, sent, list] = row as [number, number, string];
+    return `{${head}"__entityModel":"Employee",${envelope(at, count, sent, first, list)}`;
   }
 
   async salaries(): Promise<string> {
@@ -199,41 +157,14 @@ export class PostgresAnswers {
     }));
   }
 
-  /** One statement: it counts only where the number is not known. */
-  async #page(
-    dataclass: string,
-    skip: number,
-    { name, counted, rows, count, values }: PageStatement,
-  ): Promise<string> {
-    const { known } = this;
-    const stamp = known.globalStamp;
-    const knownCount = known.count(counted);
-    const select = `count(*)::int, coalesce(json_agg(r), '[]')::text`;
-    const [row] =
-      knownCount === undefined
-        ? await this.ask(
-            `counted ${name}`,
-            () => `select ${select}, (${count()})::int from (${rows()}) r`,
-            values,
-          )
-        : await this.ask(name, () => `select ${select} from (${rows()}) r`, values);
-    const [sent, list, found = 0] = row as [number, string, number?];
-    if (knownCount === undefined) known.keep(counted, found, stamp);
-    return `{"__entityModel":"${dataclass}",${this.#envelope(knownCount ?? found, sent, skip, list)}`;
-  }
-
-  #envelope(count: number, sent: number, first: number, list: string): string {
-    return `"__GlobalStamp":${this.known.globalStamp},"__COUNT":${count},"__SENT":${sent},"__FIRST":${first},"__ENTITIES":${list}}`;
+  async #page(dataclass: string, skip: number, statement: PageStatement): Promise<string> {
+    const { stamp, count, sent, list } = await this.known.page(this.ask, statement);
+    return `{"__entityModel":"${dataclass}",${envelope(stamp, count, sent, skip, list)}`;
   }
 }
 
-interface PageStatement {
-  readonly name: string;
-  /** The name of what is counted, the values of its filter included. */
-  readonly counted: string;
-  readonly rows: () => string;
-  readonly count: () => string;
-  readonly values: readonly unknown[];
+function envelope(stamp: number, count: number, sent: number, first: number, list: string): string {
+  return `"__GlobalStamp":${stamp},"__COUNT":${count},"__SENT":${sent},"__FIRST":${first},"__ENTITIES":${list}}`;
 }
 
 function boundTo(filter: Filter | undefined): readonly unknown[] {

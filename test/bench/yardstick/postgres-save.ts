@@ -1,5 +1,7 @@
 import type { MaxScore } from './conditions.js';
-import type { Ask, Known, PostgresAnswer, PostgresAnswers } from './postgres-answers.js';
+import type { PostgresAnswer, PostgresAnswers } from './postgres-answers.js';
+import { type Ask, SessionEnded } from './postgres-ask.js';
+import type { Known } from './postgres-known.js';
 import { employeeColumns, savedColumns } from './postgres-text.js';
 import { columns, names, type Sent, valueOf } from './save.js';
 
@@ -37,7 +39,8 @@ export class PostgresSave {
       return row[0] as string;
     }
     // Nothing differs, or the stamp does.
-    const stamp = (): string => 'select "__STAMP" from "Employee" where "ID" = $1';
+    const stamp = (): string =>
+      `select "__STAMP"${this.ask.isAllowed} from "Employee" where "ID" = $1`;
     const [stored] = await this.ask('stamp', stamp, [key]);
     return Number(stored?.[0]) === sent['__STAMP'] ? this.answers.saved(key) : undefined;
   }
@@ -55,7 +58,7 @@ export class PostgresSave {
     const seen = this.maxScore === undefined ? '' : ` and e."score" < ${this.maxScore}`;
     return `with "changed" as (
         update "Employee" e set ${[...assigned, ...folded].join(', ')}, "__STAMP" = e."__STAMP" + 1, "__TIMESTAMP" = $3
-        where e."ID" = $1 and e."__STAMP" = $2 and (${differs.join(' or ')})${seen} returning e.*)
+        where e."ID" = $1 and e."__STAMP" = $2 and (${differs.join(' or ')})${seen}${this.ask.ifAllowed} returning e.*)${this.known.raisedBy('changed')}
       select row_to_json(r)::text from (select ${this.#columns} from "changed" e) r`;
   }
 
@@ -74,6 +77,7 @@ export class PostgresSave {
       () => this.#createText(Object.keys(rows[0] ?? {})),
       [JSON.stringify(rows), new Date().toISOString()],
     );
+    if (row?.[0] === null) throw new SessionEnded();
     this.known.changed(list.length);
     return `{"__ENTITIES":${String(row?.[0])}}`;
   }
@@ -82,7 +86,7 @@ export class PostgresSave {
     const all = written.map((each) => `"${each}"`).join(', ');
     return `with "created" as (
         insert into "Employee" (${all}, "__TIMESTAMP", "__STAMP")
-        select ${all}, $2, 1 from json_populate_recordset(null::"Employee", $1) returning *)
+        select ${all}, $2, 1 from json_populate_recordset(null::"Employee", $1) where true${this.ask.ifAllowed} returning *)${this.known.raisedBy('created')}
       select json_agg(r)::text from (select ${this.#columns} from "created" e) r`;
   }
 }

@@ -79,10 +79,10 @@ export function companyColumns(
 
 const staffPage = 100;
 
-/** A page of a company's staff; one that is not full has been counted already. `$3` is the global stamp. */
-export function staffOf(employee: string, maxScore: MaxScore): string {
+/** A page of a company's staff; one that is not full has been counted already. */
+export function staffOf(employee: string, maxScore: MaxScore, globalStamp: string): string {
   const from = `from "Employee" e ${employeesWhere(undefined, maxScore, 'e."employerID" = c."ID"')}`;
-  return `(select json_build_object('__ENTITYSET', '/rest/Company(' || c."ID" || ')/staff?$expand=staff', '__GlobalStamp', $3::bigint,
+  return `(select json_build_object('__ENTITYSET', '/rest/Company(' || c."ID" || ')/staff?$expand=staff', '__GlobalStamp', ${globalStamp},
       '__COUNT', case when count(*) < ${staffPage} then count(*) else (select count(*) ${from}) end, '__SENT', count(*), '__FIRST', 0,
       '__ENTITIES', coalesce(json_agg(r), '[]'))
     from (select ${employee} ${from} order by e."ID" limit ${staffPage}) r)`;

@@ -1,17 +1,23 @@
 /**
- * The yardstick on PostgreSQL: the server of `model.yaml` as an expert writes it by hand with `pg`. Statements are prepared by
+ * The yardsticks on PostgreSQL: the server of `model.yaml` as an expert writes it by hand with `pg`. Statements are prepared by
  * name, the database writes the JSON, each request is one statement, and connections are pooled as those of the generated
- * server are. Nobody else writes: the global stamp, and what was counted, are known without asking.
+ * server are. Nobody else writes: the global stamp, sessions, and what was counted, are in memory.
+ *
+ * With the argument `durable`, other servers like it may write: all of this is in the database, and is checked or changed
+ * by the one statement of each request.
  */
 import type { AddressInfo } from 'node:net';
 import { type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { Pool } from 'pg';
 import type { MaxScore } from './conditions.js';
-import { askOf, Known, PostgresAnswers, type PostgresAnswer } from './postgres-answers.js';
+import { type PostgresAnswer, PostgresAnswers } from './postgres-answers.js';
+import { type Ask, askOf, SessionEnded } from './postgres-ask.js';
+import { KnownInDatabase, KnownInMemory } from './postgres-known.js';
 import { PostgresSave } from './postgres-save.js';
+import { PostgresSessions } from './postgres-sessions.js';
 import { type PageQuery, type QueryString, readFilter, readPageQuery } from './query.js';
 import type { Sent } from './save.js';
-import { type Privilege, Sessions } from './sessions.js';
+import { type Privilege, type Session, Sessions } from './sessions.js';
 import { combine, type Operator, parseKeys, Sets } from './sets.js';
 
 const headers = {
@@ -24,7 +30,7 @@ interface View {
   readonly save: PostgresSave;
 }
 
-const variant = process.argv[2] ?? 'plain';
+const [, , variant = 'plain', kind] = process.argv;
 const pool = new Pool({
   connectionString: process.env['DATABASE_URL'],
   // As many as the generated server has.
@@ -39,15 +45,25 @@ const [stored] = await ask(
   () => `select "value" from "__datastore" where "name" = 'globalStamp'`,
   [],
 );
-const known = new Known(Number(stored?.[0]));
-const everything = view(undefined);
-const seen = variant === 'restrict' ? { mia: view(900), others: view(100) } : undefined;
-const sessions = variant === 'roles' || variant === 'restrict' ? new Sessions() : undefined;
+const isDurable = kind === 'durable';
+const known = isDurable ? new KnownInDatabase() : new KnownInMemory(Number(stored?.[0]));
+const everything = view(ask, undefined);
+const seen =
+  isDurable || variant !== 'restrict' ? undefined : { mia: view(ask, 900), others: view(ask, 100) };
+const sessions = await openSessions();
 const sets = new Sets();
 
-function view(maxScore: MaxScore): View {
-  const answers = new PostgresAnswers(ask, known, maxScore);
-  return { answers, save: new PostgresSave(ask, known, answers, maxScore) };
+async function openSessions(): Promise<Sessions | PostgresSessions<View> | undefined> {
+  if (variant !== 'roles' && variant !== 'restrict') return undefined;
+  if (!isDurable) return new Sessions();
+  return PostgresSessions.open(pool, (token, user) =>
+    view(askOf(pool, token), variant === 'roles' ? undefined : user === 'mia' ? 900 : 100),
+  );
+}
+
+function view(by: Ask, maxScore: MaxScore): View {
+  const answers = new PostgresAnswers(by, known, maxScore);
+  return { answers, save: new PostgresSave(by, known, answers, maxScore) };
 }
 
 const app = fastify({ exposeHeadRoutes: false });
@@ -91,10 +107,11 @@ app.post<{ Querystring: QueryString; Body: string }>('/rest/Employee', (request,
   ),
 );
 if (sessions !== undefined) {
-  app.post<{ Body: string }>('/rest/$directory/login', (request, reply) => {
+  app.post<{ Body: string }>('/rest/$directory/login', async (request, reply) => {
     const [user] = JSON.parse(request.body) as readonly unknown[];
-    reply.header('set-cookie', sessions.logIn(String(user)));
-    reply.headers(headers).send('{"result":true}');
+    reply.header('set-cookie', await sessions.logIn(String(user)));
+    reply.headers(headers);
+    return '{"result":true}';
   });
 }
 if (variant === 'functions') {
@@ -133,12 +150,23 @@ async function answered(
     reply.code(session === undefined ? 401 : 403);
     return '';
   }
-  const visible =
-    seen === undefined ? everything : session?.user === 'mia' ? seen.mia : seen.others;
-  const answer = await act(visible);
+  let answer: PostgresAnswer;
+  try {
+    answer = await act(viewOf(session));
+  } catch (error) {
+    if (!(error instanceof SessionEnded)) throw error;
+    reply.code(401);
+    return '';
+  }
   reply.headers(headers);
   if (answer === undefined) reply.code(404);
   return answer ?? '';
+}
+
+function viewOf(session: (Session & { readonly view?: View }) | undefined): View {
+  if (session?.view !== undefined) return session.view;
+  if (seen === undefined) return everything;
+  return session?.user === 'mia' ? seen.mia : seen.others;
 }
 
 /** Makes a set of all that the query selects; the answer is its page. */
