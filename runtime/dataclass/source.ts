@@ -20,7 +20,8 @@ export const maxJoins = 60;
 export class Aliases {
   #count = 0;
   readonly #kept = new Set<string>();
-  readonly #tables = new Set<string>();
+  /** How often the statement reads each table. */
+  readonly #tables = new Map<string, number>();
   #readsRestricted = false;
 
   /** @param prefix of the names */
@@ -34,7 +35,7 @@ export class Aliases {
 
   /** Notes that the statement reads a dataclass. */
   reads({ table: name, restriction }: Dataclass): void {
-    this.#tables.add(name);
+    this.#tables.set(name, (this.#tables.get(name) ?? 0) + 1);
     this.#readsRestricted ||= restriction !== undefined;
   }
 
@@ -43,7 +44,12 @@ export class Aliases {
    * read others.
    */
   get tables(): ReadonlySet<string> | undefined {
-    return this.#readsRestricted ? undefined : new Set(this.#tables);
+    return this.#readsRestricted ? undefined : new Set(this.#tables.keys());
+  }
+
+  /** Whether the statement reads the table of a dataclass in two places. */
+  readsTwice({ table: name }: Dataclass): boolean {
+    return (this.#tables.get(name) ?? 0) > 1;
   }
 
   /** Reserves the name of a table that has no alias in the statement. */
@@ -104,11 +110,6 @@ export class From {
 
   get joinCount(): number {
     return this.#joins.size;
-  }
-
-  /** Whether it joins the table of a dataclass. */
-  joins({ table: name }: Dataclass): boolean {
-    return [...this.#joins.values()].some(({ source }) => source.dataclass.table === name);
   }
 
   /** Whether it joins a table whose entities may be hidden. */

@@ -9,11 +9,12 @@ import {
   type QueryExecutorProvider,
   type QueryId,
   type SelectQueryBuilder,
+  sql,
   UpdateQueryBuilder,
   type UpdateResult,
 } from 'kysely';
 import type { AnyTables, BuiltQuery, DataclassQueries, EntityQuery } from '../protocol/queries.js';
-import { RestrictionSlot, Slot, type Statement } from './statement.js';
+import { RestrictionSlot, Slot, type Sql, type Statement } from './statement.js';
 
 export type { BuiltQuery } from '../protocol/queries.js';
 
@@ -126,6 +127,11 @@ export function openedUpdate(
   update: ReturnType<DataclassQueries['update']>,
 ): UpdateQueryBuilder<AnyTables, string, string, UpdateResult> {
   return new UpdateQueryBuilder({ ...builtApart(), queryNode: update.toOperationNode() });
+}
+
+/** A query in parentheses; Kysely puts those of its builder into some by itself. */
+export function subquery(query: Sql | BuiltQuery): Sql {
+  return 'isRawBuilder' in query ? sql`(${query})` : sql`${query}`;
 }
 
 function builtApart(): { queryId: QueryId; executor: QueryExecutor } {

@@ -1,13 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
-import type { AnyTables, EntityQuery, JsonPart } from '../protocol/queries.js';
+import type { AnyTables, EntityQuery, Json, ObjectJson } from '../protocol/queries.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql, SqlValue, Statement } from './statement.js';
 import type { ValueType } from './value-type.js';
 import type { VectorAccess } from './vector-access.js';
 
-export type { IntegerJson, JsonPart, NullableJson } from '../protocol/queries.js';
+export type { Json, JsonMember, JsonPart, ObjectJson } from '../protocol/queries.js';
 export type { Sql } from './statement.js';
 
 /** A comparison with a bound value. It is null if a value is null; `!=` is true then. */
@@ -30,6 +30,20 @@ export interface OrderedJoin {
   readonly order: Sql;
 }
 
+/** A page of one table, in the order of its keys. */
+export interface TablePage {
+  /** An emitted query, with its order, limit and offset. */
+  readonly query: EntityQuery;
+  readonly table: Sql;
+  readonly key: Sql;
+  /** Computed from the columns of the table, and only for the rows of the page. */
+  readonly object: ObjectJson;
+  /** If limit and offset are values of the statement, a power of two that their sum does not exceed. */
+  readonly within: number | undefined;
+  readonly top: Sql;
+  readonly skip: Sql;
+}
+
 /** What differs between databases when a statement is written; each builds the JSON of an answer itself. */
 export interface Dialect {
   /** The parts of Kysely that write the SQL of class code. */
@@ -39,9 +53,19 @@ export interface Dialect {
   /** Compiles a query into its SQL text and the list of values to bind. */
   compile(query: Sql | BuiltQuery): Statement;
   /** Concatenates pieces; a piece that is null counts as empty. */
-  concat(parts: readonly JsonPart[]): Sql;
-  /** Concatenates the pieces of a short text such as one entity, which SQLite formats at a tenth less cost. */
-  fill(parts: readonly JsonPart[]): Sql;
+  concat(parts: Json): Sql;
+  /** An object as a text, or as a value of the database's type for JSON. */
+  object(object: ObjectJson): Sql;
+  /**
+   * A query whose only column is the object of each row, which costs less than a query with {@link Dialect.object}.
+   * @param rows writes the query with the given columns
+   * @param name of the column
+   */
+  objects(
+    object: ObjectJson,
+    rows: (columns: Sql) => Sql | BuiltQuery,
+    name?: string,
+  ): Sql | BuiltQuery;
   /** The rows of a subquery's text column as one text, separated by commas, in the order of the subquery. */
   joinRows(text: Sql): Sql;
   /** Returns a text to the server as bytes. */
@@ -103,13 +127,8 @@ export interface Dialect {
   readonly recursiveParts: number;
   /** Joins a table to an ordered subquery, whose order the rows keep. */
   joinOrdered(rows: OrderedRows, table: Sql, on: Sql): OrderedJoin;
-  /**
-   * A subquery with the column `json` for each row of a page.
-   * @param page an emitted query of one table, with order, limit and offset
-   * @param table its alias
-   * @param json computed from the columns of the table, and only for the rows of the page
-   */
-  pageRows(page: EntityQuery, table: string, json: Sql): Sql;
+  /** A subquery with the column `json` for each row of a page. */
+  pageRows(page: TablePage): Sql;
   /**
    * Whether a page is cheaper if its statement holds the limit itself: a prepared statement whose limit is a value is
    * planned for each run, because a plan for any limit would expect a tenth of the table.
@@ -158,7 +177,7 @@ interface ChangedRows {
 
 /** How changed rows are shown. */
 interface ShownRows {
-  readonly json: Sql;
+  readonly object: ObjectJson;
   readonly key: Sql;
   /** A FROM clause, in which the name of the table stands for the changed rows. */
   readonly from: Sql;

@@ -1,5 +1,15 @@
 import { sql } from 'kysely';
+import type { Json, ObjectJson } from '../protocol/queries.js';
 import type { Sql } from './statement.js';
+
+/** The pieces of an object as a text. */
+export function objectParts({ members }: ObjectJson): Json {
+  const parts = members.flatMap(({ name, json }, index) => [
+    `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`,
+    ...json,
+  ]);
+  return [...parts, '}'];
+}
 
 export function mergeTexts(parts: readonly (string | Sql)[]): readonly (string | Sql)[] {
   const merged: (string | Sql)[] = [];

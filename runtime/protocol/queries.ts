@@ -15,12 +15,50 @@ export type Value<T> = T | Expression<T>;
 /** The JSON of a value: texts and SQL, one behind the other. */
 export type Json = readonly JsonPart[];
 
-/** A piece of a JSON text: literal text, SQL that the database computes, or `null` where a value is null. */
-export type JsonPart = string | RawBuilder<unknown> | NullableJson | IntegerJson;
+/** A piece of a JSON text: literal text, SQL that the database computes, a whole value, or `null` where a value is null. */
+export type JsonPart =
+  | string
+  | RawBuilder<unknown>
+  | NullableJson
+  | IntegerJson
+  | ValueJson
+  | ShortJson
+  | ObjectJson
+  | QueryJson;
 
 /** An integer that is never null; it is cheaper to write than a value of any type. */
 export interface IntegerJson {
   readonly integer: RawBuilder<unknown>;
+}
+
+/** One value: its JSON, and the value itself for a database that writes rows as JSON. */
+export interface ValueJson {
+  readonly value: RawBuilder<unknown>;
+  readonly type: 'text' | 'number' | 'real' | 'boolean';
+  readonly json: Json;
+}
+
+/** An object so short that a database may parse it while it writes a row as JSON. */
+export interface ShortJson {
+  readonly short: Json;
+}
+
+export interface ObjectJson {
+  readonly members: readonly JsonMember[];
+  /** Whether it contains pages of other objects. */
+  readonly isLong: boolean;
+}
+
+export interface JsonMember {
+  readonly name: string;
+  readonly json: Json;
+}
+
+/** The JSON of the only row of a subquery, or `null` if it has none. */
+export interface QueryJson {
+  /** A FROM clause with its conditions. */
+  readonly from: RawBuilder<unknown>;
+  readonly json: Json;
 }
 
 /** The JSON of the parts, or `null` if the condition holds. */
@@ -56,7 +94,7 @@ export type Attributes<EntityRow> = Readonly<Record<string, (row: EntityRow) => 
 export type Select<EntityRow> = (
   query: EntityQuery,
   attributes: Attributes<EntityRow>,
-) => EntityQuery;
+) => BuiltQuery;
 
 /** Writes the answer with a page: its rows, with a SELECT list as {@link Select} adds it, and the number of all. */
 export type SelectPage<EntityRow> = (
@@ -111,7 +149,7 @@ interface Emitted {
     select: SelectPage<AnyRow>,
   ): RawBuilder<unknown>;
   count(query: EntityQuery): EntityQuery;
-  byKey(db: QueryExecutorProvider, value: unknown, select: Select<AnyRow>): EntityQuery;
+  byKey(db: QueryExecutorProvider, value: unknown, select: Select<AnyRow>): BuiltQuery;
   of(db: QueryExecutorProvider, value: unknown): EntityQuery;
   insert(db: QueryExecutorProvider, row: AnyValues): BuiltQuery<InsertQueryNode>;
   change(

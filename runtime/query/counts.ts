@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { BuiltQuery } from '../dialect/compile.js';
+import { type BuiltQuery, subquery } from '../dialect/compile.js';
 import type { Database } from '../dialect/database.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer } from '../dialect/executor.js';
@@ -258,9 +258,4 @@ function knownOrCounted(
 ): Sql {
   const isKnown = sql`"version" = ${dialect.bound(sql`${versionSlot}`, 'text')}`;
   return sql`"__counted" as materialized (select "version", case when ${isKnown} then ${dialect.integer(sql`${countSlot}`)} else ${subquery(count)} end as "count" from (select ${tablesVersion(tables)} as "version" offset 0) as "__now")`;
-}
-
-/** Kysely puts a query of its builder into parentheses by itself. */
-function subquery(query: Sql | BuiltQuery): Sql {
-  return 'isRawBuilder' in query ? sql`(${query})` : sql`${query}`;
 }

@@ -15,10 +15,12 @@ import {
   foreignKeyColumn,
   From,
   keyColumn,
+  linkedColumn,
   linkedValue,
   type Source,
 } from '../dataclass/source.js';
-import type { JsonPart, Sql } from '../dialect/dialect.js';
+import { subquery } from '../dialect/compile.js';
+import type { JsonMember, JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import type {
   AttributeDefinition,
   ComputedDefinition,
@@ -31,63 +33,51 @@ import { keyOrder } from './order-sql.js';
 import type { QueryContext } from './context.js';
 import type { Parameters } from './parameters.js';
 import type { Projection } from './projection.js';
-import { keyedUri, keyJson, valueJson } from './value-json.js';
+import { keyedUri, keyJson, quotedJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
 /** What differs between the forms of an entity: that of the protocol, and that of `$asArray`. */
 export interface EntityForm {
-  /**
-   * The text before the attributes, from the opening brace on, without the comma after it.
-   * @param head fields that come first
-   */
-  begin(
-    context: QueryContext,
-    source: Source,
-    projection: Projection,
-    head: readonly JsonPart[],
-  ): readonly JsonPart[];
+  /** The members before the attributes. */
+  begin(context: QueryContext, source: Source, projection: Projection): readonly JsonMember[];
   /** The key of a to-one relation that is not expanded; nothing else is written if it is null. */
-  relatedKey(context: QueryContext, target: Dataclass, key: Sql): readonly JsonPart[];
+  relatedKey(context: QueryContext, target: Dataclass, key: Sql): Json;
   /** A to-many relation that is not expanded. */
   relatedEntities(
     context: QueryContext,
     source: Source,
     relation: ToManyDefinition,
     ownerKey: Sql,
-  ): readonly JsonPart[];
-  /** The first page of an expanded to-many relation; `rows` returns each entity as the text column `json`. */
+  ): Json;
+  /** The first page of an expanded to-many relation; `rows` returns each entity as the column `json`. */
   page(
     context: QueryContext,
     source: Source,
     relation: ToManyDefinition,
     ownerKey: Sql,
     rows: Sql,
-  ): readonly JsonPart[];
+  ): Json;
 }
 
 /** The form of the protocol: the fields of an entity in the order of protocol P3.10. */
 export const protocolForm: EntityForm = {
-  begin: (context, source, { hasTimestamp }, head) => [
-    '{',
-    ...head,
-    '"__KEY":',
-    ...keyJson(context, source.dataclass.key, keyColumn(source)),
-    ...(hasTimestamp ? [',"__TIMESTAMP":"', column(source, '__TIMESTAMP'), '"'] : []),
-    ',"__STAMP":',
-    { integer: column(source, '__STAMP') },
-  ],
-  relatedKey: (context, target, key) => [
-    '{"__deferred":{"uri":"',
-    ...keyedUri(context, target.name, target.key, key),
-    '","__KEY":',
-    ...keyJson(context, target.key, key),
-    '}}',
-  ],
-  relatedEntities: (context, source, relation, ownerKey) => [
-    '{"__deferred":{"uri":"',
-    ...relationUri(context, source, relation, ownerKey),
-    '"}}',
-  ],
+  begin: (context, source, { hasTimestamp }) => {
+    const timestamp = { name: '__TIMESTAMP', json: [quotedJson(column(source, '__TIMESTAMP'))] };
+    return [
+      { name: '__KEY', json: keyJson(context, source.dataclass.key, keyColumn(source)) },
+      ...(hasTimestamp ? [timestamp] : []),
+      { name: '__STAMP', json: [{ integer: column(source, '__STAMP') }] },
+    ];
+  },
+  relatedKey: (context, target, key) => {
+    const uri = keyedUri(context, target.name, target.key, key);
+    const json = keyJson(context, target.key, key);
+    return [{ short: ['{"__deferred":{"uri":"', ...uri, '","__KEY":', ...json, '}}'] }];
+  },
+  relatedEntities: (context, source, relation, ownerKey) => {
+    const uri = relationUri(context, source, relation, ownerKey);
+    return [{ short: ['{"__deferred":{"uri":"', ...uri, '"}}'] }];
+  },
   // With the number of all of them (protocol P3.21): a page that is not full has all.
   page: (context, source, relation, ownerKey, rows) => {
     const isAll = sql`count(*) < ${sql.lit(context.options.pageSize)}`;
@@ -131,32 +121,32 @@ function relatedPage(
 }
 
 /**
- * One entity as a text.
+ * One entity.
  * @param attributes as they were emitted
  * @param head comes first
  */
-export function entityText(
+export function entityJson(
   context: QueryContext,
   from: From,
   source: Source,
   projection: Projection,
   form: EntityForm,
   attributes: Attributes<AnyRow> = source.dataclass.queries.attributes,
-  head: readonly JsonPart[] = [],
-): Sql {
-  const parts = [...form.begin(context, source, projection, head)];
+  head: readonly JsonMember[] = [],
+): ObjectJson {
+  const members = [...head, ...form.begin(context, source, projection)];
   for (const { attribute, expanded } of projection.fields) {
-    parts.push(`,${JSON.stringify(attribute.name)}:`);
+    const { name } = attribute;
     if (expanded !== undefined && isRelation(attribute)) {
-      parts.push(...expandedJson(context, from, source, attribute, expanded, form));
+      const json = expandedJson(context, source, attribute, expanded, form);
+      members.push({ name, json });
     } else {
-      const json = queryOf(attributes, attribute.name);
-      if (json === undefined) throw new Error(`No query has the attribute ${attribute.name}.`);
-      parts.push(...json(rowOf(context, from, source, attribute, form)));
+      const json = queryOf(attributes, name);
+      if (json === undefined) throw new Error(`No query has the attribute ${name}.`);
+      members.push({ name, json: json(rowOf(context, from, source, attribute, form)) });
     }
   }
-  parts.push('}');
-  return isLong(projection) ? context.dialect.concat(parts) : context.dialect.fill(parts);
+  return { members, isLong: isLong(projection) };
 }
 
 /** Whether it contains pages of other entities. */
@@ -202,7 +192,7 @@ function rowOf(
     relatedEntity: (name) => {
       if (!isRelation(attribute)) throw misused(attribute);
       if (!isJoined && attribute.kind === 'relatedEntity') {
-        return unexpandedEntity(context, from, source, attribute, name, form);
+        return unexpandedEntity(context, source, attribute, name, form);
       }
       const key = column(source, name);
       const parts = form.relatedKey(context, dataclass.target(attribute), key);
@@ -246,7 +236,6 @@ function followPath(from: From, source: Source, path: readonly string[]): Source
 /** The entities to which a relation leads, instead of their address. */
 function expandedJson(
   context: QueryContext,
-  from: From,
   source: Source,
   relation: Relation | RelationAliasDefinition,
   expanded: Projection,
@@ -255,18 +244,32 @@ function expandedJson(
   if (leadsToMany(relation)) {
     return expandedEntities(context, source, relation, keyColumn(source), expanded, form);
   }
-  const relations = relationsOf(source.dataclass, relation) as readonly RelatedEntityDefinition[];
-  const target = followAll(from, source, relations);
-  const json = entityText(context, from, target, expanded, form);
-  return [sql`case when ${keyColumn(target)} is null then 'null' else ${json} end`];
+  const [first, ...others] = relationsOf(source.dataclass, relation);
+  if (first?.kind !== 'relatedEntity') throw misused(relation);
+  // Not a join: the relation is followed for the rows of the answer only, whatever the database expects of a limit.
+  const from = new From(context.aliases, source.dataclass.target(first));
+  const target = followAll(from, from.root, others as readonly RelatedEntityDefinition[]);
+  const json = valueOfJoined(
+    target,
+    [entityJson(context, from, target, expanded, form)],
+    others.length > 0,
+  );
+  return [relatedRow(from, source, first, json)];
+}
+
+/** The JSON of the entity to which a to-one relation leads: the root of `from`. */
+function relatedRow(
+  from: From,
+  source: Source,
+  relation: RelatedEntityDefinition,
+  json: Json,
+): JsonPart {
+  const isRelated = sql`${linkedColumn(from.root, relation)} = ${foreignKeyColumn(source, relation)}`;
+  return { from: sql`${from.clause} where ${isRelated}`, json };
 }
 
 /** A value that is never null in its table is null if the path to it ends early. */
-export function valueOfJoined(
-  target: Source,
-  value: readonly JsonPart[],
-  isJoined: boolean,
-): readonly JsonPart[] {
+export function valueOfJoined(target: Source, value: Json, isJoined: boolean): Json {
   if (!isJoined) return value;
   return [{ isNull: sql`${keyColumn(target)} is null`, parts: value }];
 }
@@ -274,18 +277,21 @@ export function valueOfJoined(
 /** A relation to a hidden entity is null, so its key is read from that entity (`access.md#restrict`). */
 function unexpandedEntity(
   context: QueryContext,
-  from: From,
   source: Source,
   relation: RelatedEntityDefinition,
   foreignKey: string,
   form: EntityForm,
 ): Json {
   const { dataclass } = source;
-  const isHidden = isReadFromTarget(dataclass, relation);
-  const key = isHidden ? keyColumn(from.follow(source, relation)) : column(source, foreignKey);
-  const parts = form.relatedKey(context, dataclass.target(relation), key);
-  const isNever = relation.mandatory === true && !isHidden;
-  return isNever ? parts : [{ isNull: sql`${key} is null`, parts }];
+  const target = dataclass.target(relation);
+  if (isReadFromTarget(dataclass, relation)) {
+    const from = new From(context.aliases, target);
+    const json = form.relatedKey(context, target, keyColumn(from.root));
+    return [relatedRow(from, source, relation, json)];
+  }
+  const key = column(source, foreignKey);
+  const parts = form.relatedKey(context, target, key);
+  return relation.mandatory === true ? parts : [{ isNull: sql`${key} is null`, parts }];
 }
 
 /** The first page of the related entities, as part of the owner's row. */
@@ -299,13 +305,20 @@ function expandedEntities(
 ): readonly JsonPart[] {
   const { dataclass } = source;
   const from = new From(context.aliases, dataclass.target(relation));
-  const rows = selectExtract(entityText(context, from, from.root, expanded, form), 'json', {
-    from,
-    where: relatedTo(context, from.root, dataclass, relation, ownerKey),
-    order: keyOrder(context, from.root),
-    top: sql.lit(context.options.pageSize),
-  });
-  return form.page(context, source, relation, ownerKey, rows);
+  const json = entityJson(context, from, from.root, expanded, form);
+  const related = relatedTo(context, from.root, dataclass, relation, ownerKey);
+  const order = keyOrder(context, from.root);
+  const top = sql.lit(context.options.pageSize);
+  const rows = (columns: Sql): Sql =>
+    sql`select ${columns} ${from.clause} where ${related} order by ${order} limit ${top}`;
+  const { dialect } = context;
+  return form.page(
+    context,
+    source,
+    relation,
+    ownerKey,
+    subquery(dialect.objects(json, rows, 'json')),
+  );
 }
 
 /** `(select count(*) …)` of the entities to which a to-many relation leads. */
@@ -372,7 +385,7 @@ function relationUri(
 export interface Page {
   /** JSON from the opening brace to the comma before `"__SENT"`. */
   readonly head: readonly JsonPart[];
-  /** A subquery that returns each entity as the text column `json`, in order. */
+  /** A subquery that returns each entity as the column `json`, in order. */
   readonly rows: Sql;
   /** What `__FIRST` says. */
   readonly first: JsonPart;
@@ -396,19 +409,4 @@ export function page(
     ']}',
   ];
   return { json: dialect.concat(parts), from: sql`from ${rows} as ${sql.id(alias)}` };
-}
-
-/** A part of a table: its conditions, its order, and its limit. */
-export interface Extract {
-  readonly from: From;
-  readonly where: Sql | undefined;
-  readonly order: Sql;
-  readonly top: Sql;
-}
-
-/** `(select <column> as <name>)` over a part of a table; written when every join of its FROM is known. */
-function selectExtract(column: Sql, name: string, extract: Extract): Sql {
-  const { from, where, order, top } = extract;
-  const condition = where === undefined ? sql`` : sql` where ${where}`;
-  return sql`(select ${column} as ${sql.id(name)} ${from.clause}${condition} order by ${order} limit ${top})`;
 }

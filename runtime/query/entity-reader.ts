@@ -20,11 +20,11 @@ import { sql, type SqlBool } from 'kysely';
 import { boundValue, comparableColumn } from '../dataclass/comparable.js';
 import { From, keyColumn, selecting } from '../dataclass/source.js';
 import { type BuiltQuery, opened } from '../dialect/compile.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Dialect, JsonMember, ObjectJson, Sql } from '../dialect/dialect.js';
 import { type AnyRow, queryOf, type Select } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
 import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
-import { entityText, protocolForm, requestedForm } from './entity-json.js';
+import { entityJson, protocolForm, requestedForm } from './entity-json.js';
 import { keyOrder } from './order-sql.js';
 import { entityUri, scaleOf } from './value-json.js';
 
@@ -138,11 +138,11 @@ export function planEntity(
 ): Statement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
-  const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
+  const head = [entityModel(dataclass)];
   // Not as bytes: Node sends a short text together with the headers.
   const select: Select<AnyRow> = (query, attributes) => {
-    const json = entityText(context, from, from.root, projection, form, attributes, head);
-    return selecting(from.complete(query), json);
+    const json = entityJson(context, from, from.root, projection, form, attributes, head);
+    return dialect.objects(json, (columns) => selecting(from.complete(query), columns));
   };
   const { queries, key } = dataclass;
   const query = attribute === key ? queries.byKey : queryOf(queries.by, attribute.name);
@@ -164,7 +164,9 @@ export function planSavedEntity(
 ): Statement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
-  const select = from.selecting(savedJson(context, from, projection));
+  const json = savedJson(context, from, projection);
+  const select: Select<AnyRow> = (query) =>
+    dialect.objects(json, (columns) => selecting(from.complete(query), columns));
   const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`, select);
   return compileAnswer(context, saved);
 }
@@ -185,14 +187,14 @@ export function planDirectChange(
 ): Statement | undefined {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass);
-  const json = savedJson(context, from, projection);
+  const object = savedJson(context, from, projection);
   const { direct } = dialect;
   // The statement sees its table as it was before.
-  if (direct === undefined || from.joins(dataclass)) return undefined;
+  if (direct === undefined || context.aliases.readsTwice(dataclass)) return undefined;
   // A join may lose the order of the rows.
   const isNumbered = answer === 'list' && from.joinCount > 0;
   const { root, clause } = from;
-  const shown = { json, key: keyColumn(root), from: clause, alias: root.alias };
+  const shown = { object, key: keyColumn(root), from: clause, alias: root.alias };
   const changed = {
     table: dataclass.table,
     isOne: answer === 'one',
@@ -207,11 +209,23 @@ export function planDirectChange(
 /** No column of a model begins like this. */
 const positionColumn = '__position';
 
-function savedJson(context: QueryContext, from: From, projection: Projection): Sql {
-  const head = [
-    `"__entityModel":${JSON.stringify(from.root.dataclass.name)},"__STATUS":{"success":true},"uri":"`,
-    ...entityUri(context, from.root),
-    '",',
+function savedJson(context: QueryContext, from: From, projection: Projection): ObjectJson {
+  const uri = entityUri(context, from.root);
+  const head: readonly JsonMember[] = [
+    entityModel(from.root.dataclass),
+    { name: '__STATUS', json: [{ short: ['{"success":true}'] }] },
+    {
+      name: 'uri',
+      json: [{ value: context.dialect.concat(uri), type: 'text', json: ['"', ...uri, '"'] }],
+    },
   ];
-  return entityText(context, from, from.root, projection, protocolForm, undefined, head);
+  const { root } = from;
+  return entityJson(context, from, root, projection, protocolForm, undefined, head);
+}
+
+function entityModel({ name }: Dataclass): JsonMember {
+  return {
+    name: '__entityModel',
+    json: [{ value: sql.lit(name), type: 'text', json: [JSON.stringify(name)] }],
+  };
 }

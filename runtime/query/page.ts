@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, From, keyColumn, selecting } from '../dataclass/source.js';
-import type { JsonPart, Sql } from '../dialect/dialect.js';
+import { subquery } from '../dialect/compile.js';
+import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { awaited, type Steps } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
@@ -13,7 +14,7 @@ import type { QueryContext } from './context.js';
 import { type Counted, countingOf, ofBase } from './counts.js';
 import {
   type EntityForm,
-  entityText,
+  entityJson,
   page as pageJson,
   relatedCount,
   requestedForm,
@@ -67,6 +68,8 @@ interface PageBounds {
   readonly top: number;
   /** Set if they are written into the statement: statements with other bounds have other names. */
   readonly name: string | undefined;
+  /** A power of two that the place of the last row does not exceed; written into a statement with the other two as values. */
+  readonly within: number | undefined;
 }
 
 /**
@@ -150,9 +153,13 @@ function boundsOf(
   { skip = 0, top: given }: Pick<Parameters, 'skip' | 'top'>,
 ): PageBounds {
   const top = pageTop(context, given);
+  if (!context.database.dialect.plansByLimit)
+    return { skip, top, name: undefined, within: undefined };
   const isUsual = top === context.options.pageSize || (top <= 100 && top % 10 === 0);
-  const isWritten = context.database.dialect.plansByLimit && skip === 0 && isUsual;
-  return { skip, top, name: isWritten ? `first ${top}` : undefined };
+  if (skip === 0 && isUsual) return { skip, top, name: `first ${top}`, within: undefined };
+  let within = 128;
+  while (within < skip + top) within *= 2;
+  return { skip, top, name: `within ${within}`, within };
 }
 
 /** What decides the statement of a page beside its entities and their order. */
@@ -226,16 +233,16 @@ function contentOf(
   return { kind: 'entity', projection, form: isCounted ? arrayEntityForm : uncountedArrayForm };
 }
 
-/** One entity of the page as a text. */
+/** One entity of the page. */
 function contentJson(
   context: QueryContext,
   from: From,
   content: Content,
   attributes: Attributes<AnyRow>,
-): Sql {
-  return content.kind === 'row'
-    ? reportRow(context, from, content.columns)
-    : entityText(context, from, from.root, content.projection, content.form, attributes);
+): ObjectJson {
+  if (content.kind === 'row') return reportRow(context, from, content.columns);
+  const { projection, form } = content;
+  return entityJson(context, from, from.root, projection, form, attributes);
 }
 
 function isPageOfAll(source: PageSource, { restricted }: Statement): boolean {
@@ -254,10 +261,7 @@ function answerOfSelection(
   const chosen = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, chosen, selection);
   const entities = chosen.complete(query, condition);
-  const [top, skip] =
-    bounds.name === undefined
-      ? [sql`${topSlot}`, sql`${skipSlot}`]
-      : [sql.lit(bounds.top), sql.lit(bounds.skip)];
+  const { top, skip } = shownBounds(bounds);
   return queries.page(entities, top, skip, (emitted, attributes, count) => {
     // Only tables that the count reads decide its version.
     const counted = {
@@ -273,7 +277,7 @@ function answerOfSelection(
 function pageRows(
   context: QueryContext,
   chosen: From,
-  { selection, order }: PageOfSelection,
+  { selection, order, bounds }: PageOfSelection,
   page: EntityQuery,
   content: Content,
   attributes: Attributes<AnyRow>,
@@ -283,7 +287,7 @@ function pageRows(
     ? selectionOrder(context, chosen, selection, order)
     : undefined;
   if (sorted === undefined) {
-    const rows = unjoinedRows(context, chosen, page, content, attributes);
+    const rows = unjoinedRows(context, chosen, page, content, attributes, bounds);
     if (rows !== undefined) return rows;
   }
   // Sorting moves only keys, an index that covers the order serves a deep page without reading the
@@ -294,28 +298,44 @@ function pageRows(
   const { dialect } = context;
   const from = new From(context.aliases, selection.dataclass, { rows: keys, dialect });
   const json = contentJson(context, from, content, attributes);
-  return sql`(select ${json} as "json" ${from.clause}${from.order})`;
+  const rows = (columns: Sql): Sql => sql`select ${columns} ${from.clause}${from.order}`;
+  return subquery(dialect.objects(json, rows, 'json'));
 }
 
 /** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
 function unjoinedRows(
   context: QueryContext,
   chosen: From,
-  page: EntityQuery,
+  query: EntityQuery,
   content: Content,
   attributes: Attributes<AnyRow>,
+  bounds: PageBounds,
 ): Sql | undefined {
   const { dataclass, alias } = chosen.root;
   const from = new From(context.aliases, dataclass, 'table');
-  const json = contentJson(context, from, content, attributes);
-  return from.joinCount === 0 ? context.dialect.pageRows(page, alias, json) : undefined;
+  const object = contentJson(context, from, content, attributes);
+  if (from.joinCount > 0) return undefined;
+  const [table, key] = [sql.id(alias), keyColumn(from.root)];
+  const { top, skip } = shownBounds(bounds);
+  const { within } = bounds;
+  return context.dialect.pageRows({ query, table, key, object, within, top, skip });
+}
+
+function shownBounds({ name, within, top, skip }: PageBounds): {
+  readonly top: Sql;
+  readonly skip: Sql;
+} {
+  return name === undefined || within !== undefined
+    ? { top: sql`${topSlot}`, skip: sql`${skipSlot}` }
+    : { top: sql.lit(top), skip: sql.lit(skip) };
 }
 
 function rowsOfKeys(context: QueryContext, dataclass: Dataclass, content: Content): Sql {
   const from = new From(context.aliases, dataclass, {
     list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
   });
-  const json = contentJson(context, from, content, dataclass.queries.attributes);
+  const object = contentJson(context, from, content, dataclass.queries.attributes);
+  const json = context.dialect.object(object);
   const isMissing = sql`${keyColumn(from.root)} is null`;
   const entity = sql`case when ${isMissing} then ${sql.lit(missingJson(content))} else ${json} end`;
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
@@ -379,18 +399,16 @@ function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
 
 /** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
 const arrayEntityForm: EntityForm = {
-  begin: (context, source) => [
-    '{"__KEY":{',
-    ...namedKey(context, source.dataclass.key, keyColumn(source)),
-    ',"__STAMP":',
-    { integer: column(source, '__STAMP') },
-    '}',
+  begin: (context, source) => {
+    const key = namedKey(context, source.dataclass.key, keyColumn(source));
+    const stamp = { integer: column(source, '__STAMP') };
+    return [{ name: '__KEY', json: [{ short: ['{', ...key, ',"__STAMP":', stamp, '}'] }] }];
+  },
+  relatedKey: (context, { key }, value) => [
+    { short: ['{"__KEY":{', ...namedKey(context, key, value), '}}'] },
   ],
-  relatedKey: (context, { key }, value) => ['{"__KEY":{', ...namedKey(context, key, value), '}}'],
   relatedEntities: (context, source, relation, ownerKey) => [
-    '{"__COUNT":',
-    relatedCount(context, source, relation, ownerKey),
-    '}',
+    { short: ['{"__COUNT":', relatedCount(context, source, relation, ownerKey), '}'] },
   ],
   page: (context, _source, _relation, _ownerKey, rows) => {
     const alias = context.aliases.next();
@@ -399,7 +417,10 @@ const arrayEntityForm: EntityForm = {
   },
 };
 
-const uncountedArrayForm: EntityForm = { ...arrayEntityForm, relatedEntities: () => ['{}'] };
+const uncountedArrayForm: EntityForm = {
+  ...arrayEntityForm,
+  relatedEntities: () => [{ short: ['{}'] }],
+};
 
 /** A key under its name, as a value of its type; as elsewhere under `__KEY` if its name is not shown. */
 function namedKey(context: QueryContext, key: StorageDefinition, value: Sql): readonly JsonPart[] {

@@ -8,7 +8,7 @@ import {
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
 import { column, type From, type Source, maxJoins } from '../dataclass/source.js';
-import type { JsonPart, Sql } from '../dialect/dialect.js';
+import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import { jsonBoolean } from '../dialect/json-parts.js';
 import type {
   ComputedDefinition,
@@ -60,13 +60,13 @@ export function reportRow(
   context: QueryContext,
   from: From,
   columns: readonly ReportColumn[],
-): Sql {
+): ObjectJson {
   const values = columns.flatMap(({ relations, attribute }, index): readonly JsonPart[] => {
     const source = followAll(from, from.root, relations);
     const value = columnJson(context, source, attribute);
     return [...(index === 0 ? [] : [',']), ...valueOfJoined(source, value, relations.length > 0)];
   });
-  return context.dialect.fill(['{"values":[', ...values, ']}']);
+  return { members: [{ name: 'values', json: ['[', ...values, ']'] }], isLong: false };
 }
 
 /** A report knows numbers and texts only: a boolean is a text, a decimal a number with all its digits. */

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, keyColumn, type Source } from '../dataclass/source.js';
-import type { JsonPart, Sql } from '../dialect/dialect.js';
+import type { Json, JsonPart, Sql } from '../dialect/dialect.js';
 import { ifNumber, jsonBangDate, jsonBoolean } from '../dialect/json-parts.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { ValueJson } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
 
 /** The JSON of a column's value (protocol P4.4 to P4.14). */
@@ -12,40 +13,55 @@ export function valueJson(
   source: Source,
   attribute: ColumnDefinition,
   value = column(source, attribute.column),
-): readonly JsonPart[] {
+): Json {
   const { dialect, options } = context;
   const { type } = attribute;
-  if (type === 'image' || type === 'blob')
-    return [deferredMedia(context, source, attribute, value)];
-  if (type === 'decimal') return decimalJson(context, attribute, value);
   const isExpression = attribute.kind === 'expression';
-  if (type === 'object' || type === 'vector') {
-    return [isExpression ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
+  const text = (of: Sql): ValueJson => {
+    if (isNeverNull(attribute) && type !== 'string') return quotedJson(of);
+    const json = [dialect.jsonText(of)];
+    return { value: isExpression ? sql`cast(${of} as text)` : of, type: 'text', json };
+  };
+  switch (type) {
+    case 'image':
+    case 'blob':
+      return [deferredMedia(context, source, attribute, value)];
+    case 'object':
+    case 'vector':
+      return [isExpression ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
+    case 'string':
+      return [text(value)];
+    case 'boolean':
+      return [{ value, type: 'boolean', json: [jsonBoolean(value)] }];
+    case 'uuid':
+      return [text(value)];
+    case 'date':
+      if (attribute.dateOnly === true && options.dateOnlyFormat === 'bang') {
+        return [{ short: [jsonBangDate(value)] }];
+      }
+      return [text(value)];
+    case 'decimal':
+      return [text(dialect.decimalText(value, scaleOf(attribute)))];
+    case 'number':
+      return [realJson(context, value)];
+    case 'integer':
+    case 'duration': {
+      if (attribute.kind === 'storage' && attribute.key === true)
+        return [keyNumber(context, attribute, value)];
+      const number = isExpression ? ifNumber(value) : value;
+      const json = isNeverNull(attribute) ? number : dialect.jsonRaw(number);
+      return [{ value: number, type: 'number', json: [json] }];
+    }
   }
-  if (isExpression || type === 'string' || type === 'boolean') {
-    return [scalarJson(context, attribute, value)];
-  }
-  if (type === 'uuid' || type === 'date') {
-    const isBang = attribute.dateOnly === true && options.dateOnlyFormat === 'bang';
-    // Neither contains anything that JSON would escape.
-    return isNeverNull(attribute) && !isBang
-      ? ['"', value, '"']
-      : [scalarJson(context, attribute, value)];
-  }
-  if (type === 'number') return [dialect.jsonReal(value)];
-  if (attribute.key === true) return [keyNumber(context, attribute, value)];
-  return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
 }
 
-/** Contains nothing that JSON would escape. */
-function decimalJson(
-  context: QueryContext,
-  attribute: ColumnDefinition,
-  value: Sql,
-): readonly JsonPart[] {
-  return isNeverNull(attribute)
-    ? ['"', context.dialect.decimalText(value, scaleOf(attribute)), '"']
-    : [scalarJson(context, attribute, value)];
+/** A text that is never null and contains nothing that JSON would escape. */
+export function quotedJson(value: Sql): ValueJson {
+  return { value, type: 'text', json: ['"', value, '"'] };
+}
+
+function realJson({ dialect }: QueryContext, value: Sql): ValueJson {
+  return { value, type: 'real', json: [dialect.jsonReal(value)] };
 }
 
 /** Decimals of an attribute's values. */
@@ -65,7 +81,7 @@ function deferredMedia(
   value: Sql,
 ): JsonPart {
   const name = encodeURIComponent(attribute.name);
-  const uri: readonly JsonPart[] = [...entityUri(context, source), `/${name}?`];
+  const uri: Json = [...entityUri(context, source), `/${name}?`];
   const deferred =
     attribute.type === 'image'
       ? [
@@ -76,11 +92,11 @@ function deferredMedia(
           `&$expand=${name}","image":true}}`,
         ]
       : ['{"__deferred":{"uri":"', ...uri, `$binary=true&$expand=${name}"}}`];
-  return { isNull: sql`${value} is null`, parts: deferred };
+  return { isNull: sql`${value} is null`, parts: [{ short: deferred }] };
 }
 
 /** `/rest/Company(7)`, escaped for a JSON string. */
-export function entityUri(context: QueryContext, source: Source): readonly JsonPart[] {
+export function entityUri(context: QueryContext, source: Source): Json {
   return keyedUri(context, source.dataclass.name, source.dataclass.key, keyColumn(source));
 }
 
@@ -90,30 +106,28 @@ export function keyedUri(
   dataclass: string,
   key: StorageDefinition,
   value: Sql,
-): readonly JsonPart[] {
+): Json {
   const text = key.type === 'string' ? sql`drs_uri(${value})` : keyNumber(context, key, value);
   return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
 }
 
 /** A key in the form of `__KEY`: always a JSON string. */
-export function keyJson(
-  context: QueryContext,
-  key: StorageDefinition,
-  value: Sql,
-): readonly JsonPart[] {
+export function keyJson(context: QueryContext, key: StorageDefinition, value: Sql): Json {
+  const { dialect } = context;
+  if (key.type === 'string') return [{ value, type: 'text', json: [dialect.jsonText(value)] }];
   // Numbers and uuids contain nothing that JSON would escape.
-  return key.type === 'string'
-    ? [context.dialect.jsonText(value)]
-    : ['"', keyNumber(context, key, value), '"'];
+  const json = ['"', keyNumber(context, key, value), '"'];
+  if (key.type === 'number') return [{ value: dialect.jsonReal(value), type: 'text', json }];
+  return [{ value: key.type === 'uuid' ? value : sql`cast(${value} as text)`, type: 'text', json }];
 }
 
 /** A key that is no text, which is never null. Databases write numbers in different ways. */
 export function keyNumber(
-  { dialect }: QueryContext,
+  context: QueryContext,
   { type }: Pick<StorageDefinition, 'type'>,
   value: Sql,
 ): JsonPart {
-  if (type === 'number') return dialect.jsonReal(value);
+  if (type === 'number') return realJson(context, value);
   return type === 'integer' ? { integer: value } : value;
 }
 

@@ -18,7 +18,8 @@
  * column `before` compares the generated server with that one in requests per second, and in
  * processor time.
  *
- * `--database postgres` measures on PostgreSQL, against one server that was written by hand with `pg`.
+ * `--database postgres` measures on PostgreSQL, against a server that was written by hand with `pg`, and one that keeps in the
+ * database what the first has in memory (`durable`).
  *
  * `--cap` measures SAP CAP as well, with the nearest equal of each request that has one; it is installed into `.tmp/bench/cap`.
  * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into README.md of this folder.

@@ -200,7 +200,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     const spied = { ...given, queries: { ...given.queries, page } };
     const none = { filter: undefined, nulls: [], patterns: [], mismatched: [] };
     const selection = { dataclass: spied, base: { kind: 'all' }, ...none } as const;
-    const bounds = { name: undefined, top: 0, skip: 0 };
+    const bounds = { name: undefined, within: undefined, top: 0, skip: 0 };
     const parameters = readParameters({}, 'read');
     const request = { form: 'collection', dataclass: spied, parameters } as const;
     const limits = { expandDepth: 3, maxPageSize: 100 };

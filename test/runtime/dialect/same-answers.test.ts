@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Dialect, isIn, type Sql } from '../../../runtime/dialect/dialect.js';
-import { ifNumber, jsonBangDate } from '../../../runtime/dialect/json-parts.js';
+import { type Dialect, isIn, type Json, type Sql } from '../../../runtime/dialect/dialect.js';
+import { ifNumber, jsonBangDate, jsonBoolean } from '../../../runtime/dialect/json-parts.js';
 import { postgresDialect } from '../../../runtime/dialect/postgres/dialect.js';
 import { postgresFunctions } from '../../../runtime/dialect/postgres/functions.js';
 import { sqliteDialect } from '../../../runtime/dialect/sqlite/dialect.js';
@@ -229,17 +229,50 @@ describePostgres('The SQL of both dialects', () => {
     const parts = Array.from({ length: 1000 }, (_, index) => [`${index}:`, text(String(index))]);
     const whole = await answer((dialect) => dialect.concat(parts.flat()));
     expect(whole).toBe(parts.map((_, index) => `${index}:${index}`).join(''));
-    const filled = (value: string | null): Promise<Value> =>
-      answer((dialect) =>
-        dialect.fill([
-          '{%s',
-          { isNull: sql`${text(value)} is null`, parts: ['"', text(value), '"'] },
-          '}',
-        ]),
-      );
-    expect(await filled(null)).toBe('{%snull}');
-    expect(await filled('50%')).toBe('{%s"50%"}');
   });
+
+  // PostgreSQL cuts the name of a column off after 63 bytes.
+  it.each(['%s', 'a "name" \\ \u2028', 'é'.repeat(31), 'é'.repeat(32)])(
+    'writes an object as JavaScript does: %j',
+    async (name) => {
+      const values = fc.record({
+        text: fc.option(texts),
+        real: fc.option(fc.constantFrom(...someDoubles, 0, -0, 5, -7.25)),
+        boolean: fc.option(fc.boolean()),
+        key: fc.option(fc.nat()),
+      });
+      await always(values, async ({ text: given, real, boolean, key }) => {
+        const [t, r, b] = [
+          text(given),
+          number(real),
+          sql`cast(${boolean === null ? null : Number(boolean)} as smallint)`,
+        ];
+        const k = sql`cast(${key} as bigint)`;
+        const deferred: Json = ['{"uri":"/rest/A(', k, ')"}'];
+        const write: Write = (dialect) => {
+          const members = [
+            { name, json: [{ value: t, type: 'text', json: [dialect.jsonText(t)] }] },
+            { name: 'real', json: [{ value: r, type: 'real', json: [dialect.jsonReal(r)] }] },
+            { name: 'boolean', json: [{ value: b, type: 'boolean', json: [jsonBoolean(b)] }] },
+            { name: 'key', json: [{ isNull: sql`${k} is null`, parts: [{ short: deferred }] }] },
+            {
+              name: 'none',
+              json: [{ from: sql`from (select 1) as "t" where 1 = 0`, json: [{ short: ['1'] }] }],
+            },
+          ] as const;
+          return dialect.concat([{ members, isLong: false }]);
+        };
+        const parsed = (json: Value): unknown => JSON.parse(String(json));
+        expect(parsed(await answer(write, both, parsed))).toEqual({
+          [name]: given,
+          real: real === null ? null : real + 0,
+          boolean,
+          key: key === null ? null : { uri: `/rest/A(${key})` },
+          none: null,
+        });
+      });
+    },
+  );
 
   it('finds patterns and words as JavaScript does it', async () => {
     const pieces = fc.string({
