@@ -118,7 +118,7 @@ export class PostgresAnswers {
     const [row] = await this.ask(
       `salaries ${String(this.maxScore)}`,
       () => `select json_build_object('salary', json_build_object('count', count(e."salary"), 'sum', sum(e."salary"),
-        'average', sum(e."salary") / count(e."salary"), 'min', min(e."salary"), 'max', max(e."salary")))::text
+        'average', sum(e."salary") / count(e."salary"), 'min', min(e."salary"), 'max', max(e."salary")))::text${this.ask.isAllowed}
         from "Employee" e ${employeesWhere(undefined, this.maxScore)}`,
       [],
     );
