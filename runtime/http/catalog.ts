@@ -86,7 +86,7 @@ export class Catalog {
       __NAME: settings.name,
       properties: { supportJSONEntityKey: true },
       methods: functions.datastore.map(this.#method),
-      ...singletonEntries(functions, this.#byName),
+      singletons: singletonEntries(functions, this.#byName),
       dataClasses,
     });
   }
@@ -177,7 +177,8 @@ function dataclassEntry(
 }
 
 /**
- * An attribute as the catalog lists it (protocol P2.5); properties that do not apply are left out.
+ * An attribute as the catalog lists it (protocol P2.5). Properties that do not apply are undefined:
+ * JSON leaves them out.
  */
 function attributeEntry(
   attribute: AttributeDefinition,
@@ -187,23 +188,23 @@ function attributeEntry(
   const common = { name: attribute.name, kind: attribute.kind, scope: 'public', exposed: true };
   // Only what is exposed is counted: a gap would reveal the rest.
   const open = owner.attributes.filter((each) => each.exposed !== false);
-  const position = (name: string): { readonly fieldPos?: number } => {
+  const position = (name: string): number | undefined => {
     const index = open.findIndex((each) => each.name === name);
-    return index === -1 ? {} : { fieldPos: index + 1 };
+    return index === -1 ? undefined : index + 1;
   };
   switch (attribute.kind) {
     case 'storage':
       return {
         ...common,
-        ...position(attribute.name),
+        fieldPos: position(attribute.name),
         ...valueType(attribute.type, attribute.dateOnly),
-        ...(attribute.indexed === true || attribute.unique === true ? { indexed: true } : {}),
-        ...(attribute.unique === true ? { unique: true } : {}),
-        ...(attribute.mandatory === true ? { not_null: true } : {}),
-        ...(attribute.generated === 'sequence' ? { autosequence: true } : {}),
+        indexed: attribute.indexed ?? attribute.unique,
+        unique: attribute.unique,
+        not_null: attribute.mandatory,
+        autosequence: attribute.generated === 'sequence' ? true : undefined,
         ...valueRules(attribute),
-        ...(attribute.readOnly === true ? { readOnly: true } : {}),
-        ...(attribute.key === true ? { identifying: true } : {}),
+        readOnly: attribute.readOnly,
+        identifying: attribute.key,
       };
     case 'expression':
       return {
@@ -217,17 +218,17 @@ function attributeEntry(
         ...common,
         kind: 'calculated',
         ...valueType(attribute.type, attribute.dateOnly),
-        ...digits(attribute),
-        ...(attribute.accessors.includes('set') ? {} : { readOnly: true }),
+        precision: attribute.precision,
+        scale: attribute.scale,
+        readOnly: attribute.accessors.includes('set') ? undefined : true,
       };
     case 'alias':
       return {
         ...common,
         ...valueType(attribute.type, attribute.dateOnly),
-        ...digits(attribute),
-        ...(isOpenPath(owner, attribute.path, definitions)
-          ? { path: attribute.path.join('.') }
-          : {}),
+        precision: attribute.precision,
+        scale: attribute.scale,
+        path: openPath(owner, attribute.path, definitions),
         readOnly: true,
       };
     case 'relationAlias': {
@@ -239,69 +240,46 @@ function attributeEntry(
           attribute.many === true
             ? collectionNameOf(attribute.target, definitions)
             : attribute.target,
-        ...(isOpenPath(owner, attribute.path, definitions)
-          ? { path: attribute.path.join('.') }
-          : {}),
+        path: openPath(owner, attribute.path, definitions),
         readOnly: true,
       };
     }
     case 'relatedEntity':
       return {
         ...common,
-        ...position(attribute.foreignKey),
+        fieldPos: position(attribute.foreignKey),
         type: attribute.target,
         path: attribute.target,
-        ...(isExposed(owner, attribute.foreignKey) ? { foreignKey: attribute.foreignKey } : {}),
-        ...(attribute.mandatory === true ? { not_null: true } : {}),
-        ...exposedInverse(attribute, definitions),
+        foreignKey: isExposed(owner, attribute.foreignKey) ? attribute.foreignKey : undefined,
+        not_null: attribute.mandatory,
+        inverseName: exposedInverse(attribute, definitions),
       };
-    case 'relatedEntities':
+    case 'relatedEntities': {
+      const inverse = exposedInverse(attribute, definitions);
       return {
         ...common,
-        ...position(referencedBy(attribute, definitions) ?? owner.key),
+        fieldPos: position(referencedBy(attribute, definitions) ?? owner.key),
         type: collectionNameOf(attribute.target, definitions),
         reversePath: true,
-        ...exposedPath(attribute, definitions),
-        ...exposedInverse(attribute, definitions),
+        path: inverse,
+        inverseName: inverse,
       };
+    }
   }
 }
 
 /** What a value must comply with (protocol P2.10). */
-function valueRules({
-  enum: values,
-  min,
-  max,
-  minLength,
-  maxLength,
-  pattern,
-  precision,
-  scale,
-  dimensions,
-}: StorageDefinition): object {
+function valueRules({ pattern, ...rules }: StorageDefinition): object {
   return {
-    ...(values === undefined ? {} : { enum: values }),
-    ...(min === undefined ? {} : { min }),
-    ...(max === undefined ? {} : { max }),
-    ...(minLength === undefined ? {} : { minLength }),
-    ...(maxLength === undefined ? {} : { maxLength }),
-    ...(pattern === undefined ? {} : { pattern: pattern.source }),
-    ...digits({ precision, scale }),
-    ...(dimensions === undefined ? {} : { dimensions }),
-  };
-}
-
-/** The digits of a decimal, as members of its description. */
-function digits({
-  precision,
-  scale,
-}: {
-  readonly precision?: number | undefined;
-  readonly scale?: number | undefined;
-}): object {
-  return {
-    ...(precision === undefined ? {} : { precision }),
-    ...(scale === undefined ? {} : { scale }),
+    enum: rules.enum,
+    min: rules.min,
+    max: rules.max,
+    minLength: rules.minLength,
+    maxLength: rules.maxLength,
+    pattern: pattern?.source,
+    precision: rules.precision,
+    scale: rules.scale,
+    dimensions: rules.dimensions,
   };
 }
 
@@ -314,11 +292,10 @@ function isExposed(definition: DataclassDefinition | undefined, name: string): b
 function exposedInverse(
   relation: { readonly target: string; readonly inverse?: string },
   definitions: readonly DataclassDefinition[],
-): { readonly inverseName?: string } {
-  const target = definitions.find((each) => each.name === relation.target);
-  return relation.inverse !== undefined && isExposed(target, relation.inverse)
-    ? { inverseName: relation.inverse }
-    : {};
+): string | undefined {
+  const { target, inverse } = relation;
+  const related = definitions.find((each) => each.name === target);
+  return inverse !== undefined && isExposed(related, inverse) ? inverse : undefined;
 }
 
 /** The attribute that the foreign keys of related entities hold instead of the key. */
@@ -331,23 +308,15 @@ function referencedBy(
   return relation?.kind === 'relatedEntity' ? relation.references : undefined;
 }
 
-function exposedPath(
-  relation: RelatedEntitiesDefinition,
-  definitions: readonly DataclassDefinition[],
-): { readonly path?: string } {
-  const { inverseName } = exposedInverse(relation, definitions);
-  return inverseName === undefined ? {} : { path: inverseName };
-}
-
-/** An alias may pass through what is not exposed; its path is sent only if it does not. */
-function isOpenPath(
+/** The path of an alias, unless it passes through what is not exposed. */
+function openPath(
   owner: DataclassDefinition,
   path: readonly string[],
   definitions: readonly DataclassDefinition[],
-): boolean {
+): string | undefined {
   let here: DataclassDefinition | undefined = owner;
   for (const name of path) {
-    if (here?.exposed !== true || !isExposed(here, name)) return false;
+    if (here?.exposed !== true || !isExposed(here, name)) return undefined;
     const attribute: AttributeDefinition | undefined = here.attributes.find(
       (each) => each.name === name,
     );
@@ -356,7 +325,7 @@ function isOpenPath(
       here = definitions.find((each) => each.name === target);
     }
   }
-  return true;
+  return path.join('.');
 }
 
 function collectionNameOf(name: string, definitions: readonly DataclassDefinition[]): string {
@@ -374,8 +343,8 @@ const wireTypes: Readonly<Record<string, string>> = {
 function valueType(type: string, dateOnly: true | undefined): object {
   return {
     type: wireTypes[type] ?? type,
-    ...(type === 'date' ? { simpleDate: dateOnly === true } : {}),
-    ...(type === 'vector' ? { classID: '4D.Vector' } : {}),
+    simpleDate: type === 'date' ? dateOnly === true : undefined,
+    classID: type === 'vector' ? '4D.Vector' : undefined,
   };
 }
 
@@ -458,11 +427,11 @@ function signature(
     params: params.map(({ name, type, optional }) => ({
       name,
       ...functionType(type, listed),
-      ...(optional === true ? { optional: true } : {}),
+      optional,
     })),
     returns: {
       ...functionType(returns, listed),
-      ...(mandatoryResult === true ? { mandatory: true } : {}),
+      mandatory: mandatoryResult,
     },
   };
 }
@@ -474,25 +443,23 @@ function functionType(type: FunctionType, listed: Listed): object {
   if ('list' in type) return { type: 'list', items: functionType(type.list, listed) };
   const [kind, dataclass] =
     'entity' in type ? ['entity', type.entity] : ['entitySelection', type.selection];
-  return { type: kind, ...(listed.has(dataclass) ? { dataClass: dataclass } : {}) };
+  return { type: kind, dataClass: listed.has(dataclass) ? dataclass : undefined };
 }
 
-/** Singletons with functions that can be called (protocol P2.8); nothing if there is none. */
+/** Singletons with functions that can be called (protocol P2.8); `undefined` if there is none. */
 function singletonEntries(
   { singletons }: ServerFunctions,
   listed: Listed,
-): { readonly singletons?: readonly object[] } {
+): readonly object[] | undefined {
   const open = singletons.filter(({ functions }) => functions.length > 0);
-  if (open.length === 0) return {};
-  return {
-    singletons: open.map(({ name, functions }) => ({
-      name,
-      methods: functions.map((each) => ({
-        name: each.name,
-        allowedOnHTTPGET: each.onHTTPGet === true,
-        exposed: true,
-        ...signature(each, listed),
-      })),
+  if (open.length === 0) return undefined;
+  return open.map(({ name, functions }) => ({
+    name,
+    methods: functions.map((each) => ({
+      name: each.name,
+      allowedOnHTTPGET: each.onHTTPGet === true,
+      exposed: true,
+      ...signature(each, listed),
     })),
-  };
+  }));
 }
