@@ -80,6 +80,10 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   http: { purpose: 'the plugins of a server, its start and its stop' },
   definition: { purpose: 'types of what the model says (types only)' },
   sqlite: { purpose: 'SQLite', when: ({ databases }) => databases.includes('sqlite') },
+  'sqlite-readers': {
+    purpose: 'processes for long reads; loaded for the first one',
+    when: ({ databases }) => databases.includes('sqlite'),
+  },
   'reader-process': {
     purpose: 'the program of the processes that read from SQLite beside the server',
     when: ({ databases }) => databases.includes('sqlite'),
@@ -114,6 +118,7 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   'openapi-document': {
     purpose: 'what a session may see of the OpenAPI document; loaded by its first request',
   },
+  'query-plan': { purpose: '`$queryplan` and `$querypath`; loaded by their first request' },
   migrate: { purpose: 'the command `migrate.js`; loaded by it' },
   migrations: {
     purpose: 'runs the migrations of `src/migrations`',

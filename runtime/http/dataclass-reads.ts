@@ -32,8 +32,7 @@ import { requirePrivilege } from './route-privileges.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
-import { explainedAnswer } from '../query/query-plan.js';
-import { readPage } from '../query/page.js';
+import { explainedAnswer, readPage } from '../query/page.js';
 
 interface RequestedEntity {
   readonly key: string | number;

@@ -23,6 +23,7 @@ import type { OrderItem } from './order-by.js';
 import { orderList, orderSql } from './order-sql.js';
 import type { AnswerForm, Parameters } from './parameters.js';
 import { mostRelated, type Projection, projectionOf, refuseTooManyRelated } from './projection.js';
+import type { PlanParameters } from './query-plan.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
 import { type ReportColumn, reportAnswer, reportColumns, reportRow } from './report.js';
 import {
@@ -134,6 +135,37 @@ export function preparePageOfKeys(
     if (setUri !== undefined) values[setSlot.index] = setUri;
     return context.database.executor.read(statement, values);
   };
+}
+
+/**
+ * Adds `__queryPlan` and `__queryPath` to an answer if the request has the parameters. Few requests
+ * do, so what explains a request is loaded when one does.
+ * @param answer a collection; if there is none, none is returned
+ */
+export function explainedAnswer(
+  context: ReadingContext,
+  request: SelectionRequest,
+  wanted: PlanParameters,
+  answer: PendingAnswer,
+): PendingAnswer {
+  if (!wanted.queryplan && !wanted.querypath) return answer;
+  return withExplanation(context, request, wanted, answer);
+}
+
+async function withExplanation(
+  context: ReadingContext,
+  request: SelectionRequest,
+  wanted: PlanParameters,
+  answer: PendingAnswer,
+): Promise<JsonAnswer | undefined> {
+  const collection = await answer;
+  if (collection === undefined) return undefined;
+  const { explanation } = await import('./query-plan.js');
+  // Added to the end, so that the answer is not parsed.
+  const more = `,${await explanation(context, request, wanted)}}`;
+  return typeof collection === 'string'
+    ? `${collection.slice(0, -1)}${more}`
+    : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
 }
 
 /** @throws RequestError 400 with 1806 */

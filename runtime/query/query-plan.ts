@@ -1,7 +1,7 @@
 import type { ColumnDefinition, Relation } from '../dataclass/attribute-path.js';
 import { From, linkedBy, type Source } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { JsonAnswer, PendingAnswer, TableSearch } from '../dialect/executor.js';
+import type { TableSearch } from '../dialect/executor.js';
 import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js';
 import { stepText } from '../filter/path.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
@@ -15,35 +15,19 @@ import type { ReadingContext } from './reading-context.js';
 import { planOf, queryContext, selectionCondition, type SelectionPlan } from './selection.js';
 import { planFor, resolved, type SelectionRequest } from './selection-request.js';
 
-type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
+export type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 
 /**
- * Adds `__queryPlan` and `__queryPath` to the answer if the request has the parameters (protocol
- * P6.3, P6.9): the parts of the filter as the client wrote them, and whether the database's plan
- * finds them with an index. No name is taken from the plan, which shows tables, hidden columns and
- * the conditions of `restrict`.
- *
- * @param answer a collection; if there is none, none is returned
+ * The members `__queryPlan` and `__queryPath` of an answer (protocol P6.3, P6.9), separated by commas: the parts of the
+ * filter as the client wrote them, and whether the database's plan finds them with an index. No name is taken from the
+ * plan, which shows tables, hidden columns and the conditions of `restrict`.
  */
-export function explainedAnswer(
-  context: ReadingContext,
-  request: SelectionRequest,
-  wanted: PlanParameters,
-  answer: PendingAnswer,
-): PendingAnswer {
-  if (!wanted.queryplan && !wanted.querypath) return answer;
-  return withExplanation(context, request, wanted, answer);
-}
-
-async function withExplanation(
+export async function explanation(
   context: ReadingContext,
   unresolved: SelectionRequest,
   { queryplan, querypath }: PlanParameters,
-  answer: PendingAnswer,
-): Promise<JsonAnswer | undefined> {
-  const collection = await answer;
+): Promise<string> {
   const request = await resolved(context, unresolved);
-  if (collection === undefined) return undefined;
   const step = new Steps(request, await indexed(context, request)).whole();
   const members: string[] = [];
   if (queryplan) members.push(`"__queryPlan":${JSON.stringify(planned(step))}`);
@@ -52,11 +36,7 @@ async function withExplanation(
     const steps = [await measure(context, step)];
     members.push(`"__queryPath":${JSON.stringify({ steps })}`);
   }
-  // Added to the end, so that the answer is not parsed.
-  const more = `,${members.join()}}`;
-  return typeof collection === 'string'
-    ? `${collection.slice(0, -1)}${more}`
-    : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
+  return members.join();
 }
 
 /** A part of a filter. */

@@ -37,7 +37,9 @@ const loadedLater = {
   'openapi-document': 'http/openapi-document.ts',
   'postgres-migration': 'dialect/postgres/migration/adapt.ts',
   processes: 'http/server-processes.ts',
+  'query-plan': 'query/query-plan.ts',
   'sqlite-migration': 'dialect/sqlite/migration/adapt.ts',
+  'sqlite-readers': 'dialect/sqlite/readers/reader-pool.ts',
   state: 'state/database-stores.ts',
   tracing: 'http/tracing.ts',
 };
@@ -62,6 +64,7 @@ const ownModules = {
   seed: ['seed/'],
   metrics: ['http/metrics'],
   migrate: ['migration/command'],
+  'query-plan': ['query/query-plan'],
   'openapi-document': ['http/openapi-', 'protocol/opened-document'],
   processes: ['http/server-processes'],
   state: ['state/'],
@@ -71,6 +74,7 @@ const ownModules = {
   'schema-changes': ['dialect/schema/'],
   'postgres-migration': ['dialect/postgres/migration/'],
   'sqlite-migration': ['dialect/sqlite/migration/'],
+  'sqlite-readers': ['dialect/sqlite/readers/reader-pool'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
   users: ['users/'],
@@ -133,10 +137,12 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
     if (strangers.length > 0) {
       throw new Error(`What all entries share needs ${strangers.map(fromRoot).join(', ')}.`);
     }
-    // Every server has `http`, but not its other imports besides `core`.
-    const http = output.find(({ fileName }) => fileName === 'http.js');
-    const needed = http?.imports.filter((name) => name.endsWith('.js') && name !== 'core.js') ?? [];
-    if (needed.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
+    // Every server has these, but not their other imports besides `core`.
+    for (const name of ['core', 'http', 'sqlite', 'postgres']) {
+      const file = output.find(({ fileName }) => fileName === `${name}.js`);
+      const needed = file?.imports.filter((each) => /^(?!core).*\.js$/.test(each)) ?? [];
+      if (needed.length > 0) throw new Error(`${name}.js needs ${needed.join(', ')}.`);
+    }
   }
 }
 

@@ -24,7 +24,7 @@ import {
   type Synchronous,
 } from './open.js';
 import { Placements } from './readers/placement.js';
-import { ReaderPool } from './readers/reader-pool.js';
+import type { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './database-file.js';
 import { SqliteSchema } from './schema.js';
 import { SqliteState } from './state.js';
@@ -204,14 +204,13 @@ function executorOf(
     isFoldedWithoutAccents: fold === foldWithoutAccents,
     hasVectors,
   };
-  const pool = new ReaderPool(
-    settings,
-    { processes: readers, longest },
-    file,
-    new WriteAheadLog(writer, path),
-  );
+  const openPool = async (): Promise<ReaderPool> => {
+    const { ReaderPool } = await import('./readers/reader-pool.js');
+    const log = new WriteAheadLog(writer, path);
+    return new ReaderPool(settings, { processes: readers, longest }, file, log);
+  };
   return new SqliteExecutor(connections, {
-    offloading: { placements: new Placements(reader, longest !== Infinity), pool },
+    offloading: { placements: new Placements(reader, longest !== Infinity), openPool },
     longest,
   });
 }

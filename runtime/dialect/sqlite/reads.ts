@@ -1,4 +1,5 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
+import { type AbandonableWork, AbandonablePromise } from '../abandonable.js';
 import { BoundedCache } from '../bounded-cache.js';
 import type { Rows, Table } from '../executor.js';
 import type { Pending } from '../pending.js';
@@ -56,12 +57,24 @@ function cache(maxBytes: number): BoundedCache<CachedStatement> {
   return new BoundedCache(maxBytes, ({ prepared }) => prepared.source.length * bytesPerCharacter);
 }
 
+/** How long reads are offloaded to other processes. */
+interface Offloading {
+  readonly placements: Placements;
+  /** Called for the first read that is offloaded. */
+  readonly openPool: () => Promise<ReaderPool>;
+}
+
+/** A pool that is being opened is not worth stopping. */
+const opening: AbandonableWork = { abandon: () => undefined };
+
 /** Runs the reads of a connection; long reads are offloaded to other processes. See `Executor` for the results. */
 export class SqliteReads {
+  #pool: Promise<ReaderPool> | undefined;
+
   /** @param offloading absent for a database in memory: then all reads run synchronously here */
   constructor(
     private readonly statements: StatementCache,
-    private readonly offloading?: { readonly placements: Placements; readonly pool: ReaderPool },
+    private readonly offloading?: Offloading,
   ) {}
 
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
@@ -83,7 +96,7 @@ export class SqliteReads {
 
   /** Stops running reads, until nothing else has the database open. */
   close(): Pending<void> {
-    return this.offloading?.pool.close();
+    return this.#pool?.then((pool) => pool.close());
   }
 
   #placed<T extends ReadAnswer>(
@@ -100,8 +113,12 @@ export class SqliteReads {
     const placement = placementOf(placed, statement, values);
     if (placement.isOffloaded()) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
+      this.#pool ??= offloading.openPool();
+      const answer = AbandonablePromise.waitingFor(opening, this.#pool).then((pool) =>
+        pool.ask(question, placement),
+      );
       // The process returns the form of the requested kind.
-      return offloading.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
+      return answer as Promise<T>;
     }
     const time = new RunTime();
     const answer = read(cached.prepared, statement, values);
