@@ -1,7 +1,8 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { format, util } from 'prettier';
+import { check, format, util } from 'prettier';
 import { describe, expect, it } from 'vitest';
+import { emitServer } from '../../generator/emit/emit-server.js';
 import {
   call,
   declaration,
@@ -13,6 +14,7 @@ import {
 } from '../../generator/emit/layout.js';
 import { anyCharacter } from '../support/any-character.js';
 import { isLong, sampled } from '../support/long.js';
+import { modelOf, packageRoot } from '../support/server.js';
 
 const options = { parser: 'typescript', printWidth: 100, singleQuote: true } as const;
 
@@ -130,6 +132,29 @@ describe('Emitted code has the layout of prettier', () => {
       ),
       { numRuns: sampled(500) },
     );
+  });
+
+  it('for attributes with names of any width', async () => {
+    const relations = ['up', '上'.repeat(30)];
+    const attributes = relations.map((each) => `${each}: { to: Thing }`);
+    for (const character of ['a', '字']) {
+      for (let length = 1; length < 63; length += isLong ? 1 : 3) {
+        const name = character.repeat(length);
+        attributes.push(
+          `s${name}: { type: string, unique: true }`,
+          `x${name}: { alias: ${String(relations[0])}.s${name} }`,
+          `y${name}: { alias: ${relations.join('.')}.s${name} }`,
+        );
+      }
+    }
+    const model = `drs: 1\nname: wide\ndataclasses:\n  Thing:\n    attributes:\n      ID: { type: integer, key: true }\n      ${attributes.join('\n      ')}\n`;
+    const files = emitServer(modelOf(model), { packageRoot, modelFileName: 'model.yaml' });
+    const wrong: string[] = [];
+    for (const { path, text: code } of files) {
+      if (!/^src\/.*\.ts$/.test(path)) continue;
+      if (!(await check(code, options))) wrong.push(path);
+    }
+    expect(wrong).toEqual([]);
   });
 
   it('for any doc comment', async () => {

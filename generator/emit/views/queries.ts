@@ -181,15 +181,22 @@ function nameImport(keyword: string, given: readonly string[], module: string): 
     : `${keyword} {\n${names.map((each) => `  ${each},\n`).join('')}} from '${module}';`;
 }
 
-/** A statement with calls of methods, one in each line if they do not fit in one. */
-function chain(
-  head: string,
-  calls: readonly (readonly [method: string, args: readonly string[]])[],
-): string {
-  const flat = calls.map(([method, args]) => `.${method}(${args.join(', ')})`).join('');
-  if (fits(`  ${head}${flat};`)) return `${head}${flat}`;
-  const lines = calls.map(([method, args]) => `\n    ${call(`.${method}`, args, 4)}`);
+/** A call of a method, with the code of its arguments. */
+type MethodCall = readonly [method: string, args: readonly string[]];
+
+/** Calls of methods, one in each line if they do not fit in one with the semicolon or comma behind them. */
+function chain(head: string, calls: readonly MethodCall[], indent = 2): string {
+  const flat = flatChain(head, calls);
+  if (fits(`${' '.repeat(indent)}${flat};`)) return flat;
+  const [only] = calls;
+  if (only !== undefined && calls.length === 1) return call(`${head}.${only[0]}`, only[1], indent);
+  const inner = ' '.repeat(indent + 2);
+  const lines = calls.map(([method, args]) => `\n${inner}${call(`.${method}`, args, indent + 2)}`);
   return `${head}${lines.join('')}`;
+}
+
+function flatChain(head: string, calls: readonly MethodCall[]): string {
+  return head + calls.map(([method, args]) => `.${method}(${args.join(', ')})`).join('');
 }
 
 interface AliasPath {
@@ -284,28 +291,31 @@ function relatedSignature({ path, type }: AliasPath): string {
 /** The query for one attribute of an answer. */
 function attributeMember(model: Model, dataclass: Dataclass, attribute: Attribute): string {
   const calls = valueCalls(model, dataclass, attribute);
+  const label = `  ${propertyName(attribute.name)}:`;
   // Every object has a property of that name, whose type TypeScript would use.
-  const row = attribute.name in Object.prototype ? '(row: EntityRow)' : '(row)';
-  const head = `  ${propertyName(attribute.name)}: ${row} =>`;
-  const flat = `${head} row${calls.join('')},`;
+  const parameter = attribute.name in Object.prototype ? 'row: EntityRow' : 'row';
+  const flat = `${label} (${parameter}) => ${flatChain('row', calls)},`;
   if (fits(flat)) return flat;
-  const below = `    row${calls.join('')}`;
-  if (fits(`${below},`)) return `${head}\n${below},`;
-  const [, method = '', argument = ''] = /^(\.\w+\()(.*)\)$/su.exec(calls.at(-1) ?? '') ?? [];
-  const first = `    row${calls.slice(0, -1).join('')}${method}`;
-  return `${head}\n${first}\n      ${argument},\n    ),`;
+  const head = `${label} (${parameter}) =>`;
+  if (fits(head)) return `${head}\n    ${chain('row', calls, 4)},`;
+  return fits(`${label} (`)
+    ? `${label} (\n    ${parameter},\n  ) =>\n    ${chain('row', calls, 4)},`
+    : `${label}\n    (${parameter}) =>\n      ${chain('row', calls, 6)},`;
 }
 
 /** The calls that lead from a row to the JSON of the value. */
-function valueCalls(model: Model, dataclass: Dataclass, attribute: Attribute): readonly string[] {
-  const value = (method: string, column: string): string => `.${method}(${stringLiteral(column)})`;
-  const related = (path: readonly string[]): string =>
-    `.related(${path.map(stringLiteral).join(', ')})`;
+function valueCalls(
+  model: Model,
+  dataclass: Dataclass,
+  attribute: Attribute,
+): readonly MethodCall[] {
+  const value = (method: string, column: string): MethodCall => [method, [stringLiteral(column)]];
+  const related = (path: readonly string[]): MethodCall => ['related', path.map(stringLiteral)];
   const key = storageOf(dataclass, dataclass.key).column;
   switch (attribute.kind) {
     case 'storage':
     case 'computed':
-      return isInColumn(attribute) ? [value(attribute.type, attribute.column)] : ['.computed()'];
+      return [isInColumn(attribute) ? value(attribute.type, attribute.column) : ['computed', []]];
     case 'relatedEntity': {
       if (!isReadFromTarget(attribute)) {
         return [value('relatedEntity', storageOf(dataclass, attribute.foreignKey).column)];
