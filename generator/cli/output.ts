@@ -20,9 +20,8 @@ import {
   renderRefusal,
   renderSummary,
 } from './plan-text.js';
-import { print, printJson, tell, type Session } from './session.js';
+import { hostOf, print, printJson, tell, type Session } from './session.js';
 import type { OldLine } from './upgrade-review.js';
-import type { World } from './world.js';
 
 // What the commands that write a folder have in common.
 
@@ -43,16 +42,17 @@ export function isDry({ check, dryRun }: WriteOptions): boolean {
  * @returns the exit code of the work, or that of an interruption that came too late
  */
 export async function interruptible(
-  world: World,
+  session: Session,
   work: (host: Host) => Promise<number>,
 ): Promise<number> {
+  const { world } = session;
   const controller = new AbortController();
   const { signal } = controller;
   const release = world.onInterrupt((name) => {
     controller.abort(new Interruption(name));
   });
   try {
-    const code = await work({ ...world.host, signal });
+    const code = await work(hostOf(session, signal));
     const reason: unknown = signal.reason;
     return reason instanceof Interruption ? exitCode.interrupted[reason.signal] : code;
   } finally {

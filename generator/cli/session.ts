@@ -1,7 +1,8 @@
+import type { Host } from '../output/host.js';
 import type { Diagnostic } from '../source/diagnostic.js';
 import { colorsFor, type Colors } from './colors.js';
 import { renderDiagnostics, type RenderOptions, type Sources } from './render-diagnostics.js';
-import { printableJson } from './terminal-text.js';
+import { printable, printableJson } from './terminal-text.js';
 import type { World } from './world.js';
 
 /** One run of one command: the world, and how to print to it. */
@@ -30,6 +31,14 @@ export function print({ world }: Session, text: string): void {
 /** Prints a message. */
 export function tell({ world }: Session, text: string): void {
   world.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** The machine for a run of this session that writes files, until the signal is aborted. */
+export function hostOf(session: Session, signal: AbortSignal): Host {
+  const warn = (message: string): void => {
+    tell(session, `${session.err.yellow('warning')}: ${printable(message)}`);
+  };
+  return { ...session.world.host, signal, warn };
 }
 
 export function printJson(session: Session, value: unknown): void {

@@ -9,7 +9,7 @@ export interface World {
   readonly stdout: Stream;
   /** The output of messages. */
   readonly stderr: Stream;
-  readonly host: Omit<Host, 'signal'>;
+  readonly host: Omit<Host, 'signal' | 'warn'>;
   /**
    * Calls back instead of dying when the user interrupts the program, until the returned function
    * is called.

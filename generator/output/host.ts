@@ -7,6 +7,8 @@ export interface Host {
   readonly pid: number;
   isAlive(pid: number): boolean;
   pause(milliseconds: number): Promise<void>;
+  /** Tells the user what does not make the run fail. */
+  warn(message: string): void;
   /** Aborted when the user interrupts the run; its reason is what gets thrown. */
   readonly signal: AbortSignal;
 }

@@ -22,7 +22,10 @@ export function isLockAside(name: string): boolean {
 /** How long to wait for a run to write its number: on a busy machine it may be paused before. */
 const patience = { tries: 100, milliseconds: 20 };
 
-/** Runs `work` while no other run writes into the folder; the record folder exists. */
+/**
+ * Runs `work` while no other run writes into the folder; the record folder exists. A lock that
+ * cannot be removed afterwards is a warning.
+ */
 export async function withLock<T>(root: string, host: Host, work: () => Promise<T>): Promise<T> {
   const path = join(root, recordFolder, lockName);
   await takeLock(path, host);
@@ -35,7 +38,11 @@ export async function withLock<T>(root: string, host: Host, work: () => Promise<
     await host.disk.removeFile(path).catch(() => undefined);
     throw error;
   }
-  await host.disk.removeFile(path);
+  await host.disk.removeFile(path).catch((error: unknown) => {
+    // What is written stays written. The next run takes over the lock of a process that has ended.
+    const reason = error instanceof Error ? error.message : String(error);
+    host.warn(`The lock ${path} could not be removed: ${reason}. Delete it.`);
+  });
   return result;
 }
 

@@ -97,3 +97,26 @@ describe('A lock that a dead run left', () => {
     expect(disk.tree(out)).toEqual({});
   });
 });
+
+describe('A lock that cannot be removed', () => {
+  it('after files are written is a warning, and the next run takes it over', async () => {
+    const disk = memoryDisk();
+    disk.folder('/home');
+    const stuck = {
+      ...disk,
+      removeFile: (path: string) =>
+        path === lock ? Promise.reject(new Error('EBUSY: resource busy')) : disk.removeFile(path),
+    };
+    const warnings: string[] = [];
+    const warn = (message: string): void => {
+      warnings.push(message);
+    };
+    await writeOutput(request([ours('a.ts')]), host(stuck, { warn }));
+    expect(warnings).toEqual([
+      `The lock ${lock} could not be removed: EBUSY: resource busy. Delete it.`,
+    ]);
+    expect(Object.keys(disk.tree(out))).toContain('a.ts');
+    await writeOutput(request([ours('b.ts')]), host(disk));
+    expect(Object.keys(disk.tree(out))).toEqual(['.drs-gen/manifest.json', 'b.ts']);
+  });
+});

@@ -42,6 +42,9 @@ export function host(disk: Disk, changes: Partial<Host> = {}): Host {
     isAlive: () => false,
     pause: () => Promise.resolve(),
     signal: new AbortController().signal,
+    warn: (message) => {
+      throw new Error(message);
+    },
     ...changes,
   };
 }

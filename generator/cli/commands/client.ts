@@ -46,7 +46,7 @@ export async function client(
     ...(role === undefined ? {} : { role }),
   });
   const path = resolve(cwd, folder);
-  return interruptible(session.world, async (host) => {
+  return interruptible(session, async (host) => {
     const plan = await reporting(session, { path, checked, options }, async () => {
       const output = await openOutput(path, host, { isDry: isDry(options) });
       if (output.users.owns(serverModule)) {

@@ -73,7 +73,7 @@ export async function generate(
   }
   const task: Task = { file, model, checked, folder, options };
   const path = resolve(session.world.cwd, folder);
-  return interruptible(session.world, async (host) => {
+  return interruptible(session, async (host) => {
     const draft = await reporting(session, { path, checked, options }, () =>
       prepare(session, task, path, host),
     );

@@ -20,7 +20,7 @@ import { recordFolder } from '../../output/paths.js';
 import { Refusal } from '../../output/refusal.js';
 import { exitCode } from '../exit-code.js';
 import { UsageError } from '../failure.js';
-import { printJson, tell, type Session } from '../session.js';
+import { hostOf, printJson, tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
 import { listed, loginOf, type LoginOptions } from '../source-options.js';
 import { printable } from '../terminal-text.js';
@@ -91,7 +91,7 @@ async function copied(
   }
   // Two imports would write the same files of rejects.
   await mkdir(join(folder, recordFolder), { recursive: true });
-  const host = { ...world.host, signal: new AbortController().signal };
+  const host = hostOf(session, new AbortController().signal);
   return withLock(folder, host, () =>
     copyInto(session, { source, folder, server, program }, options),
   );
