@@ -5,7 +5,12 @@ import type { Rows, Table } from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import type { ReadAnswer, ReadKind } from './readers/messages.js';
-import { placementOf, type Placements, type StatementPlacement } from './readers/placement.js';
+import {
+  placementOf,
+  type Placements,
+  slowMilliseconds,
+  type StatementPlacement,
+} from './readers/placement.js';
 import type { ReaderPool } from './readers/reader-pool.js';
 import { RunTime } from './readers/run-time.js';
 
@@ -20,7 +25,7 @@ const bytesPerCharacter = 20;
 interface CachedStatement {
   readonly prepared: Prepared;
   /** The process in which its reads run, known since the first one; `here` for one that never takes long. */
-  placement?: StatementPlacement | 'here';
+  placement?: StatementPlacement | 'here' | undefined;
 }
 
 /** Prepared statements of one connection by their SQL text. */
@@ -109,7 +114,13 @@ export class SqliteReads {
     const { offloading } = this;
     if (offloading === undefined) return read(cached.prepared, statement, values);
     const placed = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
-    if (placed === 'here') return read(cached.prepared, statement, values);
+    if (placed === 'here') {
+      const start = performance.now();
+      const answer = read(cached.prepared, statement, values);
+      // Another server may have removed the index that found the rows: place the next read anew.
+      if (performance.now() - start > slowMilliseconds) cached.placement = undefined;
+      return answer;
+    }
     const placement = placementOf(placed, statement, values);
     if (placement.isOffloaded()) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { SqlValue, Statement } from '../../statement.js';
 
 /** Milliseconds of processor time that a read may block the server. */
-const slowMilliseconds = 10;
+export const slowMilliseconds = 10;
 
 /** A read returns to the server after so many runs in a row that were not slow. */
 const quickRuns = 20;
@@ -27,7 +27,8 @@ const veryLongMilliseconds = 1_000;
 /**
  * Decides which reads are offloaded to another process so that they do not block the server:
  *
- * - A read that, by its bytecode, finds each row by a unique key never is.
+ * - A read that, by its bytecode, finds each row by a unique key never is. After a slow run, its
+ *   bytecode is looked at again.
  * - A page of all entities that, by its bytecode, sorts nothing, begins in the server; so does each
  *   read of a database of at most 4 MiB if the time of statements is not limited, and `explain`.
  * - Every other read is offloaded until a run was not slow.

@@ -1,10 +1,13 @@
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Slot, type Statement } from '../../../../runtime/dialect/statement.js';
+import { SqliteReads, StatementCache } from '../../../../runtime/dialect/sqlite/reads.js';
+import type { ReaderPool } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
 import {
   Placement,
   placementOf,
   Placements,
+  slowMilliseconds,
 } from '../../../../runtime/dialect/sqlite/readers/placement.js';
 
 const schema = `
@@ -63,6 +66,42 @@ describe('A read that finds each row by a unique key', () => {
     'select (select "text" from "Small" where "ID" = "l"."text") from "Large" as "l" where "ID" = ?',
   ])('is never offloaded: %s', (sql) => {
     expect(new Placements(large).of(statementOf(sql))).toBeUndefined();
+  });
+});
+
+describe('A read by a unique key whose index another server removes', () => {
+  it('is offloaded after one slow run', () => {
+    const database = new Database(':memory:');
+    database.exec(schema);
+    let isSlow = false;
+    // A scan of a large table takes longer than a read may block the server.
+    database.function('scanned', () => {
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      if (isSlow) Atomics.wait(cell, 0, 0, 2 * slowMilliseconds);
+      return 1;
+    });
+    database.exec(`insert into "Large" ("ID", "code") values (1, 'a')`);
+    const asked: string[] = [];
+    const pool = {
+      ask: ({ sql }: { readonly sql: string }) => {
+        asked.push(sql);
+        return new Promise(() => undefined);
+      },
+    } as unknown as ReaderPool;
+    const placements = new Placements(database, true);
+    const reads = new SqliteReads(new StatementCache(database), { placements, pool });
+    const statement = {
+      sql: 'select scanned() from "Large" where "code" = ?',
+      bindings: [new Slot(0)],
+    };
+    for (let run = 0; run < 2; run += 1) expect(reads.value(statement, ['a'])).toBe(1);
+    database.exec('drop index "Large (code=?)"');
+    isSlow = true;
+    expect(reads.value(statement, ['a'])).toBe(1);
+    expect(asked).toEqual([]);
+    void reads.value(statement, ['a']);
+    expect(asked).toEqual([statement.sql]);
+    database.close();
   });
 });
 
