@@ -7,7 +7,7 @@ import { dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { readJson } from '../http/body.js';
 import { beyondRelation } from '../http/dataclass-reads.js';
-import type { DataclassHandlers } from '../http/dataclass-routes.js';
+import type { DataclassHandlers } from '../http/dataclass-handlers.js';
 import { refuseLongBody } from '../http/dataclass-writes.js';
 import { missingDataclass } from '../http/errors.js';
 import type { Callable, Calling, FunctionService } from '../http/function-service.js';
@@ -103,7 +103,7 @@ function registerNamedCatalog(app: FastifyInstance): void {
     refuseForms(readingParameters(request), settings, 'the catalog');
     const { datastore, names } = request.params;
     if (datastore.toLowerCase() !== settings.name.toLowerCase()) throw missingDataclass(datastore);
-    const { catalog } = services.models.visible.of(await sessions.of(request, reply));
+    const { catalog } = services.models.visibleTo(await sessions.of(request, reply));
     return sendJson(reply, names === '$all' ? catalog.all() : catalog.named(names));
   });
 }
@@ -142,7 +142,7 @@ async function callRelated(
 ): Promise<FastifyReply> {
   const { sessions, services } = app;
   const session = await sessions.of(request, reply);
-  const { context } = services.models.visible.of(session);
+  const { context } = services.models.visibleTo(session);
   refuseLongBody(request, context.limits.bodySize);
   const owner = dataclassIn(context, ownerName);
   requirePrivilege(request, session, 'read');

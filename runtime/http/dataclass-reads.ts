@@ -40,10 +40,7 @@ interface RequestedEntity {
   readonly attributes: string | undefined;
 }
 
-/**
- * Answers reads of one dataclass, its entities and their sets; its members are registered as
- * Fastify handlers.
- */
+/** Answers reads of one dataclass, its entities and their sets, for `dataclass-handlers.ts`. */
 export class DataclassReads {
   readonly #entities: EntityReader;
   readonly #context: ServiceContext;
@@ -58,12 +55,12 @@ export class DataclassReads {
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
-  readonly readCollection = (
+  readCollection(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void => {
+  ): void {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = address;
@@ -85,15 +82,15 @@ export class DataclassReads {
     } else {
       this.#send(reply, this.#page(all, parameters, attributes));
     }
-  };
+  }
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
-  readonly readEntity = (
+  readEntity(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void => {
+  ): void {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
     refuseSetParameters(parameters);
@@ -129,15 +126,15 @@ export class DataclassReads {
     } else {
       this.#send(reply, this.#related(relation, value, parameters));
     }
-  };
+  }
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
-  readonly readByValue = (
+  readByValue(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void => {
+  ): void {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
     refuseForms(parameters, this.#context.options, 'one entity');
@@ -151,15 +148,15 @@ export class DataclassReads {
     }
     const answer = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
     this.#send(reply, answer);
-  };
+  }
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
-  readonly readEntitySet = (
+  readEntitySet(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void => {
+  ): void {
     requirePrivilege(request, scope.session, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
@@ -171,7 +168,7 @@ export class DataclassReads {
         ? sets.release(set, requester)
         : sets.read(set, { parameters, attributes, requester });
     this.#send(reply, drive(answer));
-  };
+  }
 
   /** The keys that a set holds and that match the request's filter. */
   keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
@@ -258,7 +255,7 @@ export class DataclassReads {
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {
-    return new EntitySetService(this.#context, this.#context.sets, dataclass);
+    return new EntitySetService(this.#context, dataclass);
   }
 
   #send(reply: FastifyReply, answer: PendingAnswer): void {

@@ -21,7 +21,7 @@ import { readJson } from './body.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 
-/** Answers changes of one dataclass; its members are registered as Fastify handlers. */
+/** Answers changes of one dataclass, for `dataclass-handlers.ts`. */
 export class DataclassWrites {
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #madeSaver: BodySaver | undefined;
@@ -42,12 +42,12 @@ export class DataclassWrites {
   }
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
-  readonly writeCollection = (
+  writeCollection(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent => {
+  ): Sent {
     const parameters = parametersOf(request, 'write');
     refuseLock(parameters);
     const { method } = parameters;
@@ -67,15 +67,15 @@ export class DataclassWrites {
       this.#deletions.deleteMatching(parameters, session),
     );
     return sendWhenThere(reply, answer);
-  };
+  }
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
-  readonly writeEntity = (
+  writeEntity(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent => {
+  ): Sent {
     const parameters = parametersOf(request, 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
@@ -91,18 +91,18 @@ export class DataclassWrites {
       this.#deletions.deleteByKey(key, parameters, session),
     );
     return sendWhenThere(reply, answer);
-  };
+  }
 
   /**
    * `POST` to make a set of what a GET reads, to set an image with `$rawPict` or a BLOB with
    * `$binary`, or to a function: this model has none that can be called.
    */
-  readonly writeAttributes = (
+  writeAttributes(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent => {
+  ): Sent {
     const given = parametersOf(request, 'read');
     refuseLock(given);
     const { method, rawPict, binary } = given;
@@ -117,14 +117,14 @@ export class DataclassWrites {
     if (key === undefined) this.reads.readCollection(request, reply, scope, address);
     else this.reads.readEntity(request, reply, scope, address);
     return undefined;
-  };
+  }
 
-  readonly writeEntitySet = (
+  writeEntitySet(
     request: DataclassRequest,
     reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent => {
+  ): Sent {
     const { method } = parametersOf(request, 'read');
     if (method === undefined) {
       throw refuse(
@@ -147,7 +147,7 @@ export class DataclassWrites {
       this.#deletions.deleteMembers(parameters, find, session),
     );
     return sendWhenThere(reply, answer);
-  };
+  }
 
   #write(
     request: DataclassRequest,

@@ -91,7 +91,7 @@ function openServices(app: FastifyInstance): Services {
         executor: hooks.executor,
         lifecycle: hooks.lifecycle,
         restrictions: hooks.restrictions,
-        visibleTo: permissions && ((session) => models.visible.of(session).context),
+        visibleTo: permissions && ((session) => models.visibleTo(session).context),
       };
     }),
   );

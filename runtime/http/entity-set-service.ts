@@ -2,7 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { awaited, type Steps } from '../dialect/pending.js';
 import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
-import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
+import { expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
@@ -10,7 +10,7 @@ import { shortened } from '../protocol/names.js';
 import { aggregationOf, readAggregate } from '../query/aggregate-reader.js';
 import { explainedAnswer, preparePageOfKeys } from '../query/page.js';
 import { answerForm, type Parameters, refuseForms } from '../query/parameters.js';
-import type { ReadingContext } from '../query/reading-context.js';
+import type { ServiceContext } from './service-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import { membersRequest, narrowed } from '../entity-set/keys-reader.js';
 
@@ -25,8 +25,7 @@ interface SetRequest {
 /** Answers requests for the entity sets of one dataclass (protocol P9.1 to P9.7). */
 export class EntitySetService {
   constructor(
-    private readonly context: ReadingContext,
-    private readonly sets: EntitySets,
+    private readonly context: ServiceContext,
     private readonly dataclass: Dataclass,
   ) {}
 
@@ -44,7 +43,7 @@ export class EntitySetService {
     answerForm(parameters, context.options);
     const definition = definitionOf(parameters, related);
     const isSorted = selection.orderBy !== undefined;
-    const keys = yield* awaited(this.sets.keysOf(selection));
+    const keys = yield* awaited(this.context.sets.keysOf(selection));
     if (keys === undefined) return undefined;
     const answer = yield* this.#created(keys, isSorted, request, definition);
     return yield* awaited(explainedAnswer(context, selection, parameters, answer));
@@ -74,7 +73,7 @@ export class EntitySetService {
 
   /** @throws RequestError 404 with 1802 */
   *release(id: string, requester: SetRequester): Steps<string> {
-    const isReleased = yield* this.sets.release(this.dataclass, requester, id.toUpperCase());
+    const isReleased = yield* this.context.sets.release(this.dataclass, requester, id.toUpperCase());
     if (!isReleased) throw missingSet(id);
     return '{"ok":true}';
   }
@@ -83,7 +82,7 @@ export class EntitySetService {
     // The lifetime in a request that makes a new set is that of the new one.
     const own =
       parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
-    return this.sets.find(this.dataclass, requester, id.toUpperCase(), own);
+    return this.context.sets.find(this.dataclass, requester, id.toUpperCase(), own);
   }
 
   *#answer(keys: KeyList, isSorted: boolean, request: SetRequest): Steps<JsonAnswer | undefined> {
@@ -121,11 +120,11 @@ export class EntitySetService {
     { parameters, attributes, requester }: SetRequest,
     definition: SetDefinition | undefined,
   ): Steps<JsonAnswer | undefined> {
-    const { context, dataclass, sets } = this;
+    const { context, dataclass } = this;
     const { timeout } = parameters;
     const page = { form: 'newSet', dataclass, parameters, attributes } as const;
     const read = preparePageOfKeys(context, keys, page);
-    const made = sets.create(dataclass, requester, keys, isSorted, timeout, definition);
+    const made = context.sets.create(dataclass, requester, keys, isSorted, timeout, definition);
     const { id } = yield* made;
     return yield* awaited(read(setUri(dataclass, id)));
   }
@@ -161,14 +160,14 @@ export class EntitySetService {
         '$logicOperator needs $otherCollection=<entitySetID>.',
       );
     }
-    const other = yield* this.sets.lookUp(this.dataclass, requester, id.toUpperCase());
+    const other = yield* this.context.sets.lookUp(this.dataclass, requester, id.toUpperCase());
     if (other !== undefined) return other;
     throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
   }
 }
 
 /** The answer is true or false, so it cannot be combined with forms of lists. */
-function refuseBesideIntersect(parameters: Parameters, options: ReadingContext['options']): void {
+function refuseBesideIntersect(parameters: Parameters, options: ServiceContext['options']): void {
   const aggregation = aggregationOf(parameters);
   if (aggregation !== undefined) {
     throw refuse('malformedUrl', `${aggregation} and $logicOperator=INTERSECT cannot be combined.`);

@@ -255,7 +255,7 @@ export class FunctionService {
       const session = await sessions.of(request, reply);
       const own = scopes.of(session);
       requirePrivilege(request, session, 'execute');
-      const { context: visible } = models.visible.of(session);
+      const { context: visible } = models.visibleTo(session);
       const { definition } = callable;
       const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
       checkOutput(visible, definition.returns, sent.output);
@@ -288,7 +288,7 @@ export class FunctionService {
     // The function may have given its session other privileges, or another user.
     const now = scopes.renewed(own);
     const { session } = now;
-    const { context } = models.visible.of(session);
+    const { context } = models.visibleTo(session);
     const answer = await scopes.run(now, async () => {
       try {
         const sorted = resultOf(definition, result);
@@ -324,7 +324,7 @@ export class FunctionService {
    * @throws RequestError 401 or 403 if these may not be read
    */
   #requireRead({ session }: RequestScope, name: string): Dataclass {
-    const dataclass = dataclassIn(this.context.models.visible.of(session).context, name);
+    const dataclass = dataclassIn(this.context.models.visibleTo(session).context, name);
     requirePermission(dataclass, 'read');
     return dataclass;
   }

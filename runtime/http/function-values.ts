@@ -81,7 +81,7 @@ async function selectionAnswer(
   const request = treeRequest(host.visible(), node, dataclass);
   const read =
     parameters.method === 'entityset'
-      ? new EntitySetService(context, context.sets, dataclass).create(request, {
+      ? new EntitySetService(context, dataclass).create(request, {
           parameters,
           requester: setRequesterOf(session),
         })

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, FastifyInstance, onRequestHookHandle
 import { fastifyPlugin } from 'fastify-plugin';
 import { registerCatalog } from './catalog.js';
 import { refuseCrossSite } from './cross-site.js';
-import { dataclassHandlers } from './dataclass-routes.js';
+import { dataclassHandlers } from './dataclass-handlers.js';
 import { answerNotFound } from './errors.js';
 import { guardSessions } from './open-sessions.js';
 import { permissionsOf } from './optional-plugins.js';
@@ -64,12 +64,12 @@ export const protocol = fastifyPlugin(
       app,
       settings,
       async (request, reply) =>
-        services.models.visible.of(await sessions.of(request, reply)).catalog,
+        services.models.visibleTo(await sessions.of(request, reply)).catalog,
     );
     if (isOpenApiOn(environment)) {
       const documentOf = documentsOf(openApi);
       registerOpenApi(app, settings, async (request, reply) =>
-        documentOf(services.models.visible.of(await sessions.of(request, reply))),
+        documentOf(services.models.visibleTo(await sessions.of(request, reply))),
       );
     }
     if (services.media !== undefined) app.register(services.media.routes);

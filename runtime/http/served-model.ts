@@ -39,7 +39,7 @@ export interface ServedModels {
   /** The model as the server's own code sees it. */
   readonly whole: ServedModel;
   /** The model as a session sees it, with the privileges that it holds now. */
-  readonly visible: { of(session: Session): ServedModel };
+  readonly visibleTo: (session: Session) => ServedModel;
 }
 
 /** @param permissions none if all sessions may do everything */
@@ -52,7 +52,7 @@ export function servedModels(
   const whole = new ServedModel(parts, wholeView);
   const functions = allFunctions(parts.functions);
   const views = permissions?.byView(definitions, functions, (view) => new ServedModel(parts, view));
-  return { whole, visible: views ?? { of: () => whole } };
+  return { whole, visibleTo: views === undefined ? () => whole : (session) => views.of(session) };
 }
 
 /** Answers the requests to one dataclass. */
@@ -84,7 +84,8 @@ export class ServedModel {
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }
 
-  of(dataclass: string): DataclassServices {
+  /** @throws Error for a dataclass that the model does not have, whatever a session sees */
+  servicesOf(dataclass: string): DataclassServices {
     let services = this.#services.get(dataclass);
     if (services === undefined) {
       const found = this.context.dataclasses.get(dataclass);

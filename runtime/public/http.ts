@@ -2,7 +2,7 @@
 export type { AppOptions } from '../http/create-server.js';
 export { createServer } from '../http/create-server.js';
 // Declares `app.dataclass`.
-export type { DataclassHandlers } from '../http/dataclass-routes.js';
+export type { DataclassHandlers } from '../http/dataclass-handlers.js';
 export { database } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
 export { sessions } from '../http/open-sessions.js';

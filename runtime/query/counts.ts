@@ -196,16 +196,16 @@ function planCounted(
   return planOf(context, sql`with ${counted} select "count", "version" from "__counted"`);
 }
 
-/** Counts a selection, as {@link ofBase} says. */
+/** Counts a selection, as {@link countIfBaseExists} says. */
 function countQuery(context: QueryContext, selection: Selection): Sql | BuiltQuery {
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection);
   const count = selection.dataclass.queries.count(from.complete(query, condition));
-  return ofBase(context, selection, count);
+  return countIfBaseExists(context, selection, count);
 }
 
 /** The query of a selection's count; null if the entity whose relation is read does not exist. */
-export function ofBase(
+export function countIfBaseExists(
   context: QueryContext,
   selection: Selection,
   count: EntityQuery,
@@ -214,7 +214,7 @@ export function ofBase(
   return sql`select ${ifBaseExists(context, selection, sql`${count}`)}`;
 }
 
-/** The query that counts the entities of a page's selection: see {@link ofBase}. */
+/** The query that counts the entities of a page's selection: see {@link countIfBaseExists}. */
 export interface Counted {
   readonly query: Sql | BuiltQuery;
   /** The tables that it reads; `undefined` if restrictions may read others. */

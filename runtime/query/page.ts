@@ -11,7 +11,7 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
-import { type Counted, countingOf, ofBase } from './counts.js';
+import { type Counted, countingOf, countIfBaseExists } from './counts.js';
 import {
   type EntityForm,
   entityJson,
@@ -23,7 +23,7 @@ import type { OrderItem } from './order-by.js';
 import { orderList, orderSql } from './order-sql.js';
 import type { AnswerForm, Parameters } from './parameters.js';
 import { mostRelated, type Projection, projectionOf, refuseTooManyRelated } from './projection.js';
-import type { PlanParameters } from './query-plan.js';
+import type { PlanParameters } from './explanation.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
 import { type ReportColumn, reportAnswer, reportColumns, reportRow } from './report.js';
 import {
@@ -160,7 +160,7 @@ async function withExplanation(
 ): Promise<JsonAnswer | undefined> {
   const collection = await answer;
   if (collection === undefined) return undefined;
-  const { explanation } = await import('./query-plan.js');
+  const { explanation } = await import('./explanation.js');
   // Added to the end, so that the answer is not parsed.
   const more = `,${await explanation(context, request, wanted)}}`;
   return typeof collection === 'string'
@@ -297,7 +297,7 @@ function answerOfSelection(
   return queries.page(entities, top, skip, (emitted, attributes, count) => {
     // Only tables that the count reads decide its version.
     const counted = {
-      query: ofBase(context, selection, count),
+      query: countIfBaseExists(context, selection, count),
       tables: context.aliases.tables,
     };
     const rows = pageRows(context, chosen, source, emitted, content, attributes);

@@ -96,7 +96,11 @@ interface Chosen {
   readonly condition: Sql | undefined;
 }
 
-/** @param from a `table`; {@link From.complete} combines both when every join is known */
+/**
+ * The query of a selection's entities, and the condition that a request adds. {@link From.complete}
+ * puts the condition into the query when every join is known.
+ * @param from a `table`
+ */
 export function chosenEntities(context: QueryContext, from: From, selection: Selection): Chosen {
   const { base, dataclass } = selection;
   const { queries } = dataclass;

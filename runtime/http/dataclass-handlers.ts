@@ -91,11 +91,17 @@ export function dataclassHandlers(
     };
   const read = (member: ReadName): AddressHandler =>
     scoped(runsIn.reads, (request, reply, scope, address) => {
-      models.visible.of(scope.session).of(name).reads[member](request, reply, scope, address);
+      models
+        .visibleTo(scope.session)
+        .servicesOf(name)
+        .reads[member](request, reply, scope, address);
     });
   const write = (member: WriteName): AddressHandler =>
     scoped(runsIn.writes, (request, reply, scope, address) =>
-      models.visible.of(scope.session).of(name).writes[member](request, reply, scope, address),
+      models
+        .visibleTo(scope.session)
+        .servicesOf(name)
+        .writes[member](request, reply, scope, address),
     );
   const readOrWrite =
     (reading: AddressHandler, writing: AddressHandler): AddressHandler =>
