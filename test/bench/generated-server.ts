@@ -24,14 +24,28 @@ export function compileServer(
   const own = database === 'sqlite' ? name : `${database}-${name}`;
   const project = join(work, before === undefined ? own : `before-${own}`);
   const model = `${project}.yaml`;
-  rmSync(project, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const text = readFileSync(join(root, 'test/bench/model.yaml'), 'utf8');
   const of = text.replace('\nname: bench\n', `\nname: bench\ndatabase: ${database}\n`);
   writeFileSync(model, of + variant.model);
   const program = before === undefined ? compiler : resolve(before, compilerPath);
+  return compileProject(model, project, program, variant.files);
+}
+
+/**
+ * Generates the server of a model file in a new folder, and compiles it.
+ * @param files of the user, by their path in the project
+ * @returns the file that Node runs
+ */
+export function compileProject(
+  model: string,
+  project: string,
+  program = compiler,
+  files: Readonly<Record<string, string>> = {},
+): string {
+  rmSync(project, { recursive: true, force: true });
   run(process.execPath, [program, model, '-o', project], { cwd: root });
-  for (const [path, content] of Object.entries(variant.files)) {
+  for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), content);
   }

@@ -20,8 +20,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { run } from './command.js';
+import { compileProject } from './generated-server.js';
 import { largeModel } from './large-model.js';
-import { compiler, root, typescript, work } from './places.js';
+import { compiler, root, work } from './places.js';
 import { readOptions } from './options.js';
 import { Preparation } from './prepare.js';
 import { median } from './report.js';
@@ -46,15 +47,20 @@ for (const size of [30, 300]) {
   const script = build(size);
   const database = join(folder, `${size}.sqlite`);
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${database}${suffix}`, { force: true });
+  console.error(`> ${size} dataclasses: start the server on an empty file`);
   const empty = await start(script, database);
   const starts: Start[] = [];
-  for (let i = 0; i < repetitions; i += 1) starts.push(await start(script, database));
+  for (let i = 1; i <= repetitions; i += 1) {
+    console.error(`> ${size} dataclasses: start ${i} of ${repetitions} on a schema`);
+    starts.push(await start(script, database));
+  }
   rows.push(row(`${size}, empty file`, [empty]), row(`${size}, schema there`, starts));
 }
 console.log(aligned([['dataclasses', 'listens ms', 'answers ms', 'cpu ms', 'MB'], ...rows]));
 
 const loaded: string[][] = [];
 const first = join(folder, 'first');
+console.error('> the server of drs-gen init: generate, compile and use it');
 rmSync(first, { recursive: true, force: true });
 run(process.execPath, [compiler, 'init', first], { cwd: root });
 const ada = { firstName: 'Ada', lastName: 'Bell' };
@@ -68,6 +74,7 @@ loaded.push(
     ['GET', '/rest/$catalog/$all'],
   ])),
 );
+console.error('> the example: generate, compile and use it');
 const example = join(root, 'examples/staff/model.yaml');
 loaded.push(
   ...(await loadedLines('example', compiled(example, join(folder, 'example')), [
@@ -82,6 +89,7 @@ console.log(aligned([['server', 'file', 'lines'], ...loaded]));
 
 /** @returns the file that Node runs */
 function build(size: number): string {
+  console.error(`> ${size} dataclasses: generate and compile the server`);
   const model = join(folder, `${size}.yaml`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(model, largeModel(size));
@@ -90,10 +98,7 @@ function build(size: number): string {
 
 /** @returns the file that Node runs */
 function compiled(model: string, project: string): string {
-  rmSync(project, { recursive: true, force: true });
-  run(process.execPath, [compiler, model, '-o', project], { cwd: root });
-  run(process.execPath, [typescript, '-p', project], { cwd: root });
-  return preparation.placed(join(project, 'dist/src/main.js'));
+  return preparation.placed(compileProject(model, project));
 }
 
 type Asked = readonly [method: 'GET' | 'POST', path: string, body?: object];
