@@ -23,6 +23,7 @@ const scales: Readonly<Record<string, number>> = {
   '10k': 10_000,
   '100k': 100_000,
   '1m': 1_000_000,
+  '10m': 10_000_000,
 };
 
 /** @throws Error that names the invalid option */
@@ -48,7 +49,7 @@ export function readOptions(args: readonly string[]): Options {
     database,
     rounds: positive('rounds', values.rounds),
     seconds: positive('seconds', values.seconds),
-    rows: values.scale === undefined ? undefined : rowsOf(values.scale),
+    rows: values.scale === undefined ? undefined : rowsOf('scale', values.scale),
     requests: values.only === undefined ? requests : named(values.only),
     node: values.node === undefined ? undefined : String(positive('node', values.node)),
     before: values.before,
@@ -56,7 +57,8 @@ export function readOptions(args: readonly string[]): Options {
   };
 }
 
-function databaseOf(name: string): DatabaseKind {
+/** @throws Error for another name */
+export function databaseOf(name: string): DatabaseKind {
   if (name === 'sqlite' || name === 'postgres') return name;
   throw new Error(`--database is ${name}; it must be sqlite or postgres.`);
 }
@@ -69,13 +71,13 @@ function positive(option: string, text: string): number {
   return value;
 }
 
-/** A named scale, or a number of employees. */
-function rowsOf(scale: string): number {
-  const rows = scales[scale.toLowerCase()];
+/** A named scale, or a number of employees. @throws Error for anything else */
+export function rowsOf(option: string, text: string): number {
+  const rows = scales[text.toLowerCase()];
   if (rows !== undefined) return rows;
-  if (/^\d+$/.test(scale)) return positive('scale', scale);
+  if (/^\d+$/.test(text)) return positive(option, text);
   throw new Error(
-    `--scale is ${scale}; it must be ${Object.keys(scales).join(', ')} or a number of employees.`,
+    `--${option} is ${text}; it must be ${Object.keys(scales).join(', ')} or a number of employees.`,
   );
 }
 

@@ -1,15 +1,16 @@
 import type { Prepared } from './requests.js';
 import type { Server } from './server.js';
 
-/** Creates an entity set of employees for each filter, or of all employees without one. */
+/** Creates an entity set for each filter, or of all entities without one. */
 export async function makeSets(
   { name, origin }: Server,
   filters: readonly (string | undefined)[],
+  dataclass = 'Employee',
 ): Promise<Prepared> {
   const sets: string[] = [];
   for (const filter of filters) {
     const query = filter === undefined ? '' : `&$filter=${filter}`;
-    const response = await fetch(`${origin}/rest/Employee?$method=entityset&$top=0${query}`);
+    const response = await fetch(`${origin}/rest/${dataclass}?$method=entityset&$top=0${query}`);
     const answer = (await response.json()) as { readonly __ENTITYSET?: string };
     if (answer.__ENTITYSET === undefined) throw new Error(`${name} makes no entity set.`);
     sets.push(answer.__ENTITYSET.slice(-32));

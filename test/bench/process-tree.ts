@@ -54,10 +54,25 @@ export function passed(
 
 /** Resident memory of a process and its descendants; `undefined` without `/proc`. */
 export function residentMegabytes(pid: number): number | undefined {
-  return sum(pid, (each) => {
-    const status = readFileSync(`/proc/${each}/status`, 'utf8');
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
-  });
+  return sum(pid, (each) => megabytes(each, 'VmRSS'));
+}
+
+/**
+ * The most resident memory that a process has had, and the sum of that of its descendants;
+ * `undefined` without `/proc`.
+ */
+export function peakMegabytes(
+  pid: number,
+): { readonly own: number; readonly descendants: number } | undefined {
+  const all = sum(pid, (each) => megabytes(each, 'VmHWM'));
+  if (all === undefined) return undefined;
+  const own = megabytes(pid, 'VmHWM');
+  return { own, descendants: all - own };
+}
+
+function megabytes(pid: number, name: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
 }
 
 function sum(pid: number, measure: (pid: number) => number): number | undefined {

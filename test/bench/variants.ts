@@ -2,7 +2,7 @@
  * Additions to `model.yaml` for the generated servers of the bench: class code, roles,
  * restrictions.
  */
-export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict';
+export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict' | 'texts';
 
 export interface Variant {
   /** Appended to `model.yaml`, which ends with the attributes of Employee. */
@@ -53,6 +53,14 @@ const login = `export function login(user: string): Promise<{ userName: string; 
 }
 `;
 
+/** A dataclass whose keys are texts. */
+const notes = `
+  Note:
+    attributes:
+      code: { type: string, key: true }
+      score: integer
+`;
+
 /** Most employees are visible; the value comes from the session. */
 const restrictedClass = `import { EmployeeBase, type Restriction, type Session } from '../generated/api.js';
 
@@ -74,4 +82,5 @@ export const variants: Readonly<Record<VariantName, Variant>> = {
     model: `\n    restrict: true\n${roles}`,
     files: { 'src/login.ts': login, 'src/classes/Employee.ts': restrictedClass },
   },
+  texts: { model: notes, files: {} },
 };
