@@ -5,6 +5,7 @@ import type { Media } from '../objects/types.js';
 import type { FunctionDefinition, FunctionType, StorageType } from '../../protocol/definition.js';
 import { dayFromText } from '../../protocol/dates.js';
 import { plainDecimal } from '../../protocol/decimal.js';
+import { setMember } from '../../protocol/own-member.js';
 import { normaliseUuid } from '../../protocol/uuid.js';
 import { OutgoingMessage } from '../objects/outgoing-message.js';
 
@@ -31,7 +32,7 @@ export function resultOf(
   value: unknown,
 ): Result {
   if (type === 'void') return { kind: 'value', value: null };
-  checkResult(type, value, { at: 'it', isMandatory: mandatoryResult === true });
+  checkResult(type, value, mandatoryResult === true);
   if (value === undefined || value === null) return { kind: 'value', value: null };
   if (type === 'any') return anyResult(value);
   if (type === 'message') return { kind: 'message', message: value as OutgoingMessage };
@@ -73,25 +74,30 @@ function isBytes(value: unknown): boolean {
   return value instanceof Uint8Array || isMedia(value);
 }
 
-interface CheckedPlace {
-  /** How the message names the value. */
-  readonly at: string;
-  readonly isMandatory: boolean;
-}
-
-function checkResult(type: FunctionType, value: unknown, { at, isMandatory }: CheckedPlace): void {
+/** @param index of the value in the list around it */
+function checkResult(
+  type: FunctionType,
+  value: unknown,
+  isMandatory: boolean,
+  index?: number,
+): void {
   if (value === undefined || value === null) {
     if (!isMandatory) return;
-    throw new ResultError(`${at} is ${String(value)}, and the model declares it as mandatory`);
+    const problem = `is ${String(value)}, and the model declares it as mandatory`;
+    throw new ResultError(`${placeOf(index)} ${problem}`);
   }
   if (typeof type === 'object' && 'list' in type) {
-    if (!Array.isArray(value)) throw unexpected(at, type, value);
-    for (const [index, item] of (value as readonly unknown[]).entries()) {
-      checkResult(type.list, item, { at: `item ${index}`, isMandatory });
-    }
+    if (!Array.isArray(value)) throw unexpected(index, type, value);
+    const list: readonly unknown[] = value;
+    for (let at = 0; at < list.length; at += 1) checkResult(type.list, list[at], isMandatory, at);
     return;
   }
-  if (!isOf(type, value)) throw unexpected(at, type, value);
+  if (!isOf(type, value)) throw unexpected(index, type, value);
+}
+
+/** How a message names a value. */
+function placeOf(index: number | undefined): string {
+  return index === undefined ? 'it' : `item ${index}`;
 }
 
 function isOf(
@@ -151,8 +157,8 @@ function isNumbers(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'number');
 }
 
-function unexpected(at: string, type: FunctionType, value: unknown): ResultError {
-  return new ResultError(`${at} is ${shown(value)}, and declared as ${typeName(type)}`);
+function unexpected(index: number | undefined, type: FunctionType, value: unknown): ResultError {
+  return new ResultError(`${placeOf(index)} is ${shown(value)}, and declared as ${typeName(type)}`);
 }
 
 function typeName(type: FunctionType): string {
@@ -230,26 +236,30 @@ function inside(value: object, walk: PlainWalk): unknown {
 }
 
 function plainObject(value: object, walk: PlainWalk): unknown {
+  if (Array.isArray(value)) return items(value, walk);
   if (value instanceof Uint8Array || value instanceof ArrayBuffer || value instanceof DataView) {
     throw new ResultError('it holds bytes, which are no JSON: return them alone, or as a text');
   }
   if (value instanceof Promise) throw new ResultError('it holds a promise that was not awaited');
-  if (value instanceof Map) {
-    return members(value, walk);
-  }
-  if (Array.isArray(value) || value instanceof Set || ArrayBuffer.isView(value)) {
-    return Array.from(value as Iterable<unknown>, (each) => plain(each, walk));
+  if (value instanceof Map) return mapMembers(value, walk);
+  if (value instanceof Set || ArrayBuffer.isView(value)) {
+    return items(value as unknown as Iterable<unknown>, walk);
   }
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return plain(toJSON.call(value), walk);
-  const found = Object.entries(value);
-  const kind = noJson(value, found.length === 0);
+  const names = Object.keys(value);
+  const kind = noJson(value, names.length === 0);
   if (kind !== undefined) {
     throw new ResultError(
       `it holds ${kind}, which is no JSON: give it a toJSON, or return a plain object`,
     );
   }
-  return members(found, walk);
+  const result = {};
+  for (const name of names) {
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    if (member !== undefined) setMember(result, name, plain(member, walk));
+  }
+  return result;
 }
 
 /** Whether an object would be sent without its contents, which is never intended. */
@@ -273,16 +283,21 @@ function className({ constructor }: object): string {
     : 'a class';
 }
 
-function members(entries: Iterable<readonly [unknown, unknown]>, walk: PlainWalk): object {
-  const named: [string, unknown][] = [];
-  for (const [name, member] of entries) {
+function items(values: Iterable<unknown>, walk: PlainWalk): readonly unknown[] {
+  const result: unknown[] = [];
+  for (const each of values) result.push(plain(each, walk));
+  return result;
+}
+
+function mapMembers(map: ReadonlyMap<unknown, unknown>, walk: PlainWalk): object {
+  const result = {};
+  for (const [name, value] of map) {
     if (typeof name !== 'string' && typeof name !== 'number') {
       throw new ResultError('it holds a Map whose keys are neither texts nor numbers');
     }
-    if (member !== undefined) named.push([String(name), plain(member, walk)]);
+    if (value !== undefined) setMember(result, String(name), plain(value, walk));
   }
-  // Not by assignment: a member may be called `__proto__`.
-  return Object.fromEntries(named);
+  return result;
 }
 
 function isoDate(date: Date): string {

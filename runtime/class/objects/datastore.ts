@@ -11,6 +11,7 @@ import type { ClassContext } from './context.js';
 import type { ExclusiveWork, ExclusiveWorks } from './exclusive.js';
 import type { Table } from '../../dialect/executor.js';
 import type { SqlValue, Statement } from '../../dialect/statement.js';
+import { setMember } from '../../protocol/own-member.js';
 
 /** The parts of the datastore; opaque to class code. */
 export interface DatastoreState extends ClassContext {
@@ -188,21 +189,8 @@ function isRead({ query, sql }: CompiledQuery): boolean {
 function rowsOf({ columns, rows }: Table): readonly object[] {
   return rows.map((row) => {
     const object: Record<string, SqlValue> = {};
-    for (const [index, name] of columns.entries()) {
-      // A plain assignment to `__proto__` would not make a member.
-      if (name === '__proto__') define(object, name, row[index] ?? null);
-      else object[name] = row[index] ?? null;
-    }
+    for (const [index, name] of columns.entries()) setMember(object, name, row[index] ?? null);
     return object;
-  });
-}
-
-function define(object: object, name: string, value: SqlValue): void {
-  Object.defineProperty(object, name, {
-    value,
-    enumerable: true,
-    configurable: true,
-    writable: true,
   });
 }
 

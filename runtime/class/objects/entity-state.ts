@@ -88,6 +88,11 @@ export class EntityState {
    */
   get(field: Field): unknown {
     this.requireField(field);
+    return this.typed(field);
+  }
+
+  /** The value as class code reads it: check before whether the calling code may read it. */
+  typed(field: Field): unknown {
     const { type } = field.end;
     if (type !== 'object' && type !== 'vector') return typedStored(field.end, this.stored(field));
     const known = this.#typed?.get(field.index);
@@ -123,13 +128,6 @@ export class EntityState {
   /** @throws PermissionError if the calling code may not read the current value */
   requireField(field: Field): void {
     if (!this.isTouched(field)) this.requireReadable(field.attribute.name);
-  }
-
-  /**
-   * A foreign key as the value of its relation, which has privileges of its own: check them before.
-   */
-  foreignKey(field: Field): unknown {
-    return typedStored(field.end, this.stored(field));
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Session } from '../../access/session.js';
 import type { EntityObject, EntityTypes } from './types.js';
 import { leadsToMany } from '../../dataclass/attribute-path.js';
 import { memberName } from '../../protocol/definition.js';
+import { setMember } from '../../protocol/own-member.js';
 import { holderOfSession } from '../../access/locks.js';
 import { requireReadInCode } from '../../dataclass/permissions.js';
 import { Refusals } from '../../write/refusals.js';
@@ -161,7 +162,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     const state = stateOf(this);
     const shown = state.code.layout.fields
       .filter((field) => !field.isMedia && state.isReadableField(field))
-      .map((field) => [memberName(field.attribute), state.get(field)] as const);
+      .map((field) => [memberName(field.attribute), state.typed(field)] as const);
     return `${this.constructor.name} ${inspect(Object.fromEntries(shown), options)}`;
   }
 }
@@ -181,21 +182,22 @@ type PlainObject = Readonly<Record<string, unknown>>;
 /** The attributes of an entity as a plain object (see `Entity.toObject`). */
 export function plainObject(state: EntityState, entity: object): PlainObject {
   const { dataclass, layout } = state.code;
-  const members: [string, unknown][] = [];
+  const members: Record<string, unknown> = {};
   for (const attribute of dataclass.attributes) {
     const { kind, name } = attribute;
     const member = memberName(attribute);
     if (kind === 'computed') {
-      if (state.isReadable(name)) members.push([member, (entity as PlainObject)[member]]);
+      if (state.isReadable(name)) setMember(members, member, (entity as PlainObject)[member]);
     } else if (attribute.kind === 'relatedEntity') {
       if (!state.isReadable(name)) continue;
-      members.push([member, state.foreignKey(layout.field(dataclass.foreignKey(attribute).name))]);
+      setMember(members, member, state.typed(layout.field(attribute.foreignKey)));
     } else if (!leadsToMany(attribute)) {
       const field = layout.field(name);
-      if (!field.isMedia && state.isReadableField(field)) members.push([member, state.get(field)]);
+      if (field.isMedia || !state.isReadableField(field)) continue;
+      setMember(members, member, state.typed(field));
     }
   }
-  return Object.fromEntries(members);
+  return members;
 }
 
 /** Sets attributes from an object (see `Entity.fromObject`). */

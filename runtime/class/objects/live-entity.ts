@@ -1,5 +1,6 @@
 import { type EventValues, type LiveEntity, EventFailure } from '../../write/lifecycle.js';
 import { type ComputedDefinition, memberName } from '../../protocol/definition.js';
+import { setMember } from '../../protocol/own-member.js';
 import { type StoredValue, storageOf } from '../../protocol/values.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { isSameStored, storedForm, typedStored } from './typed-value.js';
@@ -38,12 +39,13 @@ export class LiveEntityObject implements LiveEntity {
   get old(): EventValues | null {
     const state = this.#state;
     if (state.isNew) return null;
-    const { fields } = state.code.layout;
-    return Object.fromEntries(
-      fields
-        .filter((field) => !field.isMedia && !field.isRelation && state.isReadableField(field))
-        .map((field) => [memberName(field.attribute), typedStored(field.end, state.read(field))]),
-    );
+    const values: Record<string, unknown> = {};
+    for (const field of state.code.layout.fields) {
+      if (field.isMedia || field.isRelation || !state.isReadableField(field)) continue;
+      const value = typedStored(field.end, state.read(field));
+      setMember(values, memberName(field.attribute), value);
+    }
+    return values;
   }
 
   hasStored(name: string, value: StoredValue): boolean {

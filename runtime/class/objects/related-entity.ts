@@ -21,7 +21,7 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
   get key(): T['key'] | null {
     const field = foreignKeyField(this.#state, this.#relation);
     if (!this.#state.isTouched(field)) this.#state.requireReadable(this.#relation.name);
-    return this.#state.foreignKey(field) as T['key'] | null;
+    return this.#state.typed(field) as T['key'] | null;
   }
 
   async get(): Promise<T['entity'] | null> {
