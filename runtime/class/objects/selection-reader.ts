@@ -7,6 +7,7 @@ import { planCount } from '../../query/counts.js';
 import { planCompute, type Aggregate, checkAggregate, readComputed } from '../../query/compute.js';
 import type { AnswerOptions } from '../../query/context.js';
 import { planDistinct } from '../../query/distinct.js';
+import type { SqlValue } from '../../dialect/statement.js';
 import { queryContext, type Selection, type SelectionPlan, planOf } from '../../query/selection.js';
 import { planFor, shapeName } from '../../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../../query/value-path.js';
@@ -26,26 +27,32 @@ export class SelectionReader {
     this.#visible = code.visible();
   }
 
-  async count(node: SelectionNode): Promise<number> {
-    const resolved = this.#resolved(node);
-    const request = resolved instanceof Promise ? await resolved : resolved;
-    const { plan, values } = this.#plan(request, 'code count', (selection) =>
-      planCount(this.#dialect, this.#options, selection),
-    );
-    return Number(await this.#model.database.executor.value(plan.statement, values));
+  count(node: SelectionNode): Pending<number> {
+    const read = (request: TreeRequest): Pending<SqlValue | undefined> => {
+      const { plan, values } = this.#plan(request, 'code count', (selection) =>
+        planCount(this.#dialect, this.#options, selection),
+      );
+      return this.#model.database.executor.value(plan.statement, values);
+    };
+    return whenThere(whenThere(this.#resolved(node), read), Number);
   }
 
   /** The entities, in order. */
-  async entities(node: SelectionNode): Promise<EntityObject[]> {
-    const resolved = this.#resolved(node);
-    const request = resolved instanceof Promise ? await resolved : resolved;
-    const { plan, values } = this.#plan(request, 'code rows', (selection) =>
-      this.#planRows(request, selection),
-    );
-    const rows = await this.#model.database.executor.rows(plan.statement, values);
-    // A stamp is never null: a row without one has no entity.
-    const entities = rows.filter(([stamp]) => stamp !== null).map((row) => this.code.fromRow(row));
-    return request.tree.isReversed ? entities.reverse() : entities;
+  entities(node: SelectionNode): Pending<EntityObject[]> {
+    return whenThere(this.#resolved(node), (request) => {
+      const { plan, values } = this.#plan(request, 'code rows', (selection) =>
+        this.#planRows(request, selection),
+      );
+      const read = this.#model.database.executor.rows(plan.statement, values);
+      return whenThere(read, (rows) => {
+        const entities: EntityObject[] = [];
+        for (const row of rows) {
+          // A stamp is never null: a row without one has no entity.
+          if (row[0] !== null) entities.push(this.code.fromRow(row));
+        }
+        return request.tree.isReversed ? entities.reverse() : entities;
+      });
+    });
   }
 
   /** The keys, in order. */
@@ -60,20 +67,22 @@ export class SelectionReader {
    * @param path as behind a dataclass in the address of `$compute`
    * @throws RequestError for a wrong path
    */
-  async compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown> {
-    const value = await this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
+  compute(node: SelectionNode, path: string, aggregate: Aggregate): Pending<unknown> {
+    const computed = this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
       checkAggregate(aggregate, resolved, path);
       return planCompute(this.#dialect, this.#options, selection, resolved, aggregate, path);
     });
-    return this.#typed(path, value);
+    return whenThere(computed, (value) => this.#typed(path, value));
   }
 
   /** @throws RequestError for a wrong path */
-  async distinct(node: SelectionNode, path: string): Promise<unknown[]> {
-    const values = await this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
+  distinct(node: SelectionNode, path: string): Pending<unknown[]> {
+    const found = this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
       planDistinct(this.#dialect, this.#options, selection, resolved, false),
     );
-    return (values as readonly unknown[]).map((value) => this.#typed(path, value));
+    return whenThere(found, (values) =>
+      (values as readonly unknown[]).map((value) => this.#typed(path, value)),
+    );
   }
 
   get #model(): VisibleModel {
@@ -97,24 +106,26 @@ export class SelectionReader {
     return drive(resolvedTree(this.#model, node));
   }
 
-  async #values(
+  #values(
     node: SelectionNode,
     path: string,
     aggregation: Aggregation,
     name: string,
     write: (selection: Selection, path: ValuePath) => SelectionPlan,
-  ): Promise<unknown> {
+  ): Pending<unknown> {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
-    const resolved = this.#resolved(node);
-    const { plan, values } = this.#plan(
-      resolved instanceof Promise ? await resolved : resolved,
-      shape,
-      (selection) => write(selection, this.#valuePath(path, aggregation)),
-      { top },
-    );
-    const answer = await readComputed(this.#model.database.executor, plan, values);
-    return answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown);
+    return whenThere(this.#resolved(node), (request) => {
+      const { plan, values } = this.#plan(
+        request,
+        shape,
+        (selection) => write(selection, this.#valuePath(path, aggregation)),
+        { top },
+      );
+      return whenThere(readComputed(this.#model.database.executor, plan, values), (answer) =>
+        answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown),
+      );
+    });
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {

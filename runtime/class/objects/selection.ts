@@ -21,6 +21,7 @@ import { filterError } from '../../filter/lexer.js';
 import { filterInputs } from '../../filter/prepared-filter.js';
 import { shortened } from '../../protocol/names.js';
 import { parseOrderBy } from '../../query/order-by.js';
+import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { DataclassContext } from './context.js';
 import { paramsOf } from './selection-values.js';
 
@@ -201,8 +202,8 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     const { content } = state;
     if (content instanceof HeldEntities) return content.entities.at(position) ?? null;
     const end = position === -1 ? undefined : position + 1;
-    const [entity] = await readerOf(state).entities(sliced(content, position, end));
-    return entity ?? null;
+    const read = readerOf(state).entities(sliced(content, position, end));
+    return whenThere(read, ([entity]) => entity ?? null);
   }
 
   /** Whether an entity is stored and belongs to the selection; of `newSelection()`, whether it was added. */
@@ -221,31 +222,32 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
    * entity counts once. The sum of decimals is exact.
    */
   async sum<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P>> {
-    return ((await this.#compute(path, 'sum')) ?? 0) as NumberAt<T, P>;
+    const sum = whenThere(this.#compute(path, 'sum'), (found) => found ?? 0);
+    return sum as Pending<NumberAt<T, P>>;
   }
 
   /**
    * That of decimals has 4 decimals more, and is rounded half away from zero.
    * @returns `null` if there are no numbers
    */
-  average<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P> | null> {
-    return this.#compute(path, 'average') as Promise<NumberAt<T, P> | null>;
+  async average<P extends NumberPath<T>>(path: P): Promise<NumberAt<T, P> | null> {
+    return this.#compute(path, 'average') as Pending<NumberAt<T, P> | null>;
   }
 
   /** The least value; texts are compared without regard to case. */
-  min<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
-    return this.#compute(path, 'min') as Promise<ValueAt<T, P> | null>;
+  async min<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
+    return this.#compute(path, 'min') as Pending<ValueAt<T, P> | null>;
   }
 
   /** The greatest value; texts are compared without regard to case. */
-  max<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
-    return this.#compute(path, 'max') as Promise<ValueAt<T, P> | null>;
+  async max<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
+    return this.#compute(path, 'max') as Pending<ValueAt<T, P> | null>;
   }
 
   /** The different values, ascending and without null; one of texts that differ only in case. */
-  distinct<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P>[]> {
+  async distinct<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
-    return readerOf(state).distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
+    return readerOf(state).distinct(nodeOf(state), path) as Pending<ValueAt<T, P>[]>;
   }
 
   /** Reads all entities at once. */
@@ -305,7 +307,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return this.#of(combined(kind, nodeOf(state), otherNode(state, other)));
   }
 
-  #compute(path: string, aggregate: Aggregate): Promise<unknown> {
+  #compute(path: string, aggregate: Aggregate): Pending<unknown> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, aggregate);
   }
