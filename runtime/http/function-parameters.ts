@@ -14,7 +14,7 @@ export interface FunctionRequest {
   readonly args: readonly unknown[];
   /** Selects the entities of a selection function. */
   readonly input: Pick<Parameters, 'filter' | 'params' | 'orderby'>;
-  /** How entities that the function returns are answered. */
+  /** How entities that the function returns are answered; what selects entities is in `input`. */
   readonly output: Parameters;
 }
 
@@ -50,7 +50,7 @@ export function readFunctionRequest(
   return {
     args: argumentList(body),
     input: { filter, params: isGet ? undefined : params, orderby },
-    output: { ...parameters, filter: undefined, params: undefined, orderby: undefined },
+    output: parameters,
   };
 }
 

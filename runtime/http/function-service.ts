@@ -6,7 +6,7 @@ import type {
   HTTPMethods,
 } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { setRequesterOf } from '../access/session.js';
+import { type Session, setRequesterOf } from '../access/session.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type {
@@ -37,7 +37,7 @@ import {
   type SelectionNode,
 } from '../class/objects/selection-node.js';
 import { From } from '../dataclass/source.js';
-import { drive } from '../dialect/pending.js';
+import { caught, drive, type Pending, whenThere } from '../dialect/pending.js';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
 import { decodeArguments } from '../class/calls/arguments.js';
 import { ResultError, resultOf } from '../class/calls/result.js';
@@ -58,7 +58,12 @@ import {
   shapeName,
 } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
-import { argumentMakers, functionAnswer } from './function-values.js';
+import {
+  type AnswerContext,
+  argumentMakers,
+  type FunctionAnswer,
+  functionAnswer,
+} from './function-values.js';
 import { pageTop } from '../query/reading-context.js';
 import { projectionOf } from '../query/projection.js';
 import { narrowed } from '../entity-set/keys-reader.js';
@@ -128,7 +133,7 @@ type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
 }>;
 
-type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
+type CallHandler = (request: CallRequest, reply: FastifyReply) => Pending<FastifyReply>;
 
 /** The route of a function without its address; `config.privileges` says who may call it. */
 interface FunctionRoute {
@@ -160,7 +165,7 @@ export interface Callable {
    * Finds the object of the function, and runs `work` with it.
    * @throws RequestError if a client named something that does not exist
    */
-  readonly with: <T>(calling: Calling, work: (target: object) => Promise<T>) => Promise<T>;
+  readonly with: <T>(calling: Calling, work: (target: object) => Promise<T>) => Pending<T>;
 }
 
 /**
@@ -197,14 +202,15 @@ export class FunctionService {
     return this.#route({
       definition: ofLevel(owner, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: async ({ request, sent, own, visible, scope }, work) => {
+      with: ({ request, sent, own, visible, scope }, work) => {
         this.#requireRead(scope, dataclass);
-        const input = { ...sent.input, set: request.params.set };
+        const { filter, params, orderby } = sent.input;
+        const input = { filter, params, orderby, set: request.params.set };
         const { host } = this.context;
-        const selection = await host.scopes.with(own, () =>
+        const selection = host.scopes.run(own, () =>
           inputSelection(host.codeOf(dataclass), visible, own, input),
         );
-        return work(selection);
+        return whenThere(selection, work);
       },
     });
   }
@@ -248,66 +254,99 @@ export class FunctionService {
 
   /** Calls a function for a request, and answers with what it returns. */
   handler(callable: Callable): CallHandler {
-    return async (request, reply) => {
+    return (request, reply) => {
       requireMethod(request.method, callable.definition);
-      const { models, host, isLimited, sessions } = this.context;
-      const { scopes } = host;
-      const session = await sessions.of(request, reply);
-      const own = scopes.of(session);
-      requirePrivilege(request, session, 'execute');
-      const { context: visible } = models.visibleTo(session);
-      const { definition } = callable;
-      const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
-      checkOutput(visible, definition.returns, sent.output);
-      const { promote } = definition;
-      const scope =
-        promote === undefined || !isLimited
-          ? own
-          : scopes.of(new PromotedSession(session, promote));
-      return scopes.run(scope, () =>
-        this.#call(callable, { request, sent, own, visible, scope }, reply),
+      // At once if the session is known at once.
+      return whenThere(this.context.sessions.of(request, reply), (session) =>
+        this.#answer(callable, session, request, reply),
       );
     };
   }
 
-  async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
-    const { definition, shown } = callable;
-    const { sent, request, own, scope, visible } = calling;
-    const { host, models, hasOldClients } = this.context;
+  #answer(
+    callable: Callable,
+    session: Session,
+    request: CallRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { models, host, isLimited } = this.context;
     const { scopes } = host;
-    const isPlain = sent.args.length === 0 && definition.params.length === 0;
-    const result = await callable.with(calling, async (target) => {
-      if (isPlain) return run(target, definition.name, [], shown);
-      const makers = argumentMakers(host, visible, own.session);
-      // What the client names is read with the privileges of its session.
-      const given = await scopes.run(own, () =>
-        decodeArguments(definition, sent.args, makers, hasOldClients),
-      );
-      return run(target, definition.name, given, shown);
-    });
+    const own = scopes.of(session);
+    requirePrivilege(request, session, 'execute');
+    const { context: visible } = models.visibleTo(session);
+    const { definition } = callable;
+    const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
+    checkOutput(visible, definition.returns, sent.output);
+    const { promote } = definition;
+    const scope =
+      promote === undefined || !isLimited ? own : scopes.of(new PromotedSession(session, promote));
+    const calling = { request, sent, own, visible, scope };
+    return scopes.run(scope, () => this.#call(callable, calling, reply));
+  }
+
+  async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
+    const { request, own, scope } = calling;
+    const { host, models } = this.context;
+    const { scopes } = host;
+    const result = await callable.with(calling, (target) => this.#run(callable, calling, target));
     // The function may have given its session other privileges, or another user.
     const now = scopes.renewed(own);
-    const { session } = now;
-    const { context } = models.visibleTo(session);
-    const answer = await scopes.run(now, async () => {
-      try {
-        const sorted = resultOf(definition, result);
-        const output = hasOldClients ? asWhole(sent.output, context) : sent.output;
-        return await functionAnswer({ host, context, session }, sorted, output);
-      } catch (error) {
-        if (!(error instanceof ResultError)) throw error;
-        const problem = `${shown}: its result cannot be sent (${error.message}), so it`;
-        throw new FunctionFailedError(problem, error);
-      }
-    });
+    const { context } = models.visibleTo(now.session);
+    const answering = { host, context, session: now.session };
+    const written = scopes.run(now, () =>
+      this.#written(callable, answering, result, calling.sent.output),
+    );
+    const answer = written instanceof Promise ? await written : written;
     if (answer.kind === 'json') return sendJson(reply, answer.json);
     if (answer.kind === 'media') return sendMedia(reply, answer.media);
     return sendMessage(request, reply, answer.message, {
       logError: (error) => {
-        context.reportError(new FunctionFailedError(shown, error), request);
+        context.reportError(new FunctionFailedError(callable.shown, error), request);
       },
       within: (read) => scopes.run(scope, read),
     });
+  }
+
+  /** @throws what {@link failureOf} makes of the error of the function's code */
+  async #run(
+    { definition, shown }: Callable,
+    { sent, own, visible }: Calling,
+    target: object,
+  ): Promise<unknown> {
+    const { host, hasOldClients } = this.context;
+    const isPlain = sent.args.length === 0 && definition.params.length === 0;
+    // What the client names is read with the privileges of its session.
+    const given = isPlain
+      ? []
+      : await host.scopes.run(own, () => {
+          const makers = argumentMakers(host, visible, own.session);
+          return decodeArguments(definition, sent.args, makers, hasOldClients);
+        });
+    const member = (target as Readonly<Record<string, unknown>>)[definition.name];
+    if (typeof member !== 'function') throw new Error(`${shown} is no function of its class.`);
+    try {
+      return await (member.apply(target, given) as unknown);
+    } catch (thrown) {
+      throw failureOf(shown, thrown);
+    }
+  }
+
+  #written(
+    { definition, shown }: Callable,
+    answering: AnswerContext,
+    result: unknown,
+    output: Parameters,
+  ): Pending<FunctionAnswer> {
+    const { hasOldClients } = this.context;
+    const wanted = hasOldClients ? asWhole(output, answering.context) : output;
+    return caught(
+      () => functionAnswer(answering, resultOf(definition, result), wanted),
+      (error) => {
+        if (!(error instanceof ResultError)) throw error;
+        const problem = `${shown}: its result cannot be sent (${error.message}), so it`;
+        throw new FunctionFailedError(problem, error);
+      },
+    );
   }
 
   async #entity(dataclass: Dataclass, text: string): Promise<object> {
@@ -338,22 +377,6 @@ function asWhole(output: Parameters, { limits }: ServiceContext): Parameters {
   const { top, attributes, expand, method } = output;
   const isPlain = [top, attributes, expand, method].every((each) => each === undefined);
   return isPlain ? { ...output, top: limits.maxPageSize } : output;
-}
-
-/** @throws what {@link failureOf} makes of the error of the function's code */
-async function run(
-  target: object,
-  name: string,
-  given: readonly unknown[],
-  shown: string,
-): Promise<unknown> {
-  const member = (target as Readonly<Record<string, unknown>>)[name];
-  if (typeof member !== 'function') throw new Error(`${shown} is no function of its class.`);
-  try {
-    return await (member.apply(target, given) as unknown);
-  } catch (thrown) {
-    throw failureOf(shown, thrown);
-  }
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 } from '../class/calls/result.js';
 import type { Media } from '../class/objects/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { drive } from '../dialect/pending.js';
+import { drive, type Pending, whenThere } from '../dialect/pending.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { readPage } from '../query/page.js';
 import type { ServiceContext } from './service-context.js';
@@ -31,13 +31,13 @@ import {
 import { requireMedia, type SessionUploads } from './served-media.js';
 
 /** What the answer to a call of a function is. */
-type FunctionAnswer =
+export type FunctionAnswer =
   | { readonly kind: 'json'; readonly json: JsonAnswer }
   | { readonly kind: 'message'; readonly message: OutgoingMessage }
   | { readonly kind: 'media'; readonly media: Uint8Array | Media };
 
 /** What is needed to write results, as the session sees them. */
-interface AnswerContext {
+export interface AnswerContext {
   readonly context: ServiceContext;
   readonly session: Session;
   readonly host: ClassContext;
@@ -49,26 +49,28 @@ interface AnswerContext {
  * @throws ResultError for what cannot be sent; RequestError for wrong lists of attributes, and for
  * what the session may not read
  */
-export async function functionAnswer(
+export function functionAnswer(
   answering: AnswerContext,
   result: Result,
   parameters: Parameters,
-): Promise<FunctionAnswer> {
+): Pending<FunctionAnswer> {
   const { kind } = result;
   if (kind !== 'selection' && parameters.method !== undefined) throw noSelection();
   switch (kind) {
     case 'message':
     case 'media':
       return result;
-    case 'entity': {
-      const json = await entityAnswer(answering.context, result.entity, parameters);
-      return { kind: 'json', json };
-    }
+    case 'entity':
+      return whenThere(entityAnswer(answering.context, result.entity, parameters), asJson);
     case 'selection':
-      return { kind: 'json', json: await selectionAnswer(answering, result, parameters) };
+      return whenThere(selectionAnswer(answering, result, parameters), asJson);
     case 'value':
-      return { kind: 'json', json: await valueAnswer(answering, result.value, parameters) };
+      return whenThere(valueAnswer(answering, result.value, parameters), asJson);
   }
+}
+
+function asJson(json: JsonAnswer): FunctionAnswer {
+  return { kind: 'json', json };
 }
 
 async function selectionAnswer(
@@ -92,11 +94,11 @@ async function selectionAnswer(
 }
 
 /** Entities inside are written as a collection holds them, selections as a page. */
-async function valueAnswer(
+function valueAnswer(
   answering: AnswerContext,
   value: unknown,
   parameters: Parameters,
-): Promise<string> {
+): Pending<string> {
   const entities = new Set<object>();
   const selections = new Map<object, string>();
   const note = (each: object): unknown => {
@@ -114,14 +116,29 @@ async function valueAnswer(
   };
   const plain = plainValue(value, note);
   if (entities.size === 0 && selections.size === 0) return JSON.stringify({ result: plain });
-  const written = new Map<object, unknown>(
+  return whenThere(readAll(answering, entities, selections, parameters), (read) =>
+    JSON.stringify({ result: plainValue(value, (each) => read.get(each)) }),
+  );
+}
+
+/**
+ * The entities and selections inside a result, as its reader sees them.
+ * @param selections with their dataclasses
+ */
+async function readAll(
+  answering: AnswerContext,
+  entities: ReadonlySet<object>,
+  selections: ReadonlyMap<object, string>,
+  parameters: Parameters,
+): Promise<ReadonlyMap<object, unknown>> {
+  const read = new Map<object, unknown>(
     await entityMembers(answering.context, entities, parameters),
   );
   for (const [selection, dataclass] of selections) {
     const page = await selectionAnswer(answering, { selection, dataclass }, parameters);
-    written.set(selection, JSON.parse(Buffer.from(page).toString('utf8')));
+    read.set(selection, JSON.parse(Buffer.from(page).toString('utf8')));
   }
-  return JSON.stringify({ result: plainValue(value, (each) => written.get(each)) });
+  return read;
 }
 
 /**

@@ -69,7 +69,8 @@ export async function decodeArguments(
     } else if (areExact && json === null && parameter.type === 'any') {
       decoded.push(null);
     } else {
-      decoded.push(await argument(place, parameter, json, makers));
+      const value = argument(place, parameter, json, makers);
+      decoded.push(value instanceof Promise ? await value : value);
     }
   }
   for (const [index, json] of sent.slice(params.length).entries()) {
@@ -113,7 +114,8 @@ async function list(
   for (const [index, item] of (json as readonly unknown[]).entries()) {
     const at = place.item(index);
     if (item === null && type !== 'any') throw at.refusal('must not be null');
-    items.push(item === null ? null : await decode(at, type, item, makers));
+    const value = item === null ? null : decode(at, type, item, makers);
+    items.push(value instanceof Promise ? await value : value);
   }
   return items;
 }
