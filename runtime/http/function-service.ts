@@ -220,9 +220,9 @@ export class FunctionService {
     return this.#route({
       definition: ofLevel(owner, name, 'entity'),
       shown: `${owner.name}Entity.${name}`,
-      with: async ({ request, scope }, work) => {
+      with: ({ request, scope }, work) => {
         const { text } = readKeyClause(request.params.key ?? '');
-        return work(await this.#entity(this.#requireRead(scope, owner.name), text));
+        return whenThere(this.#entity(this.#requireRead(scope, owner.name), text), work);
       },
     });
   }
@@ -349,13 +349,14 @@ export class FunctionService {
     );
   }
 
-  async #entity(dataclass: Dataclass, text: string): Promise<object> {
+  #entity(dataclass: Dataclass, text: string): Pending<object> {
     const { name, exposed, key } = dataclass;
     const value = exposed ? decodeKey(key.type, text) : undefined;
     const code = this.context.host.codeOf(name);
-    const entity = value === undefined ? undefined : await code.load(value);
-    if (entity === undefined) throw missingEntity(name);
-    return entity;
+    return whenThere(value === undefined ? undefined : code.load(value), (entity) => {
+      if (entity === undefined) throw missingEntity(name);
+      return entity;
+    });
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Session } from '../../access/session.js';
+import { whenThere } from '../../dialect/pending.js';
 import { decodeKey } from '../../protocol/key.js';
 import type { DataclassContext } from './context.js';
 import { givenValues } from './entity.js';
@@ -34,7 +35,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
 
   /** @returns `null` if no entity has the key; a text is compared without regard to case */
   async get(key: T['key']): Promise<T['entity'] | null> {
-    return (await this.#code.load(key)) ?? null;
+    return whenThere(this.#code.load(key), (entity) => entity ?? null);
   }
 
   /**

@@ -10,6 +10,8 @@ import type { Dataclass } from '../../dataclass/dataclasses.js';
 import { Aliases, column, From } from '../../dataclass/source.js';
 import type { Database } from '../../dialect/database.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
+import type { Rows } from '../../dialect/executor.js';
+import { type Pending, whenThere } from '../../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../../dialect/statement.js';
 import { valueTypeOf } from '../../dialect/value-type.js';
 import type {
@@ -169,7 +171,7 @@ export class EntityRows {
   }
 
   /** @param key in any case; no entity has a key that is impossible for the type */
-  async byKey(key: string | number): Promise<EntityRow | undefined> {
+  byKey(key: string | number): Pending<EntityRow | undefined> {
     const stored = decodeKey(this.dataclass.key.type, String(key));
     return stored === undefined ? undefined : this.#row(this.#byKey, stored);
   }
@@ -178,7 +180,7 @@ export class EntityRows {
    * @param name of a unique attribute
    * @param value in stored form, a text in any case
    */
-  async byUnique(name: string, value: string | number): Promise<EntityRow | undefined> {
+  byUnique(name: string, value: string | number): Pending<EntityRow | undefined> {
     const { dialect, executor } = this.database;
     const statement = getOrInsertComputed(this.#byUnique, name, () => {
       const from = new From(new Aliases(), this.dataclass, 'table');
@@ -190,8 +192,7 @@ export class EntityRows {
     const attribute = this.dataclass.allAttributes.get(name);
     const isText = attribute?.kind === 'storage' && attribute.type === 'string';
     const compared = isText ? dialect.foldText(String(value)) : value;
-    const [row] = await executor.rows(statement, [compared]);
-    return row;
+    return whenThere(executor.rows(statement, [compared]), firstOf);
   }
 
   /**
@@ -236,9 +237,12 @@ export class EntityRows {
     return dialect.compile(byKey(dialect.db, sql`${new Slot(0)}`, from.selecting(columns(from))));
   }
 
-  async #row(statement: Statement, key: string | number): Promise<EntityRow | undefined> {
+  #row(statement: Statement, key: string | number): Pending<EntityRow | undefined> {
     const value = comparableKey(this.dataclass, this.database.dialect, key);
-    const [row] = await this.database.executor.rows(statement, [value]);
-    return row;
+    return whenThere(this.database.executor.rows(statement, [value]), firstOf);
   }
+}
+
+function firstOf([row]: Rows): EntityRow | undefined {
+  return row;
 }

@@ -4,6 +4,7 @@ import type { ScopeExecutor } from '../../access/scope-executor.js';
 import type { Session } from '../../access/session.js';
 import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
 import { requireReadInCode } from '../../dataclass/permissions.js';
+import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { StateDatabase } from '../../dialect/state-database.js';
 import type { TransactionScope } from '../../dialect/transaction-scope.js';
 import type { Lifecycle, WriteRestrictions } from '../../write/surroundings.js';
@@ -170,12 +171,10 @@ class DataclassCode implements DataclassContext {
     return entity;
   }
 
-  async load(value: string | number, attribute?: string): Promise<EntityObject | undefined> {
+  load(value: string | number, attribute?: string): Pending<EntityObject | undefined> {
     const rows = this.readableRows();
-    const row = await (attribute === undefined
-      ? rows.byKey(value)
-      : rows.byUnique(attribute, value));
-    return row === undefined ? undefined : this.fromRow(row);
+    const read = attribute === undefined ? rows.byKey(value) : rows.byUnique(attribute, value);
+    return whenThere(read, (row) => (row === undefined ? undefined : this.fromRow(row)));
   }
 
   async loadAll(

@@ -1,3 +1,4 @@
+import { type Pending, whenThere } from '../../dialect/pending.js';
 import {
   memberName,
   type RelatedEntityDefinition,
@@ -56,20 +57,21 @@ export class AliasedEntityHandle<T extends EntityTypes> implements AliasedEntity
  * Reads a related entity, unless the entity object knows it already.
  * @param key by which the relation leads to it
  */
-async function loadOnce(
+function loadOnce(
   state: EntityState,
   key: string | number | null,
   relation: RelatedEntityDefinition | RelationAliasDefinition,
-): Promise<EntityObject | null> {
+): Pending<EntityObject | null> {
   if (key === null) return null;
   const { name, target } = relation;
   const known = state.related(name, key);
   if (known !== undefined) return known;
   const references = relation.kind === 'relatedEntity' ? relation.references : undefined;
-  const entity = await state.code.host.codeOf(target).load(key, references);
-  if (entity === undefined) return null;
-  state.keepRelated(name, key, entity);
-  return entity;
+  return whenThere(state.code.host.codeOf(target).load(key, references), (entity) => {
+    if (entity === undefined) return null;
+    state.keepRelated(name, key, entity);
+    return entity;
+  });
 }
 
 /**
