@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FunctionDefinition, FunctionType } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { aggregationOf } from '../query/aggregate-reader.js';
-import { refuseForms } from '../query/parameters.js';
+import { noParameters, refuseForms } from '../query/parameters.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { Parameters } from '../query/parameters.js';
 import { notApplicable } from '../query/value-path.js';
@@ -37,7 +37,7 @@ export function readFunctionRequest(
   const { filter, params, orderby, method } = parameters;
   if (method !== undefined && method !== 'entityset') throw refusedMethod(method, 'POST');
   if (method === 'entityset' && !mayBeSelection(returns)) throw noSelection();
-  refuseMisplaced(parameters, name, options);
+  if (parameters !== noParameters) refuseMisplaced(parameters, name, options);
   if (level !== 'selection' && (filter !== undefined || orderby !== undefined)) {
     const given = filter === undefined ? '$orderby' : '$filter';
     throw refuse(

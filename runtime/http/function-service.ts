@@ -6,7 +6,7 @@ import type {
   HTTPMethods,
 } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { type Session, setRequesterOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import { type Dataclass, dataclassIn } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type {
@@ -256,32 +256,25 @@ export class FunctionService {
   handler(callable: Callable): CallHandler {
     return (request, reply) => {
       requireMethod(request.method, callable.definition);
+      const { models, host, isLimited, sessions } = this.context;
+      const { scopes } = host;
       // At once if the session is known at once.
-      return whenThere(this.context.sessions.of(request, reply), (session) =>
-        this.#answer(callable, session, request, reply),
-      );
+      return whenThere(sessions.of(request, reply), (session) => {
+        const own = scopes.of(session);
+        requirePrivilege(request, session, 'execute');
+        const { context: visible } = models.visibleTo(session);
+        const { definition } = callable;
+        const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
+        checkOutput(visible, definition.returns, sent.output);
+        const { promote } = definition;
+        const scope =
+          promote === undefined || !isLimited
+            ? own
+            : scopes.of(new PromotedSession(session, promote));
+        const calling = { request, sent, own, visible, scope };
+        return scopes.run(scope, () => this.#call(callable, calling, reply));
+      });
     };
-  }
-
-  #answer(
-    callable: Callable,
-    session: Session,
-    request: CallRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    const { models, host, isLimited } = this.context;
-    const { scopes } = host;
-    const own = scopes.of(session);
-    requirePrivilege(request, session, 'execute');
-    const { context: visible } = models.visibleTo(session);
-    const { definition } = callable;
-    const sent = callable.read?.() ?? readFunctionRequest(request, definition, visible.options);
-    checkOutput(visible, definition.returns, sent.output);
-    const { promote } = definition;
-    const scope =
-      promote === undefined || !isLimited ? own : scopes.of(new PromotedSession(session, promote));
-    const calling = { request, sent, own, visible, scope };
-    return scopes.run(scope, () => this.#call(callable, calling, reply));
   }
 
   async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {

@@ -11,7 +11,7 @@ import {
 import type { Media } from '../class/objects/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { drive, type Pending, whenThere } from '../dialect/pending.js';
-import { type Parameters, readParameters } from '../query/parameters.js';
+import { noParameters, type Parameters } from '../query/parameters.js';
 import { readPage } from '../query/page.js';
 import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
@@ -192,8 +192,6 @@ export function argumentMakers(
     },
   };
 }
-
-const noParameters = readParameters({}, 'read');
 
 /** The limit of bytes of uploads applies to a request, whatever entities take them. */
 function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {

@@ -88,7 +88,8 @@ function emptyParameters(): MutableParameters {
   };
 }
 
-const noParameters: Parameters = Object.freeze(emptyParameters());
+/** What {@link readParameters} returns for a request without parameters. */
+export const noParameters: Parameters = Object.freeze(emptyParameters());
 
 /**
  * Reads the parameters of a request (protocol P1.5 to P1.8): names in any case; blanks and one pair
