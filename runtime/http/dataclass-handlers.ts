@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { RoutePrivileges } from './route-privileges.js';
+import { type Answer, sendAnswer } from './reply.js';
 import type { AddressParts, DataclassRequest } from './service-context.js';
 
 type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
@@ -50,10 +52,9 @@ type AddressHandler = (
 
 type ScopedHandler = (
   request: DataclassRequest,
-  reply: FastifyReply,
   scope: RequestScope,
   address: AddressParts,
-) => unknown;
+) => Pending<Answer>;
 
 type ReadName = 'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet';
 type WriteName = 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeEntitySet';
@@ -74,34 +75,24 @@ export function dataclassHandlers(
   const scoped =
     (isInScope: boolean, answer: ScopedHandler): AddressHandler =>
     (request, reply, address = request.params) => {
-      const run = (session: Session): unknown => {
+      const send = (session: Session): void => {
         const scope = scopes.of(session);
-        return isInScope
-          ? scopes.run(scope, answer, request, reply, scope, address)
-          : answer(request, reply, scope, address);
+        const answered = (): void => {
+          sendAnswer(reply, name, answer(request, scope, address));
+        };
+        if (isInScope) scopes.run(scope, answered);
+        else answered();
       };
-      const session = sessions.of(request, reply);
-      // At once if the session is known at once.
-      if (!(session instanceof Promise)) return run(session);
-      return session.then(async (found) => {
-        await run(found);
-        // Fastify waits for it: a read sends its answer later.
-        return reply;
-      });
+      const sent = whenThere(sessions.of(request, reply), send);
+      if (sent instanceof Promise) sent.catch((error: unknown) => reply.send(error));
     };
   const read = (member: ReadName): AddressHandler =>
-    scoped(runsIn.reads, (request, reply, scope, address) => {
-      models
-        .visibleTo(scope.session)
-        .servicesOf(name)
-        .reads[member](request, reply, scope, address);
-    });
+    scoped(runsIn.reads, (request, scope, address) =>
+      models.visibleTo(scope.session).servicesOf(name).reads[member](request, scope, address),
+    );
   const write = (member: WriteName): AddressHandler =>
-    scoped(runsIn.writes, (request, reply, scope, address) =>
-      models
-        .visibleTo(scope.session)
-        .servicesOf(name)
-        .writes[member](request, reply, scope, address),
+    scoped(runsIn.writes, (request, scope, address) =>
+      models.visibleTo(scope.session).servicesOf(name).writes[member](request, scope, address),
     );
   const readOrWrite =
     (reading: AddressHandler, writing: AddressHandler): AddressHandler =>

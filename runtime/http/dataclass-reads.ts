@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import type { SetRequester } from '../entity-set/entity-set-store.js';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
@@ -30,7 +29,7 @@ import {
 import { LockService } from './lock-service.js';
 import { requirePrivilege } from './route-privileges.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
-import { missingEntity, sendAnswer } from './reply.js';
+import { type Answer, missingEntity } from './reply.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 import { explainedAnswer, readPage } from '../query/page.js';
 
@@ -57,10 +56,9 @@ export class DataclassReads {
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
   readCollection(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void {
+  ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = address;
@@ -74,23 +72,20 @@ export class DataclassReads {
     const { filters } = this.#context;
     const all = selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
     if (aggregationOf(parameters) !== undefined) {
-      this.#send(reply, drive(readAggregate(this.#context, all, attributes, parameters)));
-    } else if (parameters.method === 'entityset') {
-      const requester = setRequesterOf(scope.session);
-      const sets = this.#setsOf(this.#dataclass);
-      this.#send(reply, drive(sets.create(all, { parameters, attributes, requester })));
-    } else {
-      this.#send(reply, this.#page(all, parameters, attributes));
+      return drive(readAggregate(this.#context, all, attributes, parameters));
     }
+    if (parameters.method !== 'entityset') return this.#page(all, parameters, attributes);
+    const requester = setRequesterOf(scope.session);
+    const sets = this.#setsOf(this.#dataclass);
+    return drive(sets.create(all, { parameters, attributes, requester }));
   }
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
   readEntity(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void {
+  ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
     refuseSetParameters(parameters);
@@ -100,41 +95,33 @@ export class DataclassReads {
     const value = decodeKey(key.type, text);
     if (value === undefined) throw missingEntity(name);
     if (parameters.lock !== undefined) {
-      this.#send(reply, this.#lock(request, scope, { key: value, attributes }, parameters));
-      return;
+      return this.#lock(request, scope, { key: value, attributes }, parameters);
     }
     if (aggregationOf(parameters) !== undefined) {
       const context = this.#context;
       const read = readRelatedAggregate(context, this.#dataclass, value, attributes, parameters);
-      this.#send(reply, drive(read));
-      return;
+      return drive(read);
     }
     if (parameters.method !== undefined) {
-      this.#send(reply, this.#relatedSet(scope, { key: value, attributes }, parameters));
-      return;
+      return this.#relatedSet(scope, { key: value, attributes }, parameters);
     }
     const media = requestedMedia(this.#dataclass, attributes, parameters);
     if (media !== undefined) {
       refuseForms(parameters, this.#context.options, 'one entity');
-      this.#sendMedia(request, reply, media, value, parameters);
-      return;
+      return this.bytes.read(request, media, value, parameters);
     }
     const relation = this.#expandedRelation(attributes, parameters);
-    if (relation === undefined) {
-      refuseForms(parameters, this.#context.options, 'one entity');
-      this.#send(reply, this.#entities.read(key, value, parameters, attributes));
-    } else {
-      this.#send(reply, this.#related(relation, value, parameters));
-    }
+    if (relation !== undefined) return this.#related(relation, value, parameters);
+    refuseForms(parameters, this.#context.options, 'one entity');
+    return this.#entities.read(key, value, parameters, attributes);
   }
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
   readByValue(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void {
+  ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
     refuseForms(parameters, this.#context.options, 'one entity');
@@ -146,17 +133,15 @@ export class DataclassReads {
         'an entity that is looked up by a value is named by its key there',
       );
     }
-    const answer = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
-    this.#send(reply, answer);
+    return this.#entities.readByValue(readLookup(lookup), parameters, attributes);
   }
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
   readEntitySet(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): void {
+  ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
@@ -167,7 +152,7 @@ export class DataclassReads {
       parameters.method === 'release'
         ? sets.release(set, requester)
         : sets.read(set, { parameters, attributes, requester });
-    this.#send(reply, drive(answer));
+    return drive(answer);
   }
 
   /** The keys that a set holds and that match the request's filter. */
@@ -256,22 +241,6 @@ export class DataclassReads {
 
   #setsOf(dataclass: Dataclass): EntitySetService {
     return new EntitySetService(this.#context, dataclass);
-  }
-
-  #send(reply: FastifyReply, answer: PendingAnswer): void {
-    sendAnswer(reply, this.#dataclass.name, answer);
-  }
-
-  #sendMedia(
-    request: DataclassRequest,
-    reply: FastifyReply,
-    attribute: StorageDefinition,
-    key: string | number,
-    parameters: Parameters,
-  ): void {
-    this.bytes.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
-      reply.send(error);
-    });
   }
 
   /** The to-many relation whose entities the request reads: named in the path, and expanded. */

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import { setRequesterOf } from '../access/session.js';
 import { failureOf } from '../class/objects/failure.js';
@@ -14,7 +13,7 @@ import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './errors.js';
-import { type Sent, sendWhenThere, missingEntity } from './reply.js';
+import { type Answer, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
 import { BodySaver, type WriteCaller } from '../write/save-body.js';
 import { readJson } from './body.js';
@@ -44,10 +43,9 @@ export class DataclassWrites {
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
   writeCollection(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent {
+  ): Pending<Answer> {
     const parameters = parametersOf(request, 'write');
     refuseLock(parameters);
     const { method } = parameters;
@@ -58,39 +56,34 @@ export class DataclassWrites {
       );
     }
     if (method === 'entityset') {
-      this.reads.readCollection(request, reply, scope, address);
-      return undefined;
+      return this.reads.readCollection(request, scope, address);
     }
-    if (method !== 'delete') return this.#write(request, reply, scope, method, parameters);
+    if (method !== 'delete') return this.#write(request, scope, method, parameters);
     requirePrivilege(request, scope.session, 'drop');
-    const answer = this.#asCaller(request, scope, ({ session }) =>
+    return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMatching(parameters, session),
     );
-    return sendWhenThere(reply, answer);
   }
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
   writeEntity(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent {
+  ): Pending<Answer> {
     const parameters = parametersOf(request, 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
-      this.reads.readEntity(request, reply, scope, address);
-      return undefined;
+      return this.reads.readEntity(request, scope, address);
     }
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(address.key ?? '');
-    if (method !== 'delete') return this.#write(request, reply, scope, method, parameters, text);
+    if (method !== 'delete') return this.#write(request, scope, method, parameters, text);
     requirePrivilege(request, scope.session, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
-    const answer = this.#asCaller(request, scope, ({ session }) =>
+    return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteByKey(key, parameters, session),
     );
-    return sendWhenThere(reply, answer);
   }
 
   /**
@@ -99,32 +92,30 @@ export class DataclassWrites {
    */
   writeAttributes(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent {
+  ): Pending<Answer> {
     const given = parametersOf(request, 'read');
     refuseLock(given);
     const { method, rawPict, binary } = given;
     const { key, attributes = '' } = address;
     const type = readRawPict(rawPict) ? 'image' : binary ? 'blob' : undefined;
     if (method === undefined && key !== undefined && type !== undefined) {
-      return this.#writeMedia(request, reply, scope, key, attributes.trim(), type);
+      return this.#writeMedia(request, scope, key, attributes.trim(), type);
     }
     refuseLongBody(request, this.context.limits.bodySize);
     if (method === undefined) throw unknownAttribute(this.dataclass, attributes, 'path');
     if (method !== 'entityset' && method !== 'subentityset') throw refusedMethod(method, 'POST');
-    if (key === undefined) this.reads.readCollection(request, reply, scope, address);
-    else this.reads.readEntity(request, reply, scope, address);
-    return undefined;
+    return key === undefined
+      ? this.reads.readCollection(request, scope, address)
+      : this.reads.readEntity(request, scope, address);
   }
 
   writeEntitySet(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     address: AddressParts,
-  ): Sent {
+  ): Pending<Answer> {
     const { method } = parametersOf(request, 'read');
     if (method === undefined) {
       throw refuse(
@@ -134,8 +125,7 @@ export class DataclassWrites {
     }
     if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
     if (method !== 'delete') {
-      this.reads.readEntitySet(request, reply, scope, address);
-      return undefined;
+      return this.reads.readEntitySet(request, scope, address);
     }
     requirePrivilege(request, scope.session, 'drop');
     const parameters = parametersOf(request, 'write');
@@ -143,20 +133,18 @@ export class DataclassWrites {
     refuseLock(parameters);
     const requester = setRequesterOf(scope.session);
     const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, requester);
-    const answer = this.#asCaller(request, scope, ({ session }) =>
+    return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMembers(parameters, find, session),
     );
-    return sendWhenThere(reply, answer);
   }
 
   #write(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     method: string,
     parameters: Parameters,
     addressKey?: string,
-  ): Sent {
+  ): Pending<Answer> {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
     requireEither(request, scope);
@@ -173,7 +161,7 @@ export class DataclassWrites {
     }
     const isStored = method === 'update' && !parameters.refresh;
     const mode = isStored ? 'store' : method === 'validate' ? 'validate' : 'preview';
-    const answer = this.#asCaller(request, scope, (caller) => {
+    return this.#asCaller(request, scope, (caller) => {
       const saver = this.#saver;
       const shown = method === 'validate' ? {} : parameters;
       const written = {
@@ -184,17 +172,15 @@ export class DataclassWrites {
       } as const;
       return saver.save(readJson(body, headers['content-type']), written, caller);
     });
-    return sendWhenThere(reply, answer);
   }
 
   #writeMedia(
     request: DataclassRequest,
-    reply: FastifyReply,
     scope: RequestScope,
     clause: string,
     name: string,
     type: 'image' | 'blob',
-  ): Sent {
+  ): Pending<Answer> {
     const parameters = parametersOf(request, 'write');
     requirePrivilege(request, scope.session, 'update');
     const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
@@ -207,12 +193,11 @@ export class DataclassWrites {
     const key = decodeKey(this.dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.dataclass.name);
     const { body } = request;
-    const answer = this.#asCaller(request, scope, (caller) =>
+    return this.#asCaller(request, scope, (caller) =>
       this.reads.bytes.write(attribute, key, body, (entity) =>
         this.#saver.save(entity, { mode: 'store' }, caller),
       ),
     );
-    return sendWhenThere(reply, answer);
   }
 
   get #saver(): BodySaver {

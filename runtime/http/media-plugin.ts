@@ -36,7 +36,7 @@ import type { RequestSession } from '../access/request-session.js';
 import { setRequesterOf } from '../access/session.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import { parametersOf } from './reading-parameters.js';
-import { harmlessHeaders, missingEntity, sendJson, setBytesType } from './reply.js';
+import { type Answer, harmlessHeaders, missingEntity, sendJson, setBytesType } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
 /** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
@@ -125,11 +125,10 @@ class MediaService implements DataclassMedia {
   /** `GET /<dataClass>(<key>)/<attribute>` for the bytes of an image or BLOB. */
   async read(
     request: FastifyRequest,
-    reply: FastifyReply,
     attribute: StorageDefinition,
     key: string | number,
     parameters: Parameters,
-  ): Promise<FastifyReply> {
+  ): Promise<Answer> {
     const format = attribute.type === 'image' ? readImageFormat(parameters.imageformat) : 'best';
     const wanted = { attribute, key, format };
     for (let tries = 0; tries < mostTries; tries += 1) {
@@ -141,12 +140,12 @@ class MediaService implements DataclassMedia {
           parameters.version === String(version.stamp) ? 'private, max-age=31536000' : 'no-cache',
       };
       if (namesTag(request.headers['if-none-match'], headers.etag)) {
-        return reply.code(304).headers(headers).send();
+        return (reply) => reply.code(304).headers(headers).send();
       }
       // No bytes have no type.
-      if (version.isNull) return reply.headers(headers).send();
+      if (version.isNull) return (reply) => reply.headers(headers).send();
       const content = await this.#content(wanted, version);
-      if (content !== undefined) return sendContent(request, reply.headers(headers), content);
+      if (content !== undefined) return contentAnswer(request, headers, content);
     }
     throw changedAgain();
   }
@@ -203,31 +202,32 @@ function changedAgain(): RequestError {
   return refuseBusy('The entity is being changed again and again.');
 }
 
-function sendContent(
-  request: FastifyRequest,
-  reply: FastifyReply,
+function contentAnswer(
+  { method, headers: sent }: FastifyRequest,
+  headers: Readonly<Record<'etag' | 'cache-control', string>>,
   { bytes, type }: Content,
-): FastifyReply {
-  const { method, headers } = request;
-  if (bytes.length === 0) return reply.send();
-  const etag = reply.getHeader('etag');
-  const isSame = headers['if-range'] === undefined || headers['if-range'] === etag;
-  const range = method === 'GET' && isSame ? readRange(headers.range, bytes.length) : undefined;
-  if (range === 'unsatisfiable') throw unsatisfiable(reply, bytes.length);
-  setBytesType(reply, type);
-  reply.header('accept-ranges', 'bytes');
-  if (range === undefined) return reply.send(bytes);
-  const { start, end } = range;
-  return reply
-    .code(206)
-    .header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
-    .send(bytes.subarray(start, end));
+): Answer {
+  if (bytes.length === 0) return (reply) => reply.headers(headers).send();
+  const isSame = sent['if-range'] === undefined || sent['if-range'] === headers.etag;
+  const range = method === 'GET' && isSame ? readRange(sent.range, bytes.length) : undefined;
+  if (range === 'unsatisfiable') throw unsatisfiable(bytes.length);
+  return (reply) => {
+    reply.headers(headers);
+    setBytesType(reply, type);
+    reply.header('accept-ranges', 'bytes');
+    if (range === undefined) return reply.send(bytes);
+    const { start, end } = range;
+    return reply
+      .code(206)
+      .header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
+      .send(bytes.subarray(start, end));
+  };
 }
 
-function unsatisfiable(reply: FastifyReply, length: number): RequestError {
-  reply.removeHeader('etag');
+function unsatisfiable(length: number): RequestError {
   const message = `The range lies outside of the ${length} bytes.`;
   return new RequestError(416, [protocolError('rangeNotSatisfiable', message)], {
+    ...harmlessHeaders,
     'content-range': `bytes */${length}`,
   });
 }

@@ -3,7 +3,7 @@ import { type RequestError, refuse } from '../protocol/errors.js';
 import { contentTypeOf, type ImageType } from '../protocol/image-types.js';
 import type { Pending } from '../dialect/pending.js';
 import { AbandonablePromise } from '../dialect/abandonable.js';
-import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { StatusAndJson } from '../write/answers.js';
 import { releaseWhenSent } from './answer-memory.js';
 
@@ -54,35 +54,25 @@ export function errorHeaders({ headers }: RequestError): Readonly<Record<string,
 }
 
 /**
- * The result of a handler: nothing if the answer is sent, or is sent by somebody else; or a promise
- * of that.
+ * What a request is answered with: JSON; `undefined` if the entity that it names is missing; or what sends
+ * the answer itself, and does not fail.
  */
-export type Sent = undefined | Promise<FastifyReply>;
-
-/** Sends an answer, at once if it is ready. */
-export function sendWhenThere(reply: FastifyReply, pending: Pending<StatusAndJson>): Sent {
-  if (pending instanceof Promise) return pending.then((answer) => sendNow(reply, answer));
-  sendNow(reply, pending);
-  return undefined;
-}
-
-function sendNow(reply: FastifyReply, { status, json }: StatusAndJson): FastifyReply {
-  return sendJson(reply.code(status), json);
-}
+export type Answer = JsonAnswer | undefined | StatusAndJson | ((reply: FastifyReply) => unknown);
 
 /**
- * Sends an answer when it is ready; 404 if there is none, because an entity of the dataclass is
- * missing. It returns no promise: what Fastify does with one takes long compared with a short read.
+ * Sends an answer when it is ready, at once if it is; 404 if there is none, because an entity of the
+ * dataclass is missing. It returns no promise: what Fastify does with one takes long compared with a
+ * short read.
  */
-export function sendAnswer(reply: FastifyReply, dataclass: string, answer: PendingAnswer): void {
+export function sendAnswer(reply: FastifyReply, dataclass: string, answer: Pending<Answer>): void {
   if (!(answer instanceof Promise)) {
-    sendFound(reply, dataclass, answer);
+    sendNow(reply, dataclass, answer);
     return;
   }
   abandonWithClient(reply, answer);
   answer.then(
-    (json) => {
-      sendFound(reply, dataclass, json);
+    (found) => {
+      sendNow(reply, dataclass, found);
     },
     (error: unknown) => {
       reply.send(error);
@@ -98,12 +88,14 @@ function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void 
   });
 }
 
-function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {
-  if (json === undefined) reply.send(missingEntity(dataclass));
-  else {
-    if (typeof json !== 'string') releaseWhenSent(reply, json);
-    sendJson(reply, json);
-  }
+function sendNow(reply: FastifyReply, dataclass: string, answer: Answer): void {
+  if (typeof answer === 'string') sendJson(reply, answer);
+  else if (answer === undefined) reply.send(missingEntity(dataclass));
+  else if (answer instanceof Uint8Array) {
+    releaseWhenSent(reply, answer);
+    sendJson(reply, answer);
+  } else if (typeof answer === 'function') answer(reply);
+  else sendJson(reply.code(answer.status), answer.json);
 }
 
 /** 404 with 1543. */

@@ -1,4 +1,4 @@
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
@@ -7,6 +7,7 @@ import type { UploadsOfEntities } from '../write/surroundings.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { UnusableUpload } from '../protocol/values.js';
 import type { Parameters } from '../query/parameters.js';
+import type { Answer } from './reply.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -32,11 +33,10 @@ export interface DataclassMedia {
   /** Answers with the bytes of an attribute. */
   read(
     request: FastifyRequest,
-    reply: FastifyReply,
     attribute: StorageDefinition,
     key: string | number,
     parameters: Parameters,
-  ): Promise<FastifyReply>;
+  ): Promise<Answer>;
   /**
    * Sets an image or a BLOB to the body of a request.
    * @param save as `$method=update` does
