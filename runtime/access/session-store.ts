@@ -66,6 +66,23 @@ export interface SessionRoom {
   readonly guestsOfAddress: number;
 }
 
+/** Runs work with cached sessions before the database is asked about them. */
+export interface CachedSessions {
+  /** Whether the session is cached, and has no rates. */
+  isCached(token: string): boolean;
+  /**
+   * Runs work with a cached session, while the first statement of the work finds out whether the session is still as
+   * it is cached. Unless that is known at the end, what the work has returned or thrown is dropped.
+   * @param work reads, or makes one change, which it begins before it returns; no class code runs in it
+   * @param find finds the session, and runs the work with it: then, and if none is cached
+   */
+  run<T>(
+    token: string,
+    work: (record: SessionRecord) => Pending<T>,
+    find: () => Pending<T>,
+  ): Pending<T>;
+}
+
 /**
  * Stores sessions for their lifetime, in the memory of this process, or in the database for several
  * servers. Changes are synchronous, because class code makes them with `session.setPrivileges` and
@@ -79,6 +96,8 @@ export interface SessionStore {
    * @throws DatabaseUnavailableError if the store cannot be read: a user must not become a guest by that
    */
   find(token: string): Pending<SessionRecord | undefined>;
+  /** Absent if no statement of the application can check a session. */
+  readonly trying?: CachedSessions | undefined;
   /**
    * Ends the sessions of users who may not continue (`access.md#users`). Call it before a login:
    * later it would end the session that begins.

@@ -115,6 +115,13 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/** Nothing was changed, because it is not known whether what the change assumes holds: see `StateDatabase.assuming`. */
+export class UnconfirmedError extends Error {
+  constructor(cause: unknown) {
+    super('what the change assumes is not confirmed', { cause });
+  }
+}
+
 /** The connection broke during a commit: what it should have stored may be stored. */
 export class UnknownOutcomeError extends DatabaseUnavailableError {}
 

@@ -71,42 +71,52 @@ export function dataclassHandlers(
   nothing: Handler,
   mediaBodyLimit: number,
 ): DataclassHandlers {
-  const { models, runsIn } = services;
+  const { models, runsIn, media } = services;
   const scoped =
-    (isInScope: boolean, answer: ScopedHandler): AddressHandler =>
+    (isInScope: boolean, mayTry: boolean, answer: ScopedHandler): AddressHandler =>
     (request, reply, address = request.params) => {
+      if (!isInScope) {
+        const isTried = mayTry && isPlain(request);
+        const answered = (session: Session): Pending<Answer> =>
+          answer(request, scopes.of(session), address);
+        sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));
+        return;
+      }
+      // The answer is sent in the scope, too.
       const send = (session: Session): void => {
         const scope = scopes.of(session);
-        const answered = (): void => {
+        scopes.run(scope, () => {
           sendAnswer(reply, name, answer(request, scope, address));
-        };
-        if (isInScope) scopes.run(scope, answered);
-        else answered();
+        });
       };
       const sent = whenThere(sessions.of(request, reply), send);
       if (sent instanceof Promise) sent.catch((error: unknown) => reply.send(error));
     };
-  const read = (member: ReadName): AddressHandler =>
-    scoped(runsIn.reads, (request, scope, address) =>
+  const read = (member: ReadName, mayTry: boolean): AddressHandler =>
+    scoped(runsIn.reads, mayTry, (request, scope, address) =>
       models.visibleTo(scope.session).servicesOf(name).reads[member](request, scope, address),
     );
-  const write = (member: WriteName): AddressHandler =>
-    scoped(runsIn.writes, (request, scope, address) =>
+  const write = (member: WriteName, mayTry: boolean): AddressHandler =>
+    scoped(runsIn.writes, mayTry, (request, scope, address) =>
       models.visibleTo(scope.session).servicesOf(name).writes[member](request, scope, address),
     );
   const readOrWrite =
     (reading: AddressHandler, writing: AddressHandler): AddressHandler =>
     (request, reply, address) =>
       (request.method === 'POST' ? writing : reading)(request, reply, address);
-  const collection = read('readCollection');
-  const attributes = write('writeAttributes');
-  const readByValue = read('readByValue');
+  const { triesCached } = sessions;
+  // Uploads of a body are read before its save begins.
+  const triesSaves = triesCached && media === undefined;
+  const collection = read('readCollection', triesCached);
+  const entity = read('readEntity', triesCached);
+  const attributes = write('writeAttributes', false);
+  const readByValue = read('readByValue', triesCached);
   const attributesOfAll = readOrWrite(collection, attributes);
-  const entitySet = readOrWrite(read('readEntitySet'), write('writeEntitySet'));
+  const entitySet = readOrWrite(read('readEntitySet', false), write('writeEntitySet', false));
   return {
-    collection: readOrWrite(collection, write('writeCollection')),
-    entity: readOrWrite(read('readEntity'), write('writeEntity')),
-    attributes: readOrWrite(read('readEntity'), attributes),
+    collection: readOrWrite(collection, write('writeCollection', triesSaves)),
+    entity: readOrWrite(entity, write('writeEntity', triesSaves)),
+    attributes: readOrWrite(entity, attributes),
     byValue: (request, reply) => {
       const [lookup = '', path, more] = segmentsBehind(request, ':');
       if (lookup === '' || path === '' || more !== undefined) return nothing(request, reply);
@@ -122,6 +132,18 @@ export function dataclassHandlers(
     },
     mediaBodyLimit,
   };
+}
+
+/** Whether a GET only reads, and a POST only saves entities: there is no `$lock`, and no other `$method`. */
+function isPlain({ method, query }: DataclassRequest): boolean {
+  const given = query as Readonly<Record<string, unknown>>;
+  const expected = method === 'POST' ? 'update' : undefined;
+  for (const name in given) {
+    // Names in another case count as well (protocol P1.5).
+    const known = name.toLowerCase();
+    if (known === '$lock' || (known === '$method' && given[name] !== expected)) return false;
+  }
+  return true;
 }
 
 /**

@@ -6,6 +6,7 @@ import { hasRates, type QuotaValues, type Rates, type ReadQuotas } from '../acce
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
+import { whenThere } from '../dialect/pending.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
 import { RequestSessions, cookieName, synchronizeSession } from './request-sessions.js';
@@ -160,8 +161,8 @@ function registerQuotas(
     ? [{ quotas: ofServer, rates: stores.rates }]
     : [];
   const limitsGuests = hasRates(ofGuestAddress);
-  const isUnlimited = (): boolean =>
-    shared.length === 0 && !limitsGuests && !sessions.sessions.hasRates;
+  const limitsAll = shared.length > 0 || limitsGuests;
+  const isUnlimited = (): boolean => !limitsAll && !sessions.sessions.hasRates;
   const guestsOf = ({ ip }: FastifyRequest): readonly Counter[] => [
     { quotas: ofGuestAddress, rates: stores.ratesOfGuests(ip) },
   ];
@@ -175,20 +176,28 @@ function registerQuotas(
     return [...guests, ...own, ...shared];
   };
 
+  const admit = async (request: FastifyRequest, session: RequestSession): Promise<void> => {
+    for (const { quotas, rates } of countersOf(request, session)) {
+      const seconds = await rates.admit(quotas, clock.now());
+      if (seconds !== undefined) throw exceeded(seconds);
+    }
+  };
+
   app.addHook('onRequest', (request, reply, done) => {
     if (isUnlimited()) {
       done();
       return;
     }
-    const admit = async (): Promise<RequestError | undefined> => {
-      const session = await sessions.of(request, reply);
-      for (const { quotas, rates } of countersOf(request, session)) {
-        const seconds = await rates.admit(quotas, clock.now());
-        if (seconds !== undefined) return exceeded(seconds);
-      }
-      return undefined;
-    };
-    admit().then(done, done);
+    sessions.admitBy(request, admit);
+    // If the session has rates by now, it is admitted when that is found out.
+    if (!limitsAll && sessions.hasTriable(request)) {
+      done();
+      return;
+    }
+    const found = whenThere(sessions.of(request, reply), () => {
+      done();
+    });
+    if (found instanceof Promise) found.catch(done);
   });
 
   app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {

@@ -17,8 +17,15 @@ const longestUserAgent = 200;
  */
 const own = Symbol('session');
 
+/** The property of a request whose session has to be admitted when it is found. */
+const admitting = Symbol('admitting');
+
+/** @throws RequestError 429 if a quota is used up */
+type Admit = (request: FastifyRequest, session: RequestSession) => Promise<void>;
+
 interface Known {
   [own]?: RequestSession;
+  [admitting]?: Admit;
 }
 
 const sessionEnded = protocolError('loginRequired', 'The session has ended: log in again.');
@@ -48,6 +55,19 @@ export class RequestSessions {
   of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
     const known = this.known(request);
     if (known !== undefined) return known;
+    const found = this.#find(request, reply);
+    const { [admitting]: admit } = request as Known;
+    if (admit === undefined) return found;
+    delete (request as Known)[admitting];
+    return whenThere(found, (session) => admit(request, session).then(() => session));
+  }
+
+  /** Admits the session of a request when it is found, which may refuse the request. */
+  admitBy(request: FastifyRequest, admit: Admit): void {
+    (request as Known)[admitting] = admit;
+  }
+
+  #find(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
     const { cookie, authorization } = request.headers;
     const bearer = this.tokens?.of(authorization);
     if (bearer !== undefined && this.tokens !== undefined) {
@@ -60,6 +80,51 @@ export class RequestSessions {
     return whenThere(this.sessions.store.find(token), (record) =>
       this.#made(request, reply, record),
     );
+  }
+
+  /**
+   * Answers a request with its session.
+   * @param mayTry whether a cached session may be tried: see `SessionStore.trying`
+   */
+  answer<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    mayTry: boolean,
+    work: (session: RequestSession) => Pending<T>,
+  ): Pending<T> {
+    const { trying } = this.sessions.store;
+    const found = (): Pending<T> => whenThere(this.of(request, reply), work);
+    if (trying === undefined || !mayTry || this.known(request) !== undefined) return found();
+    const token = this.#tokenOf(request);
+    if (token === undefined) return found();
+    return trying.run(
+      token,
+      (record) => work(this.#made(request, reply, record)),
+      () => {
+        delete (request as Known)[own];
+        return found();
+      },
+    );
+  }
+
+  /** Whether {@link answer} tries cached sessions. */
+  get triesCached(): boolean {
+    return this.sessions.store.trying !== undefined;
+  }
+
+  /** Whether {@link answer} may try a cached session, which has no rates as far as is known. */
+  hasTriable(request: FastifyRequest): boolean {
+    const { trying } = this.sessions.store;
+    const token = trying === undefined ? undefined : this.#tokenOf(request);
+    return token !== undefined && trying?.isCached(token) === true;
+  }
+
+  /** The name of the session in the store. */
+  #tokenOf({ headers }: FastifyRequest): string | undefined {
+    const { cookie, authorization } = headers;
+    const bearer = this.tokens?.of(authorization);
+    if (bearer !== undefined) return this.tokens?.nameOf(bearer);
+    return cookie === undefined ? undefined : readCookie(cookie, this.cookie);
   }
 
   /** A guest in place of a requester who cannot be identified. */

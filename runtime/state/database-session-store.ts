@@ -4,6 +4,7 @@ import { hasRates, network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import {
   addressFull,
+  type CachedSessions,
   type NewSession,
   type SessionChange,
   type SessionRecord,
@@ -12,9 +13,10 @@ import {
   type SessionStore,
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { Rows } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
-import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
+import { type Rows, UnconfirmedError, UnknownOutcomeError } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { AssumedCondition, StateDatabase, StateStatement } from '../dialect/state-database.js';
+import { quoted } from '../dialect/table-definition.js';
 import { newUuid } from '../protocol/uuid.js';
 import type { DatabaseRates } from './database-rates.js';
 import { StoredValues } from './stored-values.js';
@@ -32,6 +34,7 @@ const batch = 1000;
 /**
  * Sessions in the database, for all servers that use it. A process caches them, but each request
  * reads the version of its session, and reads the whole session again if the version has changed.
+ * The first statement of a request for data may check the version instead: see `SessionStore.trying`.
  *
  * Code changes the cached session, for all requests of this process at once; `flush` stores the
  * changes as one transaction. If two servers change a session at the same moment, each stores what
@@ -39,6 +42,7 @@ const batch = 1000;
  */
 export class DatabaseSessionStore implements SessionStore {
   readonly isShared = true;
+  readonly trying: CachedSessions | undefined;
   readonly #sql: SessionSql;
   /** Cached sessions by the hashes of their tokens. */
   readonly #known = new BoundedCache<DatabaseSession>(
@@ -63,6 +67,9 @@ export class DatabaseSessionStore implements SessionStore {
     private readonly ratesOf: (session: string) => DatabaseRates,
   ) {
     this.#sql = sessionSql(state);
+    const { assuming, schema } = state;
+    if (assuming === undefined || schema === undefined) return;
+    this.trying = this.#tryingWith(assuming, currentSession(schema, state.now));
   }
 
   find(token: string): Pending<SessionRecord | undefined> {
@@ -78,6 +85,31 @@ export class DatabaseSessionStore implements SessionStore {
         ? this.#used(known, times)
         : this.#read(token, hash);
     });
+  }
+
+  /** @param current that a session is as it was with a version */
+  #tryingWith(
+    assuming: NonNullable<StateDatabase['assuming']>,
+    current: AssumedCondition,
+  ): CachedSessions {
+    const cached = (token: string): DatabaseSession | undefined => {
+      const hash = hashOf(token);
+      const session = this.#known.get(hash);
+      return session?.hash === hash && session.isUsable ? session : undefined;
+    };
+    return {
+      isCached: (token) => cached(token) !== undefined,
+      run: (token, work, find) => {
+        const session = cached(token);
+        if (session === undefined) return find();
+        const { id, version } = session;
+        const assumption = { condition: current, values: [id, version], isConfirmed: false };
+        const isConfirmed = async (): Promise<boolean> =>
+          assumption.isConfirmed ||
+          ((await this.find(token)) === session && session.version === version);
+        return tried(() => assuming(assumption, () => work(session)), isConfirmed, find);
+      },
+    };
   }
 
   /** The command that changes a user deletes the sessions in the database. */
@@ -150,7 +182,10 @@ export class DatabaseSessionStore implements SessionStore {
   /** Not every use is written: instead, the session lives longer by the time between two writes. */
   #used(session: DatabaseSession, [refreshed, expires, now]: Times): Pending<SessionRecord> {
     session.expires = expires;
-    if (now - refreshed < grainOf(session.idleTimeout)) return session;
+    const grain = grainOf(session.idleTimeout);
+    const left = grain - (now - refreshed);
+    session.usedUntil = performance.now() + (left > 0 ? left : grain);
+    if (left > 0) return session;
     return whenThere(
       this.state.run([this.#sql.use, session.id], [this.#sql.times, session.id]),
       ([row]) => {
@@ -207,6 +242,7 @@ export class DatabaseSessionStore implements SessionStore {
 
   #note(session: DatabaseSession, values: Changed, room?: SessionRoom): void {
     Object.assign(session, values);
+    session.usedUntil = 0;
     if (session.beginning !== undefined) {
       // A guest's session may not be stored yet when the guest becomes a user.
       if (room !== undefined) session.beginning = { ...session.beginning, room };
@@ -531,11 +567,19 @@ class DatabaseSession implements SessionRecord {
   hash = '';
   /** The version that this process has read or stored; 0 if there is none, or if another server has changed it. */
   version = 0;
+  /** Until when its uses are not written, in the time of `performance.now()`: the next one may have to be. */
+  usedUntil = 0;
   /** Set until it is stored for the first time. */
   beginning: StoredBeginning | undefined;
   change: WaitingChange | undefined;
   isRemoved = false;
   flushing: Promise<void> | undefined;
+
+  /** Whether a request may begin with it before the database is asked: it is stored, and has no rates. */
+  get isUsable(): boolean {
+    const isStored = this.version > 0 && !this.hasEnded;
+    return isStored && this.rates === undefined && performance.now() < this.usedUntil;
+  }
 
   constructor(
     { id, ends, isForeign, address }: Fixed,
@@ -580,6 +624,28 @@ const systemSeconds = 60;
 /** `is_guest` of the server's own session, which counts neither as a user's (0) nor as a guest's (1). */
 const ofServer = 2;
 
+/**
+ * Runs work whose result counts only if what it assumes is confirmed.
+ * @param isConfirmed called when the work has ended
+ * @param again runs the work without the assumption
+ */
+async function tried<T>(
+  work: () => Pending<T>,
+  isConfirmed: () => Pending<boolean>,
+  again: () => Pending<T>,
+): Promise<T> {
+  let result: T;
+  try {
+    result = await work();
+  } catch (error) {
+    // Whether the change is stored is not known, so it must not be made again.
+    if (error instanceof UnknownOutcomeError) throw error;
+    if (error instanceof UnconfirmedError || !(await isConfirmed())) return again();
+    throw error;
+  }
+  return (await isConfirmed()) ? result : again();
+}
+
 interface SessionSql {
   readonly look: string;
   readonly find: string;
@@ -594,6 +660,13 @@ interface SessionSql {
   readonly times: string;
   readonly end: string;
   readonly endExpired: string;
+}
+
+/** That a session is as it was with a version: the values are its ID and the version. */
+function currentSession(schema: string, now: string): AssumedCondition {
+  const rows = `from ${quoted(schema)}.session where id = $1 and version = $2 and expires > ${now}`;
+  // Nobody sees the division by zero; a function that fails would change the tables of the state.
+  return { holds: `exists (select ${rows})`, required: `1 = 1 / (select count(*) ${rows})` };
 }
 
 function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {

@@ -9,7 +9,9 @@ import {
 } from '../executor.js';
 import { type Pending, settledWithin } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
+import type { AssumedCondition, Assumption } from '../state-database.js';
 import { WriterLine } from '../writer-line.js';
+import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 import type { PostgresPool } from './connect.js';
 import {
   ConnectionStates,
@@ -21,6 +23,7 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
+import { ConditionedTexts, Confirmation } from './confirmation.js';
 import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { commit, notBegun, PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
@@ -44,6 +47,9 @@ export class PostgresExecutor implements Executor {
   /** Connections with an open transaction. */
   readonly #open = new Set<PostgresConnection>();
   readonly #writes = new Set<Promise<unknown>>();
+  readonly #conditioned = new Map<AssumedCondition, ConditionedTexts>();
+  /** What the first statement of the work that begins now has to confirm. */
+  #assumption: Assumption | undefined;
   #isClosed = false;
 
   constructor(
@@ -81,8 +87,33 @@ export class PostgresExecutor implements Executor {
     return undefined;
   }
 
+  readonly assuming = <T>(assumption: Assumption, work: () => T): T => {
+    this.#assumption = assumption;
+    try {
+      return work();
+    } finally {
+      this.#assumption = undefined;
+    }
+  };
+
+  /** The statement that begins now confirms what the work assumes; later ones need not. */
+  #confirmation(): Confirmation | undefined {
+    const assumption = this.#assumption;
+    if (assumption === undefined) return undefined;
+    this.#assumption = undefined;
+    const { condition } = assumption;
+    const texts = getOrInsertComputed(
+      this.#conditioned,
+      condition,
+      () => new ConditionedTexts(condition),
+    );
+    return new Confirmation(assumption, texts);
+  }
+
   write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
-    return this.#writing(() => this.#run(work));
+    const confirmation = this.#confirmation();
+    const write = (): Promise<T> => this.#writing(() => this.#run(work, confirmation));
+    return confirmation === undefined ? write() : confirmation.ofChange(write);
   }
 
   async #writing<T>(work: () => Promise<T>): Promise<T> {
@@ -96,8 +127,16 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  readonly change = async (statement: Statement, values: readonly SqlValue[]): Promise<Rows> =>
-    (await this.#writing(() => this.#changed(stepOf(statement, values)))).rows;
+  readonly change = async (statement: Statement, values: readonly SqlValue[]): Promise<Rows> => {
+    const step = stepOf(statement, values);
+    const confirmation = this.#confirmation();
+    if (confirmation === undefined) return (await this.#writing(() => this.#changed(step))).rows;
+    return confirmation.ofChange(async () => {
+      const { rows } = await this.#writing(() => this.#changed(confirmation.changing(step)));
+      confirmation.confirm(rows.length > 0);
+      return rows;
+    });
+  };
 
   async close(): Promise<void> {
     const grace = this.options.graceMilliseconds ?? defaultGraceMilliseconds;
@@ -107,10 +146,13 @@ export class PostgresExecutor implements Executor {
     await settledWithin(this.connections.end(), grace);
   }
 
-  async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+  async #run<T>(
+    work: (transaction: Transaction) => Pending<T>,
+    confirmation: Confirmation | undefined,
+  ): Promise<T> {
     const connection = await this.#take();
-    const aside = (step: Step): Promise<StatementResult> => this.#aside(step);
-    const transaction = new PostgresTransaction(connection, this.options, aside);
+    const aside = (...steps: Step[]): Promise<StatementResult> => this.#aside(steps);
+    const transaction = new PostgresTransaction(connection, this.options, aside, confirmation);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -146,6 +188,16 @@ export class PostgresExecutor implements Executor {
 
   /** Runs steps as one transaction, and returns the rows of the last one. */
   async together(steps: readonly Step[]): Promise<Rows> {
+    const confirmation = this.#confirmation();
+    if (confirmation === undefined) return this.#together(steps);
+    return confirmation.ofChange(async () => {
+      const rows = await this.#together([...confirmation.required, ...steps]);
+      confirmation.confirm();
+      return rows;
+    });
+  }
+
+  #together(steps: readonly Step[]): Promise<Rows> {
     const [first] = steps;
     return this.#using(async (connection) => {
       if (steps.length === 1 && first !== undefined) {
@@ -166,14 +218,20 @@ export class PostgresExecutor implements Executor {
   }
 
   /** Transactions leave one connection free, on which this waits for no other transaction. */
-  #aside(step: Step): Promise<StatementResult> {
+  #aside(steps: readonly Step[]): Promise<StatementResult> {
     return this.#using((connection) =>
-      connection.transaction('read write', [notFlushed, step, commit], 1),
+      connection.transaction('read write', [notFlushed, ...steps, commit], steps.length),
     );
   }
 
   #ask(step: Step): Promise<StatementResult> {
-    return this.#using((connection) => connection.read(step));
+    const confirmation = this.#confirmation();
+    if (confirmation === undefined) return this.#using((connection) => connection.read(step));
+    return this.#using(async (connection) => {
+      const answer = await connection.read(confirmation.reading(step));
+      confirmation.confirm(answer.rows.length > 0);
+      return answer;
+    });
   }
 
   async #using<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {

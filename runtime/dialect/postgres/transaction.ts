@@ -5,6 +5,7 @@ import {
   type RunResult,
   type Table,
   type Transaction,
+  UnconfirmedError,
 } from '../executor.js';
 import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
@@ -18,6 +19,7 @@ import {
   stepOf,
   tableOf,
 } from './connection.js';
+import type { Confirmation } from './confirmation.js';
 import { type ErrorFacts, ofCommit, translateChangeError, translateError } from './errors.js';
 import { raiseStamp } from './global-stamp.js';
 
@@ -30,8 +32,8 @@ const rollback = plainStep('rollback');
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 
-/** Runs a statement as a transaction of its own, on another connection. */
-type RunAside = (step: Step) => Promise<StatementResult>;
+/** Runs statements as a transaction of its own, on another connection; returns the answer of the last one. */
+type RunAside = (...steps: Step[]) => Promise<StatementResult>;
 
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
@@ -50,11 +52,16 @@ export class PostgresTransaction implements Transaction {
     private readonly connection: PostgresConnection,
     private readonly facts: ErrorFacts,
     private readonly runAside: RunAside,
+    private readonly confirmation?: Confirmation,
   ) {}
 
   async aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
     if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
-    return firstValue(await this.runAside(stepOf(statement, values)));
+    return firstValue(await this.runAside(...this.#required, stepOf(statement, values)));
+  }
+
+  get #required(): readonly Step[] {
+    return this.confirmation?.required ?? [];
   }
 
   raiseStamp(changes: number): void {
@@ -129,15 +136,23 @@ export class PostgresTransaction implements Transaction {
       if (this.#state === 'new') {
         const begin = await this.#begin();
         this.#state = 'open';
-        const main = begin.length;
+        const before = [...begin, ...this.#required];
+        const main = before.length;
         let hasBegun = true;
-        const translated: Translate = (error, facts) =>
-          hasBegun ? translate(error, facts) : notBegun(translate(error, facts));
-        return this.#run([...begin, step], main, translated, async (done) => {
-          hasBegun = done === undefined || done >= main;
+        let isUnconfirmed = false;
+        const translated: Translate = (error, facts) => {
+          if (isUnconfirmed) return new UnconfirmedError(error);
+          return hasBegun ? translate(error, facts) : notBegun(translate(error, facts));
+        };
+        const answer = await this.#run([...before, step], main, translated, async (done) => {
+          hasBegun = done === undefined || done >= begin.length;
+          isUnconfirmed = done !== undefined && hasBegun && done < main;
+          if (done === main) this.confirmation?.confirm();
           if (done !== undefined) await this.#recover(!hasBegun, rollback);
           if (this.#state === 'open') this.#state = 'new';
         });
+        this.confirmation?.confirm();
+        return answer;
       }
       if (ofSavepoints.test(statement.sql)) return this.#run([step], 0, translate);
       return this.#run([guard, step, pass], 1, translate, async (done) => {
