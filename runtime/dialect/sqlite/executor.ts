@@ -1,19 +1,18 @@
 import Database, { type Statement as Prepared } from 'better-sqlite3';
-import {
-  DatabaseUnavailableError,
-  type Executor,
-  type PendingAnswer,
-  type Rows,
-  type Table,
-  type TableSearch,
-  type Transaction,
+import type {
+  Executor,
+  PendingAnswer,
+  Rows,
+  Table,
+  TableSearch,
+  Transaction,
 } from '../executor.js';
-import { caught, type Pending, whenThere, settledWithin } from '../pending.js';
-import { type SqlValue, type Statement, bind } from '../statement.js';
+import { type Pending, settledWithin, whenThere } from '../pending.js';
+import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import { translateError } from './errors.js';
 import type { SqliteConnections } from './open.js';
-import { SqliteReads, StatementCache } from './reads.js';
+import { closedError, SqliteReads, StatementCache } from './reads.js';
 import { SqliteTransaction } from './transaction.js';
 import { setTimeout } from 'node:timers/promises';
 
@@ -27,7 +26,7 @@ interface SqliteOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
   /** The placement of long reads of a database in a file. */
-  readonly offloading?: ConstructorParameters<typeof SqliteReads>[1];
+  readonly offloading?: ConstructorParameters<typeof SqliteReads>[2];
   /** Milliseconds that a statement of a transaction may run; no limit if absent. */
   readonly longest?: number;
 }
@@ -40,7 +39,6 @@ export class SqliteExecutor implements Executor {
   readonly #connections: SqliteConnections;
   readonly #isShared: boolean;
   readonly #transaction: SqliteTransaction;
-  readonly #dataVersion: Prepared;
   readonly #begin: Prepared;
   readonly #commit: Prepared;
   #commits = 0;
@@ -55,8 +53,7 @@ export class SqliteExecutor implements Executor {
     this.#graceMilliseconds = options.graceMilliseconds ?? defaultGraceMilliseconds;
     const statements = new StatementCache(connections.writer);
     const readStatements = this.#isShared ? statements : new StatementCache(connections.reader);
-    this.#reads = new SqliteReads(readStatements, options.offloading);
-    this.#dataVersion = connections.reader.prepare('pragma data_version').pluck();
+    this.#reads = new SqliteReads(connections.reader, readStatements, options.offloading);
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');
     this.#transaction = new SqliteTransaction(connections.writer, statements, options.longest);
@@ -67,24 +64,32 @@ export class SqliteExecutor implements Executor {
   }
 
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
-    return this.#reading(() => this.#reads.value(statement, values));
+    return this.#mustWait
+      ? this.#afterTransaction(() => this.#reads.value(statement, values))
+      : this.#reads.value(statement, values);
   }
 
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
-    return this.#reading(() => this.#reads.rows(statement, values));
+    return this.#mustWait
+      ? this.#afterTransaction(() => this.#reads.rows(statement, values))
+      : this.#reads.rows(statement, values);
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
-    return this.#reading(() => this.#reads.table(statement, values));
+    return this.#mustWait
+      ? this.#afterTransaction(() => this.#reads.table(statement, values))
+      : this.#reads.table(statement, values);
   }
 
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]> {
-    return this.#reading(() => explained(this.#connections.reader, statement, values));
+    return this.#mustWait
+      ? this.#afterTransaction(() => this.#reads.explain(statement, values))
+      : this.#reads.explain(statement, values);
   }
 
   dataVersion(): number {
     // SQLite's own number reflects commits of other connections, in other processes, too.
-    if (!this.#isShared) return this.#readNow(() => this.#dataVersion.get() as number);
+    if (!this.#isShared) return this.#reads.dataVersion();
     if (this.#connections.writer.inTransaction) this.#commits += 1;
     return this.#commits;
   }
@@ -109,20 +114,25 @@ export class SqliteExecutor implements Executor {
 
   #run<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
     if (this.#isClosed) throw closedError();
-    return caught(
-      () => {
-        this.#connections.file?.check();
-        return whenThere(beginTransaction(this.#begin), () => {
-          // Another process may have locked the database until this one was closing it.
-          if (this.#isClosed) throw closedError();
-          this.#transaction.begin();
-          return whenThere(work(this.#transaction), (result) => this.#committed(result));
-        });
-      },
-      (error) => {
-        throw this.#undone(error);
-      },
-    );
+    const undone = (error: unknown): never => {
+      throw this.#undone(error);
+    };
+    try {
+      this.#connections.file?.check();
+      const pending = isBegun(this.#begin)
+        ? this.#begun(work)
+        : beginLater(this.#begin).then(() => this.#begun(work));
+      return pending instanceof Promise ? pending.catch(undone) : pending;
+    } catch (error) {
+      return undone(error);
+    }
+  }
+
+  #begun<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+    // Another process may have locked the database until this one was closing it.
+    if (this.#isClosed) throw closedError();
+    this.#transaction.begin();
+    return whenThere(work(this.#transaction), (result) => this.#committed(result));
   }
 
   #committed<T>(result: T): T {
@@ -144,27 +154,21 @@ export class SqliteExecutor implements Executor {
     return translateError(error);
   }
 
-  #reading<T>(read: () => Pending<T>): Pending<T> {
-    // A database in memory has a single connection, which would see uncommitted changes.
-    if (!this.#isShared || !this.#connections.writer.inTransaction) return this.#readNow(read);
+  /** Whether reads would see uncommitted changes: a database in memory has a single connection. */
+  get #mustWait(): boolean {
+    return this.#isShared && this.#connections.writer.inTransaction;
+  }
+
+  #afterTransaction<T>(read: () => Pending<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#waiting.push(() => {
         try {
-          resolve(this.#readNow(read));
+          resolve(read());
         } catch (error) {
           reject(translateError(error));
         }
       });
     });
-  }
-
-  #readNow<T>(read: () => T): T {
-    if (this.#isClosed) throw closedError();
-    try {
-      return read();
-    } catch (error) {
-      throw translateError(error);
-    }
   }
 
   #runWaiting(): void {
@@ -175,10 +179,6 @@ export class SqliteExecutor implements Executor {
   }
 }
 
-function closedError(): Error {
-  return new DatabaseUnavailableError('the database is closed', undefined);
-}
-
 /** How long a transaction waits for a writer in another process. */
 const longestMilliseconds = 5_000;
 
@@ -186,23 +186,18 @@ const longestMilliseconds = 5_000;
 export const longestPauseMilliseconds = 4;
 
 /**
- * Begins a transaction. SQLite's own waiting would block the reads of this process, so the writing connection does
- * not wait by itself (`busy_timeout`).
+ * Begins a transaction when no other process locks the database any more. SQLite's own waiting would block the reads
+ * of this process, so the writing connection does not wait by itself (`busy_timeout`).
  * @param begin `begin immediate`
- * @returns a promise only if another process locks the database
- * @throws SqliteError `SQLITE_BUSY` if it does so for too long
+ * @throws SqliteError `SQLITE_BUSY` if another process locks it for too long
  */
-function beginTransaction(begin: Prepared): Promise<void> | undefined {
-  return isBegun(begin) ? undefined : beginLater(begin);
-}
-
 async function beginLater(begin: Prepared): Promise<void> {
   const end = performance.now() + longestMilliseconds;
   let pause = 1;
   while (performance.now() < end) {
     await setTimeout(pause);
     if (!begin.database.open) {
-      throw new DatabaseUnavailableError('the database is closed', undefined);
+      throw closedError();
     }
     if (isBegun(begin)) return;
     pause = Math.min(pause * 2, longestPauseMilliseconds);
@@ -231,28 +226,4 @@ function lastCheckpoint(writer: Database.Database): void {
   } catch {
     // The disk is full or fails: the log is read at the next start.
   }
-}
-
-/** The plan of a statement. */
-function explained(
-  database: Database.Database,
-  statement: Statement,
-  values: readonly SqlValue[],
-): readonly TableSearch[] {
-  const steps = database.prepare(`explain query plan ${statement.sql}`);
-  const rows = steps.all(...bind(statement, values)) as readonly { readonly detail: string }[];
-  return rows.flatMap(({ detail }) => tableSearch(detail) ?? []);
-}
-
-/** Parses a line of a plan, such as `SEARCH t1 USING INDEX <name> (<column>=? AND <column>>?)`. */
-export function tableSearch(detail: string): TableSearch | undefined {
-  const [verb, alias] = detail.split(' ', 2);
-  if (alias === undefined || (verb !== 'SCAN' && verb !== 'SEARCH')) return undefined;
-  // SQLite builds an automatic index for one statement only, from a full scan of the table.
-  const isFound = verb === 'SEARCH' && !detail.includes(' USING AUTOMATIC ');
-  if (!isFound) return { alias, columns: [], byKey: false };
-  if (detail.includes(' USING INTEGER PRIMARY KEY ')) return { alias, columns: [], byKey: true };
-  const terms = /^.* \((.*)\)/.exec(detail)?.[1] ?? '';
-  const columns = terms.split(' AND ').flatMap((term) => /^(.+)[=<>]\?$/.exec(term)?.[1] ?? []);
-  return { alias, columns, byKey: false };
 }

@@ -1,9 +1,10 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { type AbandonableWork, AbandonablePromise } from '../abandonable.js';
 import { BoundedCache } from '../bounded-cache.js';
-import type { Rows, Table } from '../executor.js';
+import { DatabaseUnavailableError, type Rows, type Table, type TableSearch } from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
+import { translateError } from './errors.js';
 import type { ReadAnswer, ReadKind } from './readers/messages.js';
 import {
   placementOf,
@@ -74,68 +75,108 @@ const opening: AbandonableWork = { abandon: () => undefined };
 
 /** Runs the reads of a connection; long reads are offloaded to other processes. See `Executor` for the results. */
 export class SqliteReads {
+  readonly #dataVersion: Prepared;
   #pool: Promise<ReaderPool> | undefined;
+  #isClosed = false;
 
   /** @param offloading absent for a database in memory: then all reads run synchronously here */
   constructor(
+    private readonly connection: Database,
     private readonly statements: StatementCache,
     private readonly offloading?: Offloading,
-  ) {}
+  ) {
+    this.#dataVersion = connection.prepare('pragma data_version').pluck();
+  }
 
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
-    const cached = this.statements.get(statement.sql);
-    return this.#placed('value', cached, statement, values, firstValue);
+    return this.#read('value', statement, values, firstValue);
   }
 
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
-    return this.#placed('rows', this.statements.rows(statement.sql), statement, values, allRows);
+    return this.#read('rows', statement, values, allRows);
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
-    const cached = this.statements.rows(statement.sql);
-    if (!cached.prepared.readonly || !cached.prepared.reader) {
-      throw new Error('A statement that may change something needs a transaction.');
+    return this.#read('table', statement, values, readTable);
+  }
+
+  explain(statement: Statement, values: readonly SqlValue[]): readonly TableSearch[] {
+    this.#checkOpen();
+    try {
+      const steps = this.connection.prepare(`explain query plan ${statement.sql}`);
+      const rows = steps.all(...bind(statement, values)) as readonly { readonly detail: string }[];
+      return rows.flatMap(({ detail }) => tableSearch(detail) ?? []);
+    } catch (error) {
+      throw translateError(error);
     }
-    return this.#placed('table', cached, statement, values, readTable);
+  }
+
+  /** SQLite's own number of the data, which changes with the commits of other connections. */
+  dataVersion(): number {
+    this.#checkOpen();
+    try {
+      return this.#dataVersion.get() as number;
+    } catch (error) {
+      throw translateError(error);
+    }
   }
 
   /** Stops running reads, until nothing else has the database open. */
   close(): Pending<void> {
+    this.#isClosed = true;
     return this.#pool?.then((pool) => pool.close());
   }
 
-  #placed<T extends ReadAnswer>(
+  #checkOpen(): void {
+    if (this.#isClosed) throw closedError();
+  }
+
+  #read<T extends ReadAnswer>(
     kind: ReadKind,
-    cached: CachedStatement,
     statement: Statement,
     values: readonly SqlValue[],
     read: (prepared: Prepared, statement: Statement, values: readonly SqlValue[]) => T,
   ): Pending<T> {
-    const { offloading } = this;
-    if (offloading === undefined) return read(cached.prepared, statement, values);
-    const placed = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
-    if (placed === 'here') {
-      const start = performance.now();
-      const answer = read(cached.prepared, statement, values);
-      // Another server may have removed the index that found the rows: place the next read anew.
-      if (performance.now() - start > slowMilliseconds) cached.placement = undefined;
+    this.#checkOpen();
+    try {
+      const { sql } = statement;
+      const cached = kind === 'value' ? this.statements.get(sql) : this.statements.rows(sql);
+      const { prepared } = cached;
+      if (kind === 'table' && !(prepared.readonly && prepared.reader)) {
+        throw new Error('A statement that may change something needs a transaction.');
+      }
+      const { offloading } = this;
+      if (offloading === undefined) return read(prepared, statement, values);
+      const placed = (cached.placement ??= offloading.placements.of(statement) ?? 'here');
+      if (placed === 'here') {
+        const start = performance.now();
+        const answer = read(prepared, statement, values);
+        // Another server may have removed the index that found the rows: place the next read anew.
+        if (performance.now() - start > slowMilliseconds) cached.placement = undefined;
+        return answer;
+      }
+      const placement = placementOf(placed, statement, values);
+      if (placement.isOffloaded()) {
+        const question = { kind, sql, values: bind(statement, values) };
+        this.#pool ??= offloading.openPool();
+        const answer = AbandonablePromise.waitingFor(opening, this.#pool).then((pool) =>
+          pool.ask(question, placement),
+        );
+        // The process returns the form of the requested kind.
+        return answer as Promise<T>;
+      }
+      const time = new RunTime();
+      const answer = read(prepared, statement, values);
+      placement.record(time.milliseconds);
       return answer;
+    } catch (error) {
+      throw translateError(error);
     }
-    const placement = placementOf(placed, statement, values);
-    if (placement.isOffloaded()) {
-      const question = { kind, sql: statement.sql, values: bind(statement, values) };
-      this.#pool ??= offloading.openPool();
-      const answer = AbandonablePromise.waitingFor(opening, this.#pool).then((pool) =>
-        pool.ask(question, placement),
-      );
-      // The process returns the form of the requested kind.
-      return answer as Promise<T>;
-    }
-    const time = new RunTime();
-    const answer = read(cached.prepared, statement, values);
-    placement.record(time.milliseconds);
-    return answer;
   }
+}
+
+export function closedError(): Error {
+  return new DatabaseUnavailableError('the database is closed', undefined);
 }
 
 export function firstValue(
@@ -162,4 +203,17 @@ export function readTable(
 ): Table {
   const columns = prepared.columns().map(({ name }) => name);
   return { columns, rows: allRows(prepared, statement, values) };
+}
+
+/** Parses a line of a plan, such as `SEARCH t1 USING INDEX <name> (<column>=? AND <column>>?)`. */
+export function tableSearch(detail: string): TableSearch | undefined {
+  const [verb, alias] = detail.split(' ', 2);
+  if (alias === undefined || (verb !== 'SCAN' && verb !== 'SEARCH')) return undefined;
+  // SQLite builds an automatic index for one statement only, from a full scan of the table.
+  const isFound = verb === 'SEARCH' && !detail.includes(' USING AUTOMATIC ');
+  if (!isFound) return { alias, columns: [], byKey: false };
+  if (detail.includes(' USING INTEGER PRIMARY KEY ')) return { alias, columns: [], byKey: true };
+  const terms = /^.* \((.*)\)/.exec(detail)?.[1] ?? '';
+  const columns = terms.split(' AND ').flatMap((term) => /^(.+)[=<>]\?$/.exec(term)?.[1] ?? []);
+  return { alias, columns, byKey: false };
 }

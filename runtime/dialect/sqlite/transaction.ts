@@ -69,14 +69,7 @@ export class SqliteTransaction implements Transaction {
     if (this.#overdue !== undefined && statement.sql.startsWith('rollback to ')) {
       this.#overdue = undefined;
     }
-    return this.#attempt(() => {
-      const { prepared } = this.statements.get(statement.sql);
-      try {
-        return changed(prepared, statement, values);
-      } catch (error) {
-        throw translateChangeError(error);
-      }
-    });
+    return this.#attempt(runChange, statement, values);
   }
 
   /** Nobody else writes before the transaction has ended. */
@@ -85,55 +78,70 @@ export class SqliteTransaction implements Transaction {
   }
 
   value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
-    return this.#attempt(() => {
-      // `all`, not `get`: a changing statement that returns rows must run to its end.
-      const { prepared } = this.statements.get(statement.sql);
-      return prepared.all(...bind(statement, values))[0] as SqlValue | undefined;
-    });
+    return this.#attempt(firstOfAll, statement, values);
   }
 
   read(statement: Statement, values: readonly SqlValue[]): JsonAnswer | undefined {
-    return this.#attempt(
-      () =>
-        firstValue(this.statements.get(statement.sql).prepared, statement, values) as JsonAnswer,
-    );
+    return this.#attempt(readJson, statement, values);
   }
 
   rows(statement: Statement, values: readonly SqlValue[]): Rows {
-    return this.#attempt(() =>
-      allRows(this.statements.rows(statement.sql).prepared, statement, values),
-    );
+    return this.#attempt(readRows, statement, values);
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Table {
-    return this.#attempt(() => {
-      // Class code that writes SQL may end a transaction.
-      this.#mayHaveEnded = true;
-      const { prepared } = this.statements.rows(statement.sql);
-      if (prepared.reader) return readTable(prepared, statement, values);
-      return { columns: [], rows: [], result: changed(prepared, statement, values) };
-    });
+    const result = this.#attempt(runAny, statement, values);
+    // Class code that writes SQL may end a transaction.
+    this.#mayHaveEnded = true;
+    return result;
   }
 
-  #attempt<T>(work: () => T): T {
+  #attempt<T>(run: Run<T>, statement: Statement, values: readonly SqlValue[]): T {
     try {
       this.check();
-      return this.longest === Infinity ? work() : this.#timed(work);
+      if (this.longest === Infinity) return run(this.statements, statement, values);
+      // A statement cannot be interrupted: after one that took too long, nothing else runs until the
+      // transaction is rolled back.
+      const start = performance.now();
+      const result = run(this.statements, statement, values);
+      if (performance.now() - start <= this.longest) return result;
+      this.#overdue = new QueryTimeoutError(this.longest, undefined);
+      throw this.#overdue;
     } catch (error) {
       this.#mayHaveEnded = true;
       throw translateError(error);
     }
   }
-
-  /** Work cannot be interrupted: after work that took too long, nothing else runs until the transaction is rolled back. */
-  #timed<T>(work: () => T): T {
-    const start = performance.now();
-    const result = work();
-    if (performance.now() - start <= this.longest) return result;
-    this.#overdue = new QueryTimeoutError(this.longest, undefined);
-    throw this.#overdue;
-  }
 }
+
+type Run<T> = (statements: StatementCache, statement: Statement, values: readonly SqlValue[]) => T;
+
+const runChange: Run<RunResult> = (statements, statement, values) => {
+  const { prepared } = statements.get(statement.sql);
+  try {
+    return changed(prepared, statement, values);
+  } catch (error) {
+    throw translateChangeError(error);
+  }
+};
+
+const firstOfAll: Run<SqlValue | undefined> = (statements, statement, values) => {
+  // `all`, not `get`: a changing statement that returns rows must run to its end.
+  const { prepared } = statements.get(statement.sql);
+  return prepared.all(...bind(statement, values))[0] as SqlValue | undefined;
+};
+
+const readJson: Run<JsonAnswer | undefined> = (statements, statement, values) =>
+  firstValue(statements.get(statement.sql).prepared, statement, values) as JsonAnswer | undefined;
+
+const readRows: Run<Rows> = (statements, statement, values) =>
+  allRows(statements.rows(statement.sql).prepared, statement, values);
+
+const runAny: Run<Table> = (statements, statement, values) => {
+  const { prepared } = statements.rows(statement.sql);
+  if (prepared.reader) return readTable(prepared, statement, values);
+  return { columns: [], rows: [], result: changed(prepared, statement, values) };
+};
 
 function changed(prepared: Prepared, statement: Statement, values: readonly SqlValue[]): RunResult {
   const { changes, lastInsertRowid } = prepared.run(...bind(statement, values));

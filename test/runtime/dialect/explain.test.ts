@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tableSearch } from '../../../runtime/dialect/sqlite/executor.js';
+import { tableSearch } from '../../../runtime/dialect/sqlite/reads.js';
 
 describe('A line of a plan of SQLite', () => {
   it.each([
