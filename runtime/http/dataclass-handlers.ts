@@ -5,6 +5,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { RoutePrivileges } from './route-privileges.js';
 import { type Answer, sendAnswer } from './reply.js';
+import type { DataclassServices } from './served-model.js';
 import type { AddressParts, DataclassRequest } from './service-context.js';
 
 type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
@@ -50,14 +51,17 @@ type AddressHandler = (
   address?: AddressParts,
 ) => unknown;
 
-type ScopedHandler = (
-  request: DataclassRequest,
-  scope: RequestScope,
-  address: AddressParts,
-) => Pending<Answer>;
-
-type ReadName = 'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet';
-type WriteName = 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeEntitySet';
+/** How requests of one kind are answered. */
+interface Answering {
+  readonly answer: (
+    services: DataclassServices,
+    request: DataclassRequest,
+    scope: RequestScope,
+    address: AddressParts,
+  ) => Pending<Answer>;
+  /** Whether a request may be answered while the database still checks its session. */
+  readonly mayTry?: boolean;
+}
 
 /**
  * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
@@ -72,13 +76,19 @@ export function dataclassHandlers(
   mediaBodyLimit: number,
 ): DataclassHandlers {
   const { models, runsIn, media } = services;
-  const scoped =
-    (isInScope: boolean, mayTry: boolean, answer: ScopedHandler): AddressHandler =>
+  const { triesCached } = sessions;
+  // Uploads of a body are read before its save begins.
+  const triesSaves = triesCached && media === undefined;
+  /** @param writing answers POST, if it is not answered as GET */
+  const handler =
+    (reading: Answering, writing?: Answering): AddressHandler =>
     (request, reply, address = request.params) => {
-      if (!isInScope) {
-        const isTried = mayTry && isPlain(request);
-        const answered = (session: Session): Pending<Answer> =>
-          answer(request, scopes.of(session), address);
+      const isWrite = writing !== undefined && request.method === 'POST';
+      const { answer, mayTry } = isWrite ? writing : reading;
+      const answered = (session: Session, scope = scopes.of(session)): Pending<Answer> =>
+        answer(models.visibleTo(session).servicesOf(name), request, scope, address);
+      if (!(isWrite ? runsIn.writes : runsIn.reads)) {
+        const isTried = mayTry === true && isPlain(request);
         sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));
         return;
       }
@@ -86,37 +96,47 @@ export function dataclassHandlers(
       const send = (session: Session): void => {
         const scope = scopes.of(session);
         scopes.run(scope, () => {
-          sendAnswer(reply, name, answer(request, scope, address));
+          sendAnswer(reply, name, answered(session, scope));
         });
       };
       const sent = whenThere(sessions.of(request, reply), send);
       if (sent instanceof Promise) sent.catch((error: unknown) => reply.send(error));
     };
-  const read = (member: ReadName, mayTry: boolean): AddressHandler =>
-    scoped(runsIn.reads, mayTry, (request, scope, address) =>
-      models.visibleTo(scope.session).servicesOf(name).reads[member](request, scope, address),
-    );
-  const write = (member: WriteName, mayTry: boolean): AddressHandler =>
-    scoped(runsIn.writes, mayTry, (request, scope, address) =>
-      models.visibleTo(scope.session).servicesOf(name).writes[member](request, scope, address),
-    );
-  const readOrWrite =
-    (reading: AddressHandler, writing: AddressHandler): AddressHandler =>
-    (request, reply, address) =>
-      (request.method === 'POST' ? writing : reading)(request, reply, address);
-  const { triesCached } = sessions;
-  // Uploads of a body are read before its save begins.
-  const triesSaves = triesCached && media === undefined;
-  const collection = read('readCollection', triesCached);
-  const entity = read('readEntity', triesCached);
-  const attributes = write('writeAttributes', false);
-  const readByValue = read('readByValue', triesCached);
-  const attributesOfAll = readOrWrite(collection, attributes);
-  const entitySet = readOrWrite(read('readEntitySet', false), write('writeEntitySet', false));
+  const readCollection: Answering = {
+    answer: ({ reads }, request, scope, address) => reads.readCollection(request, scope, address),
+    mayTry: triesCached,
+  };
+  const readEntity: Answering = {
+    answer: ({ reads }, request, scope, address) => reads.readEntity(request, scope, address),
+    mayTry: triesCached,
+  };
+  const writeAttributes: Answering = {
+    answer: ({ writes }, request, scope, address) =>
+      writes.writeAttributes(request, scope, address),
+  };
+  const readByValue = handler({
+    answer: ({ reads }, request, scope, address) => reads.readByValue(request, scope, address),
+    mayTry: triesCached,
+  });
+  const attributesOfAll = handler(readCollection, writeAttributes);
+  const entitySet = handler(
+    { answer: ({ reads }, request, scope, address) => reads.readEntitySet(request, scope, address) },
+    {
+      answer: ({ writes }, request, scope, address) =>
+        writes.writeEntitySet(request, scope, address),
+    },
+  );
   return {
-    collection: readOrWrite(collection, write('writeCollection', triesSaves)),
-    entity: readOrWrite(entity, write('writeEntity', triesSaves)),
-    attributes: readOrWrite(entity, attributes),
+    collection: handler(readCollection, {
+      answer: ({ writes }, request, scope, address) =>
+        writes.writeCollection(request, scope, address),
+      mayTry: triesSaves,
+    }),
+    entity: handler(readEntity, {
+      answer: ({ writes }, request, scope, address) => writes.writeEntity(request, scope, address),
+      mayTry: triesSaves,
+    }),
+    attributes: handler(readEntity, writeAttributes),
     byValue: (request, reply) => {
       const [lookup = '', path, more] = segmentsBehind(request, ':');
       if (lookup === '' || path === '' || more !== undefined) return nothing(request, reply);

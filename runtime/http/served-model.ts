@@ -56,7 +56,7 @@ export function servedModels(
 }
 
 /** Answers the requests to one dataclass. */
-interface DataclassServices {
+export interface DataclassServices {
   readonly reads: DataclassReads;
   readonly writes: DataclassWrites;
 }
