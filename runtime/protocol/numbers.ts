@@ -79,8 +79,11 @@ export function isNumber(text: string): boolean {
 /** The end of the digits that begin at `start`. */
 export function digitsEnd(text: string, start: number): number {
   let at = start;
-  for (let unit = text.charCodeAt(at); unit >= 0x30 && unit <= 0x39; unit = text.charCodeAt(at)) {
-    at += 1;
-  }
+  // Beyond its end, a character of a text is found slowly.
+  while (at < text.length && isDigit(text.charCodeAt(at))) at += 1;
   return at;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
 }
