@@ -180,8 +180,11 @@ export class RequestScopes {
 
   /** Runs code as the server itself, as a part of what the current scope does: see {@link runWithin}. */
   asServerWithin<T>(work: () => T): T {
+    const current = this.#storage.getStore();
     // Outside of any scope it is the server's own code already.
-    return this.#storage.getStore() === undefined ? work() : this.runWithin(this.server, work);
+    if (current === undefined) return work();
+    const isPart = current.transaction !== undefined || current.nesting !== undefined;
+    return isPart ? this.runWithin(this.server, work) : this.asServer(work);
   }
 
   /**
