@@ -172,9 +172,22 @@ function rowsIn(json: string | Uint8Array): number | undefined {
   return (JSON.parse(json) as { readonly __ENTITIES: readonly unknown[] }).__ENTITIES.length;
 }
 
-/** The valid ID that a request brings, or one that no other request of any server has. */
+/** The first digits of the IDs of this process, which no other one has. */
+const digitsOfProcess = newUuid().slice(0, 22);
+
+let requests = 0;
+
+/**
+ * The valid ID that a request brings, or one that no other request of any server has. It is a number
+ * within the process: a random ID costs a fiftieth of a small read.
+ */
 export function requestId(request: IncomingMessage): string {
-  return givenRequestId(request) ?? newUuid();
+  return givenRequestId(request) ?? ownId();
+}
+
+function ownId(): string {
+  requests += 1;
+  return digitsOfProcess + String(requests).padStart(10, '0');
 }
 
 /** The request on whose behalf code runs, for what is written about statements. */
