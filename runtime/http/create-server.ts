@@ -23,7 +23,7 @@ import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import { echoRequestId, isOn, logRequests, requestId } from './request-log.js';
-import { limitedServers, type LoadLog, loadSettings, RequestGate } from './request-gate.js';
+import { type LoadLog, loadSettings, RequestGate } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import {
   type Limits,
@@ -112,6 +112,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const reportError = errorReporter(ownLog);
   const answerError = errorHandler(reportError);
+  const gate = new RequestGate(load, origins);
   const app: FastifyInstance = fastify({
     ...(loggerInstance === undefined ? { logger: options.logger ?? false } : { loggerInstance }),
     logController: new ErrorsAlone(),
@@ -130,7 +131,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
       if (isBelowRest(request.raw.url ?? '')) answerError(error, request, reply);
       else void reply.status(error.statusCode ?? 500).send(plainError(error));
     },
-    serverFactory: limitedServers(load, maxUrlLength + 16 * 1024),
+    serverFactory: gate.servers(maxUrlLength + 16 * 1024),
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: maxUrlLength,
@@ -165,7 +166,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     statementWrappers,
   };
   app.decorate('setup', setup);
-  new RequestGate(load, origins, log).guard(app);
+  gate.guard(app, log);
   if (hasLog) logRequests(app, log);
   if (isTraced) app.register(import('./tracing.js'));
   if (portOfMetrics !== undefined) app.register(import('./metrics.js'), { port: portOfMetrics });

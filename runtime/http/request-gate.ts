@@ -6,12 +6,12 @@ import type {
   FastifyReply,
   FastifyRequest,
   FastifyServerFactory,
-  onRequestHookHandler,
+  onSendHookHandler,
   preParsingHookHandler,
 } from 'fastify';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type Environment, setting } from '../protocol/environment.js';
-import { refuse, refuseBusy } from '../protocol/errors.js';
+import { refuse, refuseBusy, type RequestError } from '../protocol/errors.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { Origins } from './cross-site.js';
 import { http } from './node-http.js';
@@ -73,24 +73,50 @@ export class RequestGate {
   #cut = 0;
   #logged = -logInterval;
   #isLate = (): boolean => false;
+  #log: LoadLog | undefined;
 
   /** @param origins those whose pages may read a refusal */
   constructor(
     private readonly settings: LoadSettings,
     private readonly origins: Pick<Origins, 'headersFor'>,
-    private readonly log: LoadLog,
   ) {}
 
-  /** Call it before hooks are added that only admitted requests should pass. */
-  guard(app: FastifyInstance): void {
-    app.addHook('onRequest', this.#admit);
+  /**
+   * Makes HTTP servers that hand on requests which are admitted. They close connections beyond the
+   * limit, and those that send nothing, or never the end of a request, or read nothing of an answer.
+   * @param maxHeaderSize bytes of an address and all headers together; beyond them it is 431
+   */
+  servers(maxHeaderSize: number): FastifyServerFactory {
+    const { keepAliveTimeout, maxConnections } = this.settings;
+    const requestTimeout = this.settings.requestTimeout * 1000;
+    return (handler) => {
+      const options = {
+        maxHeaderSize,
+        keepAliveTimeout: keepAliveTimeout * 1000,
+        requestTimeout,
+        headersTimeout: requestTimeout,
+        connectionsCheckingInterval: Math.min(longestInterval, requestTimeout / 2),
+      };
+      const server = http.createServer(options, (request, response) => {
+        response.setTimeout(requestTimeout).on('timeout', closeUnread);
+        if (this.#isAdmitted(request, response)) handler(request, response);
+        else this.#refuse(request, response);
+      });
+      server.maxConnections = maxConnections;
+      return server;
+    };
+  }
+
+  /** Call it before hooks are added that see answers as they are sent. */
+  guard(app: FastifyInstance, log: LoadLog): void {
+    this.#log = log;
     app.addHook('preParsing', this.#countBody);
-    const send = this.#send.bind(this);
-    app.addHook('onSend', function drsLimitAnswer(request, reply, payload: Payload, done) {
-      const error = send(request, reply, payload);
+    const drsLimitAnswer: onSendHookHandler<Payload> = (request, reply, payload, done) => {
+      const error = this.#send(request, reply, payload);
       if (error === undefined) done(null, payload);
       else done(error);
-    });
+    };
+    app.addHook('onSend', drsLimitAnswer);
     app.addHook('preClose', (done) => {
       this.#isClosing = true;
       done();
@@ -103,43 +129,51 @@ export class RequestGate {
         // The plugin takes an interval without a measurement for an endless delay.
         sampleInterval: Math.max(1000, maxWait),
       });
-      // A server that does not listen gets injected requests only. Code that injects many in a row
-      // keeps the event loop busy, which says nothing about load.
-      this.#isLate = () => measuring.isUnderPressure() && app.server.listening;
+      this.#isLate = () => measuring.isUnderPressure();
     });
   }
 
-  readonly #admit: onRequestHookHandler = (request, reply, done) => {
-    echoRequestId(request.raw, reply.raw);
-    if (this.#isLate() || !this.#hasTurn(request, reply))
-      this.#refuse(request, reply, crowded, done);
-    else if (this.#hasRoomForBody(request)) done();
-    else this.#refuse(request, reply, bodiesFull, done);
-  };
+  #isAdmitted(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.#isLate() && this.#hasTurn(request, response)) return true;
+    return isOfHealth.test(request.url ?? '');
+  }
 
   /** Whether a request waits behind no more than may wait. */
-  #hasTurn({ raw }: FastifyRequest, reply: FastifyReply): boolean {
-    if (reply.raw.socket !== null) return true;
-    const behind = this.#pipelined.get(raw.socket)?.size ?? 0;
+  #hasTurn(request: IncomingMessage, response: ServerResponse): boolean {
+    if (response.socket !== null) return true;
+    const behind = this.#pipelined.get(request.socket)?.size ?? 0;
     if (behind >= mostPipelined || this.#allPipelined >= this.settings.maxConnections) return false;
-    this.#occupant(raw, reply);
+    this.#occupant(request, response);
     return true;
   }
 
-  /** Whether the body of a request fits in now beside the bodies of others. */
-  #hasRoomForBody(request: FastifyRequest): boolean {
-    if (!isBodyCounted(request)) return true;
-    const declared = Number(request.headers['content-length'] ?? 0);
-    return this.#bodyBytes + declared <= this.settings.transferMemory;
+  /** Answers without Fastify: a refusal must cost next to nothing. */
+  #refuse(request: IncomingMessage, response: ServerResponse): void {
+    this.#logRefusal();
+    echoRequestId(request, response);
+    if (this.#keepUntilRead(request, response)) response.setHeader('connection', 'keep-alive');
+    const { status, headers, json } = crowded;
+    response
+      .writeHead(status, { ...headers, ...this.origins.headersFor(request.headers) })
+      .end(json);
   }
 
-  /** Counts a body as it arrives, so that a client that does not send it takes no room. */
+  /**
+   * Counts a body as it arrives, so that a client that does not send it takes no room. One that does
+   * not fit in beside the bodies of others is refused.
+   */
   readonly #countBody: preParsingHookHandler = (request, reply, payload, done) => {
     if (!isBodyCounted(request)) {
       done(null, payload);
       return;
     }
-    const chunks = this.#arriving(payload, this.#occupant(request.raw, reply));
+    const declared = Number(request.headers['content-length'] ?? 0);
+    if (this.#bodyBytes + declared > this.settings.transferMemory) {
+      this.#logRefusal();
+      done(refuseBusy(noRoom));
+      return;
+    }
+    const chunks = this.#arriving(payload, this.#occupant(request.raw, reply.raw));
     const counted = Readable.from(chunks, { objectMode: false });
     // As with a request of Node: if nobody listens any more, nobody needs the error.
     counted.on('error', () => undefined);
@@ -163,13 +197,13 @@ export class RequestGate {
     }
   }
 
-  #occupant(request: IncomingMessage, { raw }: FastifyReply): Occupant {
+  #occupant(request: IncomingMessage, response: ServerResponse): Occupant {
     return getOrInsertComputed(this.#occupants, request, () => {
       const occupant = { socket: request.socket, bodyBytes: 0, answerBytes: 0, isReleased: false };
-      raw.once('close', () => {
+      response.once('close', () => {
         this.#release(occupant);
       });
-      if (raw.socket === null) {
+      if (response.socket === null) {
         this.#lineOf(request.socket).add(occupant);
         this.#allPipelined += 1;
       }
@@ -199,24 +233,6 @@ export class RequestGate {
     if (this.#pipelined.get(occupant.socket)?.delete(occupant) === true) this.#allPipelined -= 1;
   }
 
-  #refuse(
-    { url, headers }: FastifyRequest,
-    reply: FastifyReply,
-    refusal: WrittenRefusal,
-    done: () => void,
-  ): void {
-    if (isOfHealth.test(url)) {
-      done();
-      return;
-    }
-    this.#logRefusal();
-    const { status, json } = refusal;
-    void reply
-      .code(status)
-      .headers({ ...refusal.headers, ...this.origins.headersFor(headers) })
-      .send(json);
-  }
-
   /**
    * Prepares the connection for an answer.
    * @returns an error for an answer that is larger than all together may be, because it would be
@@ -229,12 +245,21 @@ export class RequestGate {
       const message = `The answer has ${bytes} bytes; this server sends at most ${most} at once (TRANSFER_MEMORY). Request less of it, for example with a smaller $top.`;
       return refuse('tooLarge', message);
     }
-    // Requests behind it would be handled and never answered.
-    if (this.#isClosing && !this.#isFollowed(raw)) reply.raw.shouldKeepAlive = false;
-    if (isBodyUnread(raw)) answerBeforeBody(raw, reply);
+    echoRequestId(raw, reply.raw);
+    // Fastify would close the connection.
+    if (this.#keepUntilRead(raw, reply.raw)) void reply.header('connection', 'keep-alive');
     const isBehind = reply.raw.socket === null;
-    if (bytes > (isBehind ? 0 : notCounted)) this.#watch(raw, reply, bytes);
+    if (bytes > (isBehind ? 0 : notCounted)) this.#watch(raw, reply.raw, bytes);
     return undefined;
+  }
+
+  /** Whether the connection must stay open until the rest of the body is read: see {@link answerBeforeBody}. */
+  #keepUntilRead(request: IncomingMessage, response: ServerResponse): boolean {
+    // Requests behind it would be handled and never answered.
+    if (this.#isClosing && !this.#isFollowed(request)) response.shouldKeepAlive = false;
+    if (!isBodyUnread(request)) return false;
+    answerBeforeBody(request, response);
+    return true;
   }
 
   /** Whether later requests of the same connection wait; some may be earlier than this one. */
@@ -245,12 +270,12 @@ export class RequestGate {
   }
 
   /** Counts an answer until it is sent, and disconnects the slowest clients if there is no room. */
-  #watch(request: IncomingMessage, reply: FastifyReply, bytes: number): void {
+  #watch(request: IncomingMessage, response: ServerResponse, bytes: number): void {
     const { socket } = request;
     // An injected request has no connection, and after the end of one nothing is released.
     if (!(socket instanceof Socket) || socket.destroyed) return;
     const { transferMemory } = this.settings;
-    const answered = this.#occupant(request, reply);
+    const answered = this.#occupant(request, response);
     answered.answerBytes += bytes;
     this.#unreadBytes += bytes;
     this.#unread.add(answered);
@@ -279,7 +304,7 @@ export class RequestGate {
     this.#cut = 0;
     const text =
       'The server has more to do than it can: requests were refused, or slow clients cut.';
-    this.log.warn({ refused, cut }, text);
+    this.#log?.warn({ refused, cut }, text);
   }
 }
 
@@ -309,11 +334,10 @@ function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
  * meanwhile, as Fastify wants it, the system would reset it, and they would get no answer: so the
  * rest of the body is read and dropped first, for as long as a request may take to arrive.
  */
-function answerBeforeBody(request: IncomingMessage, reply: FastifyReply): void {
-  const isLast = !reply.raw.shouldKeepAlive;
+function answerBeforeBody(request: IncomingMessage, response: ServerResponse): void {
+  const isLast = !response.shouldKeepAlive;
   const { socket } = request;
-  void reply.header('connection', 'keep-alive');
-  reply.raw.once('finish', () => {
+  response.once('finish', () => {
     if (!request.complete) request.resume();
     if (!isLast) return;
     if (request.complete) socket.destroySoon();
@@ -321,21 +345,20 @@ function answerBeforeBody(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-interface WrittenRefusal {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | number>>;
-  readonly json: string;
-}
-
-/** Written once: a refusal must cost next to nothing. */
-function prepared(message: string): WrittenRefusal {
-  const error = refuseBusy(message);
-  return { status: error.status, headers: errorHeaders(error), json: errorJson(error) };
-}
-
-const crowded = prepared('More requests have come at once than the server can answer.');
 const noRoom = 'The bodies of other requests take up the memory that is meant for them.';
-const bodiesFull = prepared(noRoom);
+
+/** The refusal of a request, written once. */
+const crowded = written(refuseBusy('More requests have come at once than the server can answer.'));
+
+function written(error: RequestError): {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly json: string;
+} {
+  const json = errorJson(error);
+  const headers = { ...errorHeaders(error), 'content-length': Buffer.byteLength(json) };
+  return { status: error.status, headers, json };
+}
 
 /** How much a server does at once, and how long it waits for its clients. */
 export interface LoadSettings {
@@ -413,29 +436,3 @@ function closeUnread(socket: Socket): void {
 
 /** The longest time between two checks for slow clients, in milliseconds. */
 const longestInterval = 30_000;
-
-/**
- * Makes HTTP servers that close connections beyond the limit, and those that send nothing, or never
- * the end of a request, or read nothing of an answer.
- * @param maxHeaderSize bytes of an address and all headers together; beyond them it is 431
- */
-export function limitedServers(
-  { requestTimeout, keepAliveTimeout, maxConnections }: LoadSettings,
-  maxHeaderSize: number,
-): FastifyServerFactory {
-  return (handler) => {
-    const options = {
-      maxHeaderSize,
-      keepAliveTimeout: keepAliveTimeout * 1000,
-      requestTimeout: requestTimeout * 1000,
-      headersTimeout: requestTimeout * 1000,
-      connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
-    };
-    const server = http.createServer(options, (request, response) => {
-      response.setTimeout(requestTimeout * 1000).on('timeout', closeUnread);
-      handler(request, response);
-    });
-    server.maxConnections = maxConnections;
-    return server;
-  };
-}

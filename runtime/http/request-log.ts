@@ -77,7 +77,7 @@ function givenRequestId({ headers }: IncomingMessage): string | undefined {
 /** Answers a request with the valid ID that it brings. */
 export function echoRequestId(request: IncomingMessage, response: ServerResponse): void {
   const id = givenRequestId(request);
-  if (id !== undefined) response.setHeader('X-Request-Id', id);
+  if (id !== undefined && !response.headersSent) response.setHeader('X-Request-Id', id);
 }
 
 /** @throws Error that names the variable */

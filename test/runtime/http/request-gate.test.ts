@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { limitedServers, RequestGate } from '../../../runtime/http/request-gate.js';
+import { RequestGate } from '../../../runtime/http/request-gate.js';
 import { getText, postText, RawClient } from '../../support/raw-client.js';
 
 /** The limit of waiting requests of one connection after the first. */
@@ -41,9 +41,9 @@ async function listen({ maxConnections = 10_000, requestTimeout = 60 } = {}): Pr
     requestTimeout,
     keepAliveTimeout: 60,
   };
-  app = fastify({ serverFactory: limitedServers(load, 16_384) });
-  const log = { warn: (what: object) => logged.push(what) };
-  new RequestGate(load, { headersFor: () => ({}) }, log).guard(app);
+  const gate = new RequestGate(load, { headersFor: () => ({}) });
+  app = fastify({ serverFactory: gate.servers(16_384) });
+  gate.guard(app, { warn: (what: object) => logged.push(what) });
   app.get('/now', () => 'now');
   app.get('/health', () => 'now');
   app.get('/small', () => Buffer.alloc(15_500));
