@@ -102,7 +102,11 @@ function readInput({ value, comparator }: InputSource, given: GivenValues): Filt
 function single(value: SingleValue, { params, arePlain }: GivenValues): FilterInput {
   if (value.kind === 'literal') return value;
   if (value.kind === 'null') return { value: null };
-  return { ...givenValue(paramOf(params, value)), placeholder: value, isPlain: arePlain };
+  const given = paramOf(params, value);
+  if (given instanceof RoundedNumber) {
+    return { ...givenValue(given), placeholder: value, isPlain: arePlain };
+  }
+  return { value: given, placeholder: value, isPlain: arePlain };
 }
 
 /** A value of `$params`; a number with too many digits for a double is compared as a literal is. */
