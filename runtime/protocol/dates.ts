@@ -115,5 +115,14 @@ function bangDay(text: string): string | undefined {
 
 /** This moment as it is stored, see `instantFromText`. */
 export function nowText(): string {
-  return new Date().toISOString();
+  const now = Date.now();
+  // Many changes have the same moment, and to write one takes as long as a statement.
+  if (now !== lastMoment) {
+    lastMoment = now;
+    lastText = new Date(now).toISOString();
+  }
+  return lastText;
 }
+
+let lastMoment = NaN;
+let lastText = '';
