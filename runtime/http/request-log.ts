@@ -101,12 +101,14 @@ export function logRequests(app: FastifyInstance, log: RequestLogger): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
     if (request.routeOptions.url?.startsWith(ofHealth) !== true) {
+      const begin = performance.now();
       let isSent = false;
       reply.raw.once('finish', () => {
         isSent = true;
       });
       reply.raw.once('close', () => {
-        log.info(lineOf(request, reply, isSent, sizes.get(reply)), 'request');
+        const ms = performance.now() - begin;
+        log.info(lineOf(request, reply, isSent, ms, sizes.get(reply)), 'request');
       });
     }
     done();
@@ -129,6 +131,7 @@ function lineOf(
   request: FastifyRequest,
   reply: FastifyReply,
   isSent: boolean,
+  ms: number,
   size?: AnswerSize,
 ): object {
   const { server } = request;
@@ -141,7 +144,7 @@ function lineOf(
     method: request.method,
     status: isSent ? reply.statusCode : undefined,
     isAborted: isSent ? undefined : true,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
+    ms: Math.round(ms * 10) / 10,
     rows: size?.rows,
     bytes: size?.bytes,
   };
