@@ -17,10 +17,10 @@ describePostgres('on PostgreSQL', async () => {
   if (!isLong) return;
   await import('./http.test.js');
   // The databases of these two are files, whatever the variable says.
-  await import('../runtime/entity/delete.test.js');
+  await import('../runtime/write/delete.test.js');
   await import('../runtime/query/report.test.js');
-  await import('../runtime/entity/answered.test.js');
-  await import('../runtime/entity/update.test.js');
+  await import('../runtime/write/answered.test.js');
+  await import('../runtime/write/update.test.js');
   await import('../runtime/entity-set/served-keys.test.js');
   await import('../runtime/entity-set/served-sets.test.js');
   await import('../runtime/query/distinct.test.js');

@@ -54,7 +54,7 @@ const typesWith = {
 /** For each public entry, the beginnings of the paths of its modules. The first match counts. */
 const ownModules = {
   access: ['access/password'],
-  class: ['class/hooks/', 'write/evented-', 'http/class-plugin'],
+  class: ['class/hooks/', 'write/drop-events', 'http/class-plugin'],
   compatibility: ['compatibility/'],
   functions: ['class/calls/', 'http/function-'],
   permissions: ['permissions/', 'http/permissions-'],

@@ -14,7 +14,7 @@ import type { DeletionReach } from '../../write/delete-statements.js';
 import { isSettable } from '../../write/decode.js';
 import type { DataclassDefinition, EventName } from '../../protocol/definition.js';
 import type { ClassContext } from '../objects/context.js';
-import { dropEvents } from '../../write/evented-delete.js';
+import { dropEvents } from '../../write/drop-events.js';
 import { LiveEntityObject } from '../objects/live-entity.js';
 
 /** How many saves and deletions with events may be nested. */
