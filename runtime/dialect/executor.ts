@@ -69,6 +69,7 @@ export interface RunResult {
   readonly insertedKey: number;
 }
 
+/** An open transaction. `run` and `table` may change data and lock rows; everything else only reads. */
 export interface Transaction {
   /** @throws ConstraintError when the database refuses the change; the transaction itself continues */
   run(statement: Statement, values: readonly SqlValue[]): Pending<RunResult>;
@@ -76,9 +77,9 @@ export interface Transaction {
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** Reads as {@link Executor.read} does; sees the changes of the transaction. */
   read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
-  /** Reads as {@link Executor.rows} does; sees the changes of the transaction, and the statement may change data. */
+  /** Reads as {@link Executor.rows} does; sees the changes of the transaction. */
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
-  /** Reads as `rows` does, with the names of the columns. */
+  /** Runs any statement, and returns its rows with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
    * The first column of the first row of a statement whose changes stay even if the transaction is

@@ -120,7 +120,7 @@ export class EntitySaver {
       // The database's JSON cannot contain such a text, and neither can a key.
       return isWellFormed(key) && !key.includes('\0') ? [this.dialect.foldText(key)] : [];
     });
-    if (keys.length > 1) await context.transaction.value(this.#lock, [JSON.stringify(keys)]);
+    if (keys.length > 1) await context.transaction.run(this.#lock, [JSON.stringify(keys)]);
   }
 
   /** Whether class code takes part in the save of an entity. */

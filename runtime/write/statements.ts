@@ -312,7 +312,7 @@ export async function waitForWriters(
   // A database that runs one writing transaction at a time locks no rows.
   if (lock === undefined || isImpossible) return;
   const compared = comparableKey(dataclass, dialect, key);
-  await transaction.value(lock, [JSON.stringify([compared])]);
+  await transaction.run(lock, [JSON.stringify([compared])]);
 }
 
 export function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {

@@ -225,13 +225,16 @@ export class EntityStore {
   }
 
   /** The stamp of a visible entity; `undefined` if there is none. */
-  stampOf(
-    context: SaveContext,
-    key: string | number,
-    statement = this.#updates.stamp,
-  ): Pending<number | undefined> {
-    const stored = context.transaction.value(statement, [this.#comparable(key)]);
+  stampOf(context: SaveContext, key: string | number): Pending<number | undefined> {
+    const stored = context.transaction.value(this.#updates.stamp, [this.#comparable(key)]);
     return whenThere(stored, (stamp) => (stamp === undefined ? undefined : Number(stamp)));
+  }
+
+  async #lockedStamp(context: SaveContext, key: string | number): Promise<number | undefined> {
+    const { lockedStamp } = this.#updates;
+    const { rows } = await context.transaction.table(lockedStamp, [this.#comparable(key)]);
+    const [row] = rows;
+    return row === undefined ? undefined : Number(row[0]);
   }
 
   #comparable(key: string | number): string | number {
@@ -321,7 +324,7 @@ export class EntityStore {
     isRight: boolean,
   ): Promise<Refusal | undefined> {
     const { refusals } = this;
-    const current = await this.stampOf(context, key, this.#updates.lockedStamp);
+    const current = await this.#lockedStamp(context, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
     const readOnly = await this.#changedReadOnly(context, key, decoded);

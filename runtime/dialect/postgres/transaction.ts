@@ -31,6 +31,7 @@ const rollback = plainStep('rollback');
 
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
+const beginsPart = /^\s*savepoint\b/i;
 
 /** Runs statements as a transaction of its own, on another connection; returns the answer of the last one. */
 type RunAside = (...steps: Step[]) => Promise<StatementResult>;
@@ -39,11 +40,13 @@ type Translate = (error: Error, facts: ErrorFacts) => Error;
 
 /**
  * One transaction on a connection, begun with its first statement. PostgreSQL aborts a transaction after an error. So
- * each statement runs in a savepoint, which is sent together with it; after an error in the first one, the
- * transaction begins again.
+ * a savepoint, which is sent together with the next statement, follows each change, and serves until something changes
+ * again: after an error the transaction goes back to it. After an error in the first statement, it begins again.
  */
 export class PostgresTransaction implements Transaction {
   #state: 'new' | 'open' | 'lost' | 'ended' = 'new';
+  /** Whether nothing has changed since the last savepoint. */
+  #isGuarded = false;
   /** Resolves when the last statement requested so far has ended; never rejects. */
   #line: Promise<unknown> = Promise.resolve();
   #changes = 0;
@@ -69,24 +72,24 @@ export class PostgresTransaction implements Transaction {
   }
 
   async run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
-    return resultOf(await this.#ask(statement, values, translateChangeError));
+    return resultOf(await this.#ask(statement, values, 'changes', translateChangeError));
   }
 
   async value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
-    return firstValue(await this.#ask(statement, values));
+    return firstValue(await this.#ask(statement, values, 'reads'));
   }
 
   async read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
-    const answer = firstValue(await this.#ask(statement, values));
+    const answer = firstValue(await this.#ask(statement, values, 'reads'));
     return answer === null ? undefined : (answer as JsonAnswer | undefined);
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return (await this.#ask(statement, values)).rows;
+    return (await this.#ask(statement, values, 'reads')).rows;
   }
 
   async table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
-    return tableOf(await this.#ask(statement, values));
+    return tableOf(await this.#ask(statement, values, 'changes'));
   }
 
   /** @throws ConstraintError for a deferred constraint, UnknownOutcomeError if the connection is lost */
@@ -125,9 +128,11 @@ export class PostgresTransaction implements Transaction {
     });
   }
 
+  /** @param does `changes` if it may change something, or lock rows */
   #ask(
     statement: Statement,
     values: readonly SqlValue[],
+    does: 'reads' | 'changes',
     translate: Translate = translateError,
   ): Promise<StatementResult> {
     return this.#next(async () => {
@@ -154,9 +159,23 @@ export class PostgresTransaction implements Transaction {
         this.confirmation?.confirm();
         return answer;
       }
-      if (ofSavepoints.test(statement.sql)) return this.#run([step], 0, translate);
-      return this.#run([guard, step, pass], 1, translate, async (done) => {
-        if (done !== undefined) await this.#recover(done === 0, goBack, pass);
+      const isGuarded = this.#isGuarded;
+      if (ofSavepoints.test(statement.sql)) {
+        this.#isGuarded = false;
+        // Savepoints that nobody releases would add up.
+        const before = isGuarded && beginsPart.test(statement.sql) ? [pass] : [];
+        return this.#run([...before, step], before.length, translate);
+      }
+      const before = isGuarded ? [] : [guard];
+      const after = does === 'changes' ? [pass] : [];
+      this.#isGuarded = does === 'reads';
+      return this.#run([...before, step, ...after], before.length, translate, async (done) => {
+        if (done === undefined) {
+          this.#isGuarded = isGuarded;
+          return;
+        }
+        this.#isGuarded = true;
+        await this.#recover(done < before.length, goBack);
       });
     });
   }
@@ -175,13 +194,13 @@ export class PostgresTransaction implements Transaction {
    * Restores the state before a failed statement.
    * @param isLost whether a statement failed that the others needed
    */
-  async #recover(isLost: boolean, ...steps: readonly Step[]): Promise<void> {
+  async #recover(isLost: boolean, step: Step): Promise<void> {
     if (isLost) {
       this.#state = 'lost';
       return;
     }
     try {
-      await this.connection.run(steps, 0);
+      await this.connection.run([step], 0);
     } catch {
       this.#state = 'lost';
     }

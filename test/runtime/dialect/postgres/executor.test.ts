@@ -285,6 +285,11 @@ describePostgres('An executor of PostgreSQL', () => {
         await transaction.run(insert, [3, 'three']);
         await expect(transaction.run(insert, [3, 'again'])).rejects.toBeInstanceOf(ConstraintError);
         await transaction.value(count, []);
+        await transaction.value(count, []);
+        await transaction.run(insert, [4, 'four']);
+        await transaction.value(count, []);
+        await run(transaction, 'savepoint "part 1"');
+        await transaction.run(insert, [5, 'five']);
       });
       await executor.value(count, []);
       await executor.explain(count, []);
@@ -295,8 +300,14 @@ describePostgres('An executor of PostgreSQL', () => {
     expect(flights).toEqual([
       ['begin isolation', 'insert into'],
       guarded,
-      ['rollback to', 'release savepoint'],
-      ['savepoint "statement"', 'select count(*)', 'release savepoint'],
+      // The savepoint stays until something changes.
+      ['rollback to'],
+      ['select count(*)'],
+      ['select count(*)'],
+      ['insert into', 'release savepoint'],
+      ['savepoint "statement"', 'select count(*)'],
+      ['release savepoint', 'savepoint "part'],
+      guarded,
       ['commit'],
       ['select count(*)'],
       ['begin read', 'set local', 'explain (format', 'rollback'],
