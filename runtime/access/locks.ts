@@ -21,13 +21,16 @@ export interface Lock extends LockHolder {
   readonly key: string | number;
 }
 
-/** Lets the database refuse the change of an entity that another session has locked. */
+/** Lets statements find the lock of another session in the database that they change. */
 export interface LockGuard {
   /**
    * Calls a function for the row that a statement has changed, which fails with LockedRowError.
    * @param key placeholders of what {@link values} returns
    */
   readonly call: (dataclass: string, key: Sql, session: Sql) => Sql;
+  /** A text of the lock of another session, of which {@link read} makes the lock; null if there is none. */
+  readonly held: (dataclass: string, key: Sql, session: Sql) => Sql;
+  readonly read: (text: SqlValue) => Lock | undefined;
   readonly values: (
     key: string | number,
     session: string | undefined,

@@ -31,7 +31,7 @@ const batch = 500;
  * server they ask, also at the same moment:
  *
  * - A change locks the row of the entity first, and reads the lock then: by a function that it
- *   calls for the changed row ({@link guard}), or by a later statement of its transaction
+ *   calls for the changed row (`call` of {@link guard}), or by a later statement of its transaction
  *   ({@link refusal}). On SQLite the transaction alone may write, so it may read the lock first.
  * - A server that gives a lock stores it, and then waits until nobody has locked the row
  *   (`waitForWriters`), before it answers the client.
@@ -82,8 +82,15 @@ export class DatabaseLockTable implements LockTable {
   #guardOf(schema: string | undefined): LockGuard | undefined {
     if (schema === undefined) return undefined;
     const called = sql.id(schema, requireFree);
+    const [lock, holder] = [sql.id(schema, 'lock'), sql.id(schema, 'session')];
     return {
       call: (dataclass, key, session) => sql`${called}(${sql.lit(dataclass)}, ${key}, ${session})`,
+      held: (dataclass, key, session) =>
+        sql`(select cast(json_build_array(l.key, l.session, l.host, l.address, l.user_agent) as text)
+          from ${lock} l join ${holder} s on s.id = l.session
+          where l.dataclass = ${sql.lit(dataclass)} and l.key_hash = ${key}
+            and l.session is distinct from ${session} and s.expires > extract(epoch from now()) * 1000)`,
+      read: (text) => (text === null ? undefined : lockOf(JSON.parse(String(text)) as LockRow)),
       values: (key, session) => [this.#named(key)[0], session ?? null],
     };
   }

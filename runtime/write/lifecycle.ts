@@ -1,3 +1,4 @@
+import type { Lock } from '../access/locks.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { ComputedDefinition, EventName } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -110,6 +111,8 @@ export interface LiveEntity {
   readonly key: string | number | undefined;
   /** The stamp that was read; `undefined` for a new entity. */
   readonly stamp: number | undefined;
+  /** The lock of another session, null if there was none; absent if it was not read with the entity. */
+  readonly lock?: Lock | null | undefined;
   /** See {@link SaveEvent.touched}. */
   readonly touched: readonly string[];
   /** Names of the attributes that may be saved whatever the session may: promoted code has set them. */
@@ -174,6 +177,11 @@ export interface EntityEvents {
    * Events run on all that are saved or deleted, such as those that a cascade reaches.
    */
   load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]>;
+  /**
+   * Reads one entity as {@link load} does, with the lock of another session if the database holds locks.
+   * @param session ID of the session whose own lock does not count
+   */
+  loadOne(key: string | number, session: string | undefined): Promise<LiveEntity | undefined>;
   /** A text from which {@link revived} makes the entity after it was deleted. */
   textOf(entity: LiveEntity): string;
   revived(text: string): LiveEntity;

@@ -246,11 +246,11 @@ export class EntitySaver {
       key !== undefined &&
       (this.dataclass.restriction === undefined ||
         (await store.stampOf(context, key)) !== undefined);
-    const found = isVisible ? (await events.load([key]))[0] : undefined;
+    const found = isVisible ? await events.loadOne(key, context.session) : undefined;
     if (found === undefined && stamp !== undefined) return this.refusals.unknownKey(body['__KEY']);
     if (key !== undefined && found !== undefined && stamp === undefined) {
       // A session that may only create must not have class code run with an existing entity.
-      const refusal = await store.outdated(context, key, stamp, found.stamp);
+      const refusal = await store.outdated(context, key, stamp, found.stamp, found.lock);
       if (refusal !== undefined) return refusal;
     }
     const existing = found === undefined ? undefined : key;
@@ -298,7 +298,7 @@ export class EntitySaver {
         address === undefined
           ? [entity.stamp, await this.store.stampOf(context, key)]
           : [address.stamp, entity.stamp];
-      const outdated = await this.store.outdated(context, key, stamp, current);
+      const outdated = await this.store.outdated(context, key, stamp, current, entity.lock);
       if (outdated !== undefined) return outdated;
     }
     // If nothing is to be stored, only setters and validateSave run.

@@ -211,14 +211,17 @@ export class EntityStore {
    * Checks the lock and the stamp of an entity that was read.
    * @param stamp that the client or the class code knows
    * @param current as it was read; `undefined` if there is no such entity
+   * @param known the lock of another session, if it was read with the entity
    */
   async outdated(
     context: SaveContext,
     key: string | number,
     stamp: number | undefined,
     current: number | undefined,
+    known?: Lock | null,
   ): Promise<Refusal | undefined> {
-    const lock = await this.#lockOf(context, key);
+    const isRead = known !== undefined && context.mode !== 'preview';
+    const lock = isRead ? (known ?? undefined) : await this.#lockOf(context, key);
     if (lock !== undefined) return this.refusals.locked(key, lock);
     if (current === undefined) return this.refusals.unknownKey(key);
     return stamp === current ? undefined : this.refusals.stampChanged(key, stamp, current);

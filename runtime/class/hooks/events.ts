@@ -122,6 +122,17 @@ export class DataclassEvents implements EntityEvents {
     );
   }
 
+  async loadOne(
+    key: string | number,
+    session: string | undefined,
+  ): Promise<LiveEntity | undefined> {
+    const { guard } = this.host.locks;
+    if (guard === undefined) return (await this.load([key]))[0];
+    const code = this.host.codeOf(this.dataclass);
+    const found = await code.allRows.withLock(key, guard, session);
+    return found && new LiveEntityObject(code.fromRow(found.row), found.lock);
+  }
+
   /** A text from which {@link revived} makes the entity after it was deleted. */
   textOf(entity: LiveEntity): string {
     return JSON.stringify(objectOf(entity).row());

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Lock, LockGuard } from '../../access/locks.js';
 import {
   type ColumnDefinition,
   followAll,
@@ -153,6 +154,7 @@ const keysPerStatement = 10_000;
 export class EntityRows {
   readonly #byKey: Statement;
   readonly #byKeys: Statement;
+  #withLock: Statement | undefined;
   readonly #byUnique = new Map<string, Statement>();
   readonly #bytes = new Map<Field, Statement>();
 
@@ -174,6 +176,27 @@ export class EntityRows {
   byKey(key: string | number): Pending<EntityRow | undefined> {
     const stored = decodeKey(this.dataclass.key.type, String(key));
     return stored === undefined ? undefined : this.#row(this.#byKey, stored);
+  }
+
+  /**
+   * An entity with the lock of another session, null if there is none.
+   * @param key as it is stored, a text in any case
+   * @param session ID of the session whose own lock does not count
+   */
+  async withLock(
+    key: string | number,
+    guard: LockGuard,
+    session: string | undefined,
+  ): Promise<{ readonly row: EntityRow; readonly lock: Lock | null } | undefined> {
+    const { dataclass, layout } = this;
+    const { dialect, executor } = this.database;
+    this.#withLock ??= this.#selecting((from) => {
+      const held = guard.held(dataclass.name, sql`${new Slot(1)}`, sql`${new Slot(2)}`);
+      return sql.join([...layout.columns(dialect, from), held]);
+    });
+    const values = [comparableKey(dataclass, dialect, key), ...guard.values(key, session)];
+    const [row] = await executor.rows(this.#withLock, values);
+    return row && { row, lock: guard.read(row.at(-1) ?? null) ?? null };
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Lock } from '../../access/locks.js';
 import { type EventValues, type LiveEntity, EventFailure } from '../../write/lifecycle.js';
 import { type ComputedDefinition, memberName } from '../../protocol/definition.js';
 import { setMember } from '../../protocol/own-member.js';
@@ -10,8 +11,14 @@ import type { EntityObject } from './types.js';
 export class LiveEntityObject implements LiveEntity {
   readonly #state: EntityState;
 
-  /** @param object an instance of the user's class */
-  constructor(readonly object: EntityObject) {
+  /**
+   * @param object an instance of the user's class
+   * @param lock if it was read with the entity
+   */
+  constructor(
+    readonly object: EntityObject,
+    readonly lock?: Lock | null,
+  ) {
     this.#state = stateOf(object);
   }
 
