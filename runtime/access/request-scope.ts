@@ -45,6 +45,8 @@ export interface ResolvedRestriction {
    * @param first the position of its first value in the statement's list of values
    */
   readonly condition: ((alias: string, first: number) => Sql) | undefined;
+  /** Whether the condition reads nothing but the row itself. */
+  readonly isOfRow: boolean;
   /** The values that the condition binds. */
   readonly values: readonly SqlValue[];
 }

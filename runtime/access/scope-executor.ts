@@ -27,9 +27,12 @@ export class TransactionIdleError extends Error {
 /** Reads inside the transaction of the calling code, if there is one; else what is committed. */
 export type Reads = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
 
+/** What runs outside of a transaction. */
+type Outside = Reads & Pick<Executor, 'explain' | 'change'>;
+
 /** Completes statements with what the current scope may see; see `class/hooks/restrictions.ts`. */
 export interface StatementRestrictions {
-  readonly reads: (executor: Reads & Pick<Executor, 'explain'>) => typeof executor;
+  readonly reads: (executor: Outside) => Outside;
   readonly transaction: BindTransaction;
 }
 
@@ -47,7 +50,7 @@ interface ScopeExecutorOptions {
  * it. A write inside waits for nobody else, and is undone alone if it fails.
  */
 export class ScopeExecutor implements Executor {
-  readonly #outside: Reads & Pick<Executor, 'explain'>;
+  readonly #outside: Outside;
   readonly #bound: BindTransaction | undefined;
   readonly #runsCode: boolean;
   readonly #longestIdle: number;
@@ -102,7 +105,7 @@ export class ScopeExecutor implements Executor {
   }
 
   get change(): Executor['change'] {
-    return this.scopes.current().transaction === undefined ? this.executor.change : undefined;
+    return this.scopes.current().transaction === undefined ? this.#outside.change : undefined;
   }
 
   get part(): Executor['part'] {

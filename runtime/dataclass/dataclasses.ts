@@ -190,6 +190,21 @@ export function isReadFromTarget(dataclass: Dataclass, relation: RelatedEntityDe
 }
 
 /**
+ * The relations of a restricted dataclass to itself that are read from the related entity by its key. An entity that is
+ * related to itself is that entity.
+ */
+export function ownRelations(dataclass: Dataclass): readonly RelatedEntityDefinition[] {
+  if (dataclass.restriction === undefined) return [];
+  return dataclass.attributes.filter(
+    (each): each is RelatedEntityDefinition =>
+      each.kind === 'relatedEntity' &&
+      each.target === dataclass.name &&
+      each.references === undefined &&
+      each.onDelete !== 'none',
+  );
+}
+
+/**
  * A dataclass with all of its entities, for what the data itself needs: unique values, used keys,
  * references.
  */

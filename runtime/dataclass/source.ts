@@ -33,6 +33,11 @@ export class Aliases {
     return this.#kept.has(alias) ? this.next() : alias;
   }
 
+  /** Whether no table of the statement has got a name. */
+  get areNone(): boolean {
+    return this.#count === 0;
+  }
+
   /** Notes that the statement reads a dataclass. */
   reads({ table: name, restriction }: Dataclass): void {
     this.#tables.set(name, (this.#tables.get(name) ?? 0) + 1);
@@ -47,9 +52,9 @@ export class Aliases {
     return this.#readsRestricted ? undefined : new Set(this.#tables.keys());
   }
 
-  /** Whether the statement reads the table of a dataclass in two places. */
-  readsTwice({ table: name }: Dataclass): boolean {
-    return (this.#tables.get(name) ?? 0) > 1;
+  /** In how many places the statement reads the table of a dataclass. */
+  readsOf({ table: name }: Dataclass): number {
+    return this.#tables.get(name) ?? 0;
   }
 
   /** Reserves the name of a table that has no alias in the statement. */
@@ -64,7 +69,9 @@ type ChosenKeys =
   /** An ordered subquery, in parentheses, whose only column, `key`, is the key. */
   | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinOrdered'> }
   /** A list, as `Dialect.each` returns it; a key without entity has its row too. */
-  | { readonly list: Sql };
+  | { readonly list: Sql }
+  /** Rows with all columns of the table, which are read in its place, whether they are visible or not. */
+  | { readonly changed: Sql };
 
 interface Join {
   readonly source: Source;
@@ -103,7 +110,9 @@ export class From {
   /** An ORDER BY, if one is needed to keep the order of the selected entities. */
   get order(): Sql {
     const keys = this.#keys;
-    if (keys === undefined) throw new Error('Nothing has chosen the entities.');
+    if (keys === undefined || 'changed' in keys) {
+      throw new Error('Nothing has ordered the entities.');
+    }
     if ('list' in keys) return sql` order by ${sql.id(this.#chosen, 'key')}`;
     return this.#joinOrdered(keys).order;
   }
@@ -207,6 +216,7 @@ export class From {
   #start(): Sql {
     const keys = this.#keys;
     if (keys === undefined) return named(this.root);
+    if ('changed' in keys) return sql`${keys.changed} as ${sql.id(this.root.alias)}`;
     if ('list' in keys) {
       return sql`${keys.list} as ${sql.id(this.#chosen)} left join ${named(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
     }

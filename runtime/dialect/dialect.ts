@@ -178,15 +178,21 @@ interface ChangedRows {
 /** How changed rows are shown. */
 interface ShownRows {
   readonly object: ObjectJson;
+  /** The text in place of the object of a row that is not visible; left out if all are. */
+  readonly hidden?: { readonly isVisible: Sql; readonly json: Sql } | undefined;
   readonly key: Sql;
-  /** A FROM clause, in which the name of the table stands for the changed rows. */
+  /** A FROM clause that begins with {@link DirectChanges.changed}; it finds the table as it was before. */
   readonly from: Sql;
-  /** The alias of the table there. */
+  /** The alias of the changed rows there. */
   readonly alias: string;
 }
 
 /** How one statement changes rows, raises {@link Dialect.globalStamp} by their number, and answers with them. */
 export interface DirectChanges {
+  /** The changed rows, in the clause that shows them. */
+  readonly changed: Sql;
+  /** An expression that fails with HiddenRowError. */
+  readonly refuseHidden: Sql;
   /** A bound JSON list of objects as rows of a table. */
   rows(table: string, list: Sql): Sql;
   /**

@@ -109,6 +109,13 @@ export class LockedRowError extends Error {
   }
 }
 
+/** `restrict` for writes would hide what a change stores from the session that makes it. */
+export class HiddenRowError extends Error {
+  constructor(cause: unknown) {
+    super('the session does not see the entity that it stores', { cause });
+  }
+}
+
 /** The database cannot serve this request now: it is locked, full, read-only or unreachable. */
 export class DatabaseUnavailableError extends Error {
   constructor(reason: string, cause: unknown) {

@@ -1,9 +1,9 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, ownRelations, unrestricted } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale } from '../protocol/decimal.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { Lookup } from '../protocol/key.js';
 import type { ReadingContext } from './reading-context.js';
@@ -18,9 +18,9 @@ import {
 } from './projection.js';
 import { sql, type SqlBool } from 'kysely';
 import { boundValue, comparableColumn } from '../dataclass/comparable.js';
-import { From, keyColumn, selecting } from '../dataclass/source.js';
+import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
 import { type BuiltQuery, opened } from '../dialect/compile.js';
-import type { Dialect, JsonMember, ObjectJson, Sql } from '../dialect/dialect.js';
+import type { Dialect, DirectChanges, JsonMember, ObjectJson, Sql } from '../dialect/dialect.js';
 import { type AnyRow, queryOf, type Select } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
 import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
@@ -192,9 +192,9 @@ export function planSavedEntity(
 
 /**
  * Writes the statement that changes entities and answers with each of them, as {@link planSavedEntity}
- * does. See `PlanDirect`.
- * @param change returns the columns of the entities
- * @returns none if the answer needs more than these entities and other dataclasses
+ * does; with what names it, if `restrict` hides it now. See `PlanDirect`.
+ * @param change returns the columns of the entities, and changes no entity that is related to itself
+ * @returns none if the answer needs more than these entities and what the statement leaves as it is
  */
 export function planDirectChange(
   dialect: Dialect,
@@ -204,16 +204,19 @@ export function planDirectChange(
   change: BuiltQuery | Sql,
   answer: 'one' | 'list',
 ): Statement | undefined {
-  const context = queryContext(dialect, options);
-  const from = new From(context.aliases, dataclass);
-  const object = savedJson(context, from, projection);
   const { direct } = dialect;
-  // The statement sees its table as it was before.
-  if (direct === undefined || context.aliases.readsTwice(dataclass)) return undefined;
+  if (direct === undefined) return undefined;
+  const context = queryContext(dialect, options);
+  const from = new From(context.aliases, unrestricted(dataclass), { changed: direct.changed });
+  const object = savedJson(context, from, projection);
+  const hidden = hiddenJson(context, direct, dataclass, from.root);
+  // The statement sees its table as it was before: there, the one changed entity is related to others only.
+  const others = answer === 'one' ? ownRelated(dataclass, projection) : 0;
+  if (context.aliases.readsOf(dataclass) > 1 + others) return undefined;
   // A join may lose the order of the rows.
   const isNumbered = answer === 'list' && from.joinCount > 0;
   const { root, clause } = from;
-  const shown = { object, key: keyColumn(root), from: clause, alias: root.alias };
+  const shown = { object, hidden, key: keyColumn(root), from: clause, alias: root.alias };
   const changed = {
     table: dataclass.table,
     isOne: answer === 'one',
@@ -221,22 +224,43 @@ export function planDirectChange(
   };
   const whole = direct.answer(change, changed, shown);
   const statement = compileAnswer(context, whole);
-  const isWhole = statement.restricted === undefined && statement.computed === undefined;
-  return isWhole ? statement : undefined;
+  return statement.computed === undefined ? statement : undefined;
+}
+
+/** How many of the shown attributes read entities of their own dataclass to which the entity itself is related. */
+function ownRelated(dataclass: Dataclass, { fields }: Projection): number {
+  const own = ownRelations(dataclass);
+  return fields.filter(
+    ({ attribute, expanded }) =>
+      attribute.kind === 'relatedEntity' &&
+      own.includes(attribute) &&
+      (expanded !== undefined || isReadFromTarget(dataclass, attribute)),
+  ).length;
+}
+
+/** How a changed entity is shown that is not visible. */
+function hiddenJson(
+  context: QueryContext,
+  direct: DirectChanges,
+  { restriction }: Dataclass,
+  root: Source,
+): { readonly isVisible: Sql; readonly json: Sql } | undefined {
+  if (restriction === undefined) return undefined;
+  const isVisible = restriction.condition(root.alias);
+  if (restriction.writes !== undefined) return { isVisible, json: direct.refuseHidden };
+  const named = protocolForm.begin(context, root, { hasTimestamp: false, fields: [] });
+  const object = { members: [uriMember(context, root), ...named], isLong: false };
+  return { isVisible, json: sql`cast(${context.dialect.object(object)} as text)` };
 }
 
 /** No column of a model begins like this. */
 const positionColumn = '__position';
 
 function savedJson(context: QueryContext, from: From, projection: Projection): ObjectJson {
-  const uri = entityUri(context, from.root);
   const head: readonly JsonMember[] = [
     entityModel(from.root.dataclass),
     { name: '__STATUS', json: [{ short: ['{"success":true}'] }] },
-    {
-      name: 'uri',
-      json: [{ value: context.dialect.concat(uri), type: 'text', json: ['"', ...uri, '"'] }],
-    },
+    uriMember(context, from.root),
   ];
   const { root } = from;
   return entityJson(context, from, root, projection, protocolForm, undefined, head);
@@ -246,5 +270,13 @@ function entityModel({ name }: Dataclass): JsonMember {
   return {
     name: '__entityModel',
     json: [{ value: sql.lit(name), type: 'text', json: [JSON.stringify(name)] }],
+  };
+}
+
+function uriMember(context: QueryContext, source: Source): JsonMember {
+  const uri = entityUri(context, source);
+  return {
+    name: 'uri',
+    json: [{ value: context.dialect.concat(uri), type: 'text', json: ['"', ...uri, '"'] }],
   };
 }

@@ -105,7 +105,7 @@ export class WriteAnswers {
    * @returns none if the answer needs more
    */
   planDirect(change: BuiltQuery | Sql, answer: 'one' | 'list'): Statement | undefined {
-    if (!this.#isReadable || this.#hidden !== undefined) return undefined;
+    if (!this.#isReadable) return undefined;
     const { database, options } = this.context;
     const { dataclass } = this;
     const all = { attributes: undefined, expand: undefined };

@@ -75,7 +75,6 @@ export class Constraints {
   isOneStatement({ values, problems, nullRelations, unrelated }: Decoded): boolean {
     const { relations, sequences } = this;
     const isKnown =
-      relations.toRestricted.length === 0 &&
       !relations.leadingNowhere.some(({ foreignKey }) => nullRelations.has(foreignKey)) &&
       !relations.mustResolve(values);
     return problems.length + unrelated.length === 0 && isKnown && sequences.areNone;

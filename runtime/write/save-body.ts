@@ -6,6 +6,7 @@ import {
   ConflictError,
   ConstraintError,
   type Executor,
+  HiddenRowError,
   LockedRowError,
   type Transaction,
   UnusableValueError,
@@ -32,14 +33,14 @@ import {
   type StatusAndJson,
   WriteAnswers,
 } from './answers.js';
-import { type Body, isCreation, type SentEntity } from './decode.js';
+import { type Body, type Decoded, isCreation, type SentEntity } from './decode.js';
 import type { EventFailure } from './lifecycle.js';
 import { Pace } from './pace.js';
 import type { PlacedRefusal } from './refusals.js';
 import { EntitySaver } from './save.js';
 import { bySaver, runsCode, type SentEntities, sentEntities, type SentTree } from './sent-body.js';
 import type { PlanDirect } from './statements.js';
-import { undoneIfRefused } from './store.js';
+import { type DirectSave, undoneIfRefused } from './store.js';
 import type {
   Lifecycle,
   SaveContext,
@@ -124,6 +125,7 @@ function isOfValues(error: unknown): boolean {
   return (
     error instanceof RefusedIsStored ||
     error instanceof ConstraintError ||
+    error instanceof HiddenRowError ||
     error instanceof LockedRowError ||
     error instanceof UnusableValueError ||
     error instanceof ConflictError
@@ -136,8 +138,8 @@ export class BodySaver {
   /** By their dataclasses: that of this saver, and those whose entities came in lists of to-many relations. */
   readonly #savers = new Map<Dataclass, EntitySaver>();
   readonly #answers: WriteAnswers;
-  /** Whether one statement can answer a save, as far as is known. */
-  #isDirect = true;
+  /** Changes of one entity, and creations, that one statement cannot answer. */
+  readonly #notDirect = new Set<'one' | 'list'>();
 
   constructor(
     private readonly context: WriteContext,
@@ -201,25 +203,28 @@ export class BodySaver {
 
   #mayBeDirect({ entities, isNested, answers, mode, runsCode: isForCode }: SentBody): boolean {
     const { media, database } = this.context;
-    if (database.dialect.direct === undefined || media !== undefined || !this.#isDirect) {
-      return false;
-    }
+    if (database.dialect.direct === undefined || media !== undefined) return false;
     // The statement is written once, for the answer with all attributes.
     if (mode !== 'store' || isForCode || isNested || answers !== this.#answers) return false;
-    return entities.length === 1 || entities.every(isCreation);
+    const isList = entities.every(isCreation);
+    return (isList || entities.length === 1) && !this.#notDirect.has(isList ? 'list' : 'one');
   }
 
   /** Saves entities by one statement if there is one, else, or if that fails, step by step. */
   #savedAtOnce(body: SentBody): Pending<StatusAndJson> {
-    const decoded = { ...body, entities: body.entities.map((each) => this.#saver.decode(each)) };
-    const direct = this.#savedDirectly(decoded);
-    if (direct === undefined) return this.#savedInSteps(decoded);
+    const decoded = body.entities.map((each) => this.#saver.decode(each));
+    const inSteps = (): Pending<StatusAndJson> => {
+      const entities = body.entities.map((each, index) => ({ ...each, decoded: decoded[index] }));
+      return this.#savedInSteps({ ...body, entities });
+    };
+    const direct = this.#savedDirectly(body, decoded);
+    if (direct === undefined) return inSteps();
     return direct.then(
-      (answer) => answer ?? this.#savedInSteps(decoded),
+      (answer) => answer ?? inSteps(),
       (error: unknown) => {
         if (!isOfValues(error)) throw error;
         // Nothing is stored: further statements find the reasons.
-        return this.#savedInSteps(decoded);
+        return inSteps();
       },
     );
   }
@@ -228,38 +233,49 @@ export class BodySaver {
    * Saves an entity, or creates entities, by one statement that also returns the answer.
    * @returns none if this body needs more; a promise of none if the entity was not changed
    */
-  #savedDirectly({
-    entities,
-    isList,
-    answers,
-    caller: { session },
-  }: SentBody): Promise<StatusAndJson | undefined> | undefined {
-    const { executor } = this.context.database;
+  #savedDirectly(
+    { entities, isList, answers, caller: { session } }: SentBody,
+    decoded: readonly (Decoded | undefined)[],
+  ): Promise<StatusAndJson | undefined> | undefined {
     const plan: PlanDirect = (change, form) => {
       const statement = answers.planDirect(change, form);
-      this.#isDirect = statement !== undefined;
+      if (statement === undefined) this.#notDirect.add(form);
       return statement;
     };
     const now = { timestamp: nowText(), session };
-    const direct = this.#saver.store.direct(entities, now, plan);
+    const direct = this.#saver.store.direct(entities, decoded, now, plan);
     if (direct === undefined) return undefined;
-    const { statement, values, refersAhead } = direct;
-    const answer = (members: string): StatusAndJson => ({
-      status: 200,
-      json: isList ? `{"__ENTITIES":[${members}]}` : members,
-    });
-    if (entities.length === 1) {
-      return executor
-        .change?.(statement, values)
-        .then(([row]) => (row === undefined ? undefined : answer(String(row[0]))));
-    }
+    const run = (): Promise<string | undefined> | undefined =>
+      entities.length === 1 ? this.#changed(direct) : this.#created(direct);
+    // A condition that reads the table itself would find it as it was before.
+    const isPossible = this.context.restrictions?.areOfRows(direct.statement) ?? true;
+    const members =
+      isPossible === true
+        ? run()
+        : Promise.resolve(isPossible).then((is) => (is ? run() : undefined));
+    return members?.then((text) =>
+      text === undefined
+        ? undefined
+        : { status: 200, json: isList ? `{"__ENTITIES":[${text}]}` : text },
+    );
+  }
+
+  #changed({ statement, values }: DirectSave): Promise<string | undefined> | undefined {
+    const { executor } = this.context.database;
+    return executor
+      .change?.(statement, values)
+      .then(([row]) => (row === undefined ? undefined : String(row[0])));
+  }
+
+  async #created({ statement, values, refersAhead }: DirectSave): Promise<string> {
     const create = async (transaction: Transaction): Promise<string> => {
-      const [row] = await transaction.rows(statement, values);
+      const { rows } = await transaction.table(statement, values);
+      const [row] = rows;
       const [members, keys] = row as readonly [members: string, keys: string];
       if (refersAhead?.(keys) === true) throw new RefusedIsStored();
       return new AnswerLength().add(members);
     };
-    return Promise.resolve(executor.write(create)).then(answer);
+    return this.context.database.executor.write(create);
   }
 
   #savedInSteps(body: SentBody): Pending<StatusAndJson> {

@@ -154,10 +154,10 @@ export class EntitySaver {
    * Decodes a body before its save, if that takes no read. The save can then be repeated, and made
    * in several ways, without decoding the body again.
    */
-  decode<T extends SentEntity>(sent: T): T {
-    const { body, address } = sent;
-    if ('problems' in address || this.store.constraints.relations.mustRefer(body)) return sent;
-    return { ...sent, decoded: this.#decoded(body, address, nothingReferred) };
+  decode({ body, address }: SentEntity): Decoded | undefined {
+    return 'problems' in address || this.store.constraints.relations.mustRefer(body)
+      ? undefined
+      : this.#decoded(body, address, nothingReferred);
   }
 
   #decoded(body: Body, { key, stamp }: Address, referred: ReferredValues): Decoded {

@@ -1,7 +1,7 @@
 import { type AliasedExpression, sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import type { LockGuard } from '../access/locks.js';
 import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
-import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
+import { type Dataclass, ownRelations, unrestricted } from '../dataclass/dataclasses.js';
 import { Aliases, column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, openedInsert, openedUpdate } from '../dialect/compile.js';
@@ -192,11 +192,11 @@ export class UpdateStatements {
     plan?: PlanDirect,
   ): BoundStatement | undefined {
     const isSave = timestamp !== undefined;
-    const kind = plan !== undefined ? 'direct' : isSave ? 'update' : 'compute';
+    const kind = plan !== undefined ? 'direct' : isSave ? 'save' : 'compute';
     const name = `${kind} ${this.dataclass.name}\n${[...given.keys()].join()}\n${[...readOnly.keys()].join()}`;
     let statement = this.known.get(name);
     if (statement === undefined) {
-      const query = this.#write(this.#named(given), this.#named(readOnly), isSave);
+      const query = this.#write(this.#named(given), this.#named(readOnly), kind);
       statement =
         plan === undefined ? this.dialect.compile(query) : plan(query.returningAll(), 'one');
       if (statement === undefined) return undefined;
@@ -220,9 +220,10 @@ export class UpdateStatements {
   #write(
     changed: readonly StoredAttribute[],
     kept: readonly StoredAttribute[],
-    isSave: boolean,
+    kind: 'direct' | 'save' | 'compute',
   ): UpdateQueryBuilder<AnyTables, string, string, unknown> {
     const source = this.#source;
+    const isSave = kind !== 'compute';
     let next = firstValueSlot;
     const changes: [string, Sql][] = [];
     const differences: Sql[] = [];
@@ -236,11 +237,19 @@ export class UpdateStatements {
         next += 1;
       }
     }
+    // Such a statement answers with related entities as they were before.
+    const related = kind === 'direct' ? ownRelations(this.dataclass) : [];
+    const toOthers = related.map((relation) => {
+      const { column: name } = this.dataclass.foreignKey(relation);
+      const changing = changes.find(([each]) => each === name)?.[1];
+      return sql`${changing ?? column(source, name)} is distinct from ${keyColumn(source)}`;
+    });
     if (isSave) changes.push(['__TIMESTAMP', sql`${timestampSlot}`]);
     const conditions = [
       ...this.#shown(),
       ...kept.map(({ definition }, index) => this.#isStored(definition, new Slot(next + index))),
       sql`(${sql.join(differences, sql` or `)})`,
+      ...toOthers,
     ];
     const { queries } = this.dataclass;
     const change = (isSave ? queries.update : queries.change)(

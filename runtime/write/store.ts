@@ -29,7 +29,7 @@ import {
 import type { SaveContext, SaveResult, Surroundings, WriteRestrictions } from './surroundings.js';
 
 /** A statement that changes an entity, or creates entities, and its values. */
-interface DirectSave extends BoundStatement {
+export interface DirectSave extends BoundStatement {
   /**
    * Whether one of several entities is related to a later one: created one after the other, it would
    * be refused. A client can guess a key that is generated next.
@@ -522,29 +522,28 @@ export class EntityStore {
   }
 
   /**
-   * The one statement that stores decoded entities.
+   * The one statement that stores entities.
+   * @param decoded what their bodies say, as far as it was decoded
    * @param plan completes the statement
    * @returns none if they need more than one statement, or cannot be stored
    */
   direct(
     entities: readonly SentEntity[],
+    decoded: readonly (Decoded | undefined)[],
     { timestamp, session }: Pick<SaveContext, 'timestamp' | 'session'>,
     plan: PlanDirect,
   ): DirectSave | undefined {
-    if (this.#checksRows) return undefined;
     const all: Decoded[] = [];
-    for (const { decoded } of entities) {
-      if (decoded === undefined || !this.constraints.isOneStatement(decoded)) return undefined;
-      all.push(decoded);
+    for (const each of decoded) {
+      if (each === undefined || !this.constraints.isOneStatement(each)) return undefined;
+      all.push(each);
     }
     const [first] = entities;
-    const [decoded] = all;
-    if (first === undefined || decoded === undefined || 'problems' in first.address) {
-      return undefined;
-    }
+    const [only] = all;
+    if (first === undefined || only === undefined || 'problems' in first.address) return undefined;
     if (entities.every(isCreation)) return this.#directCreation(all, timestamp, plan);
     const { key, stamp } = first.address;
-    const { values, readOnly } = decoded;
+    const { values, readOnly } = only;
     const { locks } = this.surroundings;
     // The statement of a change finds locks in the database itself.
     const isUnlocked = locks === undefined || locks.isEmpty || locks.guard !== undefined;

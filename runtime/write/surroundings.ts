@@ -3,6 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
+import type { Statement } from '../dialect/statement.js';
 import type { Body } from './decode.js';
 import type { DeletionReach } from './delete-statements.js';
 import type { ClassEvents, LiveEntity } from './lifecycle.js';
@@ -19,6 +20,11 @@ export interface Surroundings {
 export interface WriteRestrictions {
   /** Whether some entities of a dataclass are hidden from the current scope. */
   hidesSome(dataclass: string): Pending<boolean>;
+  /**
+   * Whether the conditions that complete a statement read nothing but the rows of their dataclasses, so
+   * that a statement can apply them to the rows that it changes.
+   */
+  areOfRows(statement: Statement): Pending<boolean>;
   /** Runs work in a savepoint of the open transaction; if it throws, it is undone. */
   inPart<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -10,6 +10,7 @@ import { Aliases, From } from '../../dataclass/source.js';
 import { AbandonablePromise } from '../../dialect/abandonable.js';
 import { BoundedCache, type Cache } from '../../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
+import type { Executor } from '../../dialect/executor.js';
 import { type Pending, whenThere } from '../../dialect/pending.js';
 import type { WriteRestrictions } from '../../write/surroundings.js';
 import {
@@ -70,6 +71,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
     rows: this.#bound(executor.rows.bind(executor)),
     table: this.#bound(executor.table.bind(executor)),
     explain: this.#bound(executor.explain.bind(executor)),
+    change: executor.change && this.#changing(executor.change),
   });
 
   readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
@@ -83,6 +85,11 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
       transaction.raiseStamp(changes);
     },
   });
+
+  #changing(change: NonNullable<Executor['change']>): Executor['change'] {
+    const bound = this.#bound(change);
+    return async (statement, values) => bound(statement, values);
+  }
 
   /** What restricts a statement in the current scope, by which its answer can be cached. */
   keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
@@ -106,6 +113,12 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
   readonly hidesSome: WriteRestrictions['hidesSome'] = (dataclass) =>
     whenThere(this.#ofAll([dataclass]), (resolved) =>
       resolved.some(({ condition }) => condition !== undefined),
+    );
+
+  readonly areOfRows: WriteRestrictions['areOfRows'] = ({ restricted }) =>
+    restricted === undefined ||
+    whenThere(this.#ofAll(restricted.dataclasses), (resolved) =>
+      resolved.every(({ isOfRow }) => isOfRow),
     );
 
   readonly inPart: WriteRestrictions['inPart'] = (work) => this.host.write(work);
@@ -233,7 +246,12 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
   }
 }
 
-const unrestricted: ResolvedRestriction = { id: '', condition: undefined, values: [] };
+const unrestricted: ResolvedRestriction = {
+  id: '',
+  condition: undefined,
+  isOfRow: true,
+  values: [],
+};
 
 /**
  * Continues when all classes have returned; a long read that begins then can be cancelled like
@@ -248,9 +266,13 @@ function whenAllResolved<T>(
     : next(resolved);
 }
 
+/** No table has such a name, and the tables of a condition are in its subqueries. */
+const prefix = '__r';
+
 /** A filter as a condition, whose values come from each scope. */
 class FilterRestriction {
   readonly #slots = new FilterSlots(0);
+  readonly #isOfRow: boolean;
 
   /** @throws RequestError for a filter that does not fit the dataclass */
   constructor(
@@ -265,7 +287,9 @@ class FilterRestriction {
     },
   ) {
     // Finds out what is wrong with the filter, and which values it has.
-    this.#write('whole', this.#slots);
+    const aliases = new Aliases(prefix);
+    this.#write('whole', this.#slots, aliases);
+    this.#isOfRow = aliases.areNone;
   }
 
   with({ inputs }: FilterInputs): {
@@ -275,17 +299,16 @@ class FilterRestriction {
   } {
     const values: SqlValue[] = [];
     const mismatched = this.#slots.fill(inputs, values);
-    return { mismatched, resolved: { id: this.id, condition: this.#condition, values } };
+    const resolved = { id: this.id, condition: this.#condition, isOfRow: this.#isOfRow, values };
+    return { mismatched, resolved };
   }
 
   readonly #condition: ResolvedRestriction['condition'] = (alias, first) =>
     this.#write(alias, new FilterSlots(first));
 
   /** The paths of the filter see whole dataclasses, without the restrictions of these. */
-  #write(alias: string, slots: FilterSlots): Sql {
+  #write(alias: string, slots: FilterSlots, aliases = new Aliases(prefix)): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
-    // No table has such a name, and the tables of the condition are in its subqueries.
-    const aliases = new Aliases('__r');
     const from = new From(aliases, this.dataclass, undefined, alias);
     const context = {
       dialect: this.dialect,

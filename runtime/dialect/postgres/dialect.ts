@@ -21,7 +21,7 @@ import {
 import { inGroups, mergeTexts, objectParts } from '../json-parts.js';
 import type { Dialect, Operator, Sql, TablePage } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
-import { globalStamp, stampOfRows } from './global-stamp.js';
+import { changedRows, globalStamp, stampOfRows } from './global-stamp.js';
 import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
@@ -177,17 +177,25 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     // A cast to the table would mean a type of PostgreSQL where the table is called as one is.
     rows: (table, list) =>
       sql`json_populate_recordset((select "__row" from ${sql.id(table)} as "__row" where false), cast(${list} as json))`,
-    // Behind the clause, the name stands for the rows of the change, within the change for the table.
-    answer: (change, { table, isOne, position }, { object: of, key, from, alias }) => {
+    changed: sql.raw(changedRows),
+    refuseHidden: sql`drs_refuse_hidden()`,
+    answer: (change, { table, isOne, position }, { object: of, hidden, key, from, alias }) => {
       const rows =
         position === undefined
-          ? sql`${sql.id(table)} as (${change})`
-          : sql`"__changed" as (${change}), ${sql.id(table)} as (select *, row_number() over () as ${sql.id(position)} from "__changed")`;
+          ? sql`${sql.raw(changedRows)} as (${change})`
+          : sql`"__unnumbered" as (${change}), ${sql.raw(changedRows)} as (select *, row_number() over () as ${sql.id(position)} from "__unnumbered")`;
       const order = position === undefined ? sql`` : sql` order by ${sql.id(alias, position)}`;
-      const list = sql`string_agg(cast(${object(of)} as text), ','${order}), cast(json_agg(${key}${order}) as text)`;
-      const answer = isOne
-        ? objects(of, (columns) => sql`select ${columns} ${from}`)
-        : sql`select ${list} ${from}`;
+      const whole = sql`cast(${object(of)} as text)`;
+      const json =
+        hidden === undefined
+          ? whole
+          : sql`case when ${hidden.isVisible} then ${whole} else ${hidden.json} end`;
+      const list = sql`string_agg(${json}, ','${order}), cast(json_agg(${key}${order}) as text)`;
+      const one = (): Sql | BuiltQuery =>
+        hidden === undefined
+          ? objects(of, (columns) => sql`select ${columns} ${from}`)
+          : sql`select ${json} ${from}`;
+      const answer = isOne ? one() : sql`select ${list} ${from}`;
       return sql`with ${rows}, ${sql.raw(stampOfRows(table, isOne))} ${answer}`;
     },
   },

@@ -4,6 +4,7 @@ import {
   ConflictError,
   ConstraintError,
   DatabaseUnavailableError,
+  HiddenRowError,
   LockedRowError,
   QueryTimeoutError,
   TooComplexError,
@@ -20,6 +21,9 @@ export interface ErrorFacts {
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
 }
+
+/** The SQLSTATE with which a statement refuses a change: see `HiddenRowError`. */
+export const hiddenRowState = 'LK002';
 
 /** By SQLSTATE. */
 const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
@@ -75,6 +79,7 @@ export function translateError(error: Error, facts: ErrorFacts): Error {
   const kind = constraintKinds[code];
   if (kind !== undefined) return new ConstraintError(kind, columnOf(error, facts), error);
   if (code === lockedRowState) return new LockedRowError(error);
+  if (code === hiddenRowState) return new HiddenRowError(error);
   if (code === '57014' && facts.queryTimeout !== null) {
     return new QueryTimeoutError(facts.queryTimeout, error);
   }

@@ -1,4 +1,5 @@
 import { mayPileUp } from '../../protocol/fold.js';
+import { hiddenRowState } from './errors.js';
 
 /** Scales numbers near the limits of a double into the range where they have full precision. */
 const up = 2 ** 600;
@@ -177,6 +178,12 @@ begin
   return given::json is not null;
 exception when data_exception or program_limit_exceeded then
   return false;
+end $body$`,
+    // Refuses a change whose row its session would not see.
+    `create or replace function drs_refuse_hidden() returns text
+language plpgsql volatile as $body$
+begin
+  raise exception 'the session does not see the entity' using errcode = '${hiddenRowState}';
 end $body$`,
     // The key of a new row, generated or given; a given key is never generated later. An advisory lock separates
     // sessions that generate keys from those that move the sequence.

@@ -38,16 +38,18 @@ export function takeSlot(schema: string, lasts: 'session' | 'transaction'): stri
 
 const slot = `coalesce(cast(nullif(current_setting('${slotSetting}', true), '') as bigint), 0)`;
 
+/** The part of a WITH clause that changes rows of a table, and returns them. */
+export const changedRows = '"__changed"';
+
 /**
- * Parts of a WITH clause that raise the counter, and the version of a table, by the rows of another part, which is
- * called as the table is. The trigger of the table then has nothing to do.
+ * Parts of a WITH clause that raise the counter, and the version of a table, by {@link changedRows}. The trigger of the
+ * table then has nothing to do.
  * @param isOne whether there is one row at most
  */
 export function stampOfRows(table: string, isOne: boolean): string {
-  const rows = quoted(table);
   const changes = isOne
-    ? `select 1 as "count" from ${rows}`
-    : `select count(*) as "count" from ${rows} having count(*) > 0`;
+    ? `select 1 as "count" from ${changedRows}`
+    : `select count(*) as "count" from ${changedRows} having count(*) > 0`;
   return `"__stamped" as (
         insert into "__datastore" ("name", "value")
         select 'globalStamp-' || -${slot}, "count" from (${changes}) as "changes"
@@ -56,7 +58,7 @@ export function stampOfRows(table: string, isOne: boolean): string {
         insert into "__version" ("table", "slot", "value")
         select ${literal(table)}, ${slot}, 1 + cast(random() * 1048576 as bigint) from (${changes}) as "changes"
       on conflict ("table", "slot") do update set "value" = "__version"."value" + excluded."value"
-      returning set_config('${touchedPrefix}' || cast(cast(${literal(rows)} as regclass) as oid), 'yes', true))`;
+      returning set_config('${touchedPrefix}' || cast(cast(${literal(quoted(table))} as regclass) as oid), 'yes', true))`;
 }
 
 /** Sessions have `standard_conforming_strings`. */
