@@ -1,9 +1,14 @@
-import { type Dataclass, ownRelations, unrestricted } from '../dataclass/dataclasses.js';
+import {
+  type Dataclass,
+  isReadFromTarget,
+  ownRelations,
+  unrestricted,
+} from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale } from '../protocol/decimal.js';
-import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { Lookup } from '../protocol/key.js';
 import type { ReadingContext } from './reading-context.js';

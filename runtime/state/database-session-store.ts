@@ -14,7 +14,7 @@ import {
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type Rows, UnconfirmedError, UnknownOutcomeError } from '../dialect/executor.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { AssumedCondition, StateDatabase, StateStatement } from '../dialect/state-database.js';
 import { quoted } from '../dialect/table-definition.js';
 import { newUuid } from '../protocol/uuid.js';

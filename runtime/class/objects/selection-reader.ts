@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect/dialect.js';
 import type { JsonAnswer } from '../../dialect/executor.js';
-import { awaited, drive, type Pending, type Steps } from '../../dialect/pending.js';
+import { awaited, drive, type Pending, type Steps, whenThere } from '../../dialect/pending.js';
 import type { KeyList } from '../../entity-set/key-list.js';
 import { readKeys } from '../../entity-set/keys-reader.js';
 import { planCount } from '../../query/counts.js';
