@@ -175,8 +175,8 @@ async function databaseWithNotes(
   console.error(`> ${rows} employees: fill the database`);
   const filled = await databases.filled(script, rows);
   const database = await databases.copy(filled, 'growth');
-  const fill = `insert into "Note" ("code", "score", "__STAMP", "__TIMESTAMP")
-    select 'note-' || "ID" || '.2026', "ID" * 7 % 1000, 1, "__TIMESTAMP"
+  const fill = `insert into "Note" ("code", "__folded_code", "score", "__STAMP", "__TIMESTAMP")
+    select 'note-' || "ID" || '.2026', 'note-' || "ID" || '.2026', "ID" * 7 % 1000, 1, "__TIMESTAMP"
     from "Employee" where "ID" <= ${mostNotes}`;
   if (databases.kind === 'postgres') {
     await runOn(database, [fill, 'analyze "Note"']);
