@@ -1,11 +1,12 @@
 import fastify, {
+  type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import { type ReadQuotas, readServerQuotas } from '../access/quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { allowOrigins, type Origins, originsFrom } from './cross-site.js';
@@ -97,21 +98,23 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const origins = originsFrom(settings.origins ?? [], environment);
   const quotas = readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS');
   const level = logLevel(environment);
+  // Requests below /rest use it as it is: a child logger for each of them would cost a tenth of a
+  // small read.
   const hasLog = isOn(environment, 'REQUEST_LOG');
   const portOfMetrics = metricsPort(environment);
   const isTraced = isOn(environment, 'TRACING');
-  const ownLog =
-    options.logger === undefined ? pino({ level, serializers }, pino.destination(2)) : undefined;
+  const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   if (hasLog && ownLog?.isLevelEnabled('info') === false) {
     throw new Error(
       `REQUEST_LOG is on, and LOG_LEVEL is ${level}, which leaves its lines out: set LOG_LEVEL to info.`,
     );
   }
+  const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const reportError = errorReporter(ownLog);
   const answerError = errorHandler(reportError);
   const gate = new RequestGate(load, origins);
   const app: FastifyInstance = fastify({
-    ...(ownLog === undefined ? { logger: options.logger ?? false } : withLog(ownLog)),
+    ...(loggerInstance === undefined ? { logger: options.logger ?? false } : { loggerInstance }),
     logController: new ErrorsAlone(),
     bodyLimit: limits.bodySize,
     trustProxy: trustedProxies(environment),
@@ -134,8 +137,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
       maxParamLength: maxUrlLength,
     },
   });
-  if (ownLog !== undefined) app.log = ownLog;
-  const { log } = app;
+  const log = ownLog ?? app.log;
   const opened: (() => unknown)[] = [];
   const statementWrappers: StatementWrapper[] = [];
   unready.add(app);
@@ -176,23 +178,6 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   options.extend?.(app);
   return app;
 }
-
-/**
- * Gives each request of the user's own routes a log that names it. With a logger of its own, Fastify
- * would listen for the end of each answer, which costs as much as a thirtieth of a small read.
- */
-function withLog(log: Logger): Pick<FastifyServerOptions, 'childLoggerFactory'> {
-  return { childLoggerFactory: (_none, bindings, options) => log.child(bindings, options) };
-}
-
-/** What the log shows of a request and an answer, as Fastify's own logger does. */
-const serializers = {
-  err: pino.stdSerializers.err,
-  req: ({ method, url, host, ip, socket }: FastifyRequest) => {
-    return { method, url, host, remoteAddress: ip, remotePort: socket.remotePort };
-  },
-  res: ({ statusCode }: FastifyReply) => ({ statusCode }),
-};
 
 /** Logs errors of requests, and no successful requests. */
 class ErrorsAlone extends LogController {

@@ -101,14 +101,12 @@ export function logRequests(app: FastifyInstance, log: RequestLogger): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);
     if (request.routeOptions.url?.startsWith(ofHealth) !== true) {
-      const begin = performance.now();
       let isSent = false;
       reply.raw.once('finish', () => {
         isSent = true;
       });
       reply.raw.once('close', () => {
-        const ms = performance.now() - begin;
-        log.info(lineOf(request, reply, isSent, ms, sizes.get(reply)), 'request');
+        log.info(lineOf(request, reply, isSent, sizes.get(reply)), 'request');
       });
     }
     done();
@@ -131,7 +129,6 @@ function lineOf(
   request: FastifyRequest,
   reply: FastifyReply,
   isSent: boolean,
-  ms: number,
   size?: AnswerSize,
 ): object {
   const { server } = request;
@@ -144,7 +141,7 @@ function lineOf(
     method: request.method,
     status: isSent ? reply.statusCode : undefined,
     isAborted: isSent ? undefined : true,
-    ms: Math.round(ms * 10) / 10,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
     rows: size?.rows,
     bytes: size?.bytes,
   };

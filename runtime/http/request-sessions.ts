@@ -24,8 +24,8 @@ const admitting = Symbol('admitting');
 type Admit = (request: FastifyRequest, session: RequestSession) => Promise<void>;
 
 interface Known {
-  [own]?: RequestSession;
-  [admitting]?: Admit;
+  [own]?: RequestSession | undefined;
+  [admitting]?: Admit | undefined;
 }
 
 const sessionEnded = protocolError('loginRequired', 'The session has ended: log in again.');
@@ -58,7 +58,7 @@ export class RequestSessions {
     const found = this.#find(request, reply);
     const { [admitting]: admit } = request as Known;
     if (admit === undefined) return found;
-    delete (request as Known)[admitting];
+    (request as Known)[admitting] = undefined;
     return whenThere(found, (session) => admit(request, session).then(() => session));
   }
 
@@ -101,7 +101,7 @@ export class RequestSessions {
       token,
       (record) => work(this.#made(request, reply, record)),
       () => {
-        delete (request as Known)[own];
+        (request as Known)[own] = undefined;
         return found();
       },
     );

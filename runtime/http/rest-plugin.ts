@@ -49,8 +49,7 @@ export const protocol = fastifyPlugin(
       served.add(name);
       return dataclassHandlers(app, definition, nothing, mediaBodyLimit);
     });
-    // A log of its own for each request would cost a tenth of a small read.
-    app.setChildLoggerFactory(() => app.log);
+    app.setChildLoggerFactory((logger) => logger);
     guardRequests(app);
     app.setErrorHandler(answerError);
     guardSessions(app, sessions, {

@@ -36,7 +36,7 @@ export function loginWithToken(): Login {
 
 export const sessionFiles: Readonly<Record<string, string>> = login;
 
-/** The same data with functions. */
+/** A model of these data with functions. */
 export const functionModel = `${dataclasses}
 datastore:
   functions:
