@@ -47,9 +47,6 @@ const lookupTypes: ReadonlySet<string> = new Set([
 
 /** Reads single entities, by key or by the value of another attribute. */
 export class EntityReader {
-  /** Reads one entity by its key, as most requests do; written when it is first needed. */
-  #whole: Statement | undefined;
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -93,22 +90,6 @@ export class EntityReader {
   }
 
   #statement(
-    attribute: StorageDefinition,
-    parameters: Parameters,
-    attributes: string | undefined,
-  ): Statement {
-    const isWhole =
-      attribute === this.dataclass.key &&
-      attributes === undefined &&
-      parameters.attributes === undefined &&
-      parameters.expand === undefined &&
-      parameters.count !== false;
-    // The name of a plan costs as much as a fortieth of a read by key.
-    if (isWhole) return (this.#whole ??= this.#planned(attribute, parameters, attributes));
-    return this.#planned(attribute, parameters, attributes);
-  }
-
-  #planned(
     attribute: StorageDefinition,
     parameters: Parameters,
     attributes: string | undefined,
