@@ -75,6 +75,8 @@ type ChosenKeys =
 
 interface Join {
   readonly source: Source;
+  /** The relation that was followed, if it begins at the root. */
+  readonly relation?: RelatedEntityDefinition | undefined;
   readonly table: Sql;
   readonly on: Sql;
 }
@@ -121,6 +123,11 @@ export class From {
     return this.#joins.size;
   }
 
+  /** The relations of the root that it joins. */
+  get rootRelations(): readonly RelatedEntityDefinition[] {
+    return [...this.#joins.values()].flatMap(({ relation }) => relation ?? []);
+  }
+
   /** Whether it joins a table whose entities may be hidden. */
   get joinsRestricted(): boolean {
     return [...this.#joins.values()].some(
@@ -139,7 +146,8 @@ export class From {
     };
     this.aliases.reads(joined.dataclass);
     const on = sql`${linkedColumn(joined, relation)} = ${foreignKeyColumn(source, relation)}`;
-    this.#joins.set(name, { source: joined, table: table(joined), on });
+    const own = source === this.root ? relation : undefined;
+    this.#joins.set(name, { source: joined, relation: own, table: table(joined), on });
     return joined;
   }
 

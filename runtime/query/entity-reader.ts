@@ -197,7 +197,7 @@ export function planDirectChange(
   const object = savedJson(context, from, projection);
   const hidden = hiddenJson(context, direct, dataclass, from.root);
   // The statement sees its table as it was before: there, the one changed entity is related to others only.
-  const others = answer === 'one' ? ownRelated(dataclass, projection) : 0;
+  const others = answer === 'one' ? ownRelated(dataclass, projection, from) : 0;
   if (context.aliases.readsOf(dataclass) > 1 + others) return undefined;
   // A join may lose the order of the rows.
   const isNumbered = answer === 'list' && from.joinCount > 0;
@@ -213,15 +213,16 @@ export function planDirectChange(
   return statement.computed === undefined ? statement : undefined;
 }
 
-/** How many of the shown attributes read entities of their own dataclass to which the entity itself is related. */
-function ownRelated(dataclass: Dataclass, { fields }: Projection): number {
+/** How often the answer reads entities of its own dataclass to which the entity itself is related. */
+function ownRelated(dataclass: Dataclass, { fields }: Projection, from: From): number {
   const own = ownRelations(dataclass);
-  return fields.filter(
+  const shown = fields.filter(
     ({ attribute, expanded }) =>
       attribute.kind === 'relatedEntity' &&
       own.includes(attribute) &&
       (expanded !== undefined || isReadFromTarget(dataclass, attribute)),
-  ).length;
+  );
+  return shown.length + from.rootRelations.filter((each) => own.includes(each)).length;
 }
 
 /** How a changed entity is shown that is not visible. */
