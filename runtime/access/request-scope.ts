@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sql } from '../dialect/dialect.js';
-import type { Pending } from '../dialect/pending.js';
+import { caught, type Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
@@ -87,12 +87,10 @@ class VisibleRows {
       privileges: this.#privileges,
       isGuest: this.#isGuest,
     });
-    let resolving: Pending<ResolvedRestriction>;
-    try {
-      resolving = resolve(dataclass, session);
-    } catch (error) {
-      resolving = Promise.reject(error as Error);
-    }
+    const resolving = caught(
+      () => resolve(dataclass, session),
+      (error) => Promise.reject(error as Error),
+    );
     all.set(dataclass, resolving);
     if (resolving instanceof Promise) {
       resolving.then(

@@ -120,7 +120,9 @@ export function dataclassHandlers(
   });
   const attributesOfAll = handler(readCollection, writeAttributes);
   const entitySet = handler(
-    { answer: ({ reads }, request, scope, address) => reads.readEntitySet(request, scope, address) },
+    {
+      answer: ({ reads }, request, scope, address) => reads.readEntitySet(request, scope, address),
+    },
     {
       answer: ({ writes }, request, scope, address) =>
         writes.writeEntitySet(request, scope, address),

@@ -73,7 +73,11 @@ export class EntitySetService {
 
   /** @throws RequestError 404 with 1802 */
   *release(id: string, requester: SetRequester): Steps<string> {
-    const isReleased = yield* this.context.sets.release(this.dataclass, requester, id.toUpperCase());
+    const isReleased = yield* this.context.sets.release(
+      this.dataclass,
+      requester,
+      id.toUpperCase(),
+    );
     if (!isReleased) throw missingSet(id);
     return '{"ok":true}';
   }
