@@ -665,7 +665,8 @@ interface SessionSql {
 /** That a session is as it was with a version: the values are its ID and the version. */
 function currentSession(schema: string, now: string): AssumedCondition {
   const rows = `from ${quoted(schema)}.session where id = $1 and version = $2 and expires > ${now}`;
-  // Nobody sees the division by zero; a function that fails would change the tables of the state.
+  // PostgreSQL's log shows the division by zero, and no client does. A function that fails would be a
+  // change of the state's schema, for which running servers of an earlier version would have to stop.
   return { holds: `exists (select ${rows})`, required: `1 = 1 / (select count(*) ${rows})` };
 }
 
