@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { compareDecimals } from './decimal.js';
-import { RoundedNumber } from './numbers.js';
+import { isNumber, RoundedNumber } from './numbers.js';
 import { isWellFormed } from './own-text.js';
 
 /** Levels of arrays and objects in one stored JSON value. */
@@ -102,9 +102,23 @@ const integer = /^-?\d+$/;
 /** Numbers of fewer digits, and of fewer digits in the exponent, are exact in a double. */
 const longNumbers = {
   /** Leaves out numbers with a fraction in lists: vectors are full of them. */
-  members: /(?:^|[[,:\s])-?\d{16}|:\s*-?\d[\d.]{16}|\de-\d{3}/i,
-  all: /(?:^|[[,:\s])-?\d(?:\d{15}|[\d.]{16})|\de-\d{3}/i,
+  members: /(?:^|[[,:\s])(-?\d{16}[\d.eE+-]*)|:\s*(-?\d[\d.]{16}[\d.eE+-]*)|\d[eE]-\d{3,}[\s,\]}]/g,
+  all: /(?:^|[[,:\s])(-?\d(?:\d{15}|[\d.]{16})[\d.eE+-]*)|\d[eE]-\d{3,}[\s,\]}]/g,
 } as const;
+
+/**
+ * Whether a JSON text may hold a number that `JSON.parse` has rounded to another one. Its strings are
+ * searched as well: to look for them would cost much more than the rest.
+ */
+function mayBeRounded(text: string, places: keyof typeof longNumbers): boolean {
+  for (const [, first, second] of text.matchAll(longNumbers[places])) {
+    const token = first ?? second;
+    if (token === undefined) return true;
+    // A string may hold digits that are no number.
+    if (isNumber(token) && isRounded(token)) return true;
+  }
+  return false;
+}
 
 /** Stands for a rounded number while a text is parsed; no client knows it. */
 const mark = randomUUID();
@@ -123,7 +137,7 @@ export function withRounded(
   places: keyof typeof longNumbers,
   refuseInteger?: (token: string) => never,
 ): unknown {
-  if (typeof value !== 'object' || !longNumbers[places].test(text)) return value;
+  if (typeof value !== 'object' || !mayBeRounded(text, places)) return value;
   const marked = text.replace(tokens, (token) => {
     if (token.startsWith('"') || !isRounded(token)) return token;
     if (integer.test(token)) refuseInteger?.(token);

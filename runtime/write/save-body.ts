@@ -351,7 +351,8 @@ export class BodySaver {
     for (const entry of entries) {
       const rest = pace.keep();
       if (rest !== undefined) await rest;
-      members.push(length.add(await this.#member(answers, entry, isUndone)));
+      const member = this.#member(answers, entry, isUndone);
+      members.push(length.add(typeof member === 'string' ? member : await member));
     }
     const status = isUndone ? statusOfUndone(entries) : 200;
     return { status, json: `{"__ENTITIES":[${members.join(',')}]}` };

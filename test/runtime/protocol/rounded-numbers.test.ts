@@ -17,6 +17,9 @@ const values = fc.oneof(
   fc.tuple(integers, fc.integer({ min: -15, max: 15 })).map((each) => each.join('e')),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((each) => JSON.stringify(each)),
   fc.string().map((text) => JSON.stringify(text)),
+  fc
+    .array(fc.constantFrom(': ', ',', '.', '-', 'e', 'e-400', '0.1', '12345678', '00000000'))
+    .map((parts) => JSON.stringify(parts.join(''))),
   fc.constantFrom(
     '9007199254740992',
     '9007199254740993',
