@@ -53,12 +53,14 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     return [name, isDrawn ? drawnKey(slot, dataclass.table, name) : slot] as const;
   });
   const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
-  const valuesOf: InsertPlan['values'] = (entity, timestamp) => [
-    ...stored.map((each) => entity.get(each.name) ?? null),
-    ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
-    1,
-    timestamp,
-  ];
+  const valuesOf: InsertPlan['values'] = (entity, timestamp) => {
+    const values: SqlValue[] = [];
+    for (const { name } of stored) values.push(entity.get(name) ?? null);
+    for (const { attribute, derive } of derived)
+      values.push(...derive(entity.get(attribute) ?? null));
+    values.push(1, timestamp);
+    return values;
+  };
   return {
     statement: dialect.compile(
       drawnKey === undefined ? insert : openedInsert(insert).returning(keyAlone(key)),
