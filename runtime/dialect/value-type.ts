@@ -1,4 +1,4 @@
-import type { StorageType } from '../protocol/definition.js';
+import type { StorageType } from '../protocol/storage-type.js';
 
 /** The type by which values are compared; the bound value may have another one, such as a fraction. */
 export type ValueType = 'text' | 'number' | 'integer' | 'decimal' | 'boolean';

@@ -1,6 +1,6 @@
 import { dayFromText, instantFromText } from './dates.js';
 import { comparedDecimal } from './decimal.js';
-import type { StorageType } from './definition.js';
+import type { StorageType } from './storage-type.js';
 import type { Fold } from './fold.js';
 import { isTiny, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';

@@ -1,4 +1,5 @@
 import type { DataclassQueries } from './queries.js';
+import type { StorageType } from './storage-type.js';
 
 /** The name of an attribute in class code. */
 export function memberName({ name, member }: AttributeDefinition): string {
@@ -65,20 +66,6 @@ export type EventName =
   | 'dropping'
   | 'afterDrop'
   | 'clientRefresh';
-
-export type StorageType =
-  | 'string'
-  | 'uuid'
-  | 'number'
-  | 'integer'
-  | 'decimal'
-  | 'boolean'
-  | 'date'
-  | 'duration'
-  | 'object'
-  | 'image'
-  | 'blob'
-  | 'vector';
 
 export type AttributeDefinition =
   | StorageDefinition

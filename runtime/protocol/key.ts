@@ -1,4 +1,4 @@
-import type { StorageType } from './definition.js';
+import type { StorageType } from './storage-type.js';
 import { refuse } from './errors.js';
 import { integerFromText, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';

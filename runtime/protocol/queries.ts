@@ -7,7 +7,7 @@ import type {
   SelectQueryNode,
   UpdateQueryNode,
 } from 'kysely';
-import type { StorageType } from './definition.js';
+import type { StorageType } from './storage-type.js';
 
 /** A value of a query, or an expression that gives it. */
 export type Value<T> = T | Expression<T>;

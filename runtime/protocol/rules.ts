@@ -1,7 +1,8 @@
 import { compareDecimals } from './decimal.js';
 import { fold } from './fold.js';
 import { comparisonValue } from './comparison-value.js';
-import type { StorageDefinition, StorageType } from './definition.js';
+import type { StorageDefinition } from './definition.js';
+import type { StorageType } from './storage-type.js';
 import type { StoredValue } from './values.js';
 
 /**

@@ -26,8 +26,8 @@ import type {
   ComputedDefinition,
   RelatedEntityDefinition,
   RelationAliasDefinition,
-  StorageType,
 } from '../protocol/definition.js';
+import type { StorageType } from '../protocol/storage-type.js';
 import { type AnyRow, type Attributes, type Json, queryOf } from '../protocol/queries.js';
 import { keyOrder } from './order-sql.js';
 import type { QueryContext } from './context.js';

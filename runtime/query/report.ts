@@ -12,10 +12,10 @@ import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import { jsonBoolean } from '../dialect/json-parts.js';
 import type {
   ComputedDefinition,
-  StorageType,
   AttributeDefinition,
   RelatedEntityDefinition,
 } from '../protocol/definition.js';
+import type { StorageType } from '../protocol/storage-type.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import { type ListedPath, listError, parseAttributeList } from './attribute-list.js';

@@ -5,7 +5,7 @@ import {
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { StorageType } from '../protocol/definition.js';
+import type { StorageType } from '../protocol/storage-type.js';
 import { type RequestError, refuse } from '../protocol/errors.js';
 import { found, shortened } from '../protocol/names.js';
 import { listError } from './attribute-list.js';

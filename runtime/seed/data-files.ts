@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { StorageType } from '../protocol/definition.js';
+import type { StorageType } from '../protocol/storage-type.js';
 import { stringEnd, withRounded } from '../protocol/json-problem.js';
 import { nearestName } from '../protocol/names.js';
 import { CsvError, csvRecords } from './csv.js';

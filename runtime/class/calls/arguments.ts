@@ -2,8 +2,8 @@ import type {
   FunctionDefinition,
   FunctionType,
   ParameterDefinition,
-  StorageType,
 } from '../../protocol/definition.js';
+import type { StorageType } from '../../protocol/storage-type.js';
 import { refuse, type RequestError } from '../../protocol/errors.js';
 import { dayFromText, instantFromText } from '../../protocol/dates.js';
 import { plainDecimal } from '../../protocol/decimal.js';

@@ -2,7 +2,7 @@ import { fold } from '../../../runtime/protocol/fold.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { comparisonValue } from '../../../runtime/protocol/comparison-value.js';
-import type { StorageType } from '../../../runtime/protocol/definition.js';
+import type { StorageType } from '../../../runtime/protocol/storage-type.js';
 import { parseFilter } from '../../../runtime/filter/parser.js';
 
 const types: readonly StorageType[] = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StorageType } from '../../../runtime/protocol/definition.js';
+import type { StorageType } from '../../../runtime/protocol/storage-type.js';
 import { decodeKey, readKeyClause } from '../../../runtime/protocol/key.js';
 import { refusalOf } from '../refusal.js';
 import { anyCharacter } from '../../support/any-character.js';

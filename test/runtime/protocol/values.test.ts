@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StorageDefinition, StorageType } from '../../../runtime/protocol/definition.js';
+import type { StorageDefinition } from '../../../runtime/protocol/definition.js';
+import type { StorageType } from '../../../runtime/protocol/storage-type.js';
 import { storedValue, type ValueResult } from '../../../runtime/protocol/values.js';
 
 function attribute(type: StorageType, more: Partial<StorageDefinition> = {}): StorageDefinition {
