@@ -1,3 +1,7 @@
+import type { StorageType } from '../../runtime/protocol/storage-type.js';
+
+export type { StorageType };
+
 /**
  * The model as the generator knows it after every check has passed: readonly, serialisable, defaults filled in.
  * Links between its parts are names; {@link file://./lookup.ts} follows them.
@@ -106,20 +110,6 @@ export interface DataAccess {
   /** Who sees it in the catalog in addition to those who may read it; absent: nobody else. */
   readonly describe?: Opening | undefined;
 }
-
-export type StorageType =
-  | 'string'
-  | 'uuid'
-  | 'number'
-  | 'integer'
-  | 'decimal'
-  | 'boolean'
-  | 'date'
-  | 'duration'
-  | 'object'
-  | 'image'
-  | 'blob'
-  | 'vector';
 
 export type Attribute =
   | StorageAttribute
