@@ -3,7 +3,7 @@ import type { Model } from '../model/model.js';
 import { userClasses } from './classes/user-classes.js';
 import { emitContext, type UsersParts } from './context.js';
 import { wholeDocument } from './openapi/document.js';
-import { jsonText } from './json-text.js';
+import { jsonText } from './layout.js';
 import type { EmittedFile } from './file.js';
 import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits, ownerOf } from './units.js';

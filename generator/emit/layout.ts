@@ -1,4 +1,5 @@
 import { eastAsianWidth } from 'get-east-asian-width';
+import type { Json } from '../../runtime/protocol/opened-document.js';
 
 /** A value that can be a literal in emitted code; absent properties are left out. */
 export type Literal =
@@ -31,7 +32,7 @@ export class Documented {
  * Columns of a line, as prettier counts them; emitted code is formatted as prettier would, at less
  * cost.
  */
-export const maxWidth = 100;
+const maxWidth = 100;
 
 /** An emoji takes two columns, however many characters it is made of. */
 const emoji = new RegExp('\\p{RGI_Emoji}|\\p{Emoji_Modifier_Base}', 'gv');
@@ -117,6 +118,27 @@ export function declaration(head: string, value: Literal): string {
 }
 
 /**
+ * JSON as prettier would write it, except that long lists of numbers have a line for each.
+ * @param indent columns by which the line of the value is indented
+ * @param before columns of the line before the value, indentation included
+ * @param after columns that must follow it in the line, such as a comma
+ */
+export function jsonText(value: Json, indent = 0, before = 0, after = 0): string {
+  const flat = flatJson(value);
+  const isFlat = !mustBreak(value) && before + width(flat) + after <= maxWidth;
+  if (isFlat || typeof value !== 'object' || value === null) return flat;
+  const margin = ' '.repeat(indent + 2);
+  const members = Object.entries(value as Readonly<Record<string, Json>>);
+  const lines = members.map(([name, member], index) => {
+    const start = Array.isArray(value) ? margin : `${margin}${jsonLiteral(name)}: `;
+    const comma = index < members.length - 1 ? ',' : '';
+    return `${start}${jsonText(member, indent + 2, width(start), comma.length)}${comma}\n`;
+  });
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  return `${open}\n${lines.join('')}${' '.repeat(indent)}${close}`;
+}
+
+/**
  * The part at the beginning of a literal that must be in one line: all of it if it cannot be
  * broken.
  */
@@ -173,8 +195,23 @@ function flatLiteral(value: Literal): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }
 
+function flatJson(value: Json): string {
+  if (typeof value === 'string') return jsonLiteral(value);
+  if (typeof value === 'number') return numberLiteral(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(flatJson).join(', ')}]`;
+  const members = Object.entries(value).map(
+    ([name, member]) => `${jsonLiteral(name)}: ${flatJson(member)}`,
+  );
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
+function jsonLiteral(text: string): string {
+  return JSON.stringify(text).replace(/[\p{Cf}\p{Co}\u2028\u2029]/gu, escaped);
+}
+
 /** `1e21`, where JavaScript writes `1e+21`. */
-export function numberLiteral(value: number): string {
+function numberLiteral(value: number): string {
   return String(value).replace('e+', 'e');
 }
 
@@ -218,7 +255,7 @@ function count(text: string, character: string): number {
   return text.split(character).length - 1;
 }
 
-export function escaped(character: string): string {
+function escaped(character: string): string {
   const names: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
   const known = names[character];
   if (known !== undefined) return known;
