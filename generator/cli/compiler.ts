@@ -77,7 +77,7 @@ export const lazyCompiler: Compiler = {
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
   openApi: async (model, role) => {
     await checkRole(model, role);
-    return (await import('../emit/openapi.js')).openApi(model, role);
+    return (await import('../emit/openapi/document.js')).openApi(model, role);
   },
   schema: async () => {
     const { modelSchema } = await import('../source/model.schema.js');

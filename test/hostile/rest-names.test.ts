@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { openApi } from '../../generator/emit/openapi.js';
+import { openApi } from '../../generator/emit/openapi/document.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { writeClient } from '../support/built-client.js';
 import { Client } from '../support/cookies.js';

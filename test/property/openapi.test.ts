@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
-import { openApi } from '../../generator/emit/openapi.js';
+import { openApi } from '../../generator/emit/openapi/document.js';
 import type { Model } from '../../generator/model/model.js';
 import { roleNames } from '../../generator/model/role-view.js';
 import { rolesServerOf, loggedIn } from '../support/roles-server.js';

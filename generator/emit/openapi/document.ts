@@ -1,6 +1,11 @@
-import type { JsonObject } from '../../../runtime/protocol/opened-document.js';
-import type { FunctionType, Model } from '../../model/model.js';
-import { roleView } from '../../model/role-view.js';
+import {
+  type JsonObject,
+  openedDocument,
+  type OpenedDataclass,
+} from '../../../runtime/protocol/opened-document.js';
+import type { ClassFunction, FunctionType, Model } from '../../model/model.js';
+import { roleView, type SeenDataclass } from '../../model/role-view.js';
+import { servedModel } from '../../model/served.js';
 import {
   allDataclasses,
   commonPaths,
@@ -20,6 +25,23 @@ import { json } from './operation.js';
 import { sharedParameters } from './parameters.js';
 import { innerPaths, openPaths, uploadPaths } from './server-paths.js';
 import { sharedRef, sharedSchemas, text } from './shared-schemas.js';
+
+/**
+ * The OpenAPI document that the server of a model gives to the holder of a role; without a role, all
+ * that the model exposes.
+ */
+export function openApi(model: Model, role?: string): JsonObject {
+  const served = servedModel(model);
+  const { dataclasses, functions, singletons } = roleView(served, role);
+  return openedDocument(wholeDocument(served), {
+    isInside: role !== 'guest' || model.roles?.forceLogin !== true,
+    dataclasses: dataclasses.map(openedDataclass),
+    functions: [
+      ...pathsOf('ds', functions),
+      ...singletons.flatMap((each) => pathsOf(each.name, each.functions)),
+    ],
+  });
+}
 
 /**
  * The OpenAPI 3.1 document of a server (`openapi.md`), with everything that the model exposes. Members
@@ -87,6 +109,24 @@ export function wholeDocument(model: Model): JsonObject {
       },
     },
   };
+}
+
+function openedDataclass({
+  dataclass,
+  actions,
+  attributes,
+  functions,
+}: SeenDataclass): OpenedDataclass {
+  return {
+    name: dataclass.name,
+    actions,
+    attributes: attributes.map((each) => ({ name: each.attribute.name, actions: each.actions })),
+    functions: Object.entries(functions).flatMap(([level, list]) => pathsOf(level, list)),
+  };
+}
+
+function pathsOf(owner: string, functions: readonly ClassFunction[]): readonly string[] {
+  return functions.map(({ name }) => `${owner}.${name}`);
 }
 
 function merged(objects: readonly JsonObject[]): JsonObject {

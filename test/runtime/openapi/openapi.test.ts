@@ -5,7 +5,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../../generator/cli/compiler.js';
-import { openApi } from '../../../generator/emit/openapi.js';
+import { openApi } from '../../../generator/emit/openapi/document.js';
 import type { Model } from '../../../generator/model/model.js';
 import { Client } from '../../support/cookies.js';
 import { fakeWorld } from '../../support/fake-world.js';
