@@ -57,15 +57,38 @@ export default tseslint.config(
   },
   { files: ['runtime/dialect/**'], rules: { 'no-restricted-syntax': 'off' } },
   {
-    files: ['runtime/**/*.ts'],
-    ignores: ['runtime/**/*.test.ts'],
+    files: ['generator/**/*.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
         {
-          name: 'node:http',
-          allowTypeImports: true,
-          message: 'Its values come from runtime/http/node-http.ts, for the sake of the start.',
+          patterns: [
+            {
+              regex: '/runtime/(?!protocol/)',
+              message: 'The generator and the runtime share runtime/protocol/ only.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['runtime/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            {
+              name: 'node:http',
+              allowTypeImports: true,
+              message: 'Its values come from runtime/http/node-http.ts, for the sake of the start.',
+            },
+          ],
+          patterns: [
+            { regex: '/generator/', message: 'Servers do not contain the generator.' },
+            { regex: '/public/', message: 'The modules of runtime/public/ are for servers.' },
+          ],
         },
       ],
     },

@@ -4,7 +4,7 @@ import {
   type LoadRequest,
   messageFormat,
   type Ready,
-} from '../../runtime/load/messages.js';
+} from '../../runtime/protocol/load-messages.js';
 
 type Answer<Kind> = Extract<LoadAnswer, { readonly kind: Kind }>;
 

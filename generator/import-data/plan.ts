@@ -1,9 +1,13 @@
 import type { StorageDefinition } from '../../runtime/protocol/definition.js';
 import { fold } from '../../runtime/protocol/fold.js';
-import { type Link, storingOrder } from '../../runtime/load/order.js';
+import { type Link, storingOrder } from '../../runtime/protocol/storing-order.js';
 import { type Draft, type DraftDataclass, type DraftPart, namesOf } from '../import/render.js';
 import type { Identity } from '../import/source-model.js';
-import type { LoadReference, Ready, TargetDataclass } from '../../runtime/load/messages.js';
+import type {
+  LoadReference,
+  Ready,
+  TargetDataclass,
+} from '../../runtime/protocol/load-messages.js';
 import type { ReadColumn } from './rows.js';
 
 /** How the rows of one table become entities of one dataclass. */

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { appendFile, mkdir, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Reason } from '../../runtime/load/messages.js';
+import type { Reason } from '../../runtime/protocol/load-messages.js';
 import { LoadStopped } from './loader.js';
 import { plain, type ReadColumn, type SourceRow } from './rows.js';
 

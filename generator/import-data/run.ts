@@ -1,7 +1,13 @@
 import { createHash, randomInt } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { LoadedRow, LoadRefusal, Notes, Phase, Ready } from '../../runtime/load/messages.js';
+import type {
+  LoadedRow,
+  LoadRefusal,
+  Notes,
+  Phase,
+  Ready,
+} from '../../runtime/protocol/load-messages.js';
 import { type LoaderProcess, LoadStopped } from './loader.js';
 import type { Plan, PlannedColumn, PlannedTable } from './plan.js';
 import {

@@ -14,7 +14,7 @@ import {
   messageFormat,
   type Notes,
   type TargetDataclass,
-} from './messages.js';
+} from '../protocol/load-messages.js';
 import { TableLoader } from './table-loader.js';
 
 /**

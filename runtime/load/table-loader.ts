@@ -29,7 +29,7 @@ import type {
   LoadReference,
   LoadRefusal,
   Reason,
-} from './messages.js';
+} from '../protocol/load-messages.js';
 
 interface Stored {
   readonly refusals: readonly LoadRefusal[];

@@ -4,7 +4,7 @@ import type { Datastore } from '../class/objects/datastore.js';
 import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import { type AppOptions, closeUnready } from '../http/create-server.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { storingOrder } from '../load/order.js';
+import { storingOrder } from '../protocol/storing-order.js';
 import { setting } from '../protocol/environment.js';
 import { DataFileError, openDataFiles, type SeedRow, type DataSource } from './data-files.js';
 import {

@@ -60,7 +60,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
-  'import-data': ['load/'],
+  'import-data': ['load/', 'protocol/load-messages', 'protocol/storing-order'],
   seed: ['seed/'],
   metrics: ['http/metrics'],
   migrate: ['migration/command'],

@@ -14,7 +14,7 @@ import { namesOverRest, restRows } from '../../import-data/rest-rows.js';
 import type { RowSource } from '../../import-data/rows.js';
 import type { BrokenRule } from '../../import-data/rejects.js';
 import { runImport, type Outcome, type RunResult } from '../../import-data/run.js';
-import type { Ready } from '../../../runtime/load/messages.js';
+import type { Ready } from '../../../runtime/protocol/load-messages.js';
 import { withLock } from '../../output/lock.js';
 import { recordFolder } from '../../output/paths.js';
 import { Refusal } from '../../output/refusal.js';

@@ -1,4 +1,4 @@
-import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from './definition.js';
 
 // The messages between `drs-gen import-data` and the program of a server that stores rows.
 
