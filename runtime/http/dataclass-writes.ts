@@ -15,7 +15,7 @@ import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js
 import { bodyTooLarge } from './errors.js';
 import { type Answer, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
-import { BodySaver, type WriteCaller } from '../write/save-body.js';
+import { SaveService, type WriteCaller } from '../write/save-service.js';
 import { readJson } from './body.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
@@ -23,7 +23,7 @@ import type { AddressParts, DataclassRequest, ServiceContext } from './service-c
 /** Answers changes of one dataclass, for `dataclass-handlers.ts`. */
 export class DataclassWrites {
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
-  #madeSaver: BodySaver | undefined;
+  #madeSaves: SaveService | undefined;
   #madeDeletions: DeleteService | undefined;
   /** The dataclasses with `restrict` among this one and the targets of its to-one relations. */
   readonly #restricted: readonly string[];
@@ -162,15 +162,15 @@ export class DataclassWrites {
     const isStored = method === 'update' && !parameters.refresh;
     const mode = isStored ? 'store' : method === 'validate' ? 'validate' : 'preview';
     return this.#asCaller(request, scope, (caller) => {
-      const saver = this.#saver;
+      const saves = this.#saves;
       const shown = method === 'validate' ? {} : parameters;
       const written = {
         mode,
         isAtomic: isStored && parameters.atomic,
-        answers: saver.answering(shown),
+        answers: saves.answering(shown),
         addressKey,
       } as const;
-      return saver.save(readJson(body, headers['content-type']), written, caller);
+      return saves.save(readJson(body, headers['content-type']), written, caller);
     });
   }
 
@@ -195,13 +195,13 @@ export class DataclassWrites {
     const { body } = request;
     return this.#asCaller(request, scope, (caller) =>
       this.reads.bytes.write(attribute, key, body, (entity) =>
-        this.#saver.save(entity, { mode: 'store' }, caller),
+        this.#saves.save(entity, { mode: 'store' }, caller),
       ),
     );
   }
 
-  get #saver(): BodySaver {
-    return (this.#madeSaver ??= new BodySaver(this.context, this.dataclass));
+  get #saves(): SaveService {
+    return (this.#madeSaves ??= new SaveService(this.context, this.dataclass));
   }
 
   get #deletions(): DeleteService {

@@ -17,7 +17,7 @@ import type { SelectionBase } from '../query/selection.js';
 import { selectionRequest } from '../query/selection-request.js';
 import type { StatusAndJson } from '../write/answers.js';
 import { missingEntity } from './reply.js';
-import type { WriteContext } from '../write/save-body.js';
+import type { WriteContext } from '../write/save-service.js';
 
 /** What a deletion needs in addition to what reads need. */
 interface DeletingContext extends ReadingContext {

@@ -50,7 +50,7 @@ import type {
   UploadsOfEntities,
 } from './surroundings.js';
 
-/** What the savers of all dataclasses share. */
+/** What the writes of all dataclasses share. */
 export interface WriteContext extends ReadingContext, Surroundings {
   readonly limits: ReadingContext['limits'] & {
     readonly batchSize: number;
@@ -92,7 +92,7 @@ interface WriteParameters {
   readonly mode: SaveMode;
   /** Whether all entities are stored, or none; else each is stored if possible. */
   readonly isAtomic?: boolean;
-  /** See {@link BodySaver.answering}; without it, the answer shows all attributes. */
+  /** See {@link SaveService.answering}; without it, the answer shows all attributes. */
   readonly answers?: WriteAnswers;
   /** The key in the address, if that names the entity. */
   readonly addressKey?: string | undefined;
@@ -133,9 +133,9 @@ function isOfValues(error: unknown): boolean {
 }
 
 /** Saves the bodies of `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.34). */
-export class BodySaver {
+export class SaveService {
   readonly #saver: EntitySaver;
-  /** By their dataclasses: that of this saver, and those whose entities came in lists of to-many relations. */
+  /** By their dataclasses: that of this service, and those whose entities came in lists of to-many relations. */
   readonly #savers = new Map<Dataclass, EntitySaver>();
   readonly #answers: WriteAnswers;
   /** Changes of one entity, and creations, that one statement cannot answer. */
@@ -304,7 +304,7 @@ export class BodySaver {
   #write(body: SentBody, uploads?: UploadsOfEntities): Pending<readonly Entry[]> {
     const { executor } = this.context.database;
     return executor.write((transaction) =>
-      new BodySaving(executor, uploads, transaction, body).saveAll(),
+      new BodyTransaction(executor, uploads, transaction, body).saveAll(),
     );
   }
 
@@ -374,7 +374,7 @@ export class BodySaver {
  * Saves the entities of one body, one after the other, in one transaction. What can be done
  * synchronously is: a promise for each step would cost a small change a sixth of its time.
  */
-class BodySaving {
+class BodyTransaction {
   readonly #entries: Entry[] = [];
   /** Entities that were created or changed. */
   #changes = 0;
