@@ -10,14 +10,14 @@ import { isOrdered, selectionOrder } from '../query/page.js';
 import {
   chosenEntities,
   ifBaseExists,
-  planOf,
+  selectionStatement,
   queryContext,
   type Selection,
-  type SelectionPlan,
+  type SelectionStatement,
 } from '../query/selection.js';
 import {
   orderOf,
-  planFor,
+  boundStatement,
   type SelectionRequest,
   shapeName,
   selectionRequest,
@@ -37,7 +37,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Parameters } from '../query/parameters.js';
 
 /** The part of {@link ReadingContext} that {@link readKeys} needs. */
-interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
+interface KeysContext extends Pick<ReadingContext, 'options' | 'statements' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
     readonly executor: Pick<Executor, 'read'>;
@@ -52,14 +52,14 @@ export function* readKeys(
   context: KeysContext,
   unresolved: SelectionRequest,
 ): Steps<KeyList | undefined> {
-  const { database, options, plans } = context;
+  const { database, options, statements } = context;
   const shape = shapeName(['keys', unresolved.orderBy]);
   const request = yield* awaited(resolved(context, unresolved, shape));
   const name = shapeName(['keys', request.orderBy]);
-  const { plan, values } = planFor(plans, request, name, {}, (selection) =>
-    planKeys(database.dialect, options, selection, orderOf(request)),
+  const { statement, values } = boundStatement(statements, request, name, {}, (selection) =>
+    keysStatement(database.dialect, options, selection, orderOf(request)),
   );
-  const list = yield* awaited(database.executor.read(plan.statement, values));
+  const list = yield* awaited(database.executor.read(statement, values));
   if (list === undefined) return undefined;
   const type = request.dataclass.key.type as KeyType;
   const keys = parseKeys(type, typeof list === 'string' ? Buffer.from(list) : list);
@@ -69,12 +69,12 @@ export function* readKeys(
 }
 
 /** Returns the keys of a selection as bytes, for `parseKeys`. */
-function planKeys(
+function keysStatement(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
   order: readonly OrderItem[],
-): SelectionPlan {
+): SelectionStatement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection);
@@ -92,7 +92,7 @@ function planKeys(
   const ordered = sorted === undefined ? entities : entities.orderBy(sorted);
   const keys = sql`${selecting(ordered, sql`${keyColumn(from.root)} as "key"`)}`;
   const bytes = sql`(select ${dialect.asBytes(list)} from ${keys} as ${sql.id(chosen)})`;
-  return planOf(context, sql`select ${ifBaseExists(context, selection, bytes)}`);
+  return selectionStatement(context, sql`select ${ifBaseExists(context, selection, bytes)}`);
 }
 
 /**

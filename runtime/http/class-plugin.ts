@@ -45,9 +45,9 @@ function servedClasses(
     registry,
     runsIn: { reads, writes },
     lifecycleOf: (host) => lifecycle?.(host),
-    hooksOf: (host, { database, dataclasses, options, filters, plans }) => {
+    hooksOf: (host, { database, dataclasses, options, filters, statements }) => {
       const restrictions = isRestricted
-        ? new Restrictions(host, dataclasses, database.dialect, filters, plans.statements)
+        ? new Restrictions(host, dataclasses, database.dialect, filters, statements.unfiltered)
         : undefined;
       const executor = new ScopeExecutor(database.executor, scopes, {
         runsCode: writes,

@@ -9,7 +9,7 @@ import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
 import { noKnownNumbers } from '../query/counts.js';
-import { Plans } from '../query/plans.js';
+import { StatementCache } from '../query/statement-cache.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { serverFunctions } from './catalog.js';
 import {
@@ -134,7 +134,7 @@ function sharedParts(
     reportError,
     options: { pageSize, dateOnlyFormat, reportFormat },
     filters: new FilterParser(limits, settings),
-    plans: new Plans(),
+    statements: new StatementCache(),
     numbers: noKnownNumbers(),
     functions: serverFunctions(code?.registry),
   };

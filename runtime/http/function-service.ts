@@ -46,13 +46,13 @@ import { always } from '../filter/context.js';
 import { resolved } from '../query/selection-request.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
-import { queryContext, selectionCondition, planOf } from '../query/selection.js';
+import { queryContext, selectionCondition, selectionStatement } from '../query/selection.js';
 import { missingSet } from '../entity-set/entity-sets.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import {
   orderOf,
-  planFor,
+  boundStatement,
   selectionRequest,
   type SelectionRequest,
   shapeName,
@@ -490,14 +490,17 @@ async function keysOf(context: ServiceContext, request: SelectionRequest): Promi
 
 /** Finds errors of a filter or an order by writing it, once for all requests of one shape. */
 function checkRequest(context: ServiceContext, request: SelectionRequest): void {
-  const { database, options, plans } = context;
+  const { database, options, statements } = context;
   const name = shapeName(['input', request.orderBy]);
-  planFor(plans, request, name, {}, (selection) => {
+  boundStatement(statements, request, name, {}, (selection) => {
     const writing = queryContext(database.dialect, options);
     const from = new From(writing.aliases, selection.dataclass);
     const condition = selectionCondition(writing, from, selection) ?? always;
     const order = orderSql(writing, from, orderOf(request));
-    return planOf(writing, sql`select 1 ${from.clause} where ${condition} order by ${order}`);
+    return selectionStatement(
+      writing,
+      sql`select 1 ${from.clause} where ${condition} order by ${order}`,
+    );
   });
 }
 

@@ -116,7 +116,7 @@ export interface ServedClasses {
 
 interface ClassCodeModel extends Pick<
   ReadingContext,
-  'database' | 'options' | 'filters' | 'plans'
+  'database' | 'options' | 'filters' | 'statements'
 > {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }

@@ -18,7 +18,7 @@ import type { Limits, Settings } from './settings.js';
 /** What models are made from. */
 export interface ModelParts
   extends
-    Pick<ReadingContext, 'options' | 'filters' | 'plans'>,
+    Pick<ReadingContext, 'options' | 'filters' | 'statements'>,
     Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {
   readonly settings: Settings;
   readonly limits: Limits;
@@ -77,9 +77,9 @@ export class ServedModel {
     const { stores, setDefinitions, numbers, ...shared } = parts;
     const { database, options, limits, restrictions } = shared;
     const { dataclasses } = view;
-    const plans = shared.plans.of(view.visible);
-    const counts = new Counts(database, options, plans, numbers, restrictions);
-    const reading = { ...shared, plans, counts };
+    const statements = shared.statements.of(view.visible);
+    const counts = new Counts(database, options, statements, numbers, restrictions);
+    const reading = { ...shared, statements, counts };
     const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }

@@ -11,7 +11,7 @@ import { Constraints } from '../write/constraints.js';
 import { derivedColumns } from '../write/derived-columns.js';
 import { defaultOf } from '../write/decode.js';
 import { notUnique, notUniqueTogether } from '../write/refusals.js';
-import { type InsertPlan, planInsert } from '../write/statements.js';
+import { type InsertStatement, insertStatement } from '../write/statements.js';
 import { nowText } from '../protocol/dates.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
@@ -19,7 +19,7 @@ import { imageType } from '../protocol/image-types.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
-import { Plans } from '../query/plans.js';
+import { StatementCache } from '../query/statement-cache.js';
 import { Finder } from './finder.js';
 import type {
   LoadBatch,
@@ -59,7 +59,7 @@ export class TableLoader {
   readonly #dataclass: Dataclass;
   readonly #stored: readonly StorageDefinition[];
   readonly #relations: readonly RelatedEntityDefinition[];
-  readonly #insert: InsertPlan;
+  readonly #insert: InsertStatement;
   /** Stores a list of rows; none if the database has no such statement for this table. */
   readonly #together: Statement | undefined;
   readonly #constraints: Constraints;
@@ -76,13 +76,13 @@ export class TableLoader {
     this.#dataclass = dataclass;
     this.#stored = dataclass.attributes.filter((each) => each.kind === 'storage');
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
-    this.#insert = planInsert(dialect, dataclass);
+    this.#insert = insertStatement(dialect, dataclass);
     const together = this.#insert.together(dialect);
     this.#together =
       together === undefined
         ? undefined
         : dialect.compile(sql`with "__new" as (${together}) select count(*) from "__new"`);
-    this.#constraints = new Constraints(dialect, dataclass, new Plans().statements);
+    this.#constraints = new Constraints(dialect, dataclass, new StatementCache().unfiltered);
     this.#finder = new Finder(dialect);
     const { key } = dataclass;
     const table = sql.id(dataclass.table);

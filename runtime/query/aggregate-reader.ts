@@ -7,15 +7,15 @@ import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
 import {
-  planFor,
+  boundStatement,
   relatedRequest,
   type SelectionRequest,
   shapeName,
   resolved,
 } from './selection-request.js';
 import { type Aggregation, notApplicable, valuePath } from './value-path.js';
-import { planCompute, checkAggregate, computeKeyword, readComputed } from './compute.js';
-import { planDistinct } from './distinct.js';
+import { computeStatement, checkAggregate, computeKeyword, readComputed } from './compute.js';
+import { distinctStatement } from './distinct.js';
 
 /** The path of `$compute` or `$distinct` behind a relation, and the relation. */
 interface RelatedPath {
@@ -73,7 +73,7 @@ export function readRelatedAggregate(
 }
 
 function readCompute(
-  { database, plans, options }: ReadingContext,
+  { database, statements, options }: ReadingContext,
   request: SelectionRequest,
   path: string,
   keyword: string,
@@ -81,12 +81,12 @@ function readCompute(
 ): PendingAnswer {
   const computed = computeKeyword(keyword);
   const shape = shapeName(['compute', path, computed, computed === '$all' ? shown : undefined]);
-  const { plan, values } = planFor(plans, request, shape, {}, (selection) => {
+  const bound = boundStatement(statements, request, shape, {}, (selection) => {
     const resolved = valuePath(selection.dataclass, path, '$compute');
     checkAggregate(computed, resolved, shown);
-    return planCompute(database.dialect, options, selection, resolved, computed, shown);
+    return computeStatement(database.dialect, options, selection, resolved, computed, shown);
   });
-  return readComputed(database.executor, plan, values);
+  return readComputed(database.executor, bound);
 }
 
 function readDistinct(
@@ -95,16 +95,16 @@ function readDistinct(
   path: string,
   { skip = 0, top }: Parameters,
 ): PendingAnswer {
-  const { database, plans, options } = context;
+  const { database, statements, options } = context;
   const isPaged = top !== undefined;
   const most = isPaged ? pageTop(context, top) : Number.MAX_SAFE_INTEGER;
   const shape = shapeName(['distinct', path, isPaged ? 'page' : undefined]);
   const fixed = { skip, top: most };
-  const { plan, values } = planFor(plans, request, shape, fixed, (selection) => {
+  const { statement, values } = boundStatement(statements, request, shape, fixed, (selection) => {
     const resolved = valuePath(selection.dataclass, path, '$distinct');
-    return planDistinct(database.dialect, options, selection, resolved, isPaged);
+    return distinctStatement(database.dialect, options, selection, resolved, isPaged);
   });
-  return database.executor.read(plan.statement, values);
+  return database.executor.read(statement, values);
 }
 
 function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {

@@ -7,14 +7,14 @@ import {
   UnusableValueError,
 } from '../dialect/executor.js';
 import { caught } from '../dialect/pending.js';
-import type { SqlValue } from '../dialect/statement.js';
 import type { AnswerOptions, QueryContext } from './context.js';
+import type { BoundSelection } from './selection-request.js';
 import {
   ifBaseExists,
-  planOf,
+  selectionStatement,
   queryContext,
   type Selection,
-  type SelectionPlan,
+  type SelectionStatement,
 } from './selection.js';
 import { type ValuePath, notApplicable, numericTypes } from './value-path.js';
 import { valueRows, type RowValue, type ValueRows } from './value-rows.js';
@@ -32,29 +32,28 @@ import { scalarJson, scaleOf } from './value-json.js';
  *
  * @param name the path as the client wrote it
  */
-export function planCompute(
+export function computeStatement(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
   path: ValuePath,
   keyword: ComputeKeyword,
   name: string,
-): SelectionPlan {
+): SelectionStatement {
   const { quickTotal } = dialect;
-  const plan = planWith(dialect, options, selection, path, keyword, name);
+  const exact = statementWith(dialect, options, selection, path, keyword, name);
   const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
   const hasSum = aggregates.some((each) => each === 'sum' || each === 'average');
-  if (quickTotal === undefined || !hasSum) return plan;
+  if (quickTotal === undefined || !hasSum) return exact;
   const quick = { ...dialect, total: quickTotal };
-  const { statement } = planWith(quick, options, selection, path, keyword, name);
-  return { ...plan, statement, ifTooLarge: plan.statement };
+  const { statement } = statementWith(quick, options, selection, path, keyword, name);
+  return { ...exact, statement, ifTooLarge: exact.statement };
 }
 
-/** Runs the statement of {@link planCompute}. */
+/** Runs the statement of {@link computeStatement}. */
 export function readComputed(
   reads: Pick<Executor, 'read'>,
-  { statement, ifTooLarge }: SelectionPlan,
-  values: readonly SqlValue[],
+  { statement, ifTooLarge, values }: BoundSelection,
 ): PendingAnswer {
   if (ifTooLarge === undefined) return reads.read(statement, values);
   return caught<JsonAnswer | undefined>(
@@ -66,21 +65,21 @@ export function readComputed(
   );
 }
 
-function planWith(
+function statementWith(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
   path: ValuePath,
   keyword: ComputeKeyword,
   name: string,
-): SelectionPlan {
+): SelectionStatement {
   const context = queryContext(dialect, options);
   const rows: WriteRows = () => valueRows(context, selection, path, 'whole');
   const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
   const { values, from } = computed(context, path, rows, aggregates);
   const parts = keyword === '$all' ? object(name, aggregates, values) : values;
   const answer = sql`(select ${dialect.concat(parts)} from ${from})`;
-  return planOf(context, sql`select ${ifBaseExists(context, selection, answer)}`);
+  return selectionStatement(context, sql`select ${ifBaseExists(context, selection, answer)}`);
 }
 
 interface Aggregates {

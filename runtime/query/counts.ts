@@ -9,17 +9,17 @@ import { awaited, type Pending, type Steps } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import type { Plans } from './plans.js';
-import { planFor, type SelectionRequest } from './selection-request.js';
+import type { StatementCache } from './statement-cache.js';
+import { boundStatement, type SelectionRequest } from './selection-request.js';
 import {
   chosenEntities,
   countSlot,
   firstFilterSlot,
   ifBaseExists,
-  planOf,
+  selectionStatement,
   queryContext,
   type Selection,
-  type SelectionPlan,
+  type SelectionStatement,
   versionSlot,
 } from './selection.js';
 
@@ -63,20 +63,20 @@ interface RestrictionKeys {
  */
 export class Counts {
   /**
-   * @param numbers shared by all sessions: those that see the same have the same plans and numbers
+   * @param numbers shared by all sessions: those that see the same have the same statements and numbers
    * @param restrictions none without `restrict`
    */
   constructor(
     private readonly database: Database,
     private readonly options: AnswerOptions,
-    private readonly plans: Plans,
+    private readonly statements: StatementCache,
     private readonly numbers: KnownNumbers,
     private readonly restrictions?: RestrictionKeys,
   ) {}
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
   *count(request: SelectionRequest): Steps<number | undefined> {
-    const counted = this.#planned(request);
+    const counted = this.#bound(request);
     if (this.database.dialect.tablesVersion === undefined) return yield* this.#number(counted);
     const [number] = yield* this.#row(counted, counted.statement, counted.values);
     return numberOf(number);
@@ -92,7 +92,7 @@ export class Counts {
     values: SqlValue[],
   ): Steps<JsonAnswer | undefined> {
     const { dialect, executor } = this.database;
-    const counted = this.#planned(request);
+    const counted = this.#bound(request);
     if (dialect.tablesVersion !== undefined) {
       const [answer, number] = yield* this.#row(counted, statement, values);
       return numberOf(number) === undefined ? undefined : (answer as JsonAnswer);
@@ -103,13 +103,17 @@ export class Counts {
     return yield* awaited(executor.read(statement, values));
   }
 
-  #planned(request: SelectionRequest): CountedSelection {
+  #bound(request: SelectionRequest): CountedSelection {
     const { dialect } = this.database;
-    const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
-      planCounted(dialect, this.options, selection),
+    const { statement, values } = boundStatement(
+      this.statements,
+      request,
+      'count',
+      {},
+      (selection) => countedStatement(dialect, this.options, selection),
     );
     const own = nameOfValues([request.baseValue, ...values.slice(firstFilterSlot)]);
-    return { statement: plan.statement, values, name: this.plans.visible + request.name + own };
+    return { statement, values, name: this.statements.visible + request.name + own };
   }
 
   *#number(counted: CountedSelection): Steps<number | undefined> {
@@ -170,30 +174,33 @@ function withoutInfinity(value: unknown): unknown {
 }
 
 /** Counts a selection; null if the entity whose relation is read does not exist. */
-export function planCount(
+export function countStatement(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
-): SelectionPlan {
+): SelectionStatement {
   const context = queryContext(dialect, options);
-  return planOf(context, countQuery(context, selection));
+  return selectionStatement(context, countQuery(context, selection));
 }
 
 /**
  * Counts a selection. Where tables have versions, the statement also returns the version of the data, and the bound
  * number if its version is that one.
  */
-function planCounted(
+function countedStatement(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
-): SelectionPlan {
+): SelectionStatement {
   const { tablesVersion } = dialect;
-  if (tablesVersion === undefined) return planCount(dialect, options, selection);
+  if (tablesVersion === undefined) return countStatement(dialect, options, selection);
   const context = queryContext(dialect, options);
   const count = countQuery(context, selection);
   const counted = knownOrCounted(context, tablesVersion, count, context.aliases.tables);
-  return planOf(context, sql`with ${counted} select "count", "version" from "__counted"`);
+  return selectionStatement(
+    context,
+    sql`with ${counted} select "count", "version" from "__counted"`,
+  );
 }
 
 /** Counts a selection, as {@link countIfBaseExists} says. */

@@ -6,10 +6,10 @@ import type { AnswerOptions, QueryContext } from './context.js';
 import { scalarJson } from './value-json.js';
 import {
   ifBaseExists,
-  planOf,
+  selectionStatement,
   queryContext,
   type Selection,
-  type SelectionPlan,
+  type SelectionStatement,
   skipSlot,
   topSlot,
 } from './selection.js';
@@ -22,13 +22,13 @@ import { type ValueRows, valueRows } from './value-rows.js';
  *
  * @param isPaged whether `$top` is given
  */
-export function planDistinct(
+export function distinctStatement(
   dialect: Dialect,
   options: AnswerOptions,
   selection: Selection,
   path: ValuePath,
   isPaged: boolean,
-): SelectionPlan {
+): SelectionStatement {
   const context = queryContext(dialect, options);
   const rows = valueRows(context, selection, path, 'elements');
   const alias = context.aliases.next();
@@ -36,7 +36,10 @@ export function planDistinct(
   const page = sql`limit ${dialect.integer(sql`${topSlot}`)} offset ${dialect.integer(sql`${skipSlot}`)}`;
   const values = differentValues(context, path, rows, isPaged);
   const answer = sql`(select ${list} from (${values} ${page}) as ${sql.id(alias)})`;
-  return planOf(context, sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`);
+  return selectionStatement(
+    context,
+    sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`,
+  );
 }
 
 /** A subquery that returns each value as the text column `json`, in order. */

@@ -102,15 +102,22 @@ export class EntityReader {
       parameters.expand,
       parameters.count === false ? 'uncounted' : undefined,
     ]);
-    const known = this.context.plans.statements.get(name);
+    const known = this.context.statements.unfiltered.get(name);
     if (known !== undefined) return known;
     const { database, options } = this.context;
     const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
     refuseTooManyRelated(mostRelated(projection, options.pageSize));
     const { dialect } = database;
     const form = requestedForm(parameters);
-    const statement = planEntity(dialect, options, this.dataclass, attribute, projection, form);
-    this.context.plans.statements.set(name, statement);
+    const statement = entityStatement(
+      dialect,
+      options,
+      this.dataclass,
+      attribute,
+      projection,
+      form,
+    );
+    this.context.statements.unfiltered.set(name, statement);
     return statement;
   }
 }
@@ -133,7 +140,7 @@ function isInteger(value: SqlValue | undefined): boolean {
 }
 
 /** Reads one entity by a value, folded if it is a text: its only parameter. The first in key order, if several have it. */
-export function planEntity(
+export function entityStatement(
   dialect: Dialect,
   options: AnswerOptions,
   dataclass: Dataclass,
@@ -161,7 +168,7 @@ export function planEntity(
 }
 
 /** Reads a saved entity by its key, as a member of the answer to `$method=update` (protocol P7.17). */
-export function planSavedEntity(
+export function savedEntityStatement(
   dialect: Dialect,
   options: AnswerOptions,
   dataclass: Dataclass,
@@ -177,12 +184,12 @@ export function planSavedEntity(
 }
 
 /**
- * Writes the statement that changes entities and answers with each of them, as {@link planSavedEntity}
- * does; with what names it, if `restrict` hides it now. See `PlanDirect`.
+ * Writes the statement that changes entities and answers with each of them, as {@link savedEntityStatement}
+ * does; with what names it, if `restrict` hides it now. See `CompleteChange`.
  * @param change returns the columns of the entities, and changes no entity that is related to itself
  * @returns none if the answer needs more than these entities and what the statement leaves as it is
  */
-export function planDirectChange(
+export function directChangeStatement(
   dialect: Dialect,
   options: AnswerOptions,
   dataclass: Dataclass,

@@ -9,11 +9,16 @@ import type { FilterInput } from '../filter/slots.js';
 import { conjuncts } from '../filter/to-sql.js';
 import { shortened } from '../protocol/names.js';
 import { sql } from 'kysely';
-import { planCount } from './counts.js';
+import { countStatement } from './counts.js';
 import type { Parameters } from './parameters.js';
 import type { ReadingContext } from './reading-context.js';
-import { planOf, queryContext, selectionCondition, type SelectionPlan } from './selection.js';
-import { planFor, resolved, type SelectionRequest } from './selection-request.js';
+import {
+  selectionStatement,
+  queryContext,
+  selectionCondition,
+  type SelectionStatement,
+} from './selection.js';
+import { boundStatement, resolved, type SelectionRequest } from './selection-request.js';
 
 export type PlanParameters = Pick<Parameters, 'queryplan' | 'querypath'>;
 
@@ -89,17 +94,17 @@ async function measuredWhole(
   { database, options }: ReadingContext,
   { description, found }: Step,
 ): Promise<MeasuredStep> {
-  const { plan, values } = planFor(notCached(), found, '', {}, (selection) =>
-    planCount(database.dialect, options, selection),
+  const { statement, values } = boundStatement(notCached(), found, '', {}, (selection) =>
+    countStatement(database.dialect, options, selection),
   );
   const start = performance.now();
-  const count = await database.executor.value(plan.statement, values);
+  const count = await database.executor.value(statement, values);
   const time = Math.round((performance.now() - start) * 1000) / 1000;
   return { description, time, recordsfounds: Number(count ?? 0) };
 }
 
 /** Plans are requested while queries are developed. */
-function notCached(): BoundedCache<SelectionPlan> {
+function notCached(): BoundedCache<SelectionStatement> {
   return new BoundedCache(0, () => 0);
 }
 
@@ -283,7 +288,7 @@ async function indexed(
   request: SelectionRequest,
 ): Promise<Set<ComparisonNode | 'base'>> {
   const isFound: (readonly [ComparisonNode | 'base', (search: TableSearch) => boolean])[] = [];
-  const { plan, values } = planFor(notCached(), request, '', {}, (selection) => {
+  const { statement, values } = boundStatement(notCached(), request, '', {}, (selection) => {
     const context = queryContext(dialect, options);
     const from = new From(context.aliases, selection.dataclass);
     isFound.length = 0;
@@ -298,9 +303,9 @@ async function indexed(
       isFound.push([node, searching(source, attribute, folded ?? attribute.column)]);
     });
     const where = condition === undefined ? sql`` : sql` where ${condition}`;
-    return planOf(context, sql`select count(*) ${from.clause}${where}`);
+    return selectionStatement(context, sql`select count(*) ${from.clause}${where}`);
   });
-  const searches = await executor.explain(plan.statement, values);
+  const searches = await executor.explain(statement, values);
   return new Set(isFound.flatMap(([part, finds]) => (searches.some(finds) ? [part] : [])));
 }
 

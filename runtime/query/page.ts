@@ -28,7 +28,7 @@ import { pageTop, type ReadingContext } from './reading-context.js';
 import { type ReportColumn, reportAnswer, reportColumns, reportRow } from './report.js';
 import {
   orderOf,
-  planFor,
+  boundStatement,
   selectionRequest,
   type SelectionRequest,
   shapeName,
@@ -38,10 +38,10 @@ import {
   baseSlot,
   chosenEntities,
   ifBaseExists,
-  planOf,
+  selectionStatement,
   queryContext,
   type Selection,
-  type SelectionPlan,
+  type SelectionStatement,
   setSlot,
   skipSlot,
   topSlot,
@@ -88,10 +88,13 @@ export function* readPage(
   const shape = shapeOf(page, bounds.name);
   const request = yield* awaited(resolved(context, unresolved, ordered(shape, unresolved)));
   const name = ordered(shape, request);
-  const { plan, values } = planFor(context.plans, request, name, bounds, (selection) =>
-    planPage(context, page, { selection, order: orderOf(request), bounds }),
+  const { statement, values } = boundStatement(
+    context.statements,
+    request,
+    name,
+    bounds,
+    (selection) => pageStatement(context, page, { selection, order: orderOf(request), bounds }),
   );
-  const { statement } = plan;
   refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
   return isUncounted(page)
     ? yield* awaited(context.database.executor.read(statement, values))
@@ -126,10 +129,13 @@ export function preparePageOfKeys(
   const members = { kind: 'members' } as const;
   const request = selectionRequest(context.filters, dataclass, members, list, noTexts);
   const fixed = { skip, top, count: keys.length };
-  const { plan, values } = planFor(context.plans, request, shapeOf(page), fixed, () =>
-    planPage(context, page, 'keys'),
+  const { statement, values } = boundStatement(
+    context.statements,
+    request,
+    shapeOf(page),
+    fixed,
+    () => pageStatement(context, page, 'keys'),
   );
-  const { statement } = plan;
   refuseTooManyRelated(top * (statement.page?.related ?? 0));
   return (setUri) => {
     if (setUri !== undefined) values[setSlot.index] = setUri;
@@ -230,13 +236,13 @@ type Content =
   | { readonly kind: 'row'; readonly columns: readonly ReportColumn[] };
 
 /** Writes the statement that answers a page: the emitted query of a page with what a request adds. */
-export function planPage(
+export function pageStatement(
   context: Pick<ReadingContext, 'limits' | 'options'> & {
     readonly database: Pick<ReadingContext['database'], 'dialect'>;
   },
   page: PageRequest,
   source: PageSource,
-): SelectionPlan {
+): SelectionStatement {
   const { database, options } = context;
   const content = contentOf(context, page);
   const query = queryContext(database.dialect, options);
@@ -244,10 +250,13 @@ export function planPage(
     source === 'keys'
       ? answerWith(query, page, source, content, rowsOfKeys(query, page.dataclass, content))
       : answerOfSelection(query, page, source, content);
-  const plan = planOf(query, answer);
+  const written = selectionStatement(query, answer);
   const related = content.kind === 'entity' ? mostRelated(content.projection, options.pageSize) : 0;
-  const isOfAll = isPageOfAll(source, plan.statement);
-  return { ...plan, statement: { ...plan.statement, page: { isOfAll, top: topSlot, related } } };
+  const isOfAll = isPageOfAll(source, written.statement);
+  return {
+    ...written,
+    statement: { ...written.statement, page: { isOfAll, top: topSlot, related } },
+  };
 }
 
 function contentOf(

@@ -3,7 +3,7 @@ import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AnswerOptions } from './context.js';
 import type { Counts } from './counts.js';
 import { refuse } from '../protocol/errors.js';
-import type { Plans } from './plans.js';
+import type { StatementCache } from './statement-cache.js';
 import type { ComputedRequests } from './selection-request.js';
 
 /** What readers of all dataclasses share. */
@@ -12,7 +12,7 @@ export interface ReadingContext {
   readonly options: AnswerOptions;
   readonly filters: FilterParser;
   readonly limits: { readonly maxPageSize: number; readonly expandDepth: number };
-  readonly plans: Plans;
+  readonly statements: StatementCache;
   readonly counts: Counts;
   /** Present if class code computes attributes of the model. */
   readonly computed?: ComputedRequests | undefined;

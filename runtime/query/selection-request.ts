@@ -3,7 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
-import type { SqlValue } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
@@ -12,7 +12,7 @@ import {
   firstFilterSlot,
   type Selection,
   type SelectionBase,
-  type SelectionPlan,
+  type SelectionStatement,
 } from './selection.js';
 
 /** A selection with the values of one request. */
@@ -107,22 +107,22 @@ export interface ComputedRequests {
 
 /**
  * A request that class code has resolved.
- * @param shape the name for {@link planFor}. A request with a plan names no attribute that class code computes: what
- * such a request becomes has another name.
+ * @param shape the name for {@link boundStatement}. A request with a statement names no attribute that class code
+ * computes: what such a request becomes has another name.
  */
 export function resolved<R extends SelectionRequest>(
   {
     computed,
-    plans,
+    statements,
   }: {
     readonly computed?: ComputedRequests | undefined;
-    readonly plans: Pick<Cache<SelectionPlan>, 'get'>;
+    readonly statements: Pick<Cache<SelectionStatement>, 'get'>;
   },
   request: R,
   shape?: string,
 ): Pending<R> {
   if (computed === undefined) return request;
-  if (shape !== undefined && plans.get(shape + request.name) !== undefined) return request;
+  if (shape !== undefined && statements.get(shape + request.name) !== undefined) return request;
   return computed.resolve(request);
 }
 
@@ -141,41 +141,53 @@ interface FixedValues {
   readonly set?: string;
 }
 
+/** A statement over a selection, and its values; see {@link SelectionStatement}. */
+export interface BoundSelection {
+  readonly statement: Statement;
+  readonly ifTooLarge: Statement | undefined;
+  readonly values: SqlValue[];
+}
+
 /**
- * The plan of a request, and its values. A plan is written once.
+ * The statement of a request, and its values. A statement is written once.
  * @param name what decides the statement in addition to the request's own name
  */
-export function planFor(
-  plans: Cache<SelectionPlan>,
+export function boundStatement(
+  statements: Cache<SelectionStatement>,
   request: SelectionRequest,
   name: string,
   { skip = 0, top = 0, count = 0, set = '' }: FixedValues,
-  write: (selection: Selection) => SelectionPlan,
-): { readonly plan: SelectionPlan; readonly values: SqlValue[] } {
+  write: (selection: Selection) => SelectionStatement,
+): BoundSelection {
   const { inputs } = request.inputs;
   const fullName = name + request.name;
-  const plan = plans.get(fullName) ?? written(plans, fullName, request, [], write);
+  const usual = statements.get(fullName) ?? written(statements, fullName, request, [], write);
   const values: SqlValue[] = [request.baseValue, skip, top, count, set, null];
-  const mismatched = plan.filterSlots.fill(inputs, values);
-  if (mismatched.length === 0) return { plan, values };
+  const mismatched = usual.filterSlots.fill(inputs, values);
+  if (mismatched.length === 0) return bound(usual, values);
   // A value that cannot be of the attribute's type makes another condition.
   const otherName = `${mismatched.join()}${fullName}`;
-  const other = plans.get(otherName) ?? written(plans, otherName, request, mismatched, write);
+  const other =
+    statements.get(otherName) ?? written(statements, otherName, request, mismatched, write);
   values.length = firstFilterSlot;
   other.filterSlots.fill(inputs, values);
-  return { plan: other, values };
+  return bound(other, values);
+}
+
+function bound({ statement, ifTooLarge }: SelectionStatement, values: SqlValue[]): BoundSelection {
+  return { statement, ifTooLarge, values };
 }
 
 function written(
-  plans: Cache<SelectionPlan>,
+  statements: Cache<SelectionStatement>,
   name: string,
   { dataclass, base, filter, inputs: { nulls, patterns } }: SelectionRequest,
   mismatched: readonly number[],
-  write: (selection: Selection) => SelectionPlan,
-): SelectionPlan {
-  const plan = write({ dataclass, base, filter, nulls, patterns, mismatched });
-  plans.set(name, plan);
-  return plan;
+  write: (selection: Selection) => SelectionStatement,
+): SelectionStatement {
+  const statement = write({ dataclass, base, filter, nulls, patterns, mismatched });
+  statements.set(name, statement);
+  return statement;
 }
 
 /** One name for the texts that decide a statement; different lists have different names. */

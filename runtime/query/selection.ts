@@ -65,7 +65,7 @@ export const versionSlot = new Slot(5);
 export const firstFilterSlot = 6;
 
 /** A statement over a selection, and the values of its filter. */
-export interface SelectionPlan {
+export interface SelectionStatement {
   readonly statement: Statement;
   /** To be run with the same values if the statement fails because a number becomes too large. */
   readonly ifTooLarge?: Statement;
@@ -83,8 +83,11 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
   };
 }
 
-/** The plan whose statement was written in `context`. */
-export function planOf(context: QueryContext, query: Sql | BuiltQuery): SelectionPlan {
+/** The statement that was written in `context`. */
+export function selectionStatement(
+  context: QueryContext,
+  query: Sql | BuiltQuery,
+): SelectionStatement {
   return { statement: compileAnswer(context, query), filterSlots: context.slots };
 }
 

@@ -21,7 +21,11 @@ import {
 import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import { planDirectChange, planEntity, planSavedEntity } from '../query/entity-reader.js';
+import {
+  directChangeStatement,
+  entityStatement,
+  savedEntityStatement,
+} from '../query/entity-reader.js';
 
 /** Reads inside a transaction, or outside of one. */
 type EntityReading = Pick<Transaction, 'read'>;
@@ -60,27 +64,27 @@ export class WriteAnswers {
     readonly dataclass: Dataclass,
     { attributes, expand }: AnsweredAttributes = {},
   ) {
-    const { database, options, plans } = context;
+    const { database, options, statements } = context;
     const { dialect } = database;
     const { name, key } = dataclass;
     // Each list of attributes needs a statement of its own, which other requests may have made.
-    const planned = (kind: string, plan: (projection: Projection) => Statement): Statement => {
+    const kept = (kind: string, write: (projection: Projection) => Statement): Statement => {
       const shape = shapeName([kind, '', name, key.name, attributes, expand]);
-      return getOrInsertComputed(plans.statements, shape, () => {
+      return getOrInsertComputed(statements.unfiltered, shape, () => {
         const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
         refuseTooManyRelated(mostRelated(projection, options.pageSize));
-        return plan(projection);
+        return write(projection);
       });
     };
-    this.#saved = planned('saved', (each) => planSavedEntity(dialect, options, dataclass, each));
-    this.#current = planned('current', (each) =>
-      planEntity(dialect, options, dataclass, key, each),
+    this.#saved = kept('saved', (each) => savedEntityStatement(dialect, options, dataclass, each));
+    this.#current = kept('current', (each) =>
+      entityStatement(dialect, options, dataclass, key, each),
     );
     const nothing = { hasTimestamp: false, fields: [] };
     this.#hidden =
       dataclass.restriction === undefined
         ? undefined
-        : planSavedEntity(dialect, options, unrestricted(dataclass), nothing);
+        : savedEntityStatement(dialect, options, unrestricted(dataclass), nothing);
     this.#head = `{"__entityModel":${JSON.stringify(dataclass.name)},`;
     this.#dialect = dialect;
   }
@@ -104,13 +108,13 @@ export class WriteAnswers {
    * Makes a change of entities the one statement of a request, which answers with all attributes, as {@link saved} does.
    * @returns none if the answer needs more
    */
-  planDirect(change: BuiltQuery | Sql, answer: 'one' | 'list'): Statement | undefined {
+  directStatement(change: BuiltQuery | Sql, answer: 'one' | 'list'): Statement | undefined {
     if (!this.#isReadable) return undefined;
     const { database, options } = this.context;
     const { dataclass } = this;
     const all = { attributes: undefined, expand: undefined };
     const projection = projectionOf(dataclass, undefined, all, this.context);
-    return planDirectChange(database.dialect, options, dataclass, projection, change, answer);
+    return directChangeStatement(database.dialect, options, dataclass, projection, change, answer);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */

@@ -131,7 +131,7 @@ class RelatedKeys {
   #find(relation: RelatedEntityDefinition, by: 'key' | 'value'): Statement {
     const { dialect, dataclass, statements } = this;
     return getOrInsertComputed(statements, `by ${by} ${dataclass.name}.${relation.name}`, () =>
-      planFindReferred(dialect, dataclass, relation, by),
+      referredStatement(dialect, dataclass, relation, by),
     );
   }
 
@@ -243,7 +243,7 @@ class RelatedKeys {
  * Finds the stored form of what a relation references in an entity, usually its key.
  * @param by the value of the statement: the entity's key, or the referenced value itself; folded if it is a text
  */
-function planFindReferred(
+function referredStatement(
   dialect: Dialect,
   dataclass: Dataclass,
   relation: RelatedEntityDefinition,
@@ -444,10 +444,10 @@ class UniqueValues {
   ): Statement {
     const names = [attributes, given].map((list) => list.map(({ name }) => name).join());
     const name = `taken ${this.dataclass.name}\n${names.join('\n')}`;
-    return getOrInsertComputed(this.statements, name, () => this.#plan(attributes, given));
+    return getOrInsertComputed(this.statements, name, () => this.#write(attributes, given));
   }
 
-  #plan(attributes: readonly StorageDefinition[], given: readonly StorageDefinition[]): Statement {
+  #write(attributes: readonly StorageDefinition[], given: readonly StorageDefinition[]): Statement {
     const { dialect } = this;
     // A value of a hidden entity is taken all the same.
     const dataclass = unrestricted(this.dataclass);

@@ -165,7 +165,7 @@ const listed = sql.id('listed');
 const listedList = sql.id('listed', 'list');
 const referring = sql.id('referring');
 
-export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionStatements {
+export function deletionStatements(dialect: Dialect, reach: DeletionReach): DeletionStatements {
   const by = (onDelete: string): readonly Reference[] =>
     reach.references.filter(({ relation }) => relation.onDelete === onDelete);
   const changed = [...new Set(by('setNull').map(({ referring: each }) => each))];

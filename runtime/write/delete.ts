@@ -10,7 +10,7 @@ import { always } from '../filter/context.js';
 import { denied } from '../protocol/errors.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { queryContext, selectionCondition } from '../query/selection.js';
-import { planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import { boundStatement, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import {
   DeletionRefused,
   type Dependents,
@@ -23,7 +23,7 @@ import {
   deletionList,
   deletionReach,
   type DeletionStatements,
-  planDeletion,
+  deletionStatements,
   stampByKey,
   startList,
 } from './delete-statements.js';
@@ -61,7 +61,7 @@ export class EntityDeleter {
     { lifecycle, locks }: Surroundings = {},
   ) {
     const reach = deletionReach(all, dataclass);
-    const statements = planDeletion(dialect, reach);
+    const statements = deletionStatements(dialect, reach);
     this.#setup = { statements, dialect, locks, isPart: lifecycle !== undefined };
     this.#chooseByKey = chooseByKey(dialect, dataclass);
     this.#stamp = stampByKey(dialect, dataclass);
@@ -180,10 +180,10 @@ function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement
 
 /** Chooses the entities of a request whose filter and order class code has resolved. */
 export function chosenToDelete(
-  { database, options, plans }: Pick<ReadingContext, 'database' | 'options' | 'plans'>,
+  { database, options, statements }: Pick<ReadingContext, 'database' | 'options' | 'statements'>,
   request: SelectionRequest,
 ): ChosenEntities {
-  const { plan, values } = planFor(plans, request, shapeName(['delete']), {}, (selection) => {
+  return boundStatement(statements, request, shapeName(['delete']), {}, (selection) => {
     const context = queryContext(database.dialect, options);
     const from = new From(context.aliases, selection.dataclass);
     const condition = selectionCondition(context, from, selection);
@@ -194,7 +194,6 @@ export function chosenToDelete(
     const statement = chooseEntities(database.dialect, from, condition ?? always);
     return { statement, filterSlots: context.slots };
   });
-  return { statement: plan.statement, values };
 }
 
 function chooseByKey(dialect: Dialect, dataclass: Dataclass): Statement {

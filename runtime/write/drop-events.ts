@@ -53,16 +53,16 @@ export function dropEvents(
   dialect: Dialect,
   reach: DeletionReach,
 ): DropEvents | undefined {
-  const plan = planDrops(classes, dialect, reach);
-  if (plan.evented.length === 0) return undefined;
+  const context = dropContext(classes, dialect, reach);
+  if (context.evented.length === 0) return undefined;
   return {
     delete: (live, steps) =>
       classes.within(async (transaction, depth) => {
-        await transaction.run(plan.prepare, []);
-        await transaction.run(plan.choose, [depth]);
-        await transaction.run(plan.clearList, []);
-        await new DroppedEntities(plan, transaction, depth, live).delete(steps);
-        await transaction.run(plan.release, [depth]);
+        await transaction.run(context.prepare, []);
+        await transaction.run(context.choose, [depth]);
+        await transaction.run(context.clearList, []);
+        await new DroppedEntities(context, transaction, depth, live).delete(steps);
+        await transaction.run(context.release, [depth]);
       }),
   };
 }
@@ -72,7 +72,7 @@ export function dropEvents(
  * events may start deletions while others wait for them, so a row has the depth of its deletion,
  * which is the value of the statements.
  */
-interface DropPlan {
+interface DropContext {
   readonly classes: ClassEvents;
   readonly dialect: Dialect;
   readonly reach: DeletionReach;
@@ -94,7 +94,7 @@ interface EventedDataclass {
   readonly stamp: Statement;
 }
 
-function planDrops(classes: ClassEvents, dialect: Dialect, reach: DeletionReach): DropPlan {
+function dropContext(classes: ClassEvents, dialect: Dialect, reach: DeletionReach): DropContext {
   const start = startOf(reach);
   const chosen = sql.id('__chosen');
   const depth = dialect.integer(sql`${new Slot(0)}`);
@@ -154,12 +154,12 @@ class DroppedEntities implements DeletionEvents {
 
   /** @param live the object that class code deletes */
   constructor(
-    private readonly plan: DropPlan,
+    private readonly context: DropContext,
     private readonly transaction: Transaction,
     private readonly depth: number,
     private readonly live: LiveEntity | undefined,
   ) {
-    if (live?.key !== undefined) this.#hold(startOf(plan.reach), live.key, live);
+    if (live?.key !== undefined) this.#hold(startOf(context.reach), live.key, live);
   }
 
   /** @throws DeletionRefused, and EventFailure if an event throws */
@@ -178,7 +178,7 @@ class DroppedEntities implements DeletionEvents {
    * fail, they are undone before `afterDrop` runs, which finds the entities.
    */
   async #untilDeleted(steps: DeletionSteps): Promise<void> {
-    const { classes, list, reach } = this.plan;
+    const { classes, list, reach } = this.context;
     const most = mostAdditions + 2 * reach.dataclasses.length;
     for (let round = 0; round < most; round += 1) {
       const events = await classes.within(async (part) => {
@@ -194,12 +194,12 @@ class DroppedEntities implements DeletionEvents {
   }
 
   async next(kind: 'validateDrop' | 'dropping'): Promise<PendingEvents | undefined> {
-    for (const evented of this.plan.evented) {
+    for (const evented of this.context.evented) {
       const { dataclass, events } = evented;
       if (!events.has(kind)) continue;
       const keys = await this.#undone(evented, kind);
       if (keys.length === 0) continue;
-      await this.transaction.run(this.plan.clearList, []);
+      await this.transaction.run(this.context.clearList, []);
       return () =>
         this.#each(evented, keys, async (entity) => {
           const error = await events.run(entity, { kind, dataClassName: dataclass.name });
@@ -211,7 +211,7 @@ class DroppedEntities implements DeletionEvents {
 
   async keepDropped(): Promise<void> {
     const all: Kept[] = [];
-    for (const evented of this.plan.evented) {
+    for (const evented of this.context.evented) {
       const { dataclass, events } = evented;
       if (!events.has('afterDrop')) continue;
       const keys = await this.#undone(evented, 'afterDrop');
@@ -283,7 +283,7 @@ class DroppedEntities implements DeletionEvents {
     key: EntityKey,
     known: LiveEntity | undefined,
   ): Promise<LiveEntity | undefined> {
-    const compared = comparableKey(dataclass, this.plan.dialect, key);
+    const compared = comparableKey(dataclass, this.context.dialect, key);
     const stamp = await this.transaction.value(stampOf, [compared]);
     if (stamp === undefined) return undefined;
     // Whether the object that class code deletes is up to date is checked after its events have

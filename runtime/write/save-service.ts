@@ -39,7 +39,7 @@ import { Pace } from './pace.js';
 import type { PlacedRefusal } from './refusals.js';
 import { EntitySaver } from './save.js';
 import { bySaver, runsCode, type SentEntities, sentEntities, type SentTree } from './sent-body.js';
-import type { PlanDirect } from './statements.js';
+import type { CompleteChange } from './statements.js';
 import { type DirectSave, undoneIfRefused } from './store.js';
 import type {
   Lifecycle,
@@ -150,11 +150,11 @@ export class SaveService {
   }
 
   #saverOf(dataclass: Dataclass): EntitySaver {
-    const { database, plans } = this.context;
+    const { database, statements } = this.context;
     return getOrInsertComputed(
       this.#savers,
       dataclass,
-      () => new EntitySaver(database.dialect, dataclass, plans.statements, this.context),
+      () => new EntitySaver(database.dialect, dataclass, statements.unfiltered, this.context),
     );
   }
 
@@ -237,13 +237,13 @@ export class SaveService {
     { entities, isList, answers, caller: { session } }: SentBody,
     decoded: readonly (Decoded | undefined)[],
   ): Promise<StatusAndJson | undefined> | undefined {
-    const plan: PlanDirect = (change, form) => {
-      const statement = answers.planDirect(change, form);
-      if (statement === undefined) this.#notDirect.add(form);
+    const complete: CompleteChange = (change, answer) => {
+      const statement = answers.directStatement(change, answer);
+      if (statement === undefined) this.#notDirect.add(answer);
       return statement;
     };
     const now = { timestamp: nowText(), session };
-    const direct = this.#saver.store.direct(entities, decoded, now, plan);
+    const direct = this.#saver.store.direct(entities, decoded, now, complete);
     if (direct === undefined) return undefined;
     const run = (): Promise<string | undefined> | undefined =>
       entities.length === 1 ? this.#changed(direct) : this.#created(direct);

@@ -24,7 +24,7 @@ import {
 } from './decode.js';
 import { EventFailure, type EntityEvents, type LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
-import { planLock } from './statements.js';
+import { lockStatement } from './statements.js';
 import { EntityStore, undoneIfRefused } from './store.js';
 import type { SaveContext, SaveResult, Surroundings } from './surroundings.js';
 
@@ -67,7 +67,7 @@ export class EntitySaver {
   ) {
     const { lifecycle } = surroundings;
     this.store = new EntityStore(dialect, dataclass, statements, surroundings);
-    this.#lock = planLock(dialect, dataclass);
+    this.#lock = lockStatement(dialect, dataclass);
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
     const events = lifecycle?.eventsOf(dataclass.name);
     this.#hasEvents = saveEvents.some((each) => events?.has(each) === true);

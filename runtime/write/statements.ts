@@ -18,7 +18,7 @@ import type { Decoded } from './decode.js';
 import { type DerivedColumns, derivedColumns } from './derived-columns.js';
 
 /** How to store a dataclass's new entities: one statement for all of them. */
-export interface InsertPlan {
+export interface InsertStatement {
   readonly statement: Statement;
   /** The values to bind for an entity that is created at `timestamp`. */
   readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
@@ -34,7 +34,7 @@ export interface InsertPlan {
 /** JSON has no bytes, and no arrays in the form of a column. */
 const notInJson: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
 
-export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
+export function insertStatement(dialect: Dialect, dataclass: Dataclass): InsertStatement {
   const stored = dataclass.attributes.filter(
     (each): each is StorageDefinition => each.kind === 'storage',
   );
@@ -53,7 +53,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     return [name, isDrawn ? drawnKey(slot, dataclass.table, name) : slot] as const;
   });
   const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
-  const valuesOf: InsertPlan['values'] = (entity, timestamp) => {
+  const valuesOf: InsertStatement['values'] = (entity, timestamp) => {
     const values: SqlValue[] = [];
     for (const { name } of stored) values.push(entity.get(name) ?? null);
     for (const { attribute, derive } of derived)
@@ -127,7 +127,7 @@ interface StoredAttribute {
  * The statement returns the JSON of one entity; or the JSON of all, with commas between them, and
  * their keys as a JSON list.
  */
-export type PlanDirect = (
+export type CompleteChange = (
   change: BuiltQuery | Sql,
   answer: 'one' | 'list',
 ) => Statement | undefined;
@@ -187,20 +187,22 @@ export class UpdateStatements {
    * The statement, and its values. It changes one entity or none: none if there is no such key and
    * stamp, if a read-only attribute has another value, or if all the values are stored already. A
    * change of a locked entity fails, if the database can see its lock.
-   * @param plan completes the statement; there may be none then
+   * @param complete makes it the whole statement of a request; there may be none then
    */
   changing(
     { key, stamp, timestamp, session, values: given, readOnly }: UpdateStatement,
-    plan?: PlanDirect,
+    complete?: CompleteChange,
   ): BoundStatement | undefined {
     const isSave = timestamp !== undefined;
-    const kind = plan !== undefined ? 'direct' : isSave ? 'save' : 'compute';
+    const kind = complete !== undefined ? 'direct' : isSave ? 'save' : 'compute';
     const name = `${kind} ${this.dataclass.name}\n${[...given.keys()].join()}\n${[...readOnly.keys()].join()}`;
     let statement = this.known.get(name);
     if (statement === undefined) {
       const query = this.#write(this.#named(given), this.#named(readOnly), kind);
       statement =
-        plan === undefined ? this.dialect.compile(query) : plan(query.returningAll(), 'one');
+        complete === undefined
+          ? this.dialect.compile(query)
+          : complete(query.returningAll(), 'one');
       if (statement === undefined) return undefined;
       this.known.set(name, statement);
     }
@@ -318,7 +320,7 @@ export async function waitForWriters(
   dataclass: Dataclass,
   key: string | number,
 ): Promise<void> {
-  const lock = planLock(dialect, dataclass);
+  const lock = lockStatement(dialect, dataclass);
   const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
   // A database that runs one writing transaction at a time locks no rows.
   if (lock === undefined || isImpossible) return;
@@ -326,7 +328,7 @@ export async function waitForWriters(
   await transaction.run(lock, [JSON.stringify([compared])]);
 }
 
-export function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {
+export function lockStatement(dialect: Dialect, dataclass: Dataclass): Statement | undefined {
   if (dialect.lockRows === undefined) return undefined;
   const from = new From(new Aliases(), dataclass);
   const { key } = dataclass;

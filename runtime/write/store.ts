@@ -21,9 +21,9 @@ import type { LiveEntity } from './lifecycle.js';
 import { hasFaults, type Refusal, type Refusals } from './refusals.js';
 import {
   type BoundStatement,
-  type InsertPlan,
-  type PlanDirect,
-  planInsert,
+  type InsertStatement,
+  type CompleteChange,
+  insertStatement,
   UpdateStatements,
 } from './statements.js';
 import type { SaveContext, SaveResult, Surroundings, WriteRestrictions } from './surroundings.js';
@@ -73,7 +73,7 @@ export async function undoneIfRefused<A extends readonly unknown[]>(
  */
 export class EntityStore {
   readonly constraints: Constraints;
-  readonly #insert: InsertPlan;
+  readonly #insert: InsertStatement;
   readonly #updates: UpdateStatements;
   #insertTogether: Statement | undefined;
 
@@ -85,7 +85,7 @@ export class EntityStore {
     private readonly surroundings: Surroundings,
   ) {
     this.constraints = new Constraints(dialect, dataclass, statements);
-    this.#insert = planInsert(dialect, dataclass);
+    this.#insert = insertStatement(dialect, dataclass);
     this.#updates = new UpdateStatements(dialect, dataclass, statements, surroundings.locks?.guard);
   }
 
@@ -524,14 +524,14 @@ export class EntityStore {
   /**
    * The one statement that stores entities.
    * @param decoded what their bodies say, as far as it was decoded
-   * @param plan completes the statement
+   * @param complete makes it the whole statement
    * @returns none if they need more than one statement, or cannot be stored
    */
   direct(
     entities: readonly SentEntity[],
     decoded: readonly (Decoded | undefined)[],
     { timestamp, session }: Pick<SaveContext, 'timestamp' | 'session'>,
-    plan: PlanDirect,
+    complete: CompleteChange,
   ): DirectSave | undefined {
     const all: Decoded[] = [];
     for (const each of decoded) {
@@ -541,7 +541,7 @@ export class EntityStore {
     const [first] = entities;
     const [only] = all;
     if (first === undefined || only === undefined || 'problems' in first.address) return undefined;
-    if (entities.every(isCreation)) return this.#directCreation(all, timestamp, plan);
+    if (entities.every(isCreation)) return this.#directCreation(all, timestamp, complete);
     const { key, stamp } = first.address;
     const { values, readOnly } = only;
     const { locks } = this.surroundings;
@@ -552,16 +552,16 @@ export class EntityStore {
     }
     const compared = this.#comparable(key);
     const change = { key: compared, stamp, timestamp, session, values, readOnly };
-    return this.#updates.changing(change, plan);
+    return this.#updates.changing(change, complete);
   }
 
   #directCreation(
     all: readonly Decoded[],
     timestamp: string,
-    plan: PlanDirect,
+    complete: CompleteChange,
   ): DirectSave | undefined {
     const { dataclass } = this;
-    const statement = (this.#insertTogether ??= this.#planTogether(plan));
+    const statement = (this.#insertTogether ??= this.#writeTogether(complete));
     if (statement === undefined) return undefined;
     const own = dataclass.attributes.filter(
       (each): each is RelatedEntityDefinition =>
@@ -589,9 +589,9 @@ export class EntityStore {
     };
   }
 
-  #planTogether(plan: PlanDirect): Statement | undefined {
+  #writeTogether(complete: CompleteChange): Statement | undefined {
     const written = this.#insert.together(this.dialect);
-    return written === undefined ? undefined : plan(written, 'list');
+    return written === undefined ? undefined : complete(written, 'list');
   }
 
   /**

@@ -14,8 +14,8 @@ import type {
   Select,
   SelectPage,
 } from '../../runtime/protocol/queries.js';
-import { planEntity } from '../../runtime/query/entity-reader.js';
-import { planPage } from '../../runtime/query/page.js';
+import { entityStatement } from '../../runtime/query/entity-reader.js';
+import { pageStatement } from '../../runtime/query/page.js';
 import { readParameters } from '../../runtime/query/parameters.js';
 import { projectionOf } from '../../runtime/query/projection.js';
 import { typedRuntime } from '../support/built-runtime.js';
@@ -184,7 +184,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
       return given.queries.entities(writer);
     };
     const spied = { ...given, queries: { ...given.queries, byKey } };
-    planEntity(dialect, options, spied, spied.key, projection(spied));
+    entityStatement(dialect, options, spied, spied.key, projection(spied));
     if (found === undefined) throw new Error('The runtime calls byKey.');
     return found;
   }
@@ -205,7 +205,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     const request = { form: 'collection', dataclass: spied, parameters } as const;
     const limits = { expandDepth: 3, maxPageSize: 100 };
     const context = { database: { dialect }, options, limits };
-    planPage(context, request, { selection, order: [], bounds });
+    pageStatement(context, request, { selection, order: [], bounds });
     if (found === undefined) throw new Error('The runtime calls page.');
     return found;
   }

@@ -37,7 +37,7 @@ export class EntityWriting implements EntityWriter {
     const dataclass = dataclassIn(model, code.dataclass.name);
     const { dialect } = model.database;
     this.#dataclass = dataclass;
-    this.#saver = new EntitySaver(dialect, dataclass, model.plans.statements, surroundings);
+    this.#saver = new EntitySaver(dialect, dataclass, model.statements.unfiltered, surroundings);
     this.#deleter = new EntityDeleter(dialect, model.dataclasses.values(), dataclass, surroundings);
     this.#refusals = new Refusals(dataclass);
     const restricts = [...model.dataclasses.values()].some(

@@ -3,13 +3,23 @@ import type { JsonAnswer } from '../../dialect/executor.js';
 import { awaited, drive, type Pending, type Steps, whenThere } from '../../dialect/pending.js';
 import type { KeyList } from '../../entity-set/key-list.js';
 import { readKeys } from '../../entity-set/keys-reader.js';
-import { planCount } from '../../query/counts.js';
-import { planCompute, type Aggregate, checkAggregate, readComputed } from '../../query/compute.js';
+import { countStatement } from '../../query/counts.js';
+import {
+  computeStatement,
+  type Aggregate,
+  checkAggregate,
+  readComputed,
+} from '../../query/compute.js';
 import type { AnswerOptions } from '../../query/context.js';
-import { planDistinct } from '../../query/distinct.js';
+import { distinctStatement } from '../../query/distinct.js';
 import type { SqlValue } from '../../dialect/statement.js';
-import { queryContext, type Selection, type SelectionPlan, planOf } from '../../query/selection.js';
-import { planFor, shapeName } from '../../query/selection-request.js';
+import {
+  queryContext,
+  type Selection,
+  type SelectionStatement,
+  selectionStatement,
+} from '../../query/selection.js';
+import { type BoundSelection, boundStatement, shapeName } from '../../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../../query/value-path.js';
 import type { DataclassContext, VisibleDataclass, VisibleModel } from './context.js';
 import type { SelectionNode } from './selection-node.js';
@@ -29,10 +39,10 @@ export class SelectionReader {
 
   count(node: SelectionNode): Pending<number> {
     const read = (request: TreeRequest): Pending<SqlValue | undefined> => {
-      const { plan, values } = this.#plan(request, 'code count', (selection) =>
-        planCount(this.#dialect, this.#options, selection),
+      const { statement, values } = this.#bound(request, 'code count', (selection) =>
+        countStatement(this.#dialect, this.#options, selection),
       );
-      return this.#model.database.executor.value(plan.statement, values);
+      return this.#model.database.executor.value(statement, values);
     };
     return whenThere(whenThere(this.#resolved(node), read), Number);
   }
@@ -40,10 +50,10 @@ export class SelectionReader {
   /** The entities, in order. */
   entities(node: SelectionNode): Pending<EntityObject[]> {
     return whenThere(this.#resolved(node), (request) => {
-      const { plan, values } = this.#plan(request, 'code rows', (selection) =>
-        this.#planRows(request, selection),
+      const { statement, values } = this.#bound(request, 'code rows', (selection) =>
+        this.#rowsStatement(request, selection),
       );
-      const read = this.#model.database.executor.rows(plan.statement, values);
+      const read = this.#model.database.executor.rows(statement, values);
       return whenThere(read, (rows) => {
         const entities: EntityObject[] = [];
         for (const row of rows) {
@@ -70,7 +80,7 @@ export class SelectionReader {
   compute(node: SelectionNode, path: string, aggregate: Aggregate): Pending<unknown> {
     const computed = this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
       checkAggregate(aggregate, resolved, path);
-      return planCompute(this.#dialect, this.#options, selection, resolved, aggregate, path);
+      return computeStatement(this.#dialect, this.#options, selection, resolved, aggregate, path);
     });
     return whenThere(computed, (value) => this.#typed(path, value));
   }
@@ -78,7 +88,7 @@ export class SelectionReader {
   /** @throws RequestError for a wrong path */
   distinct(node: SelectionNode, path: string): Pending<unknown[]> {
     const found = this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
-      planDistinct(this.#dialect, this.#options, selection, resolved, false),
+      distinctStatement(this.#dialect, this.#options, selection, resolved, false),
     );
     return whenThere(found, (values) =>
       (values as readonly unknown[]).map((value) => this.#typed(path, value)),
@@ -111,18 +121,18 @@ export class SelectionReader {
     path: string,
     aggregation: Aggregation,
     name: string,
-    write: (selection: Selection, path: ValuePath) => SelectionPlan,
+    write: (selection: Selection, path: ValuePath) => SelectionStatement,
   ): Pending<unknown> {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
     return whenThere(this.#resolved(node), (request) => {
-      const { plan, values } = this.#plan(
+      const bound = this.#bound(
         request,
         shape,
         (selection) => write(selection, this.#valuePath(path, aggregation)),
         { top },
       );
-      return whenThere(readComputed(this.#model.database.executor, plan, values), (answer) =>
+      return whenThere(readComputed(this.#model.database.executor, bound), (answer) =>
         answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown),
       );
     });
@@ -141,21 +151,21 @@ export class SelectionReader {
     return isInstant ? new Date(value) : value;
   }
 
-  #planRows({ tree }: TreeRequest, selection: Selection): SelectionPlan {
+  #rowsStatement({ tree }: TreeRequest, selection: Selection): SelectionStatement {
     const context = queryContext(this.#dialect, this.#options);
     const rows = tree.rows(context, selection, (from) =>
       this.code.layout.columns(this.#dialect, from),
     );
-    return planOf(context, rows);
+    return selectionStatement(context, rows);
   }
 
-  #plan(
+  #bound(
     request: TreeRequest,
     name: string,
-    write: (selection: Selection) => SelectionPlan,
+    write: (selection: Selection) => SelectionStatement,
     fixed: { readonly top?: number } = {},
-  ): ReturnType<typeof planFor> {
-    return planFor(this.#model.plans, request, name, fixed, write);
+  ): BoundSelection {
+    return boundStatement(this.#model.statements, request, name, fixed, write);
   }
 }
 

@@ -45,7 +45,7 @@ export class NodeTree implements SelectionTree {
   ) {
     const reading = new TreeReading(model.database.dialect);
     // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
-    this.shape = model.plans.visible + reading.shapeOf(root);
+    this.shape = model.statements.visible + reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;
     this.isOrdered = isOrderedNode(root);
