@@ -19,7 +19,7 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { errorCodes, refuse, RestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { shortened } from '../protocol/names.js';
-import { refuseForms } from '../query/parameters.js';
+import { refuseFormats } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { relatedRequest } from '../query/selection-request.js';
 
@@ -100,7 +100,7 @@ function registerNamedCatalog(app: FastifyInstance): void {
   const { settings } = setup;
   const address = '/rest/$catalog/:datastore/:names';
   app.get<{ Params: { datastore: string; names: string } }>(address, async (request, reply) => {
-    refuseForms(readingParameters(request), settings, 'the catalog');
+    refuseFormats(readingParameters(request), settings, 'the catalog');
     const { datastore, names } = request.params;
     if (datastore.toLowerCase() !== settings.name.toLowerCase()) throw missingDataclass(datastore);
     const { catalog } = services.models.visibleTo(await sessions.of(request, reply));

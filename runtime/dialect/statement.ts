@@ -68,7 +68,7 @@ export interface ComputedPlace {
   readonly dataclass: string;
   readonly attribute: ComputedDefinition;
   /** A report writes a boolean as a text. */
-  readonly form: 'json' | 'report';
+  readonly format: 'json' | 'report';
 }
 
 /** Delimits `<place>,<stamp>,<key as JSON>` for a value of class code. JSON escapes this character, so no value holds it. */

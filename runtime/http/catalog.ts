@@ -10,7 +10,7 @@ import type {
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import { refuseForms } from '../query/parameters.js';
+import { refuseFormats } from '../query/parameters.js';
 import { missingDataclass } from './errors.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -102,11 +102,11 @@ export function registerCatalog(
   catalogOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Catalog>,
 ): void {
   app.get('/rest/$catalog', async (request, reply) => {
-    refuseForms(readingParameters(request), settings, 'the catalog');
+    refuseFormats(readingParameters(request), settings, 'the catalog');
     return sendJson(reply, (await catalogOf(request, reply)).brief());
   });
   app.get<{ Params: { names: string } }>('/rest/$catalog/:names', async (request, reply) => {
-    refuseForms(readingParameters(request), settings, 'the catalog');
+    refuseFormats(readingParameters(request), settings, 'the catalog');
     const { names } = request.params;
     const catalog = await catalogOf(request, reply);
     return sendJson(reply, names === '$all' ? catalog.all() : catalog.named(names));

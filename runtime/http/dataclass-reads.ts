@@ -8,7 +8,7 @@ import { drive, type Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
-import { answerForm, type Parameters, refuseForms } from '../query/parameters.js';
+import { answerFormat, type Parameters, refuseFormats } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import {
   relatedRequest,
@@ -107,12 +107,12 @@ export class DataclassReads {
     }
     const media = requestedMedia(this.#dataclass, attributes, parameters);
     if (media !== undefined) {
-      refuseForms(parameters, this.#context.options, 'one entity');
+      refuseFormats(parameters, this.#context.options, 'one entity');
       return this.bytes.read(request, media, value, parameters);
     }
     const relation = this.#expandedRelation(attributes, parameters);
     if (relation !== undefined) return this.#related(relation, value, parameters);
-    refuseForms(parameters, this.#context.options, 'one entity');
+    refuseFormats(parameters, this.#context.options, 'one entity');
     return this.#entities.read(key, value, parameters, attributes);
   }
 
@@ -124,7 +124,7 @@ export class DataclassReads {
   ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
-    refuseForms(parameters, this.#context.options, 'one entity');
+    refuseFormats(parameters, this.#context.options, 'one entity');
     const { lookup = '', attributes } = address;
     const aggregation = aggregationOf(parameters);
     if (aggregation !== undefined) {
@@ -175,7 +175,7 @@ export class DataclassReads {
   ): Promise<string> {
     const { lock, method } = parameters;
     if (attributes !== undefined || method !== undefined) refuseLock(parameters);
-    refuseForms(parameters, this.#context.options, '$lock');
+    refuseFormats(parameters, this.#context.options, '$lock');
     // A lock protects what its holder wants to change.
     requirePrivilege(request, session, 'update');
     refuseCrossSite(request);
@@ -187,7 +187,7 @@ export class DataclassReads {
     return (this.#madeLocks ??= new LockService(locks, this.#dataclass, this.#entities, database));
   }
 
-  /** A page of entities, in the form that the request wants. */
+  /** A page of entities, in the format that the request wants. */
   #page(
     request: SelectionRequest,
     parameters: Parameters,
@@ -195,8 +195,8 @@ export class DataclassReads {
   ): PendingAnswer {
     const context = this.#context;
     const { dataclass } = request;
-    const form = answerForm(parameters, context.options);
-    const page = { form, dataclass, parameters, attributes };
+    const format = answerFormat(parameters, context.options);
+    const page = { format, dataclass, parameters, attributes };
     const answer = drive(readPage(context, request, page));
     return explainedAnswer(context, request, parameters, answer);
   }

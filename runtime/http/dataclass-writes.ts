@@ -7,7 +7,7 @@ import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { refuseForms } from '../query/parameters.js';
+import { refuseFormats } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
@@ -148,7 +148,7 @@ export class DataclassWrites {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     const { body, headers } = request;
     requireEither(request, scope);
-    refuseForms(parameters, this.context.options, 'a change');
+    refuseFormats(parameters, this.context.options, 'a change');
     // A client that means the entities of a filter must not create one.
     if (parameters.filter !== undefined) {
       throw refuse(
@@ -184,7 +184,7 @@ export class DataclassWrites {
     const parameters = parametersOf(request, 'write');
     requirePrivilege(request, scope.session, 'update');
     const [parameter, what] = type === 'image' ? ['$rawPict', 'an image'] : ['$binary', 'a BLOB'];
-    refuseForms(parameters, this.context.options, what);
+    refuseFormats(parameters, this.context.options, what);
     const attribute = this.dataclass.exposedAttributes.get(name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || attribute.type !== type) {

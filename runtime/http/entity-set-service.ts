@@ -9,7 +9,7 @@ import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { aggregationOf, readAggregate } from '../query/aggregate-reader.js';
 import { explainedAnswer, preparePageOfKeys } from '../query/page.js';
-import { answerForm, type Parameters, refuseForms } from '../query/parameters.js';
+import { answerFormat, type Parameters, refuseFormats } from '../query/parameters.js';
 import type { ServiceContext } from './service-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import { membersRequest, narrowed } from '../entity-set/keys-reader.js';
@@ -40,7 +40,7 @@ export class EntitySetService {
   ): Steps<JsonAnswer | undefined> {
     const { context } = this;
     const { parameters } = request;
-    answerForm(parameters, context.options);
+    answerFormat(parameters, context.options);
     const definition = definitionOf(parameters, related);
     const isSorted = selection.orderBy !== undefined;
     const keys = yield* awaited(this.context.sets.keysOf(selection));
@@ -98,14 +98,14 @@ export class EntitySetService {
     }
     const makesSet = parameters.method === 'entityset';
     const method = makesSet ? 'entityset' : undefined;
-    const wanted = answerForm({ ...parameters, method }, context.options);
-    const form = wanted === 'collection' ? 'set' : wanted;
+    const wanted = answerFormat({ ...parameters, method }, context.options);
+    const format = wanted === 'collection' ? 'set' : wanted;
     if (makesSet) refuseDefinition(parameters);
     const rest = yield* narrowed(context, dataclass, keys, parameters);
     const answer = makesSet
       ? yield* this.#created(rest, isSorted || this.#isOrdered(parameters), request, undefined)
       : yield* awaited(
-          preparePageOfKeys(context, rest, { form, dataclass, parameters, attributes })(),
+          preparePageOfKeys(context, rest, { format, dataclass, parameters, attributes })(),
         );
     if (!parameters.queryplan && !parameters.querypath) return answer;
     const members = membersRequest(context, dataclass, keys, parameters);
@@ -126,7 +126,7 @@ export class EntitySetService {
   ): Steps<JsonAnswer | undefined> {
     const { context, dataclass } = this;
     const { timeout } = parameters;
-    const page = { form: 'newSet', dataclass, parameters, attributes } as const;
+    const page = { format: 'newSet', dataclass, parameters, attributes } as const;
     const read = preparePageOfKeys(context, keys, page);
     const made = context.sets.create(dataclass, requester, keys, isSorted, timeout, definition);
     const { id } = yield* made;
@@ -170,13 +170,13 @@ export class EntitySetService {
   }
 }
 
-/** The answer is true or false, so it cannot be combined with forms of lists. */
+/** The answer is true or false, so it cannot be combined with formats of lists. */
 function refuseBesideIntersect(parameters: Parameters, options: ServiceContext['options']): void {
   const aggregation = aggregationOf(parameters);
   if (aggregation !== undefined) {
     throw refuse('malformedUrl', `${aggregation} and $logicOperator=INTERSECT cannot be combined.`);
   }
-  refuseForms(parameters, options, '$logicOperator=INTERSECT');
+  refuseFormats(parameters, options, '$logicOperator=INTERSECT');
 }
 
 const operations = { AND: and, OR: or, EXCEPT: except } as const;

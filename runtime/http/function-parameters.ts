@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FunctionDefinition, FunctionType } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { aggregationOf } from '../query/aggregate-reader.js';
-import { noParameters, refuseForms } from '../query/parameters.js';
+import { noParameters, refuseFormats } from '../query/parameters.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { Parameters } from '../query/parameters.js';
 import { notApplicable } from '../query/value-path.js';
@@ -72,7 +72,7 @@ function refuseMisplaced(
   name: string,
   options: Pick<AnswerOptions, 'reportFormat'>,
 ): void {
-  refuseForms(parameters, options, 'a function');
+  refuseFormats(parameters, options, 'a function');
   refuseSetParameters(parameters);
   const aggregation = aggregationOf(parameters);
   if (aggregation !== undefined) throw notApplicable(aggregation, `${name} is a function`);

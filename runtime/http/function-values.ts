@@ -87,7 +87,7 @@ async function selectionAnswer(
           parameters,
           requester: setRequesterOf(session),
         })
-      : readPage(context, request, { form: 'collection', dataclass, parameters });
+      : readPage(context, request, { format: 'collection', dataclass, parameters });
   const answer = await drive(read);
   if (answer === undefined) throw new ResultError('it is a selection that cannot be read');
   return answer;

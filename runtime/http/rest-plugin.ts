@@ -17,7 +17,7 @@ import type { EntitySets } from '../entity-set/entity-sets.js';
 import { drive } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
-import { refuseForms } from '../query/parameters.js';
+import { refuseFormats } from '../query/parameters.js';
 import type { ServedModel } from './served-model.js';
 import type { Settings } from './settings.js';
 import { methodNotAllowed, protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -118,7 +118,7 @@ function registerOpenApi(
   documentOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Uint8Array>,
 ): void {
   app.get('/rest/$openapi', async (request, reply) => {
-    refuseForms(readingParameters(request), settings, 'the description of the server');
+    refuseFormats(readingParameters(request), settings, 'the description of the server');
     return sendJson(reply, await documentOf(request, reply));
   });
   app.post('/rest/$openapi', () => {

@@ -40,13 +40,13 @@ export class ComputedPlaces {
   numberOf(
     { dataclass }: Source,
     attribute: ComputedDefinition,
-    form: ComputedPlace['form'],
+    format: ComputedPlace['format'],
   ): number {
-    const name = `${dataclass.name} ${attribute.name} ${form}`;
+    const name = `${dataclass.name} ${attribute.name} ${format}`;
     const known = this.#numbers.get(name);
     if (known !== undefined) return known;
     const number = this.#places.length;
-    this.#places.push({ dataclass: dataclass.name, attribute, form });
+    this.#places.push({ dataclass: dataclass.name, attribute, format });
     this.#numbers.set(name, number);
     return number;
   }

@@ -36,8 +36,8 @@ import type { Projection } from './projection.js';
 import { keyedUri, keyJson, quotedJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
-/** What differs between the forms of an entity: that of the protocol, and that of `$asArray`. */
-export interface EntityForm {
+/** What differs between the formats of an entity: that of the protocol, and that of `$asArray`. */
+export interface EntityFormat {
   /** The members before the attributes. */
   begin(context: QueryContext, source: Source, projection: Projection): readonly JsonMember[];
   /** The key of a to-one relation that is not expanded; nothing else is written if it is null. */
@@ -59,8 +59,8 @@ export interface EntityForm {
   ): Json;
 }
 
-/** The form of the protocol: the fields of an entity in the order of protocol P3.10. */
-export const protocolForm: EntityForm = {
+/** The format of the protocol: the fields of an entity in the order of protocol P3.10. */
+export const protocolFormat: EntityFormat = {
   begin: (context, source, { hasTimestamp }) => {
     const timestamp = { name: '__TIMESTAMP', json: [quotedJson(column(source, '__TIMESTAMP'))] };
     return [
@@ -95,9 +95,9 @@ export const protocolForm: EntityForm = {
   },
 };
 
-/** The form of the protocol without the numbers of entities (protocol P3.24). */
-const uncountedForm: EntityForm = {
-  ...protocolForm,
+/** The format of the protocol without the numbers of entities (protocol P3.24). */
+const uncountedFormat: EntityFormat = {
+  ...protocolFormat,
   page: (context, source, relation, ownerKey, rows) => {
     const uri = relationUri(context, source, relation, ownerKey);
     const stamp = context.dialect.globalStamp;
@@ -106,9 +106,9 @@ const uncountedForm: EntityForm = {
   },
 };
 
-/** The form of the protocol for a request. */
-export function requestedForm({ count }: Pick<Parameters, 'count'>): EntityForm {
-  return count === false ? uncountedForm : protocolForm;
+/** The format of the protocol for a request. */
+export function requestedFormat({ count }: Pick<Parameters, 'count'>): EntityFormat {
+  return count === false ? uncountedFormat : protocolFormat;
 }
 
 function relatedPage(
@@ -130,20 +130,20 @@ export function entityJson(
   from: From,
   source: Source,
   projection: Projection,
-  form: EntityForm,
+  format: EntityFormat,
   attributes: Attributes<AnyRow> = source.dataclass.queries.attributes,
   head: readonly JsonMember[] = [],
 ): ObjectJson {
-  const members = [...head, ...form.begin(context, source, projection)];
+  const members = [...head, ...format.begin(context, source, projection)];
   for (const { attribute, expanded } of projection.fields) {
     const { name } = attribute;
     if (expanded !== undefined && isRelation(attribute)) {
-      const json = expandedJson(context, source, attribute, expanded, form);
+      const json = expandedJson(context, source, attribute, expanded, format);
       members.push({ name, json });
     } else {
       const json = queryOf(attributes, name);
       if (json === undefined) throw new Error(`No query has the attribute ${name}.`);
-      members.push({ name, json: json(rowOf(context, from, source, attribute, form)) });
+      members.push({ name, json: json(rowOf(context, from, source, attribute, format)) });
     }
   }
   return { members, isLong: isLong(projection) };
@@ -166,7 +166,7 @@ function rowOf(
   from: From,
   source: Source,
   attribute: AttributeDefinition,
-  form: EntityForm,
+  format: EntityFormat,
   isJoined = false,
 ): AnyRow {
   const { dataclass } = source;
@@ -192,15 +192,15 @@ function rowOf(
     relatedEntity: (name) => {
       if (!isRelation(attribute)) throw misused(attribute);
       if (!isJoined && attribute.kind === 'relatedEntity') {
-        return unexpandedEntity(context, source, attribute, name, form);
+        return unexpandedEntity(context, source, attribute, name, format);
       }
       const key = column(source, name);
-      const parts = form.relatedKey(context, dataclass.target(attribute), key);
+      const parts = format.relatedKey(context, dataclass.target(attribute), key);
       return [{ isNull: sql`${key} is null`, parts }];
     },
     relatedEntities: (name) => {
       if (!leadsToMany(attribute)) throw misused(attribute);
-      return form.relatedEntities(context, source, attribute, column(source, name));
+      return format.relatedEntities(context, source, attribute, column(source, name));
     },
     computed: () => {
       if (attribute.kind !== 'computed') throw misused(attribute);
@@ -208,7 +208,7 @@ function rowOf(
     },
     related: (...path) => {
       const target = followPath(from, source, path);
-      return rowOf(context, from, target, attribute, form, true);
+      return rowOf(context, from, target, attribute, format, true);
     },
   };
 }
@@ -239,10 +239,10 @@ function expandedJson(
   source: Source,
   relation: Relation | RelationAliasDefinition,
   expanded: Projection,
-  form: EntityForm,
+  format: EntityFormat,
 ): Json {
   if (leadsToMany(relation)) {
-    return expandedEntities(context, source, relation, keyColumn(source), expanded, form);
+    return expandedEntities(context, source, relation, keyColumn(source), expanded, format);
   }
   const [first, ...others] = relationsOf(source.dataclass, relation);
   if (first?.kind !== 'relatedEntity') throw misused(relation);
@@ -251,7 +251,7 @@ function expandedJson(
   const target = followAll(from, from.root, others as readonly RelatedEntityDefinition[]);
   const json = valueOfJoined(
     target,
-    [entityJson(context, from, target, expanded, form)],
+    [entityJson(context, from, target, expanded, format)],
     others.length > 0,
   );
   return [relatedRow(from, source, first, json)];
@@ -280,17 +280,17 @@ function unexpandedEntity(
   source: Source,
   relation: RelatedEntityDefinition,
   foreignKey: string,
-  form: EntityForm,
+  format: EntityFormat,
 ): Json {
   const { dataclass } = source;
   const target = dataclass.target(relation);
   if (isReadFromTarget(dataclass, relation)) {
     const from = new From(context.aliases, target);
-    const json = form.relatedKey(context, target, keyColumn(from.root));
+    const json = format.relatedKey(context, target, keyColumn(from.root));
     return [relatedRow(from, source, relation, json)];
   }
   const key = column(source, foreignKey);
-  const parts = form.relatedKey(context, target, key);
+  const parts = format.relatedKey(context, target, key);
   return relation.mandatory === true ? parts : [{ isNull: sql`${key} is null`, parts }];
 }
 
@@ -301,18 +301,18 @@ function expandedEntities(
   relation: ToManyDefinition,
   ownerKey: Sql,
   expanded: Projection,
-  form: EntityForm,
+  format: EntityFormat,
 ): readonly JsonPart[] {
   const { dataclass } = source;
   const from = new From(context.aliases, dataclass.target(relation));
-  const json = entityJson(context, from, from.root, expanded, form);
+  const json = entityJson(context, from, from.root, expanded, format);
   const related = relatedTo(context, from.root, dataclass, relation, ownerKey);
   const order = keyOrder(context, from.root);
   const top = sql.lit(context.options.pageSize);
   const rows = (columns: Sql): Sql =>
     sql`select ${columns} ${from.clause} where ${related} order by ${order} limit ${top}`;
   const { dialect } = context;
-  return form.page(
+  return format.page(
     context,
     source,
     relation,
@@ -358,9 +358,9 @@ export function computedJson(
   context: QueryContext,
   source: Source,
   attribute: ComputedDefinition,
-  form: ComputedPlace['form'] = 'json',
+  format: ComputedPlace['format'] = 'json',
 ): readonly JsonPart[] {
-  const number = context.computed.numberOf(source, attribute, form);
+  const number = context.computed.numberOf(source, attribute, format);
   return [
     `${computedMark}${number},`,
     column(source, '__STAMP'),

@@ -29,7 +29,7 @@ import type { Dialect, DirectChanges, JsonMember, ObjectJson, Sql } from '../dia
 import { type AnyRow, queryOf, type Select } from '../protocol/queries.js';
 import { queryContext } from './selection.js';
 import { type AnswerOptions, compileAnswer, type QueryContext } from './context.js';
-import { entityJson, protocolForm, requestedForm } from './entity-json.js';
+import { entityJson, protocolFormat, requestedFormat } from './entity-json.js';
 import { keyOrder } from './order-sql.js';
 import { entityUri, scaleOf } from './value-json.js';
 
@@ -84,7 +84,7 @@ export class EntityReader {
       { value: text, text },
       foldText,
     );
-    const value = storedForm(attribute, given);
+    const value = columnValue(attribute, given);
     if (value === undefined) return undefined;
     return this.context.database.executor.read(statement, [value]);
   }
@@ -108,14 +108,14 @@ export class EntityReader {
     const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
     refuseTooManyRelated(mostRelated(projection, options.pageSize));
     const { dialect } = database;
-    const form = requestedForm(parameters);
+    const format = requestedFormat(parameters);
     const statement = entityStatement(
       dialect,
       options,
       this.dataclass,
       attribute,
       projection,
-      form,
+      format,
     );
     this.context.statements.unfiltered.set(name, statement);
     return statement;
@@ -123,7 +123,7 @@ export class EntityReader {
 }
 
 /** A value as the column of an attribute may have it; `undefined` if no column has it. */
-function storedForm(
+function columnValue(
   attribute: StorageDefinition,
   value: SqlValue | undefined,
 ): SqlValue | undefined {
@@ -146,14 +146,14 @@ export function entityStatement(
   dataclass: Dataclass,
   attribute: StorageDefinition,
   projection: Projection,
-  form = protocolForm,
+  format = protocolFormat,
 ): Statement {
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
   const head = [entityModel(dataclass)];
   // Not as bytes: Node sends a short text together with the headers.
   const select: Select<AnyRow> = (query, attributes) => {
-    const json = entityJson(context, from, from.root, projection, form, attributes, head);
+    const json = entityJson(context, from, from.root, projection, format, attributes, head);
     return dialect.objects(json, (columns) => selecting(from.complete(query), columns));
   };
   const { queries, key } = dataclass;
@@ -242,7 +242,7 @@ function hiddenJson(
   if (restriction === undefined) return undefined;
   const isVisible = restriction.condition(root.alias);
   if (restriction.writes !== undefined) return { isVisible, json: direct.refuseHidden };
-  const named = protocolForm.begin(context, root, { hasTimestamp: false, fields: [] });
+  const named = protocolFormat.begin(context, root, { hasTimestamp: false, fields: [] });
   const object = { members: [uriMember(context, root), ...named], isLong: false };
   return { isVisible, json: sql`cast(${context.dialect.object(object)} as text)` };
 }
@@ -257,7 +257,7 @@ function savedJson(context: QueryContext, from: From, projection: Projection): O
     uriMember(context, from.root),
   ];
   const { root } = from;
-  return entityJson(context, from, root, projection, protocolForm, undefined, head);
+  return entityJson(context, from, root, projection, protocolFormat, undefined, head);
 }
 
 function entityModel({ name }: Dataclass): JsonMember {

@@ -13,15 +13,15 @@ import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
 import { type Counted, countingOf, countIfBaseExists } from './counts.js';
 import {
-  type EntityForm,
+  type EntityFormat,
   entityJson,
   page as pageJson,
   relatedCount,
-  requestedForm,
+  requestedFormat,
 } from './entity-json.js';
 import type { OrderItem } from './order-by.js';
 import { orderList, orderSql } from './order-sql.js';
-import type { AnswerForm, Parameters } from './parameters.js';
+import type { AnswerFormat, Parameters } from './parameters.js';
 import { mostRelated, type Projection, projectionOf, refuseTooManyRelated } from './projection.js';
 import type { PlanParameters } from './explanation.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
@@ -52,11 +52,11 @@ import { keyJson, keyNumber } from './value-json.js';
  * How an answer with a page is written. The collection of a set, and of a new one, has other fields before its entities
  * (protocol P3.9).
  */
-type PageForm = AnswerForm | 'set' | 'newSet';
+type PageFormat = AnswerFormat | 'set' | 'newSet';
 
 /** What a client wants to read of the entities of a page. */
 export interface PageRequest {
-  readonly form: PageForm;
+  readonly format: PageFormat;
   readonly dataclass: Dataclass;
   readonly parameters: Parameters;
   /** The list of attributes in the path. */
@@ -175,8 +175,8 @@ async function withExplanation(
 }
 
 /** @throws RequestError 400 with 1806 */
-function refuseExpandedReport({ form, parameters }: PageRequest): void {
-  if (form !== 'report' || parameters.expand === undefined) return;
+function refuseExpandedReport({ format, parameters }: PageRequest): void {
+  if (format !== 'report' || parameters.expand === undefined) return;
   throw refuse('malformedUrl', 'A report expands nothing: it cannot be combined with $expand.');
 }
 
@@ -201,11 +201,11 @@ function boundsOf(
 }
 
 /** What decides the statement of a page beside its entities and their order. */
-function shapeOf({ form, parameters, attributes }: PageRequest, bounds?: string): string {
+function shapeOf({ format, parameters, attributes }: PageRequest, bounds?: string): string {
   const { attributes: listed, expand, count, filter } = parameters;
-  const isFiltered = form === 'report' && filter !== undefined;
+  const isFiltered = format === 'report' && filter !== undefined;
   const flags = isFiltered ? 'filtered' : count === false ? 'uncounted' : undefined;
-  return shapeName([form, attributes, listed, expand, flags, bounds]);
+  return shapeName([format, attributes, listed, expand, flags, bounds]);
 }
 
 function ordered(shape: string, { orderBy }: SelectionRequest): string {
@@ -213,8 +213,8 @@ function ordered(shape: string, { orderBy }: SelectionRequest): string {
 }
 
 /** Whether the answer leaves out the number of all entities. */
-function isUncounted({ form, parameters }: PageRequest): boolean {
-  return form === 'array' || parameters.count === false;
+function isUncounted({ format, parameters }: PageRequest): boolean {
+  return format === 'array' || parameters.count === false;
 }
 
 /** A page of a selection. */
@@ -232,7 +232,7 @@ type PageSource = PageOfSelection | 'keys';
 
 /** What a page has of each entity. */
 type Content =
-  | { readonly kind: 'entity'; readonly projection: Projection; readonly form: EntityForm }
+  | { readonly kind: 'entity'; readonly projection: Projection; readonly format: EntityFormat }
   | { readonly kind: 'row'; readonly columns: readonly ReportColumn[] };
 
 /** Writes the statement that answers a page: the emitted query of a page with what a request adds. */
@@ -261,17 +261,22 @@ export function pageStatement(
 
 function contentOf(
   context: Pick<ReadingContext, 'limits'>,
-  { form, dataclass, parameters, attributes }: PageRequest,
+  { format, dataclass, parameters, attributes }: PageRequest,
 ): Content {
-  if (form === 'report') {
+  if (format === 'report') {
     const { expandDepth } = context.limits;
     const columns = reportColumns(dataclass, attributes, parameters, expandDepth);
     return { kind: 'row', columns };
   }
   const projection = projectionOf(dataclass, attributes, parameters, context);
-  if (form !== 'array') return { kind: 'entity', projection, form: requestedForm(parameters) };
+  if (format !== 'array')
+    return { kind: 'entity', projection, format: requestedFormat(parameters) };
   const isCounted = parameters.count !== false;
-  return { kind: 'entity', projection, form: isCounted ? arrayEntityForm : uncountedArrayForm };
+  return {
+    kind: 'entity',
+    projection,
+    format: isCounted ? arrayEntityFormat : uncountedArrayFormat,
+  };
 }
 
 /** One entity of the page. */
@@ -282,8 +287,8 @@ function contentJson(
   attributes: Attributes<AnyRow>,
 ): ObjectJson {
   if (content.kind === 'row') return reportRow(context, from, content.columns);
-  const { projection, form } = content;
-  return entityJson(context, from, from.root, projection, form, attributes);
+  const { projection, format } = content;
+  return entityJson(context, from, from.root, projection, format, attributes);
 }
 
 function isPageOfAll(source: PageSource, { restricted }: Statement): boolean {
@@ -402,7 +407,7 @@ function answerWith(
     return reportAnswer(context, content.columns, rows, counted, isFiltered);
   }
   const { dialect } = context;
-  if (page.form === 'array') {
+  if (page.format === 'array') {
     const alias = context.aliases.next();
     const entities = dialect.joinRows(sql`${sql.id(alias, 'json')}`);
     const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
@@ -421,13 +426,13 @@ function answerWith(
 /** The fields of a collection before its entities (protocol P3.9). */
 function collectionHead(
   { dialect }: QueryContext,
-  { form, dataclass }: PageRequest,
+  { format, dataclass }: PageRequest,
   count: Sql | undefined,
 ): readonly JsonPart[] {
   const name = JSON.stringify(dataclass.name);
   const head: JsonPart[] = ['{'];
-  if (form === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
-  if (form !== 'collection') head.push(`"__DATACLASS":${name},`);
+  if (format === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
+  if (format !== 'collection') head.push(`"__DATACLASS":${name},`);
   head.push(`"__entityModel":${name},"__GlobalStamp":`, dialect.globalStamp);
   if (count !== undefined) head.push(',"__COUNT":', count);
   return [...head, ','];
@@ -439,7 +444,7 @@ function uncounted(context: QueryContext, source: PageSource, json: Sql): Sql {
 }
 
 /** Key and stamp under `__KEY`; a relation that is not expanded is a key, or a number (protocol P6.8). */
-const arrayEntityForm: EntityForm = {
+const arrayEntityFormat: EntityFormat = {
   begin: (context, source) => {
     const key = namedKey(context, source.dataclass.key, keyColumn(source));
     const stamp = { integer: column(source, '__STAMP') };
@@ -458,8 +463,8 @@ const arrayEntityForm: EntityForm = {
   },
 };
 
-const uncountedArrayForm: EntityForm = {
-  ...arrayEntityForm,
+const uncountedArrayFormat: EntityFormat = {
+  ...arrayEntityFormat,
   relatedEntities: () => [{ short: ['{}'] }],
 };
 

@@ -278,34 +278,34 @@ const parameterRules: ReadonlyMap<string, ParameterRule> = new Map(
 export const parameterNames: readonly string[] = rules.map(({ name }) => name);
 
 /** The ordinary collection, a bare list, or a report (protocol P6.1, P6.2). */
-export type AnswerForm = 'collection' | 'array' | 'report';
+export type AnswerFormat = 'collection' | 'array' | 'report';
 
-type FormParameters = Pick<
+type FormatParameters = Pick<
   Parameters,
   'format' | 'asArray' | 'count' | 'queryplan' | 'querypath' | 'method'
 >;
 
-/** The form that a request selects. @throws RequestError 400 with 1801 or 1806 */
-export function answerForm(
-  parameters: FormParameters,
+/** The format that a request selects. @throws RequestError 400 with 1801 or 1806 */
+export function answerFormat(
+  parameters: FormatParameters,
   { reportFormat }: { readonly reportFormat: string },
-): AnswerForm {
+): AnswerFormat {
   const { format, asArray, method } = parameters;
   if (format === undefined && !asArray) return 'collection';
   if (format !== undefined) checkFormat(format, reportFormat);
-  const form = format === undefined ? '$asArray' : `$format=${reportFormat}`;
-  if (format !== undefined && asArray) throw apart(form, '$asArray');
-  if (format !== undefined && parameters.count === false) throw apart(form, '$count=false');
+  const name = format === undefined ? '$asArray' : `$format=${reportFormat}`;
+  if (format !== undefined && asArray) throw apart(name, '$asArray');
+  if (format !== undefined && parameters.count === false) throw apart(name, '$count=false');
   // The answer to a request that makes a set contains the set's address.
-  if (method !== undefined) throw apart(form, `$method=${method}`);
-  if (parameters.queryplan) throw apart(form, '$queryplan');
-  if (parameters.querypath) throw apart(form, '$querypath');
+  if (method !== undefined) throw apart(name, `$method=${method}`);
+  if (parameters.queryplan) throw apart(name, '$queryplan');
+  if (parameters.querypath) throw apart(name, '$querypath');
   return format === undefined ? 'array' : 'report';
 }
 
-/** Refuses forms of several entities; `what` is at the address instead. @throws RequestError 400 with 1801 or 1806 */
-export function refuseForms(
-  { format, asArray, queryplan, querypath }: FormParameters,
+/** Refuses formats of several entities; `what` is at the address instead. @throws RequestError 400 with 1801 or 1806 */
+export function refuseFormats(
+  { format, asArray, queryplan, querypath }: FormatParameters,
   { reportFormat }: { readonly reportFormat: string },
   what: string,
 ): void {

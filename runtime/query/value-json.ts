@@ -65,7 +65,7 @@ function realJson({ dialect }: QueryContext, value: Sql): ValueJson {
 }
 
 /** Decimals of an attribute's values. */
-export function scaleOf(attribute: ScalarForm): number {
+export function scaleOf(attribute: ScalarColumn): number {
   return ('scale' in attribute ? attribute.scale : undefined) ?? 0;
 }
 
@@ -131,13 +131,13 @@ export function keyNumber(
   return type === 'integer' ? { integer: value } : value;
 }
 
-/** What decides the form of a value. */
-type ScalarForm = Pick<ColumnDefinition, 'type' | 'dateOnly'> & { readonly scale?: number };
+/** What decides how a value is written. */
+type ScalarColumn = Pick<ColumnDefinition, 'type' | 'dateOnly'> & { readonly scale?: number };
 
-/** JSON of a value that is no longer a column, in its form in an entity (protocol P4.4 to P4.8). */
+/** JSON of a value that is no longer a column, as an entity has it (protocol P4.4 to P4.8). */
 export function scalarJson(
   { dialect, options }: QueryContext,
-  attribute: ScalarForm,
+  attribute: ScalarColumn,
   value: Sql,
 ): Sql {
   const { type, dateOnly } = attribute;

@@ -202,7 +202,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     const selection = { dataclass: spied, base: { kind: 'all' }, ...none } as const;
     const bounds = { name: undefined, within: undefined, top: 0, skip: 0 };
     const parameters = readParameters({}, 'read');
-    const request = { form: 'collection', dataclass: spied, parameters } as const;
+    const request = { format: 'collection', dataclass: spied, parameters } as const;
     const limits = { expandDepth: 3, maxPageSize: 100 };
     const context = { database: { dialect }, options, limits };
     pageStatement(context, request, { selection, order: [], bounds });

@@ -52,13 +52,13 @@ export async function entityAnswer(
     if (answer === undefined && mayBeHidden(dataclass)) return '{"result":null}';
     read = answer === undefined ? undefined : membersOf(answer);
   }
-  const shown = await shownMembers(entity, formOf(context, dataclass, parameters), read);
+  const shown = await shownMembers(entity, viewOf(context, dataclass, parameters), read);
   const members = read === undefined ? { __entityModel: name, ...shown } : shown;
   return marks + JSON.stringify(members).slice(1);
 }
 
 /**
- * Entities inside a result, each in the form of a collection's entity; those of one dataclass are
+ * Entities inside a result, each as a collection has it; those of one dataclass are
  * read together.
  * @returns by entity object; null for one that is hidden from the session
  */
@@ -73,16 +73,16 @@ export async function entityMembers(
     const { code, isNew, key } = stateOf(entity);
     const { name } = code.dataclass;
     if (isNew || key === null) {
-      const form = formOf(context, readableDataclass(context, name), parameters);
-      result.set(entity, await shownMembers(entity, form));
+      const view = viewOf(context, readableDataclass(context, name), parameters);
+      result.set(entity, await shownMembers(entity, view));
     } else {
       getOrInsertComputed(stored, name, (): object[] => []).push(entity);
     }
   }
   for (const [name, same] of stored) {
-    const form = formOf(context, readableDataclass(context, name), parameters);
+    const view = viewOf(context, readableDataclass(context, name), parameters);
     for (let start = 0; start < same.length; start += mostAtOnce) {
-      await readTogether(context, same.slice(start, start + mostAtOnce), parameters, form, result);
+      await readTogether(context, same.slice(start, start + mostAtOnce), parameters, view, result);
     }
   }
   return result;
@@ -92,15 +92,15 @@ async function readTogether(
   context: VisibleModel,
   entities: readonly object[],
   parameters: Parameters,
-  form: ShownForm,
+  view: EntityView,
   result: Map<object, object | null>,
 ): Promise<void> {
   const keys = JSON.stringify(entities.map((each) => stateOf(each).key));
-  const { dataclass } = form;
+  const { dataclass } = view;
   // The limits of clients do not apply to what a function returns.
   const limits = { ...context.limits, maxPageSize: Infinity };
   const paged = { ...parameters, skip: 0, top: entities.length };
-  const page = { form: 'set', dataclass, parameters: paged } as const;
+  const page = { format: 'set', dataclass, parameters: paged } as const;
   const listed = { length: entities.length, page: () => keys };
   const read = preparePageOfKeys({ ...context, limits }, listed, page);
   const answer = await read();
@@ -113,7 +113,7 @@ async function readTogether(
     if (members === undefined && mayBeHidden(dataclass)) result.set(entity, null);
     else if (members !== undefined && stateOf(entity).touched.length === 0) {
       result.set(entity, members);
-    } else result.set(entity, await shownMembers(entity, form, members));
+    } else result.set(entity, await shownMembers(entity, view, members));
   }
 }
 
@@ -122,11 +122,11 @@ function mayBeHidden({ restriction }: Dataclass): boolean {
   return restriction !== undefined;
 }
 
-function formOf(
+function viewOf(
   context: VisibleModel,
   dataclass: Dataclass,
   output: Pick<Parameters, 'attributes' | 'expand'>,
-): ShownForm {
+): EntityView {
   const projection = projectionOf(dataclass, undefined, output, context);
   return { dataclass, projection, options: context.options };
 }
@@ -141,8 +141,8 @@ function membersOf(answer: JsonAnswer): JsonMembers {
 
 type JsonMembers = Readonly<Record<string, unknown>>;
 
-/** What is needed to write an entity object. */
-interface ShownForm {
+/** What the session sees of the entities of a dataclass. */
+interface EntityView {
   /** As the session sees it. */
   readonly dataclass: Dataclass;
   readonly projection: Projection;
@@ -158,16 +158,16 @@ interface ShownForm {
  */
 async function shownMembers(
   entity: object,
-  form: ShownForm,
+  view: EntityView,
   read?: JsonMembers,
 ): Promise<JsonMembers> {
   const { key, stamp } = stateOf(entity);
   const shownKey = key === null ? null : String(key);
   const known = read ?? { __KEY: shownKey, __TIMESTAMP: null, __STAMP: stamp };
   const members = new Map(Object.entries(known));
-  for (const { attribute } of form.projection.fields) {
+  for (const { attribute } of view.projection.fields) {
     if (read !== undefined && !isShownAnew(entity, attribute)) continue;
-    members.set(attribute.name, await shownMember(entity, attribute, form));
+    members.set(attribute.name, await shownMember(entity, attribute, view));
   }
   return Object.fromEntries(members);
 }
@@ -183,7 +183,7 @@ function isShownAnew(entity: object, attribute: AttributeDefinition): boolean {
 async function shownMember(
   entity: object,
   attribute: AttributeDefinition,
-  { dataclass, options }: ShownForm,
+  { dataclass, options }: EntityView,
 ): Promise<unknown> {
   const state = stateOf(entity);
   const { layout } = state.code;

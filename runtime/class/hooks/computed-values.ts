@@ -180,7 +180,7 @@ export function computedOf(
   options: Pick<AnswerOptions, 'dateOnlyFormat'>,
 ): unknown {
   const { dataclass, host } = stateOf(entity).code;
-  const place: ComputedPlace = { dataclass: dataclass.name, attribute, form: 'json' };
+  const place: ComputedPlace = { dataclass: dataclass.name, attribute, format: 'json' };
   const json = host.scopes.with({ isServer: true }, () => gotJson(place, entity, options));
   return JSON.parse(json);
 }
@@ -203,7 +203,7 @@ function gotJson(
  * @throws Error for a value of another type
  */
 function computedValueJson(
-  { dataclass, attribute, form }: ComputedPlace,
+  { dataclass, attribute, format }: ComputedPlace,
   value: unknown,
   options: Pick<AnswerOptions, 'dateOnlyFormat'>,
 ): string {
@@ -211,7 +211,7 @@ function computedValueJson(
   const stored = storedResult(dataclass, attribute, value);
   const { type } = attribute;
   if (type === 'object' || type === 'vector') return String(stored);
-  const isReport = form === 'report';
+  const isReport = format === 'report';
   if (isReport && type === 'decimal') return String(stored);
   const json = JSON.stringify(shownValue(attribute, stored, options));
   return isReport && type === 'boolean' && stored !== null ? `"${json}"` : json;

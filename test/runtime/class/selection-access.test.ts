@@ -45,7 +45,7 @@ async function page(
   const request = requestOfSelection(selection);
   const { dataclass } = request;
   const parameters = { ...readParameters({}, 'read'), attributes, ...paging };
-  const page = { form: 'collection', dataclass, parameters } as const;
+  const page = { format: 'collection', dataclass, parameters } as const;
   const answer = await drive(readPage(context, request, page));
   if (answer === undefined) throw new Error('A selection has an answer.');
   return JSON.parse(Buffer.from(answer).toString()) as Collection;
