@@ -6,48 +6,36 @@ import { inputsOf } from '../support/random-model/values.js';
 import { anyCharacter } from '../support/any-character.js';
 import { sampled } from '../support/long.js';
 
+/** @param own attributes that the other dataclass does not have */
+function dataclass(name: string, ...own: readonly string[]): string {
+  return `
+  ${name}:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+      indexedText: { type: string, indexed: true }
+      mandatoryText: { type: string, mandatory: true, default: '' }
+      number: number
+      mandatoryNumber: { type: number, mandatory: true, default: 0 }
+      integer: integer
+      duration: duration
+      boolean: boolean
+      instant: date
+      day: { type: date, dateOnly: true }
+      uuid: uuid
+      ${own.join('\n      ')}
+      self: { to: ${name}, foreignKey: ID_of_self }
+      ID_of_self: integer
+      same: { alias: self.text }`;
+}
+
+// Without documents, PostgreSQL writes entities as rows.
 const yaml = `
 drs: 1
 name: values
 dataclasses:
-  Value:
-    attributes:
-      ID: { type: integer, key: true, generated: sequence }
-      text: string
-      indexedText: { type: string, indexed: true }
-      mandatoryText: { type: string, mandatory: true, default: '' }
-      number: number
-      mandatoryNumber: { type: number, mandatory: true, default: 0 }
-      integer: integer
-      duration: duration
-      boolean: boolean
-      instant: date
-      day: { type: date, dateOnly: true }
-      uuid: uuid
-      object: object
-      vector: { type: vector, dimensions: 3 }
-      self: { to: Value, foreignKey: ID_of_self }
-      ID_of_self: integer
-      same: { alias: self.text }
-  # Without documents, PostgreSQL writes entities as rows.
-  Plain:
-    attributes:
-      ID: { type: integer, key: true, generated: sequence }
-      text: string
-      indexedText: { type: string, indexed: true }
-      mandatoryText: { type: string, mandatory: true, default: '' }
-      number: number
-      mandatoryNumber: { type: number, mandatory: true, default: 0 }
-      integer: integer
-      duration: duration
-      boolean: boolean
-      instant: date
-      day: { type: date, dateOnly: true }
-      uuid: uuid
-      price: { type: decimal, scale: 3 }
-      self: { to: Plain, foreignKey: ID_of_self }
-      ID_of_self: integer
-      same: { alias: self.text }
+  ${dataclass('Value', 'object: object', 'vector: { type: vector, dimensions: 3 }')}
+  ${dataclass('Plain', 'price: { type: decimal, scale: 3 }')}
 `;
 
 const dataclasses = ['Value', 'Plain'];

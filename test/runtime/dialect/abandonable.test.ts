@@ -45,27 +45,6 @@ describe('A promise that can be abandoned', () => {
     expect(abandon).toHaveBeenCalledOnce();
   });
 
-  it('abandons the work that followed from the first one', async () => {
-    const [first, second] = [work(), work()];
-    const made = whenThere(first.promise, () => second.promise) as AbandonablePromise<number>;
-    first.finish(1);
-    await first.promise;
-    await Promise.resolve();
-    made.abandon();
-    await expect(made).rejects.toThrow('abandoned');
-    expect(first.abandon).not.toHaveBeenCalled();
-    expect(second.abandon).toHaveBeenCalledOnce();
-  });
-
-  it('abandons later work, too', async () => {
-    const [first, second] = [work(), work()];
-    const made = whenThere(first.promise, () => second.promise) as AbandonablePromise<number>;
-    first.finish(1);
-    made.abandon();
-    await expect(made).rejects.toThrow('abandoned');
-    expect(second.abandon).toHaveBeenCalledOnce();
-  });
-
   it('can be awaited, caught and finished like any other', async () => {
     const { promise, finish } = work();
     const ended = vi.fn();
@@ -106,10 +85,15 @@ describe('Steps', () => {
     expect(await drive(handling())).toBe('refused');
     await expect(drive(sum(Promise.reject(new Error('refused'))))).rejects.toThrow('refused');
   });
+});
 
-  it('abandon the read that they wait for', async () => {
+describe.each<[string, (first: Promise<number>, second: Promise<number>) => unknown]>([
+  ['A promise that follows another one', (first, second) => whenThere(first, () => second)],
+  ['A promise of steps', (first, second) => drive(sum(first, second))],
+])('%s', (_title, both) => {
+  it('abandons the work that it waits for', async () => {
     const [first, second] = [work(), work()];
-    const made = drive(sum(first.promise, second.promise)) as AbandonablePromise<number>;
+    const made = both(first.promise, second.promise) as AbandonablePromise<number>;
     expect(made).toBeInstanceOf(AbandonablePromise);
     first.finish(1);
     await first.promise;
@@ -120,9 +104,9 @@ describe('Steps', () => {
     expect(second.abandon).toHaveBeenCalledOnce();
   });
 
-  it('abandon each later read, too', async () => {
+  it('abandons later work, too', async () => {
     const [first, second] = [work(), work()];
-    const made = drive(sum(first.promise, second.promise)) as AbandonablePromise<number>;
+    const made = both(first.promise, second.promise) as AbandonablePromise<number>;
     first.finish(1);
     made.abandon();
     await expect(made).rejects.toThrow('abandoned');
