@@ -3,7 +3,7 @@ import { isDisjointWith, JS, NFA, TooManyNodesError } from 'refa';
 import { analyse } from 'scslre';
 
 /** How the time of a pattern for a text that it does not match may grow with the text. */
-export interface Backtracking {
+interface Backtracking {
   readonly growth: 'exponential' | 'polynomial';
   /** The part of the pattern that can match the same characters in several ways. */
   readonly part: string;

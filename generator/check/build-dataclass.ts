@@ -21,7 +21,7 @@ import type { Context } from './context.js';
 import type { Inverses } from './inverses.js';
 
 /** What the attributes of all dataclasses need to know about each other. */
-export interface Links {
+interface Links {
   readonly world: World;
   readonly inverses: Inverses;
   readonly aliases: Aliases;

@@ -30,7 +30,7 @@ function wrongCharacter(name: string): string | undefined {
 }
 
 /** A visible character as itself, any other as its code point. */
-export function shown(character: string): string {
+function shown(character: string): string {
   if (character === ' ') return 'a space';
   if (/^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;

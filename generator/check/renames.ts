@@ -30,7 +30,7 @@ function earlierNodes(node: SourceNode): readonly SourceNode[] {
 }
 
 /** Parts that share one scope, such as the attributes of a dataclass. */
-export interface Scope {
+interface Scope {
   /** The prefix of their names in messages, such as `Employee.`. */
   readonly prefix: string;
   readonly parts: readonly { readonly key: SourceKey; readonly node: SourceNode }[];

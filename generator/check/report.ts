@@ -10,7 +10,7 @@ import type { Message, MessageTable } from './messages/message.js';
 /** Reports a problem: which one, the holes of its text, where, and a way out. */
 export type Report = <C extends Code>(code: C, fill: Fill<C>, at: Place, help?: string) => void;
 
-export interface Reports {
+interface Reports {
   readonly report: Report;
   readonly problems: readonly Diagnostic[];
 }

@@ -62,7 +62,7 @@ export function attributePath(dataclass: Dataclass, attribute: Attribute, key?: 
 }
 
 /** The database column of an attribute, and whether the database computes it. */
-export interface Column {
+interface Column {
   readonly name: string;
   readonly expression?: string;
 }

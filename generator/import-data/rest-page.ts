@@ -3,7 +3,7 @@ import { ImportStop } from '../import/messages.js';
 import type { Place } from './rows.js';
 
 /** What was asked for. */
-export interface PageRequest {
+interface PageRequest {
   /** The address of the dataclass, for messages. */
   readonly shown: string;
   readonly dataclass: string;

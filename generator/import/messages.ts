@@ -299,10 +299,6 @@ export class Notes {
   get all(): readonly Note[] {
     return this.#all;
   }
-
-  get hasErrors(): boolean {
-    return this.#all.some(({ severity }) => severity === 'error');
-  }
 }
 
 /** An import cannot go on; nothing is written. */

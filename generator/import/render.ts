@@ -40,7 +40,7 @@ export interface Draft {
   readonly roles?: DraftMapping;
 }
 
-export type Names = ReadonlyMap<Identity, string>;
+type Names = ReadonlyMap<Identity, string>;
 
 /** The names of all parts of a draft that can be referred to. */
 export function namesOf(draft: Draft): Map<Identity, string> {

@@ -76,7 +76,7 @@ function escaped(text: string): string {
 }
 
 /** A text as code of Markdown, whatever backticks it holds. */
-export function code(text: string): string {
+function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   return longest === 0 ? `${fence}${text}${fence}` : `${fence} ${text} ${fence}`;

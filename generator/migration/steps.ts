@@ -125,7 +125,7 @@ interface DataclassPair {
 }
 
 /** How a unique index compares texts. */
-export interface Fold {
+interface Fold {
   readonly sqlite: string;
   readonly postgres: string;
   /** Whether texts become equal that were different. */

@@ -1,5 +1,5 @@
 /** A place in a text for people: both count from 1; columns count UTF-16 code units, a tab as one. */
-export interface Position {
+interface Position {
   readonly line: number;
   readonly column: number;
 }

@@ -23,7 +23,7 @@ export interface SessionLimits {
 }
 
 /** The values with which a session begins. */
-export interface Beginning {
+interface Beginning {
   readonly grant?: Grant;
   /** The address of its request. */
   readonly address?: string | undefined;

@@ -216,7 +216,7 @@ export function keyAlias(
 }
 
 /** A FROM clause with a table of it, and a condition for its rows. */
-export interface Reached {
+interface Reached {
   readonly from: From;
   readonly source: Source;
   readonly condition: Sql | undefined;

@@ -25,7 +25,7 @@ import { placeholderName } from './params.js';
 import type { FilterInput } from './slots.js';
 
 /** A comparison at the end of its path. */
-export type Comparison = Pick<PendingComparison, 'node' | 'comparator' | 'end'>;
+type Comparison = Pick<PendingComparison, 'node' | 'comparator' | 'end'>;
 
 /** One comparison with an attribute as SQL; null compares as filters F36 says. */
 export function condition(context: FilterContext, source: Source, comparison: Comparison): Sql {

@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** The databases that the server supports; the first is the default. */
   readonly databases: readonly ServedDatabase[];
   readonly definitions: readonly DataclassDefinition[];

@@ -361,7 +361,7 @@ function written(error: RequestError): {
 }
 
 /** How much a server does at once, and how long it waits for its clients. */
-export interface LoadSettings {
+interface LoadSettings {
   /** Milliseconds by which the event loop may be late on average; then requests are refused. */
   readonly maxWait: number;
   readonly maxConnections: number;

@@ -7,7 +7,7 @@ export interface Decimal {
 }
 
 /** The precision of an attribute, and how many of its digits are decimals. */
-export interface DecimalType {
+interface DecimalType {
   readonly precision?: number;
   readonly scale?: number;
 }
@@ -16,7 +16,7 @@ export interface DecimalType {
 export const mostDigits = 18;
 
 /** JSON numbers are doubles, which hold every number of that many digits. */
-export const digitsOfDouble = 15;
+const digitsOfDouble = 15;
 
 /** Beyond every value, whatever its scale. */
 const farthest = 60;
@@ -85,7 +85,7 @@ export function compareDecimals(a: string, b: string): number {
 }
 
 /** The stored form of a value, or the predicate of a sentence that says why it is none. */
-export type DecimalResult = { readonly value: string } | { readonly problem: string };
+type DecimalResult = { readonly value: string } | { readonly problem: string };
 
 const notDecimal = { problem: 'must be a decimal number, as a text such as "12.50"' };
 const losesDigits = {

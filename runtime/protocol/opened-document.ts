@@ -5,7 +5,7 @@ export type Json =
 export type JsonObject = { readonly [name: string]: Json };
 
 /** What the reader of an OpenAPI document may use of a model. */
-export interface Opened {
+interface Opened {
   /** Whether there is more than the login. */
   readonly isInside: boolean;
   /** Dataclasses that the reader may read, create, or call functions of. */

@@ -57,7 +57,7 @@ export function singlePrecision(vector: readonly number[]): Buffer {
  * The difference up to which a score equals the threshold, relative to the numbers from which the
  * score is computed.
  */
-export const scoreTolerance = 1e-12;
+const scoreTolerance = 1e-12;
 
 /**
  * A comparison that is applied to many vectors. Scores are doubles; one that differs from the

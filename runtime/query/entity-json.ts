@@ -382,7 +382,7 @@ function relationUri(
 }
 
 /** The entities of one answer, and its fields before them. */
-export interface Page {
+interface Page {
   /** JSON from the opening brace to the comma before `"__SENT"`. */
   readonly head: readonly JsonPart[];
   /** A subquery that returns each entity as the column `json`, in order. */

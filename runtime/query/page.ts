@@ -55,7 +55,7 @@ import { keyJson, keyNumber } from './value-json.js';
 type PageFormat = AnswerFormat | 'set' | 'newSet';
 
 /** What a client wants to read of the entities of a page. */
-export interface PageRequest {
+interface PageRequest {
   readonly format: PageFormat;
   readonly dataclass: Dataclass;
   readonly parameters: Parameters;

@@ -36,7 +36,7 @@ function wholeEntity(dataclass: Dataclass): Projection {
 }
 
 /** The attributes that a client selects. @throws RequestError 404 in a path, 400 in a parameter, with 1500 and 1804 or 1805 */
-export function project(
+function project(
   dataclass: Dataclass,
   node: ProjectionNode,
   origin: ListOrigin,

@@ -102,7 +102,7 @@ function expressionsOf({ attributes }: Dataclass): readonly ExpressionAttribute[
 }
 
 /** Table and column of the values that a foreign key holds. */
-export interface Reference {
+interface Reference {
   readonly table: string;
   readonly column: string;
 }

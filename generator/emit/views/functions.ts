@@ -5,7 +5,7 @@ import type { Literal } from '../layout.js';
 type FunctionLiteral = string | { readonly [kind: string]: FunctionLiteral };
 
 /** The class that a function belongs to. */
-export type FunctionLevel = 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';
+type FunctionLevel = 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';
 
 /** The functions of a dataclass that clients may call, as its definition lists them; nothing when there are none. */
 export function dataclassFunctions({ functions }: Dataclass): readonly Literal[] | undefined {
@@ -42,7 +42,7 @@ export function exposedFunctions(
 }
 
 /** A type of a function as the runtime knows it. */
-export function typeLiteral(type: FunctionType): FunctionLiteral {
+function typeLiteral(type: FunctionType): FunctionLiteral {
   switch (type.kind) {
     case 'storage':
       return type.dateOnly === true ? 'dateOnly' : type.type;

@@ -66,7 +66,7 @@ export function ref(definition: string): JsonSchema {
   return { $ref: `#/definitions/${definition}` };
 }
 
-export const namePattern = '^(?!__)[\\p{L}_][\\p{L}\\p{N}_]*$';
+const namePattern = '^(?!__)[\\p{L}_][\\p{L}\\p{N}_]*$';
 export const datastorePattern = '^[A-Za-z][A-Za-z0-9_-]{0,62}$';
 /** The origin of a page as a browser sends it: no path, no wildcard. */
 export const originPattern = '^[a-z][a-z0-9+.\\-]*://[^/?#@*\\s,]+$';

@@ -35,7 +35,7 @@ export function classEvents(
 }
 
 /** Runs events as methods of the users' entity classes (`class-code.md#events`). */
-export class ClassLifecycle implements Lifecycle {
+class ClassLifecycle implements Lifecycle {
   readonly #events: ReadonlyMap<string, DataclassEvents>;
 
   constructor(
@@ -89,7 +89,7 @@ function nestedIn(nesting: Nesting | undefined): Nesting {
   return { depth, tree };
 }
 
-export class DataclassEvents implements EntityEvents {
+class DataclassEvents implements EntityEvents {
   constructor(
     private readonly host: ClassContext,
     private readonly dataclass: string,

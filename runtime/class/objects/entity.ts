@@ -180,7 +180,7 @@ function keyAsRead(state: EntityState): string | number | null {
 type PlainObject = Readonly<Record<string, unknown>>;
 
 /** The attributes of an entity as a plain object (see `Entity.toObject`). */
-export function plainObject(state: EntityState, entity: object): PlainObject {
+function plainObject(state: EntityState, entity: object): PlainObject {
   const { dataclass, layout } = state.code;
   const members: Record<string, unknown> = {};
   for (const attribute of dataclass.attributes) {

@@ -29,18 +29,17 @@ import { paramsOf } from './selection-values.js';
 type SelectionPath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
 
 /** The type of the values at a path, as class code reads them. */
-export type ValueAt<T extends EntityTypes, P extends SelectionPath<T>> =
+type ValueAt<T extends EntityTypes, P extends SelectionPath<T>> =
   P extends AttributeName<T> ? NonNullable<T['attributes'][P]> : unknown;
 
 /** An attribute with numbers, or a path, whose end is not known here. */
-export type NumberPath<T extends EntityTypes> =
-  NumberName<T> | DecimalName<T> | `${string}.${string}`;
+type NumberPath<T extends EntityTypes> = NumberName<T> | DecimalName<T> | `${string}.${string}`;
 
 /**
  * What a sum is: a text for decimals. Behind a dot it may be one if some dataclass of the model has
  * decimals.
  */
-export type NumberAt<T extends EntityTypes, P extends NumberPath<T>> =
+type NumberAt<T extends EntityTypes, P extends NumberPath<T>> =
   P extends DecimalName<T>
     ? string
     : P extends NumberName<T>

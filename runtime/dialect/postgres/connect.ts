@@ -190,7 +190,7 @@ export class PostgresPool {
 }
 
 /** @param error of pg, for a connection that failed or timed out */
-export function unreachable(error: unknown): DatabaseUnavailableError {
+function unreachable(error: unknown): DatabaseUnavailableError {
   const message = error instanceof Error ? error.message : '';
   return new DatabaseUnavailableError(
     message.startsWith('timeout exceeded')

@@ -39,7 +39,7 @@ const usualReaders = 2;
 /** The number of attempts, 6 seconds each, that a start makes while another process locks the database. */
 const mostBusy = 100;
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly hasVectors?: boolean;
   readonly synchronous?: Synchronous;
   /** Maximum number of processes for long reads. */

@@ -23,7 +23,7 @@ export interface SchemaStep {
 }
 
 /** The wanted schema: a shape, and its statements by the name of the object that they create. */
-export interface Wanted {
+interface Wanted {
   readonly shape: SchemaShape;
   readonly tables: ReadonlyMap<string, string>;
   /** Index names are unique in the whole schema. */

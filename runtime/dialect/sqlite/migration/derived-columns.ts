@@ -5,7 +5,7 @@ import { quoted } from '../../table-definition.js';
 import { columnNames, tableNames } from './shape.js';
 import { refusalOf } from '../errors.js';
 
-export interface Filled {
+interface Filled {
   /** What was filled, in words. */
   readonly filled: readonly string[];
   readonly refused: readonly SchemaDifference[];
