@@ -86,6 +86,18 @@ interface Served {
   readonly close: () => Promise<void>;
 }
 
+/** Sends the requests of a row, one after the other. */
+async function askAll(
+  app: FastifyInstance,
+  { request, expect: expected, then = [] }: Row,
+  headers?: Readonly<Record<string, string>>,
+): Promise<void> {
+  const sent = headers === undefined ? {} : { headers };
+  for (const [next, answer] of [[request, expected] as const, ...then]) {
+    await ask(app, { ...next, ...sent }, answer);
+  }
+}
+
 it('Each row has an ID of its own', () => {
   const ids = [
     ...rows,
@@ -112,10 +124,7 @@ describe('A read', () => {
     const reads = table.filter(isRead);
     if (reads.length === 0) continue;
     describe(name, () => {
-      it.each(reads)('$id: $says', async ({ request, expect: expected, then = [] }) => {
-        await ask(app, request, expected);
-        for (const [next, answer] of then) await ask(app, next, answer);
-      });
+      it.each(reads)('$id: $says', (row) => askAll(app, row));
     });
   }
 });
@@ -139,65 +148,27 @@ describe('refused changes', () => {
   });
   afterAll(() => close());
 
-  it.each(sharing)('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    await ask(app, request, expected);
-    for (const [next, answer] of then) await ask(app, next, answer);
-  });
+  it.each(sharing)('$id: $says', (row) => askAll(app, row));
 });
 
-describe('A change on fresh data', () => {
-  const server = restoredServer(changeableServer);
+const changes = rows.filter((row) => !isRead(row) && !sharing.includes(row));
 
-  it.each(fresh(rows.filter((row) => !isRead(row) && !sharing.includes(row))))(
-    '$id: $says',
-    async ({ request, expect: expected, then = [] }) => {
-      const { app, close } = await server();
-      try {
-        await ask(app, request, expected);
-        for (const [next, answer] of then) await ask(app, next, answer);
-      } finally {
-        await close();
-      }
-    },
-  );
-});
+describe.each<[string, readonly Row[], () => Promise<Served>]>([
+  ['A change on fresh data', changes, changeableServer],
+  ['A function call on fresh data', functionRows, closable(functionServer)],
+  ['A request to a server with events', eventRows, fixedEvents],
+  [
+    'A request to a server whose attributes have accessors',
+    computedRows,
+    closable(filledComputedServer),
+  ],
+])('%s', (_title, all, create) => {
+  const server = restoredServer(create);
 
-describe('A function call on fresh data', () => {
-  const server = restoredServer(closable(functionServer));
-
-  it.each(fresh(functionRows))('$id: $says', async ({ request, expect: expected, then = [] }) => {
+  it.each(fresh(all))('$id: $says', async (row) => {
     const { app, close } = await server();
     try {
-      await ask(app, request, expected);
-      for (const [next, answer] of then) await ask(app, next, answer);
-    } finally {
-      await close();
-    }
-  });
-});
-
-describe('A request to a server with events', () => {
-  const server = restoredServer(fixedEvents);
-
-  it.each(fresh(eventRows))('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    const { app, close } = await server();
-    try {
-      await ask(app, request, expected);
-      for (const [next, answer] of then) await ask(app, next, answer);
-    } finally {
-      await close();
-    }
-  });
-});
-
-describe('A request to a server whose attributes have accessors', () => {
-  const server = restoredServer(closable(filledComputedServer));
-
-  it.each(fresh(computedRows))('$id: $says', async ({ request, expect: expected, then = [] }) => {
-    const { app, close } = await server();
-    try {
-      await ask(app, request, expected);
-      for (const [next, answer] of then) await ask(app, next, answer);
+      await askAll(app, row);
     } finally {
       await close();
     }
@@ -210,10 +181,7 @@ describe('A request to a server with roles', () => {
   it.each(fresh(accessRows))('$id: $says', async (row) => {
     const { app, close } = await server();
     try {
-      const headers = await headersOf(app, row);
-      for (const [request, expected] of [[row.request, row.expect] as const, ...(row.then ?? [])]) {
-        await ask(app, { ...request, headers }, expected);
-      }
+      await askAll(app, row, await headersOf(app, row));
     } finally {
       await close();
     }
@@ -227,11 +195,10 @@ describe('A request to a server whose dataclasses have restrict', () => {
   it.each([
     ...restrictRows.map((row) => ({ ...row, server: ofReads })),
     ...restrictedWriteRows.map((row) => ({ ...row, server: ofWrites })),
-  ])('$id: $says', async ({ request, expect: expected, then = [], server }) => {
+  ])('$id: $says', async ({ server, ...row }) => {
     const { app, headers, close } = await server();
     try {
-      await ask(app, { ...request, headers }, expected);
-      for (const [next, answer] of then) await ask(app, { ...next, headers }, answer);
+      await askAll(app, row, headers);
     } finally {
       await close();
     }
