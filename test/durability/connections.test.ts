@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
 import { getText, RawClient } from '../support/raw-client.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from '../support/processes/program.js';
-import { Scratch } from '../support/processes/scratch.js';
+import { scratchOfEach } from '../support/processes/scratch.js';
 
 /**
  * The long run has the number in the guide, if the system allows this process so many; a few are
@@ -21,18 +20,7 @@ const environment = {
   MAX_WAIT: '2147483647',
 };
 
-let program: string;
-let scratch: Scratch;
-
-beforeAll(() => {
-  program = compiledProgram(durabilityModel);
-});
-beforeEach(() => {
-  scratch = new Scratch(program);
-});
-afterEach(async () => {
-  await scratch.remove();
-});
+const scratch = scratchOfEach(durabilityModel);
 
 function openFiles(): number {
   const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -77,7 +65,7 @@ async function untilServed(port: number, count: number): Promise<void> {
 }
 
 it('Thousands of open connections are all served repeatedly, and closed by a stop', async () => {
-  const server = await scratch.start({ environment });
+  const server = await scratch().start({ environment });
   const clients = await openAll(Number(new URL(server.origin).port), wanted);
   const all = new Array<number>(wanted).fill(200);
   expect(await statusesOf(clients)).toEqual(all);
@@ -89,7 +77,7 @@ it('Thousands of open connections are all served repeatedly, and closed by a sto
 });
 
 it('Connections beyond the limit of the system wait, and are served when others close', async () => {
-  const server = await scratch.start({
+  const server = await scratch().start({
     wrapper: ['sh', '-c', 'ulimit -n 400 && exec "$@"', 'sh'],
     environment,
   });

@@ -2,26 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Answer, Client, type Entity, saved } from '../support/processes/client.js';
 import { expectUnavailable } from './support/expect-unavailable.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from '../support/processes/program.js';
-import { Scratch } from '../support/processes/scratch.js';
+import { scratchOfEach } from '../support/processes/scratch.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
 
-let program: string;
-let scratch: Scratch;
-
-beforeAll(() => {
-  program = compiledProgram(durabilityModel);
-});
-beforeEach(() => {
-  scratch = new Scratch(program);
-});
-afterEach(async () => {
-  await scratch.remove();
-});
+const scratch = scratchOfEach(durabilityModel);
 
 const megabyte = 1024 * 1024;
 const filler = 'x'.repeat(50_000);
@@ -78,7 +66,7 @@ function ballastOf(server: ServerProcess): string {
 
 /** The folder as the server sees it. */
 function folderOf({ child }: ServerProcess): string {
-  return join(`/proc/${child.pid}/root`, scratch.folder);
+  return join(`/proc/${child.pid}/root`, scratch().folder);
 }
 
 function uploadedFiles(server: ServerProcess): readonly string[] {
@@ -115,7 +103,7 @@ function create(client: Client, tag: number): Promise<Answer<Entity>> {
 describe.each(shortages)('A full disk (%s)', (_name, shortage, isThere) => {
   it('refuses changes and no reads, and refuses nothing once there is room', async (context) => {
     if (!isThere()) context.skip('This machine lets this user make no such shortage.');
-    const server = await scratch.start({ wrapper: shortage.wrapper });
+    const server = await scratch().start({ wrapper: shortage.wrapper });
     const client = new Client(server.origin);
     const first = saved(await create(client, 1));
     shortage.begin(server);
@@ -151,7 +139,7 @@ describe.each(shortages)('A full disk (%s)', (_name, shortage, isThere) => {
 
   it('refuses uploads, and keeps no part of them', async (context) => {
     if (!isThere()) context.skip('This machine lets this user make no such shortage.');
-    const server = await scratch.start({ wrapper: shortage.wrapper });
+    const server = await scratch().start({ wrapper: shortage.wrapper });
     const client = new Client(server.origin);
     const upload = (): Promise<Answer<{ readonly ID: string }>> =>
       client.post('/rest/$upload?$binary=true', randomBytes(2 * megabyte));
@@ -176,10 +164,10 @@ describe.each(shortages)('A full disk (%s)', (_name, shortage, isThere) => {
 
 it('A full disk at the start is reported', async (context) => {
   if (!isPossible('prlimit', '--fsize')) context.skip('There is no prlimit here.');
-  const { ended } = scratch.launch({ wrapper: ['prlimit', '--fsize=2000:unlimited'] });
+  const { ended } = scratch().launch({ wrapper: ['prlimit', '--fsize=2000:unlimited'] });
   const { code, stderr } = await ended;
   expect(code).toBe(1);
   expect(stderr).toMatch(/^Cannot open the database \.\/data\.sqlite: .+\n$/);
-  const again = await scratch.start();
+  const again = await scratch().start();
   expect(await new Client(again.origin).all('Part', 'tag = 1')).toMatchObject({ __COUNT: 0 });
 });

@@ -12,27 +12,15 @@ import {
 import { setTimeout } from 'node:timers/promises';
 import { spawnSync } from 'node:child_process';
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Answer, Client, type Entity, saved } from '../support/processes/client.js';
 import { expectUnavailable } from './support/expect-unavailable.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from '../support/processes/program.js';
-import { Scratch } from '../support/processes/scratch.js';
+import { scratchOfEach } from '../support/processes/scratch.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
 import { itLong } from '../support/long.js';
 
-let program: string;
-let scratch: Scratch;
-
-beforeAll(() => {
-  program = compiledProgram(durabilityModel);
-});
-beforeEach(() => {
-  scratch = new Scratch(program);
-});
-afterEach(async () => {
-  await scratch.remove();
-});
+const scratch = scratchOfEach(durabilityModel);
 
 function create(client: Client, value: number): Promise<Answer<Entity>> {
   return client.post<Entity>('/rest/Counter?$method=update', { owner: 'x', value });
@@ -49,9 +37,9 @@ async function stop(server: ServerProcess): Promise<void> {
 
 describe('A database that another process has locked', () => {
   it('makes changes wait while reads continue; then changes are refused until it is free', async () => {
-    const client = new Client((await scratch.start()).origin);
+    const client = new Client((await scratch().start()).origin);
     saved(await create(client, 1));
-    const other = new Database(scratch.file);
+    const other = new Database(scratch().file);
     try {
       other.exec('begin immediate');
       const waiting = [create(client, 2), create(client, 3)] as const;
@@ -77,12 +65,12 @@ describe('A database that another process has locked', () => {
 });
 
 it('A server that cannot record in the database that it runs continues to work', async () => {
-  await stop(await scratch.start());
-  const database = new Database(scratch.file);
+  await stop(await scratch().start());
+  const database = new Database(scratch().file);
   database.exec(`create trigger "refused" before insert on "__server"
     begin select raise(abort, 'refused'); end`);
   database.close();
-  const server = await scratch.start();
+  const server = await scratch().start();
   const client = new Client(server.origin);
   saved(await create(client, 1));
   expect(await count(client)).toBe(1);
@@ -96,10 +84,10 @@ describe('A database file that is removed while the server runs', () => {
   it.each(['data.sqlite', 'data.sqlite-wal'])(
     'fails changes and no reads until it is back (%s)',
     async (name) => {
-      const server = await scratch.start();
+      const server = await scratch().start();
       const client = new Client(server.origin);
       saved(await create(client, 1));
-      const file = `${scratch.folder}/${name}`;
+      const file = `${scratch().folder}/${name}`;
       renameSync(file, `${file}.away`);
       await setTimeout(noticed);
       for (let each = 0; each < 5; each += 1) {
@@ -112,17 +100,17 @@ describe('A database file that is removed while the server runs', () => {
       renameSync(`${file}.away`, file);
       saved(await create(client, 3));
       await stop(server);
-      expect(await count(new Client((await scratch.start()).origin))).toBe(2);
+      expect(await count(new Client((await scratch().start()).origin))).toBe(2);
     },
   );
 
   it('fails changes until the server is restarted when another file replaces it', async () => {
-    const server = await scratch.start();
+    const server = await scratch().start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
-    const copy = `${scratch.file}.copy`;
-    copyFileSync(scratch.file, copy);
-    renameSync(copy, scratch.file);
+    const copy = `${scratch().file}.copy`;
+    copyFileSync(scratch().file, copy);
+    renameSync(copy, scratch().file);
     await setTimeout(noticed);
     expectUnavailable(await create(client, 2), /was moved, deleted or replaced\.$/);
     expect(await count(client)).toBe(1);
@@ -130,38 +118,38 @@ describe('A database file that is removed while the server runs', () => {
   });
 
   itLong('fails changes when it was deleted: none is acknowledged and lost', async () => {
-    const server = await scratch.start();
+    const server = await scratch().start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
-    for (const suffix of ['', '-wal', '-shm']) rmSync(scratch.file + suffix);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(scratch().file + suffix);
     await setTimeout(noticed);
     expectUnavailable(await create(client, 2), /was moved, deleted or replaced\.$/);
     await stop(server);
-    expect(await count(new Client((await scratch.start()).origin))).toBe(0);
+    expect(await count(new Client((await scratch().start()).origin))).toBe(0);
   });
 });
 
 describe('A damaged database file', () => {
   it('stops the start, and is not changed', async () => {
     const content = 'This is a letter, and no database. '.repeat(300);
-    writeFileSync(scratch.file, content);
-    const { code, stderr } = await scratch.launch().ended;
+    writeFileSync(scratch().file, content);
+    const { code, stderr } = await scratch().launch().ended;
     expect(code).toBe(1);
     expect(stderr).toBe('Cannot open the database ./data.sqlite: file is not a database\n');
-    expect(readFileSync(scratch.file, 'utf8')).toBe(content);
+    expect(readFileSync(scratch().file, 'utf8')).toBe(content);
   });
 
   it('stops the start when it was truncated', async () => {
-    const server = await scratch.start();
+    const server = await scratch().start();
     await stop(server);
-    truncateSync(scratch.file, 6_000);
-    const { code, stderr } = await scratch.launch().ended;
+    truncateSync(scratch().file, 6_000);
+    const { code, stderr } = await scratch().launch().ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/^Cannot open the database \.\/data\.sqlite: .*malformed.*\n$/);
   });
 
   it('fails the requests that read the damaged part, and the rest is served', async () => {
-    const server = await scratch.start();
+    const server = await scratch().start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
     const parts = Array.from({ length: 1_000 }, () => ({ tag: 1, filler: 'x'.repeat(200) }));
@@ -170,7 +158,7 @@ describe('A damaged database file', () => {
     }
     await stop(server);
     damage('Part');
-    const again = new Client((await scratch.start()).origin);
+    const again = new Client((await scratch().start()).origin);
     const page = await again.get('/rest/Part?$filter=filler = "y@"&$top=10000');
     expectUnavailable(page, /the database is damaged\.$/);
     expect(await count(again)).toBe(1);
@@ -180,12 +168,12 @@ describe('A damaged database file', () => {
 
 /** Overwrites the middle of a table. */
 function damage(table: string): void {
-  const database = new Database(scratch.file);
+  const database = new Database(scratch().file);
   const text = 'select "pageno" from dbstat where name = ? and pagetype = \'leaf\'';
   const pages = database.prepare(text).pluck().all(table) as number[];
   const size = Number(database.pragma('page_size', { simple: true }));
   database.close();
-  const file = openSync(scratch.file, 'r+');
+  const file = openSync(scratch().file, 'r+');
   for (const page of pages.slice(10, 20)) {
     writeSync(file, Buffer.alloc(size, 0xff), 0, size, (page - 1) * size);
   }
@@ -197,10 +185,10 @@ const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 /** That user may have no access to this folder at all. */
 function canStart(): boolean {
   const { uid } = user;
-  const { stderr } = spawnSync(process.execPath, [program], {
+  const { stderr } = spawnSync(process.execPath, [scratch().program], {
     ...(uid === undefined ? {} : { uid, gid: uid }),
     env: { PORT: 'none' },
-    cwd: scratch.folder,
+    cwd: scratch().folder,
   });
   return stderr.includes('PORT is "none"');
 }
@@ -210,28 +198,28 @@ describe('A file or folder without write permission', () => {
     [
       'the file',
       () => {
-        chmodSync(scratch.file, 0o444);
+        chmodSync(scratch().file, 0o444);
       },
     ],
     [
       'the folder',
       () => {
-        chmodSync(scratch.folder, 0o555);
+        chmodSync(scratch().folder, 0o555);
       },
     ],
     [
       'the file beside it',
       () => {
         // The files that a killed server left.
-        writeFileSync(`${scratch.file}-wal`, Buffer.alloc(100));
-        chmodSync(`${scratch.file}-wal`, 0o444);
+        writeFileSync(`${scratch().file}-wal`, Buffer.alloc(100));
+        chmodSync(`${scratch().file}-wal`, 0o444);
       },
     ],
   ])('stops the start: %s', async ([, forbid], context) => {
     if (!canStart()) context.skip('A user without rights cannot start the server here.');
-    await stop(await scratch.start());
+    await stop(await scratch().start());
     forbid();
-    const { code, stderr } = await scratch.launch(user).ended;
+    const { code, stderr } = await scratch().launch(user).ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/^Cannot open the database \.\/data\.sqlite: .+\n$/);
   });

@@ -1,29 +1,17 @@
 import { type ClientRequest, request } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Client } from '../support/processes/client.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from '../support/processes/program.js';
-import { Scratch } from '../support/processes/scratch.js';
+import { scratchOfEach } from '../support/processes/scratch.js';
 
 /** The number that a server queues, and the running one. */
 const taken = 1_001;
 const surplus = 99;
 const impatient = 300;
 
-let program: string;
-let scratch: Scratch;
-
-beforeAll(() => {
-  program = compiledProgram(durabilityModel);
-});
-beforeEach(() => {
-  scratch = new Scratch(program);
-});
-afterEach(async () => {
-  await scratch.remove();
-});
+const scratch = scratchOfEach(durabilityModel);
 
 interface Answer {
   readonly status: number | undefined;
@@ -56,9 +44,9 @@ function send(origin: string, value: number): Sent {
 }
 
 it('1000 changes wait behind a slow one; more are refused at once, and reads continue', async () => {
-  const server = await scratch.start({ environment: { MAX_WAIT: '2147483647' } });
+  const server = await scratch().start({ environment: { MAX_WAIT: '2147483647' } });
   const client = new Client(server.origin);
-  const slow = new Database(scratch.file);
+  const slow = new Database(scratch().file);
   slow.exec('begin immediate');
   const all = Array.from({ length: taken + surplus }, (_, index) => send(server.origin, index));
   const early: (Answer | undefined)[] = [];

@@ -1,12 +1,11 @@
 import { copyFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Random } from '../support/random-model/random.js';
 import { allSaved, Client, type Collection } from '../support/processes/client.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from '../support/processes/program.js';
-import { Scratch } from '../support/processes/scratch.js';
+import { scratchOfEach } from '../support/processes/scratch.js';
 import { kill } from '../support/processes/server-process.js';
 
 /** The part that the disk had not written at the power failure: an end of the write-ahead log. */
@@ -14,21 +13,10 @@ const cuts = 40;
 const batches = 40;
 const size = 50;
 
-let program: string;
-let scratch: Scratch;
-
-beforeAll(() => {
-  program = compiledProgram(durabilityModel);
-});
-beforeEach(() => {
-  scratch = new Scratch(program);
-});
-afterEach(async () => {
-  await scratch.remove();
-});
+const scratch = scratchOfEach(durabilityModel);
 
 it('A loss of power undoes only the last changes, each of them completely', async () => {
-  const server = await scratch.start();
+  const server = await scratch().start();
   const client = new Client(server.origin);
   for (let tag = 1; tag <= batches; tag += 1) {
     const batch = Array.from({ length: size }, () => ({ tag }));
@@ -37,7 +25,7 @@ it('A loss of power undoes only the last changes, each of them completely', asyn
   }
   await kill(server);
   const random = new Random(7);
-  const length = statSync(`${scratch.file}-wal`).size;
+  const length = statSync(`${scratch().file}-wal`).size;
   const found = Array.from({ length: cuts }, (_, index) => {
     const at = index === 0 ? length : random.int(0, length);
     return { at, stored: storedBatches(at) };
@@ -54,9 +42,9 @@ it('A loss of power undoes only the last changes, each of them completely', asyn
  * The number of batches that exist when only this many bytes were written; each must be complete.
  */
 function storedBatches(bytes: number): number {
-  const copy = join(scratch.folder, 'cut.sqlite');
-  copyFileSync(scratch.file, copy);
-  copyFileSync(`${scratch.file}-wal`, `${copy}-wal`);
+  const copy = join(scratch().folder, 'cut.sqlite');
+  copyFileSync(scratch().file, copy);
+  copyFileSync(`${scratch().file}-wal`, `${copy}-wal`);
   truncateSync(`${copy}-wal`, bytes);
   const database = new Database(copy);
   try {

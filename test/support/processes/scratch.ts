@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { packageRoot } from '../server.js';
+import { compiledProgram } from './program.js';
 import {
   kill,
   type Launched,
@@ -14,7 +16,7 @@ export class Scratch {
   readonly folder: string;
   readonly #launched: Launched[] = [];
 
-  constructor(private readonly program: string) {
+  constructor(readonly program: string) {
     mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
     this.folder = mkdtempSync(join(packageRoot, '.tmp', 'durability-'));
     // Some servers run as another user.
@@ -41,4 +43,23 @@ export class Scratch {
     chmodSync(this.folder, 0o755);
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * A folder for each test of a file, for servers of one model.
+ * @returns the folder of the test that runs
+ */
+export function scratchOfEach(yaml: string): () => Scratch {
+  let program: string;
+  let scratch: Scratch;
+  beforeAll(() => {
+    program = compiledProgram(yaml);
+  });
+  beforeEach(() => {
+    scratch = new Scratch(program);
+  });
+  afterEach(async () => {
+    await scratch.remove();
+  });
+  return () => scratch;
 }
