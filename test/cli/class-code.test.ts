@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { companyModel } from '../support/company-stubs.js';
-import { builtRuntime } from '../support/built-runtime.js';
-import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
+import { emittingWorld } from '../support/emitting-world.js';
+import type { FakeWorld } from '../support/fake-world.js';
 
 const path = '/home/server/src/classes/CompanyEntity.ts';
 const before = companyModel({ entity: 'hire: { returns: number }' });
@@ -13,20 +11,7 @@ const after = companyModel({
 
 /** A world in memory with the real compiler and a generated server. */
 async function generated(): Promise<FakeWorld> {
-  const world = fakeWorld({
-    compiler: {
-      check: (input) => lazyCompiler.check(input),
-      // The runtime is large, and not part of this test.
-      emit: async (model, input) =>
-        (
-          await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })
-        ).filter((file) => !file.path.startsWith('runtime/')),
-      serialize: (model) => lazyCompiler.serialize(model),
-      parse: (text) => lazyCompiler.parse(text),
-      findClasses: (input) => lazyCompiler.findClasses(input),
-      reviewClasses: (input) => lazyCompiler.reviewClasses(input),
-    },
-  });
+  const world = emittingWorld();
   world.disk.put('/home/model.yaml', before);
   expect((await world.run('model.yaml -o server')).code).toBe(0);
   return world;

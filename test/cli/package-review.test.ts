@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { builtRuntime } from '../support/built-runtime.js';
-import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
+import { emittingWorld } from '../support/emitting-world.js';
+import type { FakeWorld } from '../support/fake-world.js';
 
 const path = '/home/server/package.json';
 
@@ -28,19 +26,7 @@ function packages(world: FakeWorld): Packages {
 
 /** A world in memory with a generated server on SQLite. */
 async function generated(): Promise<FakeWorld> {
-  const world = fakeWorld({
-    compiler: {
-      check: (input) => lazyCompiler.check(input),
-      // The runtime is large, and not part of this test.
-      emit: async (checked, input) =>
-        (
-          await lazyCompiler.emit(checked, { ...input, packageRoot, runtimeFolder: builtRuntime() })
-        ).filter((file) => !file.path.startsWith('runtime/')),
-      serialize: (checked) => lazyCompiler.serialize(checked),
-      findClasses: (input) => lazyCompiler.findClasses(input),
-      reviewClasses: (input) => lazyCompiler.reviewClasses(input),
-    },
-  });
+  const world = emittingWorld();
   world.disk.put('/home/model.yaml', model('sqlite'));
   const { code, err } = await world.run('model.yaml -o server');
   expect([code, err]).toEqual([0, expect.not.stringContaining('lacks')]);

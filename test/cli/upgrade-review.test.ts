@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { hashText } from '../../generator/output/text.js';
-import { builtRuntime } from '../support/built-runtime.js';
-import { packageRoot } from '../support/server.js';
-import { fakeWorld, type FakeWorld } from '../support/fake-world.js';
+import { emittingWorld } from '../support/emitting-world.js';
+import type { FakeWorld } from '../support/fake-world.js';
 
 const model = `drs: 1
 name: shop
@@ -53,18 +51,7 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
  * import them.
  */
 async function earlierServer(): Promise<FakeWorld> {
-  const world = fakeWorld({
-    compiler: {
-      check: (input) => lazyCompiler.check(input),
-      emit: async (checked, input) =>
-        (
-          await lazyCompiler.emit(checked, { ...input, packageRoot, runtimeFolder: builtRuntime() })
-        ).filter((file) => !file.path.startsWith('runtime/')),
-      serialize: (checked) => lazyCompiler.serialize(checked),
-      findClasses: (input) => lazyCompiler.findClasses(input),
-      reviewClasses: (input) => lazyCompiler.reviewClasses(input),
-    },
-  });
+  const world = emittingWorld();
   world.disk.put('/home/model.yaml', model);
   expect(await world.run('model.yaml -o server')).toMatchObject({
     code: 0,

@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import type { Model } from '../../generator/model/model.js';
-import { serverOf, writeServer } from '../support/server.js';
-import { load, opened } from './memory/load.js';
+import { load, opened, serving } from './memory/load.js';
 import { Store } from './memory/store.js';
 import { Random } from '../support/random-model/random.js';
 import { randomModel } from '../support/random-model/random-model.js';
@@ -65,20 +64,6 @@ async function compareOneModel(seed: number): Promise<void> {
     });
   } finally {
     rmSync(folder, { recursive: true });
-  }
-}
-
-async function serving(
-  model: Model,
-  databaseUrl: string,
-  use: (app: FastifyInstance) => Promise<void>,
-): Promise<void> {
-  const app = await serverOf(model, { databaseUrl });
-  try {
-    await use(app);
-  } finally {
-    await app.close();
-    rmSync(writeServer(model), { recursive: true });
   }
 }
 

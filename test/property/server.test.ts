@@ -1,14 +1,11 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import { rmSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { it } from 'vitest';
 import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
-import { serverOf, writeServer } from '../support/server.js';
-import type { Model } from '../../generator/model/model.js';
-import { load, opened } from './memory/load.js';
+import { load, opened, serving } from './memory/load.js';
 import { canHold } from './memory/can-hold.js';
 import { Store } from './memory/store.js';
 import { isPortable } from '../support/random-model/portable.js';
@@ -66,20 +63,6 @@ async function compareOneModel({ driver, create }: TestDatabases, seed: number):
     });
   } finally {
     await drop();
-  }
-}
-
-async function serving(
-  model: Model,
-  databaseUrl: string,
-  use: (app: FastifyInstance) => Promise<void>,
-): Promise<void> {
-  const app = await serverOf(model, { databaseUrl });
-  try {
-    await use(app);
-  } finally {
-    await app.close();
-    rmSync(writeServer(model), { recursive: true });
   }
 }
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import type {
   Dataclass,
@@ -6,7 +7,7 @@ import type {
   RelatedEntityAttribute,
   StorageAttribute,
 } from '../../../generator/model/model.js';
-import { create } from '../../support/server.js';
+import { create, serverOf, writeServer } from '../../support/server.js';
 import type { Random } from '../../support/random-model/random.js';
 import { inputsOf } from '../../support/random-model/values.js';
 import { canHold } from './can-hold.js';
@@ -23,6 +24,21 @@ export function opened(model: Model): Model {
       attributes: dataclass.attributes.map((each) => ({ ...each, exposed: true })),
     })),
   };
+}
+
+/** Uses a server of a model, whose folder no other test needs. */
+export async function serving(
+  model: Model,
+  databaseUrl: string,
+  use: (app: FastifyInstance) => Promise<void>,
+): Promise<void> {
+  const app = await serverOf(model, { databaseUrl });
+  try {
+    await use(app);
+  } finally {
+    await app.close();
+    rmSync(writeServer(model), { recursive: true });
+  }
 }
 
 /**
