@@ -165,9 +165,10 @@ export class SqliteReads {
         // The process returns the form of the requested kind.
         return answer as Promise<T>;
       }
-      const time = new RunTime();
+      const time = new RunTime(placement.isDoubtful);
       const answer = read(prepared, statement, values);
       placement.record(time.milliseconds);
+      placement.isDoubtful = time.isDoubtful;
       return answer;
     } catch (error) {
       throw translateError(error);

@@ -93,6 +93,8 @@ export function placementOf(
 
 /** Whether the next run of a statement is offloaded. */
 export class Placement {
+  /** Whether its last run in the server was long, perhaps because others had the processor: the next one is measured exactly. */
+  isDoubtful = false;
   #last = Infinity;
 
   /** @param left the number of runs, none of them slow, after which it runs in the server */

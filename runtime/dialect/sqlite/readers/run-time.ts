@@ -10,14 +10,29 @@ const shortMilliseconds = 5;
  */
 export class RunTime {
   readonly #start = performance.now();
-  readonly #used = process.cpuUsage();
+  readonly #used: NodeJS.CpuUsage | undefined;
 
-  /** Milliseconds since this object was made. */
+  /** @param isExact whether the processor's time counts, which takes as long as a small statement to find out */
+  constructor(isExact = true) {
+    this.#used = isExact ? process.cpuUsage() : undefined;
+  }
+
+  /** Milliseconds since this object was made; without the processor's time, the least that a long run may have taken. */
   get milliseconds(): number {
-    const passed = performance.now() - this.#start;
-    // Asking for the used time takes as long as a small statement.
+    const passed = this.#passed;
     if (passed < shortMilliseconds) return passed;
+    const least = passed / mostBeside;
+    if (this.#used === undefined) return least;
     const { user, system } = process.cpuUsage(this.#used);
-    return Math.min(passed, Math.max((user + system) / 1_000, passed / mostBeside));
+    return Math.min(passed, Math.max((user + system) / 1_000, least));
+  }
+
+  /** Whether the run may have taken longer than {@link milliseconds} says. */
+  get isDoubtful(): boolean {
+    return this.#used === undefined && this.#passed >= shortMilliseconds;
+  }
+
+  get #passed(): number {
+    return performance.now() - this.#start;
   }
 }

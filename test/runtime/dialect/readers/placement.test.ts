@@ -110,6 +110,50 @@ describe('A read by a unique key whose index another server removes', () => {
   });
 });
 
+describe('A read that takes long in the server', () => {
+  /** Whether the third run is offloaded, if each takes long by the clock. */
+  async function isOffloaded(pass: () => void): Promise<boolean> {
+    const database = new Database(':memory:');
+    database.exec(schema);
+    database.function('passed', () => {
+      pass();
+      return 1;
+    });
+    let isAsked = false;
+    const pool = {
+      ask: () => {
+        isAsked = true;
+        return new Promise(() => undefined);
+      },
+    } as unknown as ReaderPool;
+    const reads = new SqliteReads(database, new StatementCache(database), {
+      placements: new Placements(database),
+      openPool: () => Promise.resolve(pool),
+    });
+    const statement = { sql: 'select max(passed()) from "Small"', bindings: [] };
+    for (let run = 0; run < 2; run += 1) expect(reads.value(statement, [])).toBe(1);
+    void reads.value(statement, []);
+    await new Promise(setImmediate);
+    database.close();
+    return isAsked;
+  }
+
+  it('is offloaded after two runs if the processor worked for it', async () => {
+    const busy = (): void => {
+      const { user } = process.cpuUsage();
+      while (process.cpuUsage().user - user < 1_000 * slowMilliseconds);
+    };
+    expect(await isOffloaded(busy)).toBe(true);
+  });
+
+  it('stays if others had the processor', async () => {
+    const wait = (): void => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, slowMilliseconds);
+    };
+    expect(await isOffloaded(wait)).toBe(false);
+  });
+});
+
 describe('Every other read', () => {
   const reads = [
     'select count(*) from "Large"',
