@@ -1,3 +1,5 @@
+import type { Pending } from './pending.js';
+
 /** Work that can be stopped when nobody waits for it any more. */
 export interface AbandonableWork {
   abandon(): void;
@@ -47,4 +49,14 @@ export class AbandonablePromise<T> extends Promise<T> implements AbandonableWork
     this.#source = result instanceof AbandonablePromise ? result : undefined;
     if (this.#isAbandoned) this.#source?.abandon();
   }
+}
+
+/** Continues with a result as `whenThere` does; a long read that begins then can be abandoned as others can. */
+export function abandonably<T, R>(
+  pending: Pending<T>,
+  next: (result: T) => Pending<R>,
+): Pending<R> {
+  return pending instanceof Promise
+    ? AbandonablePromise.waitingFor({ abandon: () => undefined }, pending).then(next)
+    : next(pending);
 }

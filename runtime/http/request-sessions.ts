@@ -4,6 +4,7 @@ import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
+import { abandonably } from '../dialect/abandonable.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { type ProtocolError, protocolError } from '../protocol/errors.js';
 import { ownText } from '../protocol/own-text.js';
@@ -20,12 +21,16 @@ const own = Symbol('session');
 /** The property of a request whose session has to be admitted when it is found. */
 const admitting = Symbol('admitting');
 
+/** The property of a request whose session is being admitted, or was refused. */
+const admitted = Symbol('admitted');
+
 /** @throws RequestError 429 if a quota is used up */
 type Admit = (request: FastifyRequest, session: RequestSession) => Promise<void>;
 
 interface Known {
   [own]?: RequestSession | undefined;
   [admitting]?: Admit | undefined;
+  [admitted]?: Pending<RequestSession> | undefined;
 }
 
 const sessionEnded = protocolError('loginRequired', 'The session has ended: log in again.');
@@ -53,13 +58,19 @@ export class RequestSessions {
    * @returns a promise for a bearer token, and with a store in another process
    */
   of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
+    const { [admitting]: admit, [admitted]: begun } = request as Known;
+    if (begun !== undefined) return begun;
     const known = this.known(request);
     if (known !== undefined) return known;
     const found = this.#find(request, reply);
-    const { [admitting]: admit } = request as Known;
     if (admit === undefined) return found;
-    (request as Known)[admitting] = undefined;
-    return whenThere(found, (session) => admit(request, session).then(() => session));
+    const admission = whenThere(found, async (session) => {
+      await admit(request, session);
+      (request as Known)[admitted] = undefined;
+      return session;
+    });
+    (request as Known)[admitted] = admission;
+    return admission;
   }
 
   /** Admits the session of a request when it is found, which may refuse the request. */
@@ -93,7 +104,7 @@ export class RequestSessions {
     work: (session: RequestSession) => Pending<T>,
   ): Pending<T> {
     const { trying } = this.sessions.store;
-    const found = (): Pending<T> => whenThere(this.of(request, reply), work);
+    const found = (): Pending<T> => abandonably(this.of(request, reply), work);
     if (trying === undefined || !mayTry || this.known(request) !== undefined) return found();
     const token = this.#tokenOf(request);
     if (token === undefined) return found();

@@ -60,6 +60,8 @@ export class DatabaseSessionStore implements SessionStore {
   #changedBefore = new Set<DatabaseSession>();
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #movers: ((from: string, to: string) => void)[] = [];
+  /** The token that was hashed last: a request asks twice for its session. */
+  #hashed = { token: '', hash: '' };
 
   /** @param ratesOf what a session has used of its rates */
   constructor(
@@ -73,7 +75,7 @@ export class DatabaseSessionStore implements SessionStore {
   }
 
   find(token: string): Pending<SessionRecord | undefined> {
-    const hash = hashOf(token);
+    const hash = this.#hashOf(token);
     const known = this.#known.get(hash);
     if (known === undefined || known.hash !== hash || known.version < 1) {
       return this.#read(token, hash);
@@ -87,13 +89,18 @@ export class DatabaseSessionStore implements SessionStore {
     });
   }
 
+  #hashOf(token: string): string {
+    if (this.#hashed.token !== token) this.#hashed = { token, hash: hashOf(token) };
+    return this.#hashed.hash;
+  }
+
   /** @param current that a session is as it was with a version */
   #tryingWith(
     assuming: NonNullable<StateDatabase['assuming']>,
     current: AssumedCondition,
   ): CachedSessions {
     const cached = (token: string): DatabaseSession | undefined => {
-      const hash = hashOf(token);
+      const hash = this.#hashOf(token);
       const session = this.#known.get(hash);
       return session?.hash === hash && session.isUsable ? session : undefined;
     };
@@ -372,6 +379,8 @@ export class DatabaseSessionStore implements SessionStore {
     ];
     let row: Rows[number] | undefined;
     try {
+      // A token that is still valid begins another session when its session has expired.
+      if (isForeign) await this.#endExpired(this.#sql.endExpiredOf, hash);
       row = await this.#run(session, statements);
     } catch (error) {
       session.hasEnded = true;
@@ -481,7 +490,11 @@ export class DatabaseSessionStore implements SessionStore {
       await this.#flushLate(session);
     }
     for (const id of this.#systems) await this.state.run([this.#sql.live, id]);
-    const rows = await this.state.run([this.#sql.endExpired]);
+    await this.#endExpired(this.#sql.endExpired);
+  }
+
+  async #endExpired(...statement: StateStatement): Promise<void> {
+    const rows = await this.state.run(statement);
     for (const [id] of rows) this.#ended(String(id));
   }
 
@@ -660,6 +673,7 @@ interface SessionSql {
   readonly times: string;
   readonly end: string;
   readonly endExpired: string;
+  readonly endExpiredOf: string;
 }
 
 /** That a session is as it was with a version: the values are its ID and the version. */
@@ -729,5 +743,6 @@ function sessionSql({ now, skipLocked }: StateDatabase): SessionSql {
     end: 'delete from drs_state.session where id = $1',
     endExpired: `delete from drs_state.session where id in (select id from drs_state.session
       where expires <= ${now} limit ${batch}${skipLocked}) returning id`,
+    endExpiredOf: `delete from drs_state.session where token_hash = $1 and expires <= ${now} returning id`,
   };
 }

@@ -7,7 +7,7 @@ import { failureOf } from '../objects/failure.js';
 import { paramsOf } from '../objects/selection-values.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
 import { Aliases, From } from '../../dataclass/source.js';
-import { AbandonablePromise } from '../../dialect/abandonable.js';
+import { abandonably } from '../../dialect/abandonable.js';
 import { BoundedCache, type Cache } from '../../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
 import type { Executor } from '../../dialect/executor.js';
@@ -94,7 +94,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
   /** What restricts a statement in the current scope, by which its answer can be cached. */
   keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
     if (restricted === undefined) return [];
-    return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) =>
+    return abandonably(this.#ofAll(restricted.dataclasses), (resolved) =>
       resolved.flatMap(({ id, values }) => [id, ...values]),
     );
   }
@@ -127,7 +127,7 @@ export class Restrictions implements StatementRestrictions, WriteRestrictions {
     return (statement, values) => {
       const { restricted } = statement;
       if (restricted === undefined) return run(statement, values);
-      return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) => {
+      return abandonably(this.#ofAll(restricted.dataclasses), (resolved) => {
         const bound = values.slice(0, restricted.given);
         for (const each of resolved) bound.push(...each.values);
         return run(this.#completed(statement, restricted, resolved), bound);
@@ -252,19 +252,6 @@ const unrestricted: ResolvedRestriction = {
   isOfRow: true,
   values: [],
 };
-
-/**
- * Continues when all classes have returned; a long read that begins then can be cancelled like
- * others.
- */
-function whenAllResolved<T>(
-  resolved: Pending<readonly ResolvedRestriction[]>,
-  next: (resolved: readonly ResolvedRestriction[]) => Pending<T>,
-): Pending<T> {
-  return resolved instanceof Promise
-    ? AbandonablePromise.waitingFor({ abandon: () => undefined }, resolved).then(next)
-    : next(resolved);
-}
 
 /** No table has such a name, and the tables of a condition are in its subqueries. */
 const prefix = '__r';

@@ -274,6 +274,19 @@ describeState('The state of two servers', (make) => {
       expect(both.filter(({ record }) => record.hasEnded)).toHaveLength(1);
       expect(await one.sessions.list()).toHaveLength(1);
     });
+
+    it('begin again at once for a bearer token whose session has just expired', async () => {
+      const token = newToken();
+      const given = { token, isForeign: true, ends: Date.now() + 1e9 };
+      const before = await begun(given);
+      const ended: string[] = [];
+      one.sessions.onEnd((id) => ended.push(id));
+      await age(one.state, 80_000);
+      const after = await begun(given);
+      expect(after.hasEnded).toBe(false);
+      expect((await other.sessions.find(token))?.id).toBe(after.id);
+      expect(ended).toEqual([before.id]);
+    });
   });
 
   describe('locks', () => {
