@@ -5,6 +5,7 @@ import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
 import type { PrivilegeSet, Session } from './session.js';
+import type { SessionTrial } from './session-store.js';
 
 /**
  * One request, or one task of the server: who asks, which rows they may see, in which transaction.
@@ -16,6 +17,8 @@ export interface RequestScope {
   readonly session: Session;
   /** Set for code of the server itself: it reads and writes everything, whatever its session may. */
   readonly isServer?: true;
+  /** Set for a request that is answered with a cached session. */
+  readonly trial?: SessionTrial | undefined;
   /** Absent if every row is visible: in the server's own scope, and without any `restrict`. */
   readonly rows?: VisibleRows | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
@@ -136,8 +139,10 @@ export class RequestScopes {
   }
 
   /** A new scope of a session, with the privileges that the session holds now. */
-  of(session: Session): RequestScope {
-    return this.isRestricted ? { session, rows: new VisibleRows(session) } : { session };
+  of(session: Session, trial?: SessionTrial): RequestScope {
+    return this.isRestricted
+      ? { session, trial, rows: new VisibleRows(session) }
+      : { session, trial };
   }
 
   /** Returns the scope itself, or a new one if its session was given other privileges or another user meanwhile. */
@@ -169,8 +174,8 @@ export class RequestScopes {
    * transaction, if there is one. Code outside of that would wait for its own caller.
    */
   runWithin<T>(scope: RequestScope, work: () => T): T {
-    const { transaction, nesting } = this.current();
-    return this.#storage.run({ ...scope, transaction, nesting }, work);
+    const { transaction, nesting, trial } = this.current();
+    return this.#storage.run({ ...scope, transaction, nesting, trial }, work);
   }
 
   /** Runs code as the server itself, which may do everything. */
@@ -183,7 +188,8 @@ export class RequestScopes {
     const current = this.#storage.getStore();
     // Outside of any scope it is the server's own code already.
     if (current === undefined) return work();
-    const isPart = current.transaction !== undefined || current.nesting !== undefined;
+    const { transaction, nesting, trial } = current;
+    const isPart = transaction !== undefined || nesting !== undefined || trial !== undefined;
     return isPart ? this.runWithin(this.server, work) : this.asServer(work);
   }
 

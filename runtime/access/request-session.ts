@@ -11,7 +11,7 @@ import {
   type SessionStorage,
   storageOf,
 } from './session.js';
-import type { SessionRecord } from './session-store.js';
+import type { SessionRecord, SessionTrial } from './session-store.js';
 import type { Sessions } from './sessions.js';
 
 /** Sends a session's token to its client. */
@@ -37,12 +37,16 @@ export class RequestSession implements Session {
   #quotas: SessionQuotas | undefined;
   #storage: SessionStorage | undefined;
 
-  /** @param logins `undefined` if nobody can log in */
+  /**
+   * @param logins `undefined` if nobody can log in
+   * @param trial set for a cached session, which must not be changed before it is known to be the same
+   */
   constructor(
     sessions: Sessions,
     carrier: Carrier,
     logins: LoginAttempts | undefined,
     found: SessionRecord | undefined,
+    private readonly trial?: SessionTrial,
   ) {
     this.#sessions = sessions;
     this.#carrier = carrier;
@@ -116,6 +120,7 @@ export class RequestSession implements Session {
   }
 
   clearPrivileges(): void {
+    this.trial?.requireConfirmed();
     const { record } = this;
     if (record === undefined) return;
     this.#sessions.clear(record);
@@ -132,6 +137,7 @@ export class RequestSession implements Session {
    * @param idleTimeout seconds, if the client asks for an idle timeout of its own
    */
   async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
+    this.trial?.requireConfirmed();
     const granted = await this.#logins?.grantOf(user, password, this.origin.address);
     if (granted === undefined) return false;
     const { record } = this;
@@ -148,6 +154,7 @@ export class RequestSession implements Session {
 
   /** @returns whether there was a session to end */
   logOut(): boolean {
+    this.trial?.requireConfirmed();
     const { record } = this;
     if (record === undefined) return false;
     this.#sessions.store.remove(record);
@@ -194,6 +201,7 @@ export class RequestSession implements Session {
   }
 
   #kept(): SessionRecord {
+    this.trial?.requireConfirmed();
     const { record } = this;
     if (record !== undefined) return record;
     const wasReplaced = this.#found?.wasReplaced === true;
@@ -205,6 +213,7 @@ export class RequestSession implements Session {
   }
 
   #grant(grant: Grant): void {
+    this.trial?.requireConfirmed();
     const { record } = this;
     if (record !== undefined) {
       this.#carry(this.#replaceBy(this.#sessions.grant(record, grant)), record);

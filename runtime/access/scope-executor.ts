@@ -62,7 +62,16 @@ export class ScopeExecutor implements Executor {
     private readonly scopes: RequestScopes,
     { runsCode = true, restrictions, longestIdle = defaultLongestIdle }: ScopeExecutorOptions = {},
   ) {
-    this.#outside = restrictions?.reads(executor) ?? executor;
+    const { change } = executor;
+    const outside: Outside = {
+      read: (statement, values) => this.#begin(() => executor.read(statement, values)),
+      value: (statement, values) => this.#begin(() => executor.value(statement, values)),
+      rows: (statement, values) => this.#begin(() => executor.rows(statement, values)),
+      table: (statement, values) => this.#begin(() => executor.table(statement, values)),
+      explain: (statement, values) => executor.explain(statement, values),
+      change: change && ((statement, values) => this.#begin(() => change(statement, values))),
+    };
+    this.#outside = restrictions?.reads(outside) ?? outside;
     this.#bound = restrictions?.transaction;
     this.#runsCode = runsCode;
     this.#longestIdle = longestIdle;
@@ -125,6 +134,12 @@ export class ScopeExecutor implements Executor {
     return this.executor.close();
   }
 
+  /** Code that runs as the server, such as `restrict`, reads what there is: what it returns is dropped if necessary. */
+  #begin<T>(begin: () => T): T {
+    const { trial, isServer } = this.scopes.current();
+    return trial === undefined || isServer === true ? begin() : trial.begin(begin);
+  }
+
   #reads(): Reads {
     return this.scopes.current().transaction?.transaction ?? this.#outside;
   }
@@ -132,17 +147,21 @@ export class ScopeExecutor implements Executor {
   async #open<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
     let begun: TransactionScope | undefined;
     let isKept = false;
-    // Class code that does not await a save may set further values until its next await.
-    await Promise.resolve();
+    const { trial, isServer } = this.scopes.current();
+    // Class code that does not await a save may set further values until its next await. What `restrict` stores as the
+    // server is not dropped with what it returns.
+    await (isServer === true ? trial?.confirmed() : undefined);
     try {
-      const result = await this.executor.write((transaction) => {
-        const opened = new TransactionScope(transaction, undefined, this.#bound);
-        begun = opened;
-        return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
-          opened.close();
-          return new TransactionIdleError(this.#longestIdle);
+      const write = (): Pending<T> =>
+        this.executor.write((transaction) => {
+          const opened = new TransactionScope(transaction, undefined, this.#bound);
+          begun = opened;
+          return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
+            opened.close();
+            return new TransactionIdleError(this.#longestIdle);
+          });
         });
-      });
+      const result = await this.#begin(write);
       isKept = true;
       return result;
     } finally {

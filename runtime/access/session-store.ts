@@ -66,19 +66,39 @@ export interface SessionRoom {
   readonly guestsOfAddress: number;
 }
 
+/** The attempt to answer a request with a cached session, while it is not known whether the session is still the same. */
+export interface SessionTrial {
+  /**
+   * Begins a statement, which also finds out whether the session is the same, unless that is known: if it is not, a read
+   * returns no rows, and a change fails.
+   * @param begin begins the statement before it returns
+   */
+  begin<T>(begin: () => T): T;
+  /**
+   * Waits until the session is known to be the same: for what must not happen otherwise.
+   * @throws UnconfirmedError if it is not
+   */
+  confirmed(): Promise<void>;
+  /**
+   * Does not wait: unless the session is known to be the same, the attempt is given up.
+   * @throws UnconfirmedError
+   */
+  requireConfirmed(): void;
+}
+
 /** Runs work with cached sessions before the database is asked about them. */
 export interface CachedSessions {
   /** Whether the session is cached, and has no rates. */
   isCached(token: string): boolean;
   /**
-   * Runs work with a cached session, while the first statement of the work finds out whether the session is still as
-   * it is cached. Unless that is known at the end, what the work has returned or thrown is dropped.
-   * @param work reads, or makes one change, which it begins before it returns; no class code runs in it
+   * Runs work with a cached session. Unless the session is known to be the same at the end, what the work has returned
+   * or thrown is dropped.
+   * @param work reads, or makes one change, by statements that the trial begins
    * @param find finds the session, and runs the work with it: then, and if none is cached
    */
   run<T>(
     token: string,
-    work: (record: SessionRecord) => Pending<T>,
+    work: (record: SessionRecord, trial: SessionTrial) => Pending<T>,
     find: () => Pending<T>,
   ): Pending<T>;
 }

@@ -141,7 +141,7 @@ export function foldName(name: string): string {
 /**
  * The storage of a session that may not exist yet.
  * @param find returns the stored values, if there are some
- * @param make the same, created if needed
+ * @param make returns them to be changed, created if needed
  */
 export function storageOf(
   find: () => SessionStorage | undefined,
@@ -156,8 +156,10 @@ export function storageOf(
     set: (name, value) => {
       make().set(name, value);
     },
-    delete: (name) => find()?.delete(name) ?? false,
-    clear: () => find()?.clear(),
+    delete: (name) => find()?.has(name) === true && make().delete(name),
+    clear: () => {
+      if (find() !== undefined) make().clear();
+    },
     keys: () => find()?.keys() ?? [],
   };
 }

@@ -62,10 +62,10 @@ export interface StateDatabase {
   /** Reads within a transaction of the application's database, where the state is part of it. */
   readWithin(transaction: Transaction, statement: StateStatement): Pending<Rows>;
   /**
-   * Runs work of which the first statement finds out, in its own round trip, whether an assumption holds. If not, a
-   * read returns no rows; a change, or a transaction, changes nothing and fails with UnconfirmedError, as it does if it
-   * cannot tell. The work begins that statement before it returns, unless it only reads. `undefined` if the state is
-   * another database.
+   * Begins work of which the first statement finds out, in its own round trip, whether an assumption holds, unless that
+   * is known. If it does not, a read returns no rows; a change, or a transaction, changes nothing and fails with
+   * UnconfirmedError, as it does if it cannot tell. The work begins that statement before it returns, unless it only
+   * reads. `undefined` if the state is another database.
    */
   readonly assuming: (<T>(assumption: Assumption, work: () => T) => T) | undefined;
   /**

@@ -3,9 +3,10 @@ import { fastifyPlugin } from 'fastify-plugin';
 import { ScopeExecutor } from '../access/scope-executor.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
 import { completingExecutor } from '../class/hooks/computed-values.js';
-import { classEvents } from '../class/hooks/events.js';
+import { classEvents, savesWithEvents } from '../class/hooks/events.js';
 import { Restrictions } from '../class/hooks/restrictions.js';
 import { RequestResolver } from '../class/hooks/request-resolver.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import type { ServedClasses } from './optional-plugins.js';
 
 /**
@@ -43,7 +44,12 @@ function servedClasses(
   const writes = reads || lifecycle !== undefined;
   return {
     registry,
-    runsIn: { reads, writes },
+    runsIn: {
+      reads,
+      writes,
+      beforeReads: runsBeforeReads(definitions),
+      savesOf: savesWithEvents(definitions),
+    },
     lifecycleOf: (host) => lifecycle?.(host),
     hooksOf: (host, { database, dataclasses, options, filters, statements }) => {
       const restrictions = isRestricted
@@ -67,4 +73,15 @@ function servedClasses(
       };
     },
   };
+}
+
+/** Getters run when an entity has been read; code that filters or orders runs before. */
+function runsBeforeReads(definitions: readonly DataclassDefinition[]): boolean {
+  return definitions.some(({ attributes }) =>
+    attributes.some(
+      (each) =>
+        each.kind === 'computed' &&
+        (each.accessors.includes('query') || each.accessors.includes('orderBy')),
+    ),
+  );
 }

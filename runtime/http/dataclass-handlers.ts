@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { SessionTrial } from '../access/session-store.js';
+import type { Pending } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { RoutePrivileges } from './route-privileges.js';
 import { type Answer, sendAnswer } from './reply.js';
@@ -59,7 +60,7 @@ interface Answering {
     scope: RequestScope,
     address: AddressParts,
   ) => Pending<Answer>;
-  /** Whether a request may be answered while the database still checks its session. */
+  /** Whether a request may be answered while the database still checks its session, if it is plain. */
   readonly mayTry?: boolean;
 }
 
@@ -76,39 +77,33 @@ export function dataclassHandlers(
   mediaBodyLimit: number,
 ): DataclassHandlers {
   const { models, runsIn, media } = services;
-  const { triesCached } = sessions;
+  const triesReads = sessions.triesCached && !runsIn.beforeReads;
   // Uploads of a body are read before its save begins.
-  const triesSaves = triesCached && media === undefined;
+  const triesSaves = sessions.triesCached && media === undefined && !runsIn.savesOf.has(name);
   /** @param writing answers POST, if it is not answered as GET */
   const handler =
     (reading: Answering, writing?: Answering): AddressHandler =>
     (request, reply, address = request.params) => {
       const isWrite = writing !== undefined && request.method === 'POST';
       const { answer, mayTry } = isWrite ? writing : reading;
-      const answered = (session: Session, scope = scopes.of(session)): Pending<Answer> =>
-        answer(models.visibleTo(session).servicesOf(name), request, scope, address);
-      if (!(isWrite ? runsIn.writes : runsIn.reads)) {
-        const isTried = mayTry === true && isPlain(request);
-        sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));
-        return;
-      }
-      // The answer is sent in the scope, too.
-      const send = (session: Session): void => {
-        const scope = scopes.of(session);
-        scopes.run(scope, () => {
-          sendAnswer(reply, name, answered(session, scope));
-        });
+      const isInScope = isWrite ? runsIn.writes : runsIn.reads;
+      const answered = (session: Session, trial?: SessionTrial): Pending<Answer> => {
+        const scope = scopes.of(session, trial);
+        const begin = (): Pending<Answer> =>
+          answer(models.visibleTo(session).servicesOf(name), request, scope, address);
+        if (isInScope) return scopes.run(scope, begin);
+        return trial === undefined ? begin() : trial.begin(begin);
       };
-      const sent = whenThere(sessions.of(request, reply), send);
-      if (sent instanceof Promise) sent.catch((error: unknown) => reply.send(error));
+      const isTried = mayTry === true && isPlain(request);
+      sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));
     };
   const readCollection: Answering = {
     answer: ({ reads }, request, scope, address) => reads.readCollection(request, scope, address),
-    mayTry: triesCached,
+    mayTry: triesReads,
   };
   const readEntity: Answering = {
     answer: ({ reads }, request, scope, address) => reads.readEntity(request, scope, address),
-    mayTry: triesCached,
+    mayTry: triesReads,
   };
   const writeAttributes: Answering = {
     answer: ({ writes }, request, scope, address) =>
@@ -116,7 +111,7 @@ export function dataclassHandlers(
   };
   const readByValue = handler({
     answer: ({ reads }, request, scope, address) => reads.readByValue(request, scope, address),
-    mayTry: triesCached,
+    mayTry: triesReads,
   });
   const attributesOfAll = handler(readCollection, writeAttributes);
   const entitySet = handler(

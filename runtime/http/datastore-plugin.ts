@@ -14,7 +14,9 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { serverFunctions } from './catalog.js';
 import {
   type CodeHooks,
+  type CodeRuns,
   type ModelView,
+  noCodeRuns,
   permissionsOf,
   requireClassCode,
   type ServedClasses,
@@ -38,8 +40,7 @@ interface Services {
   readonly models: ServedModels;
   /** Whether sessions may see less than the whole model. */
   readonly isLimited: boolean;
-  /** Whether class code may run inside requests that read, and inside those that write. */
-  readonly runsIn: ServedClasses['runsIn'];
+  readonly runsIn: CodeRuns;
   /** Undefined without class code. */
   readonly classes: { readonly host: ClassContext; readonly registry: ClassRegistry } | undefined;
   /** Undefined for a model without images and BLOBs. */
@@ -107,8 +108,8 @@ function openServices(app: FastifyInstance): Services {
   if (code === undefined) {
     // A server without class code does not pay for a datastore that nobody uses.
     app.decorate('datastore', { getter: () => opened().datastore });
-    const runsIn = { reads: false, writes: false };
-    return { ...services, models: modelsOn({ ...noHooks, database }), runsIn, classes: undefined };
+    const models = modelsOn({ ...noHooks, database });
+    return { ...services, models, runsIn: noCodeRuns, classes: undefined };
   }
   const host = opened();
   app.decorate('datastore', host.datastore);

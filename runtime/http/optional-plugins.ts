@@ -106,13 +106,31 @@ export function permissionsOf(app: FastifyInstance): ServedPermissions | undefin
  */
 export interface ServedClasses {
   readonly registry: ClassRegistry;
-  /** Whether class code may run inside requests that read, and inside those that write. */
-  readonly runsIn: { readonly reads: boolean; readonly writes: boolean };
+  readonly runsIn: CodeRuns;
   /** Runs events and setters; none if the model declares none. */
   lifecycleOf(host: ClassContext): Lifecycle | undefined;
   /** @param model the whole model, on the database without class code */
   hooksOf(host: ClassContext, model: ClassCodeModel): CodeHooks;
 }
+
+/** In which requests for entities class code runs. */
+export interface CodeRuns {
+  /** Whether some may run inside requests that read. */
+  readonly reads: boolean;
+  /** Whether some may run inside requests that write. */
+  readonly writes: boolean;
+  /** Whether code other than `restrict` may run before a request has read something. */
+  readonly beforeReads: boolean;
+  /** The dataclasses of which a save may run events or setters, its own or those of entities in its lists. */
+  readonly savesOf: ReadonlySet<string>;
+}
+
+export const noCodeRuns: CodeRuns = {
+  reads: false,
+  writes: false,
+  beforeReads: false,
+  savesOf: new Set(),
+};
 
 interface ClassCodeModel extends Pick<
   ReadingContext,

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
-import type { SessionRecord } from '../access/session-store.js';
+import type { SessionRecord, SessionTrial } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
 import { abandonably } from '../dialect/abandonable.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -96,12 +96,13 @@ export class RequestSessions {
   /**
    * Answers a request with its session.
    * @param mayTry whether a cached session may be tried: see `SessionStore.trying`
+   * @param work gets the trial of a session that is tried
    */
   answer<T>(
     request: FastifyRequest,
     reply: FastifyReply,
     mayTry: boolean,
-    work: (session: RequestSession) => Pending<T>,
+    work: (session: RequestSession, trial?: SessionTrial) => Pending<T>,
   ): Pending<T> {
     const { trying } = this.sessions.store;
     const found = (): Pending<T> => abandonably(this.of(request, reply), work);
@@ -110,7 +111,7 @@ export class RequestSessions {
     if (token === undefined) return found();
     return trying.run(
       token,
-      (record) => work(this.#made(request, reply, record)),
+      (record, trial) => work(this.#made(request, reply, record, trial), trial),
       () => {
         (request as Known)[own] = undefined;
         return found();
@@ -179,12 +180,13 @@ export class RequestSessions {
     request: FastifyRequest,
     reply: FastifyReply,
     record: SessionRecord | undefined,
+    trial?: SessionTrial,
   ): RequestSession {
     // Two parts of one request may have waited for the store.
     const known = this.known(request);
     if (known !== undefined) return known;
     const carrier = new CookieCarrier(request, reply, this);
-    const session = new RequestSession(this.sessions, carrier, this.logins, record);
+    const session = new RequestSession(this.sessions, carrier, this.logins, record, trial);
     (request as Known)[own] = session;
     return session;
   }

@@ -9,13 +9,19 @@ import {
   type SessionChange,
   type SessionRecord,
   type SessionRoom,
+  type SessionTrial,
   sessionsFull,
   type SessionStore,
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type Rows, UnconfirmedError, UnknownOutcomeError } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { AssumedCondition, StateDatabase, StateStatement } from '../dialect/state-database.js';
+import type {
+  AssumedCondition,
+  Assumption,
+  StateDatabase,
+  StateStatement,
+} from '../dialect/state-database.js';
 import { quoted } from '../dialect/table-definition.js';
 import { newUuid } from '../protocol/uuid.js';
 import type { DatabaseRates } from './database-rates.js';
@@ -111,10 +117,10 @@ export class DatabaseSessionStore implements SessionStore {
         if (session === undefined) return find();
         const { id, version } = session;
         const assumption = { condition: current, values: [id, version], isConfirmed: false };
-        const isConfirmed = async (): Promise<boolean> =>
-          assumption.isConfirmed ||
-          ((await this.find(token)) === session && session.version === version);
-        return tried(() => assuming(assumption, () => work(session)), isConfirmed, find);
+        const isSame = async (): Promise<boolean> =>
+          (await this.find(token)) === session && session.version === version;
+        const trial = new Trial(assuming, assumption, isSame);
+        return tried(() => work(session, trial), trial, find);
       },
     };
   }
@@ -637,26 +643,55 @@ const systemSeconds = 60;
 /** `is_guest` of the server's own session, which counts neither as a user's (0) nor as a guest's (1). */
 const ofServer = 2;
 
+/** A cached session that is assumed to be the same as the stored one. */
+class Trial implements SessionTrial {
+  #isGivenUp = false;
+
+  /** @param isSame looks the session up */
+  constructor(
+    private readonly assuming: NonNullable<StateDatabase['assuming']>,
+    private readonly assumption: Assumption,
+    private readonly isSame: () => Promise<boolean>,
+  ) {}
+
+  begin<T>(begin: () => T): T {
+    return this.assuming(this.assumption, begin);
+  }
+
+  async confirmed(): Promise<void> {
+    if (!(await this.isConfirmed())) throw new UnconfirmedError(undefined);
+  }
+
+  requireConfirmed(): void {
+    if (this.assumption.isConfirmed) return;
+    this.#isGivenUp = true;
+    throw new UnconfirmedError(undefined);
+  }
+
+  async isConfirmed(): Promise<boolean> {
+    const { assumption } = this;
+    if (!assumption.isConfirmed && !this.#isGivenUp && (await this.isSame())) {
+      assumption.isConfirmed = true;
+    }
+    return assumption.isConfirmed;
+  }
+}
+
 /**
- * Runs work whose result counts only if what it assumes is confirmed.
- * @param isConfirmed called when the work has ended
- * @param again runs the work without the assumption
+ * Runs work whose result counts only if the session of a trial is confirmed.
+ * @param again runs the work without the trial
  */
-async function tried<T>(
-  work: () => Pending<T>,
-  isConfirmed: () => Pending<boolean>,
-  again: () => Pending<T>,
-): Promise<T> {
+async function tried<T>(work: () => Pending<T>, trial: Trial, again: () => Pending<T>): Promise<T> {
   let result: T;
   try {
     result = await work();
   } catch (error) {
     // Whether the change is stored is not known, so it must not be made again.
     if (error instanceof UnknownOutcomeError) throw error;
-    if (error instanceof UnconfirmedError || !(await isConfirmed())) return again();
+    if (error instanceof UnconfirmedError || !(await trial.isConfirmed())) return again();
     throw error;
   }
-  return (await isConfirmed()) ? result : again();
+  return (await trial.isConfirmed()) ? result : again();
 }
 
 interface SessionSql {

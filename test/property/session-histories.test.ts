@@ -8,21 +8,30 @@ import { sampled } from '../support/long.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { modelOf, serverOf } from '../support/server.js';
 import {
+  awaitingFiles,
   functionFiles,
   functionModel,
-  sessionFiles,
-  sessionModel,
+  restrictedFiles,
+  restrictedModel,
 } from '../support/session-model.js';
 
 const key = 'a secret of more than thirty-two characters';
-const servers = 3;
-/** The number of the server with functions. */
+/** The number of the server with functions, on which nothing is restricted. */
 const withFunctions = 0;
+/** The number of the server whose `restrict` hides what is called secret from those who only view. */
+const hiding = 1;
+/** The number of the server whose `restrict` reads the database, and refuses those who only view. */
+const refusing = 2;
+const models = [
+  [functionModel, functionFiles],
+  [restrictedModel, restrictedFiles],
+  [restrictedModel, awaitingFiles],
+] as const;
 const cookies = 2;
 /** The number of the client with a bearer token, whose session keeps its token when its privileges change. */
 const bearer = cookies;
 
-const server = fc.nat({ max: servers - 1 });
+const server = fc.nat({ max: models.length - 1 });
 const client = fc.nat({ max: cookies });
 
 const step = fc.oneof(
@@ -40,7 +49,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       act: fc.constantFrom(
         ...(['read', 'page', 'missing', 'save', 'unchanged', 'twice', 'list', 'create'] as const),
-        ...(['set', 'delete', 'function', 'stale'] as const),
+        ...(['set', 'delete', 'function', 'stale', 'secret'] as const),
       ),
       client,
       server,
@@ -52,7 +61,11 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 /** What a client may do: `guest` without a session, or with one that holds nothing. */
 type Privilege = 'guest' | 'view' | 'edit';
 
-const mayRead = (privilege: Privilege): boolean => privilege !== 'guest';
+/** The status of a read of something that is there. */
+function statusOf(privilege: Privilege, place: number): number {
+  if (privilege === 'guest') return 401;
+  return privilege === 'view' && place === refusing ? 418 : 200;
+}
 
 /** Three servers, asked in a random order, and what their answers must be. */
 class History {
@@ -76,6 +89,7 @@ class History {
     // What is left of an earlier history.
     await this.run('delete from drs_state.session');
     const update = '/rest/Item?$method=update';
+    await this.#post(bearer, 0, update, { name: 'secret' });
     await this.#post(bearer, 0, update, { name: 'taken' });
     const made = await this.#post(bearer, 0, update, { name: this.#name() });
     expect(made.statusCode, made.body).toBe(200);
@@ -140,11 +154,8 @@ class History {
         this.#end(at);
         return;
       case 'expire':
-        // An expired session of a token is removed before another one begins.
         await this.run(
-          at === bearer
-            ? `delete from drs_state.session where user_name = 'token'`
-            : `update drs_state.session set expires = 1 where user_name = 'user${at}'`,
+          `update drs_state.session set expires = 1 where user_name = '${at === bearer ? 'token' : `user${at}`}'`,
         );
         this.#end(at);
         return;
@@ -193,26 +204,32 @@ class History {
   async #ask(act: string, at: number, place: number): Promise<void> {
     const privilege = this.#privileges[at] as Privilege;
     const denied = privilege === 'guest' ? 401 : 403;
-    const reads = mayRead(privilege);
+    const status = statusOf(privilege, place);
+    const reads = status === 200;
     const edits = privilege === 'edit';
     const { key: id, stamp, name } = this.#item;
     const update = '/rest/Item?$method=update';
     switch (act) {
       case 'read': {
         const answer = await this.#get(at, place, `/rest/Item(${id})`);
-        expect(answer.statusCode).toBe(reads ? 200 : denied);
+        expect(answer.statusCode).toBe(status);
         if (reads) expect(answer.json()).toMatchObject({ __STAMP: stamp, name });
         return;
       }
       case 'page': {
         const answer = await this.#get(at, place, `/rest/Item?$filter="ID=${id}"&$top=3`);
-        expect(answer.statusCode).toBe(reads ? 200 : denied);
+        expect(answer.statusCode).toBe(status);
         if (reads) expect(answer.json()).toMatchObject({ __COUNT: 1, __ENTITIES: [{ name }] });
         return;
       }
       case 'missing': {
         const answer = await this.#get(at, place, '/rest/Item(1000000)');
-        expect(answer.statusCode).toBe(reads ? 404 : denied);
+        expect(answer.statusCode).toBe(reads ? 404 : status);
+        return;
+      }
+      case 'secret': {
+        const answer = await this.#get(at, place, '/rest/Item:name(secret)');
+        expect(answer.statusCode).toBe(privilege === 'view' && place === hiding ? 404 : status);
         return;
       }
       case 'save':
@@ -251,7 +268,7 @@ class History {
       }
       case 'set': {
         const answer = await this.#get(at, place, '/rest/Item?$method=entityset');
-        expect(answer.statusCode).toBe(reads ? 200 : denied);
+        expect(answer.statusCode).toBe(status);
         return;
       }
       case 'delete': {
@@ -275,11 +292,9 @@ describeDatabases('Three servers with one database', ({ driver, create, run }) =
   beforeEach(async () => {
     database = await create();
     apps = [];
-    for (let at = 0; at < servers; at += 1) {
+    for (const [model, files] of models) {
       const environment = { STATE: 'database', DATABASE_POOL: '3', TOKEN_KEY: key };
       const options = { databaseUrl: database.url, environment };
-      const [model, files] =
-        at === withFunctions ? [functionModel, functionFiles] : [sessionModel, sessionFiles];
       const app = await serverOf({ ...modelOf(model), databases: [driver] }, options, files);
       await app.ready();
       apps.push(app);

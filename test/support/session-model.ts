@@ -60,3 +60,39 @@ export class DataStore extends DataStoreBase {
 }
 `,
 };
+
+/** A model of these data with `restrict`, which runs before a request has read anything. */
+export const restrictedModel = sessionModel.replace(
+  '  Item:',
+  '  Item:\n    restrict: { writes: true }',
+);
+
+/** `restrict` hides what is called secret from those who only view. */
+export const restrictedFiles: Readonly<Record<string, string>> = {
+  ...login,
+  'src/classes/Item.ts': `
+import { ItemBase, type Restriction, type Session } from '../generated/api.js';
+
+export class Item extends ItemBase {
+  restrict(session: Session): Restriction {
+    return session.hasPrivilege('edit') ? 'ID > 0' : 'name != secret';
+  }
+}
+`,
+};
+
+/** `restrict` reads the database, and refuses those who only view. */
+export const awaitingFiles: Readonly<Record<string, string>> = {
+  ...login,
+  'src/classes/Item.ts': `
+import { ItemBase, RestError, type Restriction, type Session } from '../generated/api.js';
+
+export class Item extends ItemBase {
+  async restrict(session: Session): Promise<Restriction> {
+    const secret = await this.query('name = secret').first();
+    if (session.hasPrivilege('edit')) return { filter: 'ID >= :1', values: [secret?.ID ?? 0] };
+    throw new RestError(418, 1, 'Only for those who edit.');
+  }
+}
+`,
+};

@@ -71,8 +71,8 @@ export class Confirmation {
     return isConfirmed ? [] : [{ text: `select ${condition.required}`, values }];
   }
 
-  confirm(isConfirmed = true): void {
-    this.assumption.isConfirmed = isConfirmed;
+  confirm(): void {
+    this.assumption.isConfirmed = true;
   }
 
   /**

@@ -48,7 +48,7 @@ export class PostgresExecutor implements Executor {
   readonly #open = new Set<PostgresConnection>();
   readonly #writes = new Set<Promise<unknown>>();
   readonly #conditioned = new Map<AssumedCondition, ConditionedTexts>();
-  /** What the first statement of the work that begins now has to confirm. */
+  /** What the statement that begins now has to confirm. */
   #assumption: Assumption | undefined;
   #isClosed = false;
 
@@ -96,11 +96,12 @@ export class PostgresExecutor implements Executor {
     }
   };
 
-  /** The statement that begins now confirms what the work assumes; later ones need not. */
+  /** The statement that begins now confirms what the work assumes; what the work begins beside it need not. */
   #confirmation(): Confirmation | undefined {
     const assumption = this.#assumption;
     if (assumption === undefined) return undefined;
     this.#assumption = undefined;
+    if (assumption.isConfirmed) return undefined;
     const { condition } = assumption;
     const texts = getOrInsertComputed(
       this.#conditioned,
@@ -133,7 +134,7 @@ export class PostgresExecutor implements Executor {
     if (confirmation === undefined) return (await this.#writing(() => this.#changed(step))).rows;
     return confirmation.ofChange(async () => {
       const { rows } = await this.#writing(() => this.#changed(confirmation.changing(step)));
-      confirmation.confirm(rows.length > 0);
+      if (rows.length > 0) confirmation.confirm();
       return rows;
     });
   };
@@ -229,7 +230,7 @@ export class PostgresExecutor implements Executor {
     if (confirmation === undefined) return this.#using((connection) => connection.read(step));
     return this.#using(async (connection) => {
       const answer = await connection.read(confirmation.reading(step));
-      confirmation.confirm(answer.rows.length > 0);
+      if (answer.rows.length > 0) confirmation.confirm();
       return answer;
     });
   }
