@@ -123,10 +123,10 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** Nothing was changed, because it is not known whether what the change assumes holds: see `StateDatabase.assuming`. */
+/** Nothing was changed, because what the change assumes does not hold: see `StateDatabase.assuming`. */
 export class UnconfirmedError extends Error {
   constructor(cause: unknown) {
-    super('what the change assumes is not confirmed', { cause });
+    super('what the change assumes does not hold', { cause });
   }
 }
 

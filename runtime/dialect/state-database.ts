@@ -37,6 +37,8 @@ export interface Assumption {
   readonly values: readonly SqlValue[];
   /** Whether a statement has found that it holds. */
   isConfirmed: boolean;
+  /** Finds out whether it holds, by a statement of its own if necessary. */
+  holds(): Promise<boolean>;
 }
 
 /**
@@ -64,7 +66,7 @@ export interface StateDatabase {
   /**
    * Begins work of which the first statement finds out, in its own round trip, whether an assumption holds, unless that
    * is known. If it does not, a read returns no rows; a change, or a transaction, changes nothing and fails with
-   * UnconfirmedError, as it does if it cannot tell. The work begins that statement before it returns, unless it only
+   * UnconfirmedError. The work begins that statement before it returns, unless it only
    * reads. `undefined` if the state is another database.
    */
   readonly assuming: (<T>(assumption: Assumption, work: () => T) => T) | undefined;

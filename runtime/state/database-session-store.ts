@@ -116,10 +116,9 @@ export class DatabaseSessionStore implements SessionStore {
         const session = cached(token);
         if (session === undefined) return find();
         const { id, version } = session;
-        const assumption = { condition: current, values: [id, version], isConfirmed: false };
         const isSame = async (): Promise<boolean> =>
           (await this.find(token)) === session && session.version === version;
-        const trial = new Trial(assuming, assumption, isSame);
+        const trial = new Trial(assuming, current, [id, version], isSame);
         return tried(() => work(session, trial), trial, find);
       },
     };
@@ -644,36 +643,35 @@ const systemSeconds = 60;
 const ofServer = 2;
 
 /** A cached session that is assumed to be the same as the stored one. */
-class Trial implements SessionTrial {
+class Trial implements SessionTrial, Assumption {
+  isConfirmed = false;
   #isGivenUp = false;
 
   /** @param isSame looks the session up */
   constructor(
     private readonly assuming: NonNullable<StateDatabase['assuming']>,
-    private readonly assumption: Assumption,
+    readonly condition: AssumedCondition,
+    readonly values: Assumption['values'],
     private readonly isSame: () => Promise<boolean>,
   ) {}
 
   begin<T>(begin: () => T): T {
-    return this.assuming(this.assumption, begin);
+    return this.assuming(this, begin);
   }
 
   async confirmed(): Promise<void> {
-    if (!(await this.isConfirmed())) throw new UnconfirmedError(undefined);
+    if (!(await this.holds())) throw new UnconfirmedError(undefined);
   }
 
   requireConfirmed(): void {
-    if (this.assumption.isConfirmed) return;
+    if (this.isConfirmed) return;
     this.#isGivenUp = true;
     throw new UnconfirmedError(undefined);
   }
 
-  async isConfirmed(): Promise<boolean> {
-    const { assumption } = this;
-    if (!assumption.isConfirmed && !this.#isGivenUp && (await this.isSame())) {
-      assumption.isConfirmed = true;
-    }
-    return assumption.isConfirmed;
+  async holds(): Promise<boolean> {
+    if (!this.isConfirmed && !this.#isGivenUp && (await this.isSame())) this.isConfirmed = true;
+    return this.isConfirmed;
   }
 }
 
@@ -688,10 +686,10 @@ async function tried<T>(work: () => Pending<T>, trial: Trial, again: () => Pendi
   } catch (error) {
     // Whether the change is stored is not known, so it must not be made again.
     if (error instanceof UnknownOutcomeError) throw error;
-    if (error instanceof UnconfirmedError || !(await trial.isConfirmed())) return again();
+    if (error instanceof UnconfirmedError || !(await trial.holds())) return again();
     throw error;
   }
-  return (await trial.isConfirmed()) ? result : again();
+  return (await trial.holds()) ? result : again();
 }
 
 interface SessionSql {

@@ -76,18 +76,19 @@ export class Confirmation {
   }
 
   /**
-   * Makes a change that includes one of these statements.
-   * @throws UnconfirmedError if it is not known afterwards whether the assumption holds: nothing is changed
+   * Makes a change that includes one of these statements. If that has changed nothing, or failed, it may be for another
+   * reason.
+   * @throws UnconfirmedError if the assumption does not hold: nothing is changed
    */
   async ofChange<T>(change: () => Promise<T>): Promise<T> {
     let result: T;
     try {
       result = await change();
     } catch (error) {
-      if (this.assumption.isConfirmed || error instanceof UnknownOutcomeError) throw error;
+      if (error instanceof UnknownOutcomeError || (await this.assumption.holds())) throw error;
       throw new UnconfirmedError(error);
     }
-    if (!this.assumption.isConfirmed) throw new UnconfirmedError(undefined);
-    return result;
+    if (await this.assumption.holds()) return result;
+    throw new UnconfirmedError(undefined);
   }
 }

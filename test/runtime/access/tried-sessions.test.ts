@@ -22,6 +22,11 @@ interface Items {
   readonly new: (values: { readonly name: string }) => { save(): Promise<unknown> };
 }
 
+interface Item {
+  readonly __STAMP: number;
+  readonly name: string;
+}
+
 declare global {
   var restrictItems: Restrict;
 }
@@ -127,10 +132,13 @@ describePostgres('A request of a client that has logged in', () => {
     client.post('/rest/Item?$method=update', body);
 
   /** The statements of a request, `session` for those that do nothing but look for the session. */
-  async function statements(ask: () => ReturnType<Client['get']>): Promise<readonly string[]> {
+  async function statements(
+    ask: () => ReturnType<Client['get']>,
+    status = 200,
+  ): Promise<readonly string[]> {
     const query = vi.spyOn(Connection.prototype, 'query');
     try {
-      expect((await ask()).statusCode).toBe(200);
+      expect((await ask()).statusCode).toBe(status);
       return query.mock.calls.map(([given]) => {
         const text =
           typeof given === 'string' ? given : (given as unknown as { readonly text: string }).text;
@@ -215,6 +223,25 @@ describePostgres('A request of a client that has logged in', () => {
     const sent = await statements(() => other.post('/rest/Item?$method=update', body));
     expect(sent.filter((each) => each.startsWith('with'))).toEqual(['with, session']);
     expect(sent).not.toContain('session');
+  });
+
+  it.each([
+    ['is refused', 'two', 409],
+    ['changes nothing', 'same', 200],
+  ])('looks for the session after a save that %s, and runs once', async (_name, kind, status) => {
+    const other = await at(restricted);
+    const asked: string[] = [];
+    globalThis.restrictItems = ({ userName }) => {
+      asked.push(userName);
+      return 'ID > 0';
+    };
+    const { __STAMP: stamp, name } = (await other.get('/rest/Item(1)')).json<Item>();
+    const body = { __KEY: '1', __STAMP: stamp, name: kind === 'same' ? name : kind };
+    asked.length = 0;
+    const sent = await statements(() => other.post('/rest/Item?$method=update', body), status);
+    expect(asked).toEqual(['mia']);
+    const checks = ['with, session', 'session'];
+    expect(sent.filter((each) => checks.includes(each))).toEqual(checks);
   });
 
   it('checks the session by its own statement, not by those of restrict', async () => {
