@@ -66,8 +66,8 @@ export interface StateDatabase {
   /**
    * Begins work of which the first statement finds out, in its own round trip, whether an assumption holds, unless that
    * is known. If it does not, a read returns no rows; a change, or a transaction, changes nothing and fails with
-   * UnconfirmedError. The work begins that statement before it returns, unless it only
-   * reads. `undefined` if the state is another database.
+   * UnconfirmedError. The work begins that statement before it returns, unless it only reads. `undefined` if the state
+   * is another database.
    */
   readonly assuming: (<T>(assumption: Assumption, work: () => T) => T) | undefined;
   /**
