@@ -320,6 +320,22 @@ describePostgres('A request of a client that has logged in', () => {
       expect(await count()).toBe(before);
     });
 
+    it.each([
+      ['reads', '/rest/Item(1)', undefined],
+      ['saves', '/rest/Item?$method=update', { name: 'lost' }],
+    ])('while restrict waits is refused what it %s', async (_name, url, body) => {
+      await client.post('/rest/$directory/login', ['mia', 'right']);
+      const other = await at(restricted);
+      globalThis.restrictItems = async () => {
+        await client.get('/rest/$directory/logout');
+        return null;
+      };
+      const answer = await (body === undefined ? other.get(url) : other.post(url, body));
+      expect(answer.statusCode).toBe(401);
+      await client.post('/rest/$directory/login', ['mia', 'right']);
+      expect((await client.get('/rest/Item:name(lost)')).statusCode).toBe(404);
+    });
+
     it('lets restrict read everything, which it may remember', async () => {
       const other = await ended();
       const counts: number[] = [];
