@@ -31,6 +31,7 @@ export class RequestSession implements Session {
   readonly #sessions: Sessions;
   readonly #carrier: Carrier;
   readonly #logins: LoginAttempts | undefined;
+  readonly #trial: SessionTrial | undefined;
   #found: SessionRecord | undefined;
   /** Sessions that this request had before, and ended. */
   readonly #earlier: SessionRecord[] = [];
@@ -46,12 +47,13 @@ export class RequestSession implements Session {
     carrier: Carrier,
     logins: LoginAttempts | undefined,
     found: SessionRecord | undefined,
-    private readonly trial?: SessionTrial,
+    trial?: SessionTrial,
   ) {
     this.#sessions = sessions;
     this.#carrier = carrier;
     this.#logins = logins;
     this.#found = found;
+    this.#trial = trial;
   }
 
   /** The stored session; `undefined` for a guest without state, and after it ended. */
@@ -120,7 +122,7 @@ export class RequestSession implements Session {
   }
 
   clearPrivileges(): void {
-    this.trial?.requireConfirmed();
+    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record === undefined) return;
     this.#sessions.clear(record);
@@ -137,7 +139,7 @@ export class RequestSession implements Session {
    * @param idleTimeout seconds, if the client asks for an idle timeout of its own
    */
   async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
-    this.trial?.requireConfirmed();
+    this.#trial?.requireConfirmed();
     const granted = await this.#logins?.grantOf(user, password, this.origin.address);
     if (granted === undefined) return false;
     const { record } = this;
@@ -154,7 +156,7 @@ export class RequestSession implements Session {
 
   /** @returns whether there was a session to end */
   logOut(): boolean {
-    this.trial?.requireConfirmed();
+    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record === undefined) return false;
     this.#sessions.store.remove(record);
@@ -201,7 +203,7 @@ export class RequestSession implements Session {
   }
 
   #kept(): SessionRecord {
-    this.trial?.requireConfirmed();
+    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record !== undefined) return record;
     const wasReplaced = this.#found?.wasReplaced === true;
@@ -213,7 +215,7 @@ export class RequestSession implements Session {
   }
 
   #grant(grant: Grant): void {
-    this.trial?.requireConfirmed();
+    this.#trial?.requireConfirmed();
     const { record } = this;
     if (record !== undefined) {
       this.#carry(this.#replaceBy(this.#sessions.grant(record, grant)), record);
