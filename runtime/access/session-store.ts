@@ -88,17 +88,17 @@ export interface SessionTrial {
 
 /** Runs work with cached sessions before the database is asked about them. */
 export interface CachedSessions {
-  /** Whether the session is cached, and has no rates. */
-  isCached(token: string): boolean;
+  /** The session if it is cached, and has no rates. */
+  cached(token: string): SessionRecord | undefined;
   /**
    * Runs work with a cached session. Unless the session is known to be the same at the end, what the work has returned
    * or thrown is dropped.
    * @param work reads, or makes one change, by statements that the trial begins
-   * @param find finds the session, and runs the work with it: then, and if none is cached
+   * @param find finds the session, and runs the work with it: then, and if it is not cached any more
    */
   run<T>(
-    token: string,
-    work: (record: SessionRecord, trial: SessionTrial) => Pending<T>,
+    cached: SessionRecord,
+    work: (trial: SessionTrial) => Pending<T>,
     find: () => Pending<T>,
   ): Pending<T>;
 }

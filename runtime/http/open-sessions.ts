@@ -190,7 +190,7 @@ function registerQuotas(
     }
     sessions.admitBy(request, admit);
     // If the session has rates by now, it is admitted when that is found out.
-    if (!limitsAll && sessions.hasTriable(request)) {
+    if (!limitsAll && sessions.triable(request) !== undefined) {
       done();
       return;
     }

@@ -18,6 +18,9 @@ const longestUserAgent = 200;
  */
 const own = Symbol('session');
 
+/** The property of a request for its cached session, whose token is hashed once. */
+const triable = Symbol('triable');
+
 /** The property of a request whose session has to be admitted when it is found. */
 const admitting = Symbol('admitting');
 
@@ -29,6 +32,7 @@ type Admit = (request: FastifyRequest, session: RequestSession) => Promise<void>
 
 interface Known {
   [own]?: RequestSession | undefined;
+  [triable]?: SessionRecord | 'none';
   [admitting]?: Admit | undefined;
   [admitted]?: Pending<RequestSession> | undefined;
 }
@@ -107,11 +111,11 @@ export class RequestSessions {
     const { trying } = this.sessions.store;
     const found = (): Pending<T> => abandonably(this.of(request, reply), work);
     if (trying === undefined || !mayTry || this.known(request) !== undefined) return found();
-    const token = this.#tokenOf(request);
-    if (token === undefined) return found();
+    const cached = this.triable(request);
+    if (cached === undefined) return found();
     return trying.run(
-      token,
-      (record, trial) => work(this.#made(request, reply, record, trial), trial),
+      cached,
+      (trial) => work(this.#made(request, reply, cached, trial), trial),
       () => {
         (request as Known)[own] = undefined;
         return found();
@@ -124,11 +128,16 @@ export class RequestSessions {
     return this.sessions.store.trying !== undefined;
   }
 
-  /** Whether {@link answer} may try a cached session, which has no rates as far as is known. */
-  hasTriable(request: FastifyRequest): boolean {
+  /** The cached session that {@link answer} may try, which has no rates as far as is known. */
+  triable(request: FastifyRequest): SessionRecord | undefined {
     const { trying } = this.sessions.store;
-    const token = trying === undefined ? undefined : this.#tokenOf(request);
-    return token !== undefined && trying?.isCached(token) === true;
+    if (trying === undefined) return undefined;
+    const known = request as Known;
+    if (known[triable] === undefined) {
+      const token = this.#tokenOf(request);
+      known[triable] = token === undefined ? 'none' : (trying.cached(token) ?? 'none');
+    }
+    return known[triable] === 'none' ? undefined : known[triable];
   }
 
   /** The name of the session in the store. */

@@ -66,8 +66,6 @@ export class DatabaseSessionStore implements SessionStore {
   #changedBefore = new Set<DatabaseSession>();
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #movers: ((from: string, to: string) => void)[] = [];
-  /** The token that was hashed last: a request asks twice for its session. */
-  #hashed = { token: '', hash: '' };
 
   /** @param ratesOf what a session has used of its rates */
   constructor(
@@ -81,7 +79,7 @@ export class DatabaseSessionStore implements SessionStore {
   }
 
   find(token: string): Pending<SessionRecord | undefined> {
-    const hash = this.#hashOf(token);
+    const hash = hashOf(token);
     const known = this.#known.get(hash);
     if (known === undefined || known.hash !== hash || known.version < 1) {
       return this.#read(token, hash);
@@ -95,31 +93,25 @@ export class DatabaseSessionStore implements SessionStore {
     });
   }
 
-  #hashOf(token: string): string {
-    if (this.#hashed.token !== token) this.#hashed = { token, hash: hashOf(token) };
-    return this.#hashed.hash;
-  }
-
   /** @param current that a session is as it was with a version */
   #tryingWith(
     assuming: NonNullable<StateDatabase['assuming']>,
     current: AssumedCondition,
   ): CachedSessions {
-    const cached = (token: string): DatabaseSession | undefined => {
-      const hash = this.#hashOf(token);
-      const session = this.#known.get(hash);
-      return session?.hash === hash && session.isUsable ? session : undefined;
-    };
     return {
-      isCached: (token) => cached(token) !== undefined,
-      run: (token, work, find) => {
-        const session = cached(token);
-        if (session === undefined) return find();
-        const { id, version } = session;
+      cached: (token) => {
+        const hash = hashOf(token);
+        const session = this.#known.get(hash);
+        return session?.hash === hash && session.isUsable ? session : undefined;
+      },
+      run: (cached, work, find) => {
+        const session = cached as DatabaseSession;
+        if (!session.isUsable) return find();
+        const { id, token, version } = session;
         const isSame = async (): Promise<boolean> =>
           (await this.find(token)) === session && session.version === version;
         const trial = new Trial(assuming, current, [id, version], isSame);
-        return tried(() => work(session, trial), trial, find);
+        return tried(() => work(trial), trial, find);
       },
     };
   }
