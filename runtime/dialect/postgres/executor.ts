@@ -347,7 +347,7 @@ function readOnly(
 async function readTable(connection: PostgresConnection, step: Step): Promise<StatementResult> {
   try {
     const answer = await readOnly(connection, [step]);
-    if (answer.fields.length > 0) return answer;
+    if (answer.columns.length > 0) return answer;
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== changesSomething) throw error;
   }

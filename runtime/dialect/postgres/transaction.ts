@@ -100,7 +100,7 @@ export class PostgresTransaction implements Transaction {
       this.#state = 'ended';
       if (!isOpen) return;
       const before = this.#changes === 0 ? [] : [{ text: raiseStamp, values: [this.#changes] }];
-      const { command } = await this.#run(
+      const { tag } = await this.#run(
         [...before, commit],
         before.length,
         (error, facts) => ofCommit(error, translateError(error, facts)),
@@ -109,7 +109,7 @@ export class PostgresTransaction implements Transaction {
         },
       );
       // PostgreSQL turns a commit after an error into a rollback.
-      if (command !== 'COMMIT') throw lostError();
+      if (tag !== 'COMMIT') throw lostError();
     });
   }
 

@@ -18,7 +18,10 @@ const all = statement(
   'select "a", "b" as "x", "b" as "x" from "t" where "a" >= $1 order by "a"',
   new Slot(0),
 );
-type Send = (this: Client, config: { readonly text: string }) => Promise<unknown>;
+type Send = (
+  this: Client,
+  query: { readonly text: string; readonly answer: Promise<unknown> },
+) => unknown;
 
 const count = statement('select count(*) from "t"');
 
@@ -272,13 +275,15 @@ describePostgres('An executor of PostgreSQL', () => {
     let waiting = 0;
     const clients = Client.prototype as unknown as { query: Send };
     const send = clients.query;
-    const query = vi.spyOn(clients, 'query').mockImplementation(function (this: Client, config) {
+    const query = vi.spyOn(clients, 'query').mockImplementation(function (this: Client, sent) {
       if (waiting === 0) flights.push([]);
-      flights.at(-1)?.push(config.text.split(' ', 2).join(' '));
+      flights.at(-1)?.push(sent.text.split(' ', 2).join(' '));
       waiting += 1;
-      return send.call(this, config).finally(() => {
+      const ended = (): void => {
         waiting -= 1;
-      });
+      };
+      sent.answer.then(ended, ended);
+      return send.call(this, sent);
     });
     try {
       await executor.write(async (transaction) => {
@@ -330,9 +335,10 @@ describePostgres('An executor of PostgreSQL', () => {
       const before = await single.value(count, []);
       const clients = Client.prototype as unknown as { query: Send };
       const send = clients.query;
-      const query = vi.spyOn(clients, 'query').mockImplementation(function (this: Client, config) {
-        const fails = config.text.startsWith('begin');
-        return send.call(this, fails ? { ...config, text: 'select 1 / 0' } : config);
+      const query = vi.spyOn(clients, 'query').mockImplementation(function (this: Client, sent) {
+        const fails = sent.text.startsWith('begin');
+        if (fails) Object.assign(sent, { text: 'select 1 / 0', prepared: undefined });
+        return send.call(this, sent);
       });
       try {
         const writing = single.write((transaction) => transaction.run(insert, [3, 'three']));
@@ -370,6 +376,22 @@ describePostgres('An executor of PostgreSQL', () => {
     }
     const names = `select count(*) from pg_prepared_statements where statement like 'select ''second%'`;
     expect(await single.value(statement(names), [])).toBeGreaterThan(100);
+    await single.close();
+  });
+
+  it('runs a statement again after its first prepared run failed', async () => {
+    const { executor: single } = await opened.open({ size: 2 });
+    const quotient = statement('select 6 / cast($1 as integer)', new Slot(0));
+    const missing = statement('select count(*) from "later"');
+    expect(await single.value(quotient, [2])).toBe(3);
+    // Prepared, and then failed.
+    await expect(single.value(quotient, [0])).rejects.toThrow();
+    for (let run = 0; run < 3; run += 1) expect(await single.value(quotient, [3])).toBe(2);
+    // Not even prepared.
+    for (let run = 0; run < 3; run += 1) await expect(single.value(missing, [])).rejects.toThrow();
+    await single.write((transaction) => run(transaction, 'create table "later" ("a" integer)'));
+    for (let run = 0; run < 3; run += 1) expect(await single.value(missing, [])).toBe(0);
+    await single.write((transaction) => run(transaction, 'drop table "later"'));
     await single.close();
   });
 
