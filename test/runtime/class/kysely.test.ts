@@ -64,8 +64,8 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     gate.open();
     await expect(transaction).rejects.toThrow('undone');
     await write;
-    // Waiting readers run before the next writer.
-    expect(await read).toEqual([]);
+    // Waiting readers of SQLite run before the next writer; those of PostgreSQL do not wait.
+    if (!isOnPostgres) expect(await read).toEqual([]);
     expect(await rows()).toEqual([{ ID: 2, name: 'B', city: null }]);
   });
 
