@@ -46,8 +46,8 @@ const warmCalls = 5_000;
 
 /**
  * Calls `process.nextTick` until V8 has compiled it, which takes 2 ms. If the first full garbage
- * collection comes before that, V8 forgets the shape of the object that each call makes, and each of
- * the ten calls of a request takes six times as long while the process lives.
+ * collection comes before that, V8 forgets the shape of the object that each call makes. Then each
+ * call, of which a request makes about ten, takes several times as long while the process lives.
  */
 function warmTicks(): Promise<void> {
   return new Promise((resolve) => {

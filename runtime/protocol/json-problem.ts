@@ -107,8 +107,8 @@ const longNumbers = {
 } as const;
 
 /**
- * Whether a JSON text may hold a number that `JSON.parse` has rounded to another one. Its strings are
- * searched as well: to look for them would cost much more than the rest.
+ * Whether a JSON text may hold a number that `JSON.parse` has rounded to another one. Digits inside of
+ * strings count, too: finding where strings end would cost more than all else.
  */
 function mayBeRounded(text: string, places: keyof typeof longNumbers): boolean {
   for (const [, first, second] of text.matchAll(longNumbers[places])) {

@@ -107,8 +107,8 @@ export interface ComputedRequests {
 
 /**
  * A request that class code has resolved.
- * @param shape the name for {@link boundStatement}. A request with a statement names no attribute that class code
- * computes: what such a request becomes has another name.
+ * @param shape the name for {@link boundStatement}. A request whose statement is known names no attribute that class
+ * code computes: what such a request becomes has another name.
  */
 export function resolved<R extends SelectionRequest>(
   {

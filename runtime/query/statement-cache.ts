@@ -3,7 +3,7 @@ import type { Statement } from '../dialect/statement.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionStatement } from './selection.js';
 
-/** The texts of all statements of a server. */
+/** Bytes of all statements of a server. */
 const maxBytes = 32 * 1024 * 1024;
 
 /**

@@ -12,7 +12,7 @@ import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import { translateError } from './errors.js';
 import type { SqliteConnections } from './open.js';
-import { closedError, SqliteReads, StatementCache } from './reads.js';
+import { closedError, SqliteReads, PreparedStatements } from './reads.js';
 import { SqliteTransaction } from './transaction.js';
 import { setTimeout } from 'node:timers/promises';
 
@@ -51,8 +51,8 @@ export class SqliteExecutor implements Executor {
     this.#connections = connections;
     this.#isShared = connections.reader === connections.writer;
     this.#graceMilliseconds = options.graceMilliseconds ?? defaultGraceMilliseconds;
-    const statements = new StatementCache(connections.writer);
-    const readStatements = this.#isShared ? statements : new StatementCache(connections.reader);
+    const statements = new PreparedStatements(connections.writer);
+    const readStatements = this.#isShared ? statements : new PreparedStatements(connections.reader);
     this.#reads = new SqliteReads(connections.reader, readStatements, options.offloading);
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');

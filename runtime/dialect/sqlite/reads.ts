@@ -30,7 +30,7 @@ interface CachedStatement {
 }
 
 /** Prepared statements of one connection by their SQL text. */
-export class StatementCache {
+export class PreparedStatements {
   readonly #first = cache(maxPreparedBytes);
   readonly #rows = cache(maxRowsBytes);
 
@@ -82,7 +82,7 @@ export class SqliteReads {
   /** @param offloading absent for a database in memory: then all reads run synchronously here */
   constructor(
     private readonly connection: Database,
-    private readonly statements: StatementCache,
+    private readonly statements: PreparedStatements,
     private readonly offloading?: Offloading,
   ) {
     this.#dataVersion = connection.prepare('pragma data_version').pluck();

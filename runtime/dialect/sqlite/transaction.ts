@@ -10,7 +10,7 @@ import {
 } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
-import { allRows, firstValue, readTable, type StatementCache } from './reads.js';
+import { allRows, firstValue, readTable, type PreparedStatements } from './reads.js';
 
 const raiseStamp = `update "__datastore" set "value" = "value" + cast(? as integer) where "name" = 'globalStamp'`;
 
@@ -26,7 +26,7 @@ export class SqliteTransaction implements Transaction {
   /** @param longest milliseconds that a statement may run */
   constructor(
     private readonly database: Database,
-    private readonly statements: StatementCache,
+    private readonly statements: PreparedStatements,
     private readonly longest = Infinity,
   ) {}
 
@@ -114,7 +114,11 @@ export class SqliteTransaction implements Transaction {
   }
 }
 
-type Run<T> = (statements: StatementCache, statement: Statement, values: readonly SqlValue[]) => T;
+type Run<T> = (
+  statements: PreparedStatements,
+  statement: Statement,
+  values: readonly SqlValue[],
+) => T;
 
 const runChange: Run<RunResult> = (statements, statement, values) => {
   const { prepared } = statements.get(statement.sql);

@@ -93,7 +93,7 @@ export function placementOf(
 
 /** Whether the next run of a statement is offloaded. */
 export class Placement {
-  /** Whether its last run in the server was long, perhaps because others had the processor: the next one is measured exactly. */
+  /** Whether its last run in the server may have been slow, or others had the processor: the next one is measured exactly. */
   isDoubtful = false;
   #last = Infinity;
 

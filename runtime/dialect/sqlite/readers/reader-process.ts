@@ -2,7 +2,7 @@
 import { setPriority } from 'node:os';
 import Database from 'better-sqlite3';
 import { fold, foldWithoutAccents } from '../../../protocol/fold.js';
-import { allRows, firstValue, readTable, StatementCache } from '../reads.js';
+import { allRows, firstValue, readTable, PreparedStatements } from '../reads.js';
 import { openReader } from '../open.js';
 import { vectorExtension } from '../vector-extension.js';
 import {
@@ -33,7 +33,7 @@ async function serveReads(): Promise<void> {
   ) as ReaderSettings;
   const textFold = isFoldedWithoutAccents ? foldWithoutAccents : fold;
   const database = openReader(file, textFold, hasVectors ? await vectorExtension() : undefined);
-  const statements = new StatementCache(database);
+  const statements = new PreparedStatements(database);
   process.on('message', (question: ReadQuestion) => {
     try {
       const time = new RunTime();
@@ -53,7 +53,7 @@ function send(reply: object | string): void {
   });
 }
 
-function answerOf(statements: StatementCache, { kind, sql, values }: ReadQuestion): ReadAnswer {
+function answerOf(statements: PreparedStatements, { kind, sql, values }: ReadQuestion): ReadAnswer {
   // The values are already in the order of the placeholders.
   const statement = { sql, bindings: values };
   switch (kind) {

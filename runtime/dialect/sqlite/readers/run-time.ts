@@ -12,12 +12,12 @@ export class RunTime {
   readonly #start = performance.now();
   readonly #used: NodeJS.CpuUsage | undefined;
 
-  /** @param isExact whether the processor's time counts, which takes as long as a small statement to find out */
+  /** @param isExact whether to ask for the processor's time, which takes as long as a small statement */
   constructor(isExact = true) {
     this.#used = isExact ? process.cpuUsage() : undefined;
   }
 
-  /** Milliseconds since this object was made; without the processor's time, the least that a long run may have taken. */
+  /** Milliseconds since this object was made; of a long run that is not exact, the least that it may have taken. */
   get milliseconds(): number {
     const passed = this.#passed;
     if (passed < shortMilliseconds) return passed;

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { Slot, type Statement } from '../../../../runtime/dialect/statement.js';
-import { SqliteReads, StatementCache } from '../../../../runtime/dialect/sqlite/reads.js';
+import { SqliteReads, PreparedStatements } from '../../../../runtime/dialect/sqlite/reads.js';
 import type { ReaderPool } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
 import {
   Placement,
@@ -89,7 +89,7 @@ describe('A read by a unique key whose index another server removes', () => {
       },
     } as unknown as ReaderPool;
     const placements = new Placements(database, true);
-    const reads = new SqliteReads(database, new StatementCache(database), {
+    const reads = new SqliteReads(database, new PreparedStatements(database), {
       placements,
       openPool: () => Promise.resolve(pool),
     });
@@ -137,7 +137,7 @@ describe('A read that takes long in the server', () => {
         return new Promise(() => undefined);
       },
     } as unknown as ReaderPool;
-    const reads = new SqliteReads(database, new StatementCache(database), {
+    const reads = new SqliteReads(database, new PreparedStatements(database), {
       placements: new Placements(database),
       openPool: () => Promise.resolve(pool),
     });
