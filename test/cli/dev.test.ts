@@ -46,6 +46,15 @@ function put(path: string, text: string): void {
   renameSync(join(folder, `${path}~`), join(folder, path));
 }
 
+/** The text of a file; empty while a generation puts the new file in place of the old one. */
+function text(path: string): string {
+  try {
+    return readFileSync(join(folder, path), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** A run of the command line. */
 class Command {
   out = '';
@@ -158,9 +167,7 @@ describe('drs-gen dev', () => {
 
     // A file that the model includes.
     put('roles.json', rolesWith('other'));
-    await command.until(() =>
-      readFileSync(join(folder, 'server/src/generated/settings.ts'), 'utf8').includes('other'),
-    );
+    await command.until(() => text('server/src/generated/settings.ts').includes('other'));
 
     // An error of types, which does not keep the server from running.
     const main = 'server/src/main.ts';
