@@ -43,6 +43,7 @@ const sessionEnded = protocolError('loginRequired', 'The session has ended: log 
 export class RequestSessions {
   /** Answers that carry a session's cookie and may not be sent yet. */
   readonly #carrying = new WeakMap<SessionRecord, readonly WeakRef<CookieCarrier>[]>();
+  readonly #pattern: RegExp;
 
   /**
    * @param cookie its name
@@ -54,7 +55,9 @@ export class RequestSessions {
     readonly cookie: string,
     private readonly logins: LoginAttempts | undefined,
     private readonly tokens: BearerTokens | undefined,
-  ) {}
+  ) {
+    this.#pattern = cookiePattern(cookie);
+  }
 
   /**
    * The session of a request, the same one at each call; for a request without a cookie, a guest
@@ -90,7 +93,7 @@ export class RequestSessions {
         this.#made(request, reply, record),
       );
     }
-    const token = cookie === undefined ? undefined : readCookie(cookie, this.cookie);
+    const token = this.#cookieOf(cookie);
     if (token === undefined) return this.#made(request, reply, undefined);
     return whenThere(this.sessions.store.find(token), (record) =>
       this.#made(request, reply, record),
@@ -145,7 +148,11 @@ export class RequestSessions {
     const { cookie, authorization } = headers;
     const bearer = this.tokens?.of(authorization);
     if (bearer !== undefined) return this.tokens?.nameOf(bearer);
-    return cookie === undefined ? undefined : readCookie(cookie, this.cookie);
+    return this.#cookieOf(cookie);
+  }
+
+  #cookieOf(header: string | undefined): string | undefined {
+    return header === undefined ? undefined : this.#pattern.exec(header)?.[1];
   }
 
   /** A guest in place of a requester who cannot be identified. */
@@ -166,7 +173,7 @@ export class RequestSessions {
     const { cookie } = request.headers;
     const known = this.known(request);
     if (cookie === undefined || known === undefined || known.id !== undefined) return undefined;
-    return readCookie(cookie, this.cookie) === undefined ? undefined : sessionEnded;
+    return this.#cookieOf(cookie) === undefined ? undefined : sessionEnded;
   }
 
   /** A token is verified once; its session is found again until one of the two ends. */
@@ -324,21 +331,12 @@ export function cookieName(datastore: string): string {
 }
 
 /**
- * The value of a name in a `Cookie` header: 32 hexadecimal digits, or nothing that could be a
- * session's.
- * @returns the first of several
+ * Finds the value of a name in a `Cookie` header: 32 hexadecimal digits, or nothing that could be a
+ * session's. Of several, the first.
  */
-export function readCookie(header: string, name: string): string | undefined {
-  for (const part of header.split(';')) {
-    const pair = part.trim();
-    if (!pair.startsWith(name)) continue;
-    const [, token] = isValue.exec(pair.slice(name.length)) ?? [];
-    if (token !== undefined) return token;
-  }
-  return undefined;
+export function cookiePattern(name: string): RegExp {
+  return new RegExp(`(?:^|;)\\s*${name}="?([0-9A-F]{32})"?\\s*(?:;|$)`);
 }
-
-const isValue = /^="?([0-9A-F]{32})"?$/;
 
 /**
  * Puts a session's cookie on an answer, in place of one that it already has (`access.md#sessions`).

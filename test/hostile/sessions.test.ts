@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieName, readCookie } from '../../runtime/http/request-sessions.js';
+import { cookieName, cookiePattern } from '../../runtime/http/request-sessions.js';
 import { Client } from '../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 
@@ -35,6 +35,8 @@ async function userWith(cookie: string): Promise<unknown> {
 }
 
 describe('A cookie', () => {
+  const pattern = cookiePattern(name);
+
   it.each([
     [`${name}=${token}`, token],
     [`a=b; ${name}=${token}; c=d`, token],
@@ -51,20 +53,20 @@ describe('A cookie', () => {
     [`${name}=${token}; ${name}=${'B'.repeat(32)}`, token],
     [`${name}=${token}\u0000`, undefined],
   ])('is found in a header of any form: %j', (header, found) => {
-    expect(readCookie(header, name)).toBe(found);
+    expect(pattern.exec(header)?.[1]).toBe(found);
   });
 
   it('that is found has 32 digits, and long headers are read in linear time', () => {
     const part = fc.constantFrom(name, '=', ';', ' ', '"', token, 'x', `${name}=`);
     fc.assert(
       fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
-        const found = readCookie(parts.join(''), name);
+        const found = pattern.exec(parts.join(''))?.[1];
         expect(found ?? token).toMatch(/^[0-9A-F]{32}$/);
       }),
     );
     // Quadratic time would take minutes.
     for (const end of ['', ';', '; ', ' ']) {
-      expect(readCookie(`${name}=${end}`.repeat(100_000), name)).toBeUndefined();
+      expect(pattern.exec(`${name}=${end}`.repeat(100_000))?.[1]).toBeUndefined();
     }
   });
 
