@@ -64,8 +64,9 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: '/runtime/(?!protocol/)',
-              message: 'The generator and the runtime share runtime/protocol/ only.',
+              regex: '/runtime/(?!protocol/|filter/(?:parser|ast)\\.js)',
+              message:
+                'The generator and the runtime share runtime/protocol/ and the parser of filters only.',
             },
           ],
         },

@@ -5,6 +5,7 @@ import { renamedFromOf, renameHint } from './renames.js';
 import { entityMembers, selectionMembers } from './reserved.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type {
+  AggregateAttribute,
   AliasAttribute,
   RelationAliasAttribute,
   StorageType,
@@ -28,7 +29,7 @@ const relationMembers = new Set([
 const maxAliases = 100;
 
 /** How many relations an alias to a relation may follow: each is a nested query, and SQLite takes less than 30. */
-const maxRelations = 10;
+export const maxRelations = 10;
 
 /** How many relations all aliases of a dataclass may follow: a read joins them, and SQLite joins 64 tables. */
 const maxJoins = 60;
@@ -38,6 +39,8 @@ interface Resolved {
   readonly path: readonly string[];
   /** Whether there is a to-many relation in it. */
   readonly many: boolean;
+  /** The dataclass of the last to-many relation in it. */
+  readonly counted?: DataclassDraft | undefined;
   readonly end: ResolvedEnd;
 }
 
@@ -56,6 +59,8 @@ export interface Aliases {
     dataclass: DataclassDraft,
     draft: AttributeDraft,
   ) => AliasAttribute | RelationAliasAttribute | undefined;
+  /** The path of an alias; a problem of it is reported once. */
+  readonly resolved: (dataclass: DataclassDraft, draft: AttributeDraft) => Resolved | undefined;
 }
 
 /** Resolves the paths of aliases; each is resolved once, and its problems are reported once. */
@@ -86,6 +91,7 @@ export function createAliases(context: Context, world: World): Aliases {
     }
     const path: string[] = [];
     let many = false;
+    let counted: DataclassDraft | undefined;
     let here = start;
     for (const [index, name] of names.entries()) {
       const step = stepOf(context, here, draft, at, name);
@@ -95,6 +101,7 @@ export function createAliases(context: Context, world: World): Aliases {
       if (next === undefined) return undefined;
       path.push(...next.path);
       many ||= next.many;
+      counted = next.counted ?? counted;
       if ('target' in next.end) {
         here = next.end.target;
         continue;
@@ -119,7 +126,7 @@ export function createAliases(context: Context, world: World): Aliases {
       context.report('alias/too-long', fill, at);
       return undefined;
     }
-    return { path, many, end: { target: here } };
+    return { path, many, counted, end: { target: here } };
   }
 
   /** One name of a path, and where it leads. */
@@ -133,9 +140,14 @@ export function createAliases(context: Context, world: World): Aliases {
     const { kind, name, type, dateOnly, digits } = step;
     if (kind === 'toOne' || kind === 'toMany') {
       const target = relationTarget(world, step);
-      return target && { path: [name], many: kind === 'toMany', end: { target } };
+      const counted = kind === 'toMany' ? target : undefined;
+      return target && { path: [name], many: kind === 'toMany', counted, end: { target } };
     }
     if (kind === 'alias') return throughAlias(dataclass, draft, at, step);
+    if (kind === 'aggregate') {
+      context.report('alias/to-aggregate', { alias: draft.label, step: step.label }, at);
+      return undefined;
+    }
     if (isLast && kind === 'computed' && child(step.node, 'expression') === undefined) {
       context.report('alias/to-accessors', { alias: draft.label, step: step.label }, at);
       return undefined;
@@ -178,6 +190,7 @@ export function createAliases(context: Context, world: World): Aliases {
   }
 
   return {
+    resolved: resolve,
     attribute: (dataclass, draft) => {
       const resolved = resolve(dataclass, draft);
       if (resolved === undefined) return undefined;
@@ -240,7 +253,10 @@ export function checkOpenedAliases(
   for (const dataclass of model.dataclasses) {
     for (const attribute of dataclass.attributes) {
       const label = `${dataclass.name}.${attribute.name}`;
-      const isAlias = attribute.kind === 'alias' || attribute.kind === 'relationAlias';
+      const isAlias =
+        attribute.kind === 'alias' ||
+        attribute.kind === 'relationAlias' ||
+        attribute.kind === 'aggregate';
       if (!isAlias || deliberate.has(label)) continue;
       const way = wayOf(model, dataclass, attribute);
       const showing = holders.filter((holder) =>
@@ -270,7 +286,7 @@ export function checkOpenedAliases(
 function wayOf(
   model: Omit<Model, 'roles'>,
   start: Dataclass,
-  { path }: AliasAttribute | RelationAliasAttribute,
+  { path }: AliasAttribute | RelationAliasAttribute | AggregateAttribute,
 ): readonly (readonly [Dataclass, Attribute])[] {
   let dataclass = start;
   return path.map((name) => {

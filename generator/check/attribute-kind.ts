@@ -2,7 +2,7 @@ import { entry, booleanOf, child } from '../source/tree.js';
 import { kindKeys } from '../source/vocabulary.js';
 import type { SourceNode } from '../source/tree.js';
 
-export type AttributeKind = 'storage' | 'toOne' | 'toMany' | 'computed' | 'alias';
+export type AttributeKind = 'storage' | 'toOne' | 'toMany' | 'computed' | 'alias' | 'aggregate';
 
 /**
  * The kind keys of an attribute's mapping in the order of the file; a correct attribute has one.
@@ -26,6 +26,8 @@ export function attributeKind(node: SourceNode): AttributeKind | undefined {
       return 'computed';
     case 'alias':
       return 'alias';
+    case 'aggregate':
+      return 'aggregate';
     case undefined:
       return undefined;
   }

@@ -1,6 +1,7 @@
 import { booleanOf, child, itemsOf, textOf, type SourceNode } from '../source/tree.js';
 import { eventNames, oldEventNames } from '../source/vocabulary.js';
 import { dataclassFunctions } from './class-functions.js';
+import { aggregateAttribute } from './aggregates.js';
 import { computedAttribute } from './computed.js';
 import { collectionNameOf } from './dataclasses.js';
 import { checkShared, madeAttribute, type ForeignKey } from './foreign-keys.js';
@@ -137,6 +138,8 @@ function attributesOf(
         return computedAttribute(context, draft);
       case 'alias':
         return aliases.attribute(dataclass, draft);
+      case 'aggregate':
+        return aggregateAttribute(context, { world, aliases }, dataclass, draft);
       case undefined:
         return undefined;
     }
@@ -231,6 +234,8 @@ function kindWords({ kind, type }: AttributeDraft): string | undefined {
       return 'computed';
     case 'alias':
       return 'an alias';
+    case 'aggregate':
+      return 'an aggregate';
     case 'toOne':
     case undefined:
       return undefined;

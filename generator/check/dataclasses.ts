@@ -91,7 +91,8 @@ function checkAttributeNames(context: Context, dataclass: DataclassDraft): void 
 /** Class code has no accessors of these attributes. */
 function sharesMember({ name, kind, node }: AttributeDraft): boolean {
   const isOfDatabase = kind === 'computed' && entry(node, 'expression') !== undefined;
-  return sharedMembers.has(name) && (kind === 'storage' || kind === 'alias' || isOfDatabase);
+  const isRead = kind === 'storage' || kind === 'alias' || kind === 'aggregate' || isOfDatabase;
+  return sharedMembers.has(name) && isRead;
 }
 
 /** Names for clients: requests and answers must be able to hold them, and no two parts may share one. */

@@ -145,6 +145,8 @@ function shapeOf(attribute: Attribute): string {
     case 'alias':
     case 'relationAlias':
       return `alias ${attribute.path.join('.')}`;
+    case 'aggregate':
+      return `${attribute.aggregate} ${attribute.path.join('.')} ${attribute.filter ?? ''}`;
     case 'relatedEntity':
     case 'relatedEntities':
       return `${attribute.kind} ${attribute.target}`;

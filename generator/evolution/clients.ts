@@ -233,7 +233,8 @@ function typeWords(attribute: Attribute): string {
         : `a relation to one ${attribute.target}`;
     case 'storage':
     case 'computed':
-    case 'alias': {
+    case 'alias':
+    case 'aggregate': {
       const dimensions =
         attribute.kind === 'storage' && attribute.dimensions !== undefined
           ? ` of ${String(attribute.dimensions)} dimensions`
@@ -323,6 +324,12 @@ function computedRules(
     if (isEqual(before.path, after.path)) return [];
     const message = `${label} stands for ${after.path.join('.')}, and stood for ${before.path.join('.')}.`;
     return [change('look', 'source-changed', `${path}.alias`, { message })];
+  }
+  if (before.kind === 'aggregate' && after.kind === 'aggregate') {
+    const source = (each: typeof before): unknown => [each.aggregate, each.path, each.filter];
+    if (isEqual(source(before), source(after))) return [];
+    const message = `${label} is computed in another way: its values may differ.`;
+    return [change('look', 'source-changed', `${path}.aggregate`, { message })];
   }
   if (before.kind !== 'computed' || after.kind !== 'computed') return [];
   const lost = before.accessors.filter((each) => !after.accessors.includes(each));

@@ -81,6 +81,7 @@ function renamedAttribute(names: NewNames, dataclass: Dataclass, attribute: Attr
       return { ...attribute, access, target };
     }
     case 'alias':
+    case 'aggregate':
       return { ...attribute, access, path: renamedPath(names, dataclass, attribute.path) };
     case 'relationAlias': {
       const target = names.dataclasses.get(attribute.target) ?? attribute.target;

@@ -167,7 +167,7 @@ function attributeAccess(
 ): DataAccess | undefined {
   const own = (action: Action): Opening | undefined => permissions.own(action, resource);
   const names = permissions.named('describe', [resource]);
-  const isAlias = kind === 'alias' || kind === 'relationAlias';
+  const isAlias = kind === 'alias' || kind === 'relationAlias' || kind === 'aggregate';
   return given({
     create: isAlias ? undefined : own('create'),
     read: own('read'),

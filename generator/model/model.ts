@@ -117,7 +117,8 @@ export type Attribute =
   | RelatedEntitiesAttribute
   | ComputedAttribute
   | AliasAttribute
-  | RelationAliasAttribute;
+  | RelationAliasAttribute
+  | AggregateAttribute;
 
 interface AttributeBase {
   /** See `Dataclass.recorded`. */
@@ -224,6 +225,23 @@ export interface RelationAliasAttribute extends AttributeBase {
   /** Whether there is a to-many relation in the path. */
   readonly many: boolean;
 }
+
+/** A value over related entities, which the database computes for each read. */
+export interface AggregateAttribute extends AttributeBase {
+  readonly kind: 'aggregate';
+  readonly aggregate: AggregateName;
+  /** Relations, one of them to-many, then an attribute, which `count` may leave out. */
+  readonly path: readonly string[];
+  /** Which entities of the last to-many relation count. */
+  readonly filter?: string;
+  readonly type: StorageType;
+  readonly dateOnly: boolean;
+  /** Most digits of a decimal. */
+  readonly precision?: number;
+  readonly scale?: number;
+}
+
+export type AggregateName = 'count' | 'sum' | 'average' | 'min' | 'max';
 
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';
 

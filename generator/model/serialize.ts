@@ -83,6 +83,11 @@ const attributeKeys: Readonly<Record<string, readonly (readonly [string, string]
     ['type', 'string'],
     ['accessors', 'object'],
   ],
+  aggregate: [
+    ['type', 'string'],
+    ['aggregate', 'string'],
+    ['path', 'object'],
+  ],
   alias: [['path', 'object']],
   relationAlias: [
     ['path', 'object'],

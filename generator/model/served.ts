@@ -57,6 +57,7 @@ function servedAttribute(model: Model, dataclass: Dataclass, attribute: Attribut
     case 'computed':
       return named;
     case 'alias':
+    case 'aggregate':
       return { ...named, path: servedPath(model, dataclass, named.path) };
     case 'relationAlias':
       return { ...named, path: servedPath(model, dataclass, named.path) };

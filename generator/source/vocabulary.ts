@@ -19,6 +19,7 @@ export const dateOnlyFormats = ['iso', 'bang'] as const;
 export const compatibilities = ['wakanda'] as const;
 export const generatedKinds = ['sequence', 'uuid'] as const;
 export const deleteRules = ['restrict', 'setNull', 'cascade', 'none'] as const;
+export const aggregates = ['count', 'sum', 'average', 'min', 'max'] as const;
 export const accessors = ['get', 'set', 'query', 'orderBy'] as const;
 export const singletonScopes = ['process', 'shared', 'session'] as const;
 
@@ -56,7 +57,7 @@ export const actions = [
 ] as const;
 
 /** The key that decides the kind of an attribute. */
-export const kindKeys = ['type', 'to', 'computed', 'alias'] as const;
+export const kindKeys = ['type', 'to', 'computed', 'alias', 'aggregate'] as const;
 
 /** Whether a text is one of the words, as a type guard. */
 export function isOneOf<T extends string>(words: readonly T[], text: unknown): text is T {

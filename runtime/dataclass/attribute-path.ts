@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Sql } from '../dialect/dialect.js';
 import type {
+  AggregateDefinition,
   AliasDefinition,
   AttributeDefinition,
   ExpressionDefinition,
@@ -11,12 +12,14 @@ import type {
   StorageDefinition,
 } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import type { Dataclass } from './dataclasses.js';
+import { maxPathLength } from '../protocol/names.js';
+import type { Dataclass, Source } from './dataclasses.js';
 import { requireAttributeInCode } from './permissions.js';
-import { type Aliases, foreignKeyColumn, From, linkedColumn, type Source } from './source.js';
+import type { Aliases } from './aliases.js';
+import { foreignKeyColumn, From, linkedColumn } from './source.js';
 
-/** An attribute that a column holds. */
-export type ColumnDefinition = StorageDefinition | ExpressionDefinition;
+/** An attribute whose value the database knows. */
+export type ColumnDefinition = StorageDefinition | ExpressionDefinition | AggregateDefinition;
 
 export type Relation = RelatedEntityDefinition | RelatedEntitiesDefinition;
 
@@ -71,9 +74,6 @@ const timestamp: StorageDefinition = {
   column: '__TIMESTAMP',
   mandatory: true,
 };
-
-/** Each name of a path costs the database a table; no database allows more. */
-export const maxPathLength = 64;
 
 /**
  * What a path may name: clients name what is exposed, class code every attribute that its session

@@ -1,11 +1,51 @@
 import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Slot } from '../dialect/statement.js';
-import { type Dataclass, isReadFromTarget } from './dataclasses.js';
+import {
+  type Dataclass,
+  isReadFromTarget,
+  type Source,
+  type WriteAggregate,
+} from './dataclasses.js';
 import type { ColumnDefinition } from './attribute-path.js';
-import { column, type Source, type From } from './source.js';
+import { column, type From } from './source.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type {
+  AggregateDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
+
+/** The value of an attribute in its column, or that of an aggregate as a column would have it. */
+export function attributeColumn(source: Source, attribute: ColumnDefinition): Sql {
+  if (attribute.kind !== 'aggregate') return column(source, attribute.column);
+  return sql`(${writeAggregate(source, attribute, 'compared')})`;
+}
+
+/**
+ * An aggregate as it is shown: a FROM clause, and the value in it; a decimal as text with all its digits. So it is
+ * computed once, however often a statement names the value.
+ */
+export function shownAggregate(
+  dialect: Pick<Dialect, 'decimalText'>,
+  source: Source,
+  attribute: AggregateDefinition,
+): { readonly from: Sql; readonly value: Sql } {
+  const { aggregate, type, scale = 0 } = attribute;
+  const alias = source.aliases.next();
+  const found = sql`${sql.id(alias, 'value')}`;
+  const isColumn = type === 'decimal' && (aggregate === 'min' || aggregate === 'max');
+  return {
+    from: sql`from (${writeAggregate(source, attribute, 'shown')}) as ${sql.id(alias)}`,
+    value: isColumn ? dialect.decimalText(found, scale) : found,
+  };
+}
+
+const writeAggregate: WriteAggregate = (source, attribute, form) => {
+  const { aggregate, name } = source.dataclass;
+  if (aggregate === undefined) throw new Error(`The aggregates of ${name} cannot be read here.`);
+  return aggregate(source, attribute, form);
+};
 
 /**
  * A column in the form of comparisons and orders: text is folded, by its folded column if it has
@@ -16,10 +56,10 @@ export function comparableColumn(
   source: Source,
   attribute: ColumnDefinition,
 ): Sql {
-  if (attribute.type !== 'string') return column(source, attribute.column);
+  if (attribute.type !== 'string') return attributeColumn(source, attribute);
   const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
   return folded === undefined
-    ? dialect.fold(column(source, attribute.column))
+    ? dialect.fold(attributeColumn(source, attribute))
     : column(source, folded);
 }
 
@@ -48,12 +88,12 @@ export function boundValue(
 /** A column that is null if the attribute is, and that an index serves if there is one. */
 export function nullableColumn(source: Source, attribute: ColumnDefinition): Sql {
   const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
-  return column(source, folded ?? attribute.column);
+  return folded === undefined ? attributeColumn(source, attribute) : column(source, folded);
 }
 
 /** The document of an object attribute; an expression may yield something else. */
 export function objectDocument(dialect: Dialect, source: Source, attribute: ColumnDefinition): Sql {
-  const value = column(source, attribute.column);
+  const value = attributeColumn(source, attribute);
   return attribute.kind === 'expression' ? dialect.json.ifJson(value) : value;
 }
 

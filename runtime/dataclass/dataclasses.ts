@@ -1,4 +1,6 @@
+import type { Aliases } from './aliases.js';
 import type {
+  AggregateDefinition,
   AttributeDefinition,
   DataclassDefinition,
   EventName,
@@ -44,6 +46,8 @@ export interface Dataclass {
   readonly permissions?: Permissions;
   /** Absent if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
+  /** Absent where nothing is read, and for a model without aggregates. */
+  readonly aggregate?: WriteAggregate | undefined;
   target(relation: { readonly target: string }): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
@@ -55,6 +59,28 @@ export interface Dataclass {
   inverse(relation: RelatedEntitiesDefinition): RelatedEntityDefinition;
 }
 
+/** A table in a statement, with its alias there. */
+export interface Source {
+  readonly dataclass: Dataclass;
+  readonly alias: string;
+  /** Names the tables of its statement. */
+  readonly aliases: Aliases;
+  /** It is joined, so a row of it may be missing. */
+  readonly isJoined?: true;
+  /** A restriction is a condition of its statement, not a subquery in place of the table. */
+  readonly isTable?: true;
+}
+
+/**
+ * Writes the subquery with the value of an aggregate, as its only column `value`.
+ * @param form `shown` for the value in answers, which may have more digits than a column can hold
+ */
+export type WriteAggregate = (
+  source: Source,
+  attribute: AggregateDefinition,
+  form: 'compared' | 'shown',
+) => Sql;
+
 /** A to-one relation, and the dataclass that has it. */
 export interface ReferringRelation {
   readonly referring: Dataclass;
@@ -65,11 +91,13 @@ export interface ReferringRelation {
  * Links the definitions of a datastore by their names.
  * @param permissions by the name of their dataclass
  * @param restrictions by the name of their dataclass
+ * @param aggregate needed to read a model with aggregates
  */
 export function linkDataclasses(
   definitions: readonly DataclassDefinition[],
   permissions?: ReadonlyMap<string, Permissions>,
   restrictions?: ReadonlyMap<string, RowRestriction>,
+  aggregate?: WriteAggregate,
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
   // A name that is not exposed must be read as one that does not exist.
@@ -88,6 +116,7 @@ export function linkDataclasses(
       longNames,
       ...(allowed === undefined ? {} : { permissions: allowed }),
       ...(restriction === undefined ? {} : { restriction }),
+      ...(aggregate === undefined ? {} : { aggregate }),
     });
   }
   return dataclasses;

@@ -3,66 +3,11 @@ import { opened, type SelectBuilder } from '../dialect/compile.js';
 import type { Dialect, OrderedJoin, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { EntityQuery } from '../protocol/queries.js';
-import type { Dataclass } from './dataclasses.js';
-
-/** A table in a statement, with its alias there. */
-export interface Source {
-  readonly dataclass: Dataclass;
-  readonly alias: string;
-  /** A restriction is a condition of its statement, not a subquery in place of the table. */
-  readonly isTable?: true;
-}
+import type { Aliases } from './aliases.js';
+import type { Dataclass, Source } from './dataclasses.js';
 
 /** The most to-one relations that one level of a statement follows; SQLite joins 64 tables. */
 export const maxJoins = 60;
-
-/** Returns table names that are unique in one statement. */
-export class Aliases {
-  #count = 0;
-  readonly #kept = new Set<string>();
-  /** How often the statement reads each table. */
-  readonly #tables = new Map<string, number>();
-  #readsRestricted = false;
-
-  /** @param prefix of the names */
-  constructor(private readonly prefix = 't') {}
-
-  next(): string {
-    this.#count += 1;
-    const alias = `${this.prefix}${this.#count}`;
-    return this.#kept.has(alias) ? this.next() : alias;
-  }
-
-  /** Whether no table of the statement has got a name. */
-  get areNone(): boolean {
-    return this.#count === 0;
-  }
-
-  /** Notes that the statement reads a dataclass. */
-  reads({ table: name, restriction }: Dataclass): void {
-    this.#tables.set(name, (this.#tables.get(name) ?? 0) + 1);
-    this.#readsRestricted ||= restriction !== undefined;
-  }
-
-  /**
-   * The tables of the dataclasses that the statement reads so far; `undefined` if restrictions may
-   * read others.
-   */
-  get tables(): ReadonlySet<string> | undefined {
-    return this.#readsRestricted ? undefined : new Set(this.#tables.keys());
-  }
-
-  /** In how many places the statement reads the table of a dataclass. */
-  readsOf({ table: name }: Dataclass): number {
-    return this.#tables.get(name) ?? 0;
-  }
-
-  /** Reserves the name of a table that has no alias in the statement. */
-  keep(table: string): string {
-    this.#kept.add(table.toLowerCase());
-    return table;
-  }
-}
 
 /** Selects the entities of a FROM clause, and defines their order. */
 type ChosenKeys =
@@ -102,8 +47,8 @@ export class From {
   ) {
     this.root =
       keys === 'table'
-        ? { dataclass, alias: aliases.keep(dataclass.table), isTable: true }
-        : { dataclass, alias: alias ?? aliases.next() };
+        ? { dataclass, alias: aliases.keep(dataclass.table), aliases, isTable: true }
+        : { dataclass, alias: alias ?? aliases.next(), aliases };
     aliases.reads(dataclass);
     this.#keys = keys === 'table' ? undefined : keys;
     this.#chosen = this.#keys === undefined ? '' : aliases.next();
@@ -143,6 +88,8 @@ export class From {
     const joined: Source = {
       dataclass: source.dataclass.target(relation),
       alias: this.aliases.next(),
+      aliases: this.aliases,
+      isJoined: true,
     };
     this.aliases.reads(joined.dataclass);
     const on = sql`${linkedColumn(joined, relation)} = ${foreignKeyColumn(source, relation)}`;

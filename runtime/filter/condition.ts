@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { comparableColumn, nullableColumn } from '../dataclass/comparable.js';
-import { type Source, column } from '../dataclass/source.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { column } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -139,7 +140,7 @@ function vectorCondition(
   const { columns, dimensions } = storedVector(attribute);
   const comparator = orderOf(node);
   const stored = {
-    vector: column(source, attribute.column),
+    vector: column(source, columns.vector),
     norm: column(source, columns.norm),
     unit: column(source, columns.unit),
     dimensions,
@@ -199,13 +200,13 @@ function orderOf(node: ComparisonNode): Sql {
 }
 
 function storedVector(attribute: ColumnDefinition): {
-  readonly columns: NonNullable<StorageDefinition['vectorColumns']>;
+  readonly columns: NonNullable<StorageDefinition['vectorColumns']> & { readonly vector: string };
   readonly dimensions: number;
 } {
   if (attribute.kind === 'storage') {
     const { vectorColumns, dimensions } = attribute;
     if (vectorColumns !== undefined && dimensions !== undefined) {
-      return { columns: vectorColumns, dimensions };
+      return { columns: { ...vectorColumns, vector: attribute.column }, dimensions };
     }
   }
   throw new Error(`The definition of the vector ${attribute.name} is not complete.`);

@@ -1,8 +1,10 @@
 import type { ColumnDefinition, NameScope } from '../dataclass/attribute-path.js';
-import { type Aliases, type Source, type From, maxJoins } from '../dataclass/source.js';
+import type { Aliases } from '../dataclass/aliases.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { type From, maxJoins } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ComparisonNode, FilterNode } from './ast.js';
-import type { FilterSlots } from './slots.js';
+import type { TakeValue } from './slots.js';
 import { sql } from 'kysely';
 import { filterError } from './lexer.js';
 
@@ -16,7 +18,7 @@ export type Compared = (
 export interface FilterContext {
   readonly dialect: Dialect;
   readonly aliases: Aliases;
-  readonly slots: FilterSlots;
+  readonly slots: { readonly take: TakeValue };
   readonly similarities: Similarities;
   /** The names that its paths may use; if left out, what is exposed. */
   readonly names?: NameScope;

@@ -1,5 +1,4 @@
-import { maxPathLength } from '../dataclass/attribute-path.js';
-import { bracketedName, nameEnd, found } from '../protocol/names.js';
+import { bracketedName, nameEnd, found, maxPathLength } from '../protocol/names.js';
 import { digitsEnd } from '../protocol/numbers.js';
 import { isWellFormed } from '../protocol/own-text.js';
 import type { AttributePath, PathStep, PlaceholderValue } from './ast.js';

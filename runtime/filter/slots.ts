@@ -1,3 +1,4 @@
+import type { Sql } from '../dialect/dialect.js';
 import { Slot, type SqlValue } from '../dialect/statement.js';
 import type { ComparisonInput } from '../protocol/comparison-value.js';
 import type { PlaceholderValue } from './ast.js';
@@ -16,6 +17,9 @@ export interface FilterInput extends ComparisonInput {
 
 /** Makes the value to bind, `undefined` if the input cannot be converted to the type. @throws RequestError 400 with 1280 */
 export type Convert = (input: FilterInput) => SqlValue | undefined;
+
+/** Takes what a statement has in the place of an input, made for a purpose. */
+export type TakeValue = (input: number, purpose: string, convert: Convert) => Slot | Sql;
 
 /** The values that a filter's statement binds: the input of each one, and its conversion. */
 export class FilterSlots {

@@ -1,10 +1,5 @@
-import {
-  From,
-  type Source,
-  foreignKeyColumn,
-  keyColumn,
-  linkedColumn,
-} from '../dataclass/source.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { From, foreignKeyColumn, keyColumn, linkedColumn } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { FilterNode, ComputedNode } from './ast.js';
 import {

@@ -222,6 +222,15 @@ function attributeEntry(
         scale: attribute.scale,
         readOnly: attribute.accessors.includes('set') ? undefined : true,
       };
+    case 'aggregate':
+      return {
+        ...common,
+        kind: 'calculated',
+        ...valueType(attribute.type, attribute.dateOnly),
+        precision: attribute.precision,
+        scale: attribute.scale,
+        readOnly: true,
+      };
     case 'alias':
       return {
         ...common,

@@ -5,7 +5,8 @@ import { ScopeExecutor } from '../access/scope-executor.js';
 import type { ClassContext } from '../class/objects/context.js';
 import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
-import { linkDataclasses } from '../dataclass/dataclasses.js';
+import { linkDataclasses, type WriteAggregate } from '../dataclass/dataclasses.js';
+import { aggregateWriter, checkAggregates } from '../query/aggregate-attributes.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
 import { noKnownNumbers } from '../query/counts.js';
@@ -75,7 +76,7 @@ function openServices(app: FastifyInstance): Services {
   if (hasMedia(definitions)) requireMedia(media);
   const permissions = permissionsOf(app);
   const parts = sharedParts(app, code, media);
-  const whole = wholeView(definitions);
+  const whole = wholeView(definitions, parts.aggregate);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);
     return servedModels({ ...parts, ...hooks, setDefinitions }, whole, definitions, permissions);
@@ -119,13 +120,14 @@ function openServices(app: FastifyInstance): Services {
 
 /** What all models of a server share, whatever their database. */
 function sharedParts(
-  { setup, stores, definitions }: FastifyInstance,
+  { setup, stores, definitions, database }: FastifyInstance,
   code: ServedClasses | undefined,
   media: ServedMedia | undefined,
 ): Omit<ModelParts, keyof CodeHooks | 'setDefinitions'> {
   const { settings, limits, reportError } = setup;
   const { pageSize } = limits;
   const { dateOnlyFormat, reportFormat } = settings;
+  const filters = new FilterParser(limits, settings);
   return {
     settings,
     limits,
@@ -134,7 +136,8 @@ function sharedParts(
     media,
     reportError,
     options: { pageSize, dateOnlyFormat, reportFormat },
-    filters: new FilterParser(limits, settings),
+    filters,
+    aggregate: hasAggregates(definitions) ? aggregateWriter(database.dialect, filters) : undefined,
     statements: new StatementCache(),
     numbers: noKnownNumbers(),
     functions: serverFunctions(code?.registry),
@@ -158,10 +161,15 @@ function openHost<Data extends ClassData>(
 }
 
 /** The model without limits. */
-function wholeView(definitions: readonly DataclassDefinition[]): ModelView {
+function wholeView(
+  definitions: readonly DataclassDefinition[],
+  aggregate: WriteAggregate | undefined,
+): ModelView {
+  const dataclasses = linkDataclasses(definitions, undefined, undefined, aggregate);
+  if (aggregate !== undefined) checkAggregates(dataclasses.values());
   return {
     visible: '',
-    dataclasses: linkDataclasses(definitions),
+    dataclasses,
     catalog: definitions,
     lists: () => true,
     calls: () => true,
@@ -174,6 +182,10 @@ const noHooks = { lifecycle: undefined, computed: undefined, restrictions: undef
 function plainHooks({ database, scopes }: FastifyInstance): CodeHooks {
   const executor = new ScopeExecutor(database.executor, scopes);
   return { ...noHooks, executor, database: { ...database, executor } };
+}
+
+function hasAggregates(definitions: readonly DataclassDefinition[]): boolean {
+  return definitions.some(({ attributes }) => attributes.some(({ kind }) => kind === 'aggregate'));
 }
 
 function hasMedia(definitions: readonly DataclassDefinition[]): boolean {

@@ -36,7 +36,8 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
       loginsOf: (stores, scopes) =>
         login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
-      byView: (definitions, functions, make) => new Views(definitions, functions, make),
+      byView: (definitions, functions, make, aggregate) =>
+        new Views(definitions, functions, make, aggregate),
     };
     app.decorate('permissions', served);
   },

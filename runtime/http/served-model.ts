@@ -1,4 +1,5 @@
 import type { Session } from '../access/session.js';
+import type { WriteAggregate } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import type { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -31,6 +32,8 @@ export interface ModelParts
   readonly reportError: ErrorReporter;
   /** The functions of the datastore and of singletons. */
   readonly functions: ServerFunctions;
+  /** See {@link Dataclass.aggregate}. */
+  readonly aggregate: WriteAggregate | undefined;
   /** The numbers of entities that all models remember. */
   readonly numbers: KnownNumbers;
 }
@@ -51,7 +54,8 @@ export function servedModels(
 ): ServedModels {
   const whole = new ServedModel(parts, wholeView);
   const functions = allFunctions(parts.functions);
-  const views = permissions?.byView(definitions, functions, (view) => new ServedModel(parts, view));
+  const make = (view: ModelView): ServedModel => new ServedModel(parts, view);
+  const views = permissions?.byView(definitions, functions, make, parts.aggregate);
   return { whole, visibleTo: views === undefined ? () => whole : (session) => views.of(session) };
 }
 

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { comparableKey } from '../dataclass/comparable.js';
-import { Aliases, column, From } from '../dataclass/source.js';
+import { Aliases } from '../dataclass/aliases.js';
+import { column, From } from '../dataclass/source.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type Dataclass, linkDataclasses, restrictionOf } from '../dataclass/dataclasses.js';
+import {
+  type Dataclass,
+  linkDataclasses,
+  restrictionOf,
+  type WriteAggregate,
+} from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
 import type { DenialStatus } from '../protocol/errors.js';
 import type {
@@ -35,6 +40,7 @@ export class View {
     definitions: readonly DataclassDefinition[],
     held: PrivilegeSet,
     status: DenialStatus,
+    aggregate?: WriteAggregate,
   ) {
     this.status = status;
     this.#definitions = definitions;
@@ -58,6 +64,7 @@ export class View {
           restrictionOf(name, restrictsWrites && status),
         ]),
       ),
+      aggregate,
     );
   }
 
@@ -220,12 +227,13 @@ export class Views<T> {
     definitions: readonly DataclassDefinition[],
     functions: readonly FunctionDefinition[],
     make: (view: View) => T,
+    private readonly aggregate?: WriteAggregate,
   ) {
     this.#definitions = definitions;
     this.#make = make;
     const names = openings(this.#definitions, functions).flat().map(foldName);
     this.#relevant = [...new Set(names)].sort();
-    this.#guest = make(new View(this.#definitions, new Set(), 401));
+    this.#guest = make(new View(this.#definitions, new Set(), 401, this.aggregate));
   }
 
   of({ isGuest, privileges }: Viewer): T {
@@ -254,7 +262,8 @@ export class Views<T> {
   #makeFor(privileges: PrivilegeSet, status: DenialStatus): T {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
-    return this.#make(new View(this.#definitions, new Set(this.#heldOf(privileges)), status));
+    const held = new Set(this.#heldOf(privileges));
+    return this.#make(new View(this.#definitions, held, status, this.aggregate));
   }
 }
 
@@ -319,11 +328,11 @@ function withRelations(
   return names;
 }
 
-/** Whether a client can give a value: for an alias or an expression, only who may read it learns that it exists. */
+/** Whether a client can give a value: for an alias or what the database computes, only who may read it learns that it exists. */
 function isWritten(attribute: AttributeDefinition): boolean {
   const { kind } = attribute;
   if (kind === 'computed') return attribute.accessors.includes('set');
-  return kind !== 'alias' && kind !== 'relationAlias' && kind !== 'expression';
+  return kind === 'storage' || kind === 'relatedEntity' || kind === 'relatedEntities';
 }
 
 function hidden(attribute: AttributeDefinition): AttributeDefinition {

@@ -72,6 +72,7 @@ export type AttributeDefinition =
   | ExpressionDefinition
   | ComputedDefinition
   | AliasDefinition
+  | AggregateDefinition
   | RelationAliasDefinition
   | RelatedEntityDefinition
   | RelatedEntitiesDefinition;
@@ -160,6 +161,21 @@ export interface AliasDefinition extends NamedDefinition {
   readonly path: readonly string[];
   readonly dateOnly?: true;
   /** The precision of the attribute at the end of the path. */
+  readonly precision?: number;
+  readonly scale?: number;
+}
+
+/** A value over related entities, which the database computes for each read. */
+export interface AggregateDefinition extends NamedDefinition {
+  readonly kind: 'aggregate';
+  readonly type: StorageType;
+  readonly aggregate: 'count' | 'sum' | 'average' | 'min' | 'max';
+  /** Relations, one of them to-many, then an attribute, which `count` may leave out. */
+  readonly path: readonly string[];
+  /** Which entities of the last to-many relation count. */
+  readonly filter?: string;
+  readonly dateOnly?: true;
+  /** Most digits of a decimal. */
   readonly precision?: number;
   readonly scale?: number;
 }

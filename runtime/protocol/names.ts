@@ -13,6 +13,9 @@ export function nameEnd(text: string, start: number): number {
   }
 }
 
+/** Each name of a path costs the database a table; no database allows more. */
+export const maxPathLength = 64;
+
 /** Finds the names of a model that hold more characters than {@link nameEnd} takes: `Item 58`. */
 export type LongNames = RegExp;
 

@@ -80,6 +80,8 @@ interface RowWith<Column> extends Readonly<Record<StorageType, ColumnJson<Column
   readonly relatedEntity: ColumnJson<Column>;
   /** The address of the entities to which a relation leads; the column holds the key of this entity. */
   readonly relatedEntities: ColumnJson<Column>;
+  /** The value of an aggregate, by the name of its attribute. */
+  aggregate(name: string): Json;
   /** The place of a value that class code computes when the statement has run. */
   computed(): Json;
 }

@@ -1,4 +1,5 @@
-import type { Aliases, Source } from '../dataclass/source.js';
+import type { Aliases } from '../dataclass/aliases.js';
+import type { Source } from '../dataclass/dataclasses.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { BuiltQuery } from '../dialect/compile.js';

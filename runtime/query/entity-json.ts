@@ -9,7 +9,7 @@ import {
   relationsOf,
   type ToManyDefinition,
 } from '../dataclass/attribute-path.js';
-import { type Dataclass, isReadFromTarget } from '../dataclass/dataclasses.js';
+import { type Dataclass, isReadFromTarget, type Source } from '../dataclass/dataclasses.js';
 import {
   column,
   foreignKeyColumn,
@@ -17,7 +17,6 @@ import {
   keyColumn,
   linkedColumn,
   linkedValue,
-  type Source,
 } from '../dataclass/source.js';
 import { subquery } from '../dialect/compile.js';
 import type { JsonMember, JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
@@ -201,6 +200,11 @@ function rowOf(
     relatedEntities: (name) => {
       if (!leadsToMany(attribute)) throw misused(attribute);
       return format.relatedEntities(context, source, attribute, column(source, name));
+    },
+    aggregate: (name) => {
+      const found = dataclass.allAttributes.get(name);
+      if (found?.kind !== 'aggregate') throw misused(attribute);
+      return valueJson(context, source, found);
     },
     computed: () => {
       if (attribute.kind !== 'computed') throw misused(attribute);

@@ -3,6 +3,7 @@ import {
   isReadFromTarget,
   ownRelations,
   unrestricted,
+  type Source,
 } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -23,7 +24,7 @@ import {
 } from './projection.js';
 import { sql, type SqlBool } from 'kysely';
 import { boundValue, comparableColumn } from '../dataclass/comparable.js';
-import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
+import { From, keyColumn, selecting } from '../dataclass/source.js';
 import { type BuiltQuery, opened } from '../dialect/compile.js';
 import type { Dialect, DirectChanges, JsonMember, ObjectJson, Sql } from '../dialect/dialect.js';
 import { type AnyRow, queryOf, type Select } from '../protocol/queries.js';

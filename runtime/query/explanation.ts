@@ -1,5 +1,6 @@
 import type { ColumnDefinition, Relation } from '../dataclass/attribute-path.js';
-import { From, linkedBy, type Source } from '../dataclass/source.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { From, linkedBy } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { TableSearch } from '../dialect/executor.js';
 import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js';
@@ -300,7 +301,11 @@ async function indexed(
     }
     const condition = selectionCondition(context, from, selection, (node, source, attribute) => {
       const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
-      isFound.push([node, searching(source, attribute, folded ?? attribute.column)]);
+      const isIndexed =
+        attribute.kind === 'aggregate'
+          ? (): boolean => false
+          : searching(source, attribute, folded ?? attribute.column);
+      isFound.push([node, isIndexed]);
     });
     const where = condition === undefined ? sql`` : sql` where ${condition}`;
     return selectionStatement(context, sql`select count(*) ${from.clause}${where}`);

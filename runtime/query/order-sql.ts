@@ -11,7 +11,8 @@ import {
   propertyOrder,
   relatedKeyOf,
 } from '../dataclass/comparable.js';
-import { type From, maxJoins, type Source } from '../dataclass/source.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { type From, maxJoins } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';

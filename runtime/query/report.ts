@@ -7,7 +7,8 @@ import {
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
-import { column, type From, type Source, maxJoins } from '../dataclass/source.js';
+import { attributeColumn, shownAggregate } from '../dataclass/comparable.js';
+import { type From, maxJoins } from '../dataclass/source.js';
 import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import { jsonBoolean } from '../dialect/json-parts.js';
 import type {
@@ -16,7 +17,7 @@ import type {
   RelatedEntityDefinition,
 } from '../protocol/definition.js';
 import type { StorageType } from '../protocol/storage-type.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Dataclass, Source } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import { type ListedPath, listError, parseAttributeList } from './attribute-list.js';
 import type { QueryContext } from './context.js';
@@ -78,12 +79,15 @@ function columnJson(
   if (attribute.kind === 'computed') return computedJson(context, source, attribute, 'report');
   if (attribute.type === 'decimal') {
     const { dialect } = context;
-    return [
-      dialect.jsonRaw(dialect.decimalText(column(source, attribute.column), scaleOf(attribute))),
-    ];
+    if (attribute.kind === 'aggregate') {
+      const { from, value } = shownAggregate(dialect, source, attribute);
+      return [{ from, json: [dialect.jsonRaw(value)] }];
+    }
+    const value = attributeColumn(source, attribute);
+    return [dialect.jsonRaw(dialect.decimalText(value, scaleOf(attribute)))];
   }
   if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
-  const json = jsonBoolean(column(source, attribute.column));
+  const json = jsonBoolean(attributeColumn(source, attribute));
   return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
 }
 

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn, linkedValue } from '../dataclass/source.js';
+import { Aliases } from '../dataclass/aliases.js';
+import { From, keyColumn, linkedValue } from '../dataclass/source.js';
 import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';
 import type { OrderTerm } from './order-sql.js';
 import type { BuiltQuery } from '../dialect/compile.js';

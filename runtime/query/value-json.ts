@@ -1,20 +1,28 @@
 import { sql } from 'kysely';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
-import { column, keyColumn, type Source } from '../dataclass/source.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { shownAggregate } from '../dataclass/comparable.js';
+import { column, keyColumn } from '../dataclass/source.js';
 import type { Json, JsonPart, Sql } from '../dialect/dialect.js';
 import { ifNumber, jsonBangDate, jsonBoolean } from '../dialect/json-parts.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { ValueJson } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
 
-/** The JSON of a column's value (protocol P4.4 to P4.14). */
+/** The JSON of an attribute's value (protocol P4.4 to P4.14). */
 export function valueJson(
   context: QueryContext,
   source: Source,
   attribute: ColumnDefinition,
-  value = column(source, attribute.column),
 ): Json {
+  if (attribute.kind === 'aggregate') {
+    const { from, value } = shownAggregate(context.dialect, source, attribute);
+    const isText = attribute.type === 'decimal';
+    const json = isText ? context.dialect.jsonText(value) : scalarJson(context, attribute, value);
+    return [{ from, json: [json] }];
+  }
   const { dialect, options } = context;
+  const value = column(source, attribute.column);
   const { type } = attribute;
   const isExpression = attribute.kind === 'expression';
   const text = (of: Sql): ValueJson => {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { type ColumnDefinition, reached } from '../dataclass/attribute-path.js';
-import { comparableColumn, objectDocument } from '../dataclass/comparable.js';
-import { column, From, maxJoins, type Source } from '../dataclass/source.js';
+import { attributeColumn, comparableColumn, objectDocument } from '../dataclass/comparable.js';
+import type { Source } from '../dataclass/dataclasses.js';
+import { From, maxJoins } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import { ifNumber } from '../dialect/json-parts.js';
 import type { JsonPlace } from '../dialect/json-access.js';
@@ -83,8 +84,8 @@ function columnValue(
 }
 
 /** An expression may yield anything; a value that an entity shows as null does not count. */
-function storedValue(source: Source, attribute: ColumnDefinition): Sql {
-  const value = column(source, attribute.column);
+export function storedValue(source: Source, attribute: ColumnDefinition): Sql {
+  const value = attributeColumn(source, attribute);
   if (attribute.kind !== 'expression') return value;
   if (numericTypes.has(attribute.type)) return ifNumber(value);
   return attribute.type === 'boolean' ? sql`case ${value} when 1 then 1 when 0 then 0 end` : value;

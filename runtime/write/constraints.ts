@@ -16,7 +16,8 @@ import {
 } from './decode.js';
 import { type Faults, hasFaults, type Refusal, Refusals } from './refusals.js';
 import { sql } from 'kysely';
-import { Aliases, column, From, referredColumn, selecting } from '../dataclass/source.js';
+import { Aliases } from '../dataclass/aliases.js';
+import { column, From, referredColumn, selecting } from '../dataclass/source.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
+import { Aliases } from '../dataclass/aliases.js';
+import { column, From, keyColumn } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';

@@ -1,8 +1,14 @@
 import { type AliasedExpression, sql, type SqlBool, type UpdateQueryBuilder } from 'kysely';
 import type { LockGuard } from '../access/locks.js';
 import { boundValue, comparableColumn, comparableKey } from '../dataclass/comparable.js';
-import { type Dataclass, ownRelations, unrestricted } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, keyColumn, type Source } from '../dataclass/source.js';
+import {
+  type Dataclass,
+  ownRelations,
+  unrestricted,
+  type Source,
+} from '../dataclass/dataclasses.js';
+import { Aliases } from '../dataclass/aliases.js';
+import { column, From, keyColumn } from '../dataclass/source.js';
 import type { Cache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, openedInsert, openedUpdate } from '../dialect/compile.js';
 import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';

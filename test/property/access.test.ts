@@ -90,8 +90,8 @@ function compare(
       found[`${action} ${name}`] = isOpen;
       expected[`${action} ${name}`] = naive.mayDo(real, action, name);
       for (const { name: attribute, access: own, kind } of attributes) {
-        // An alias is never written, and holds nothing.
-        if (kind === 'alias' && action !== 'read') continue;
+        // Neither is ever written, or holds anything.
+        if ((kind === 'alias' || kind === 'aggregate') && action !== 'read') continue;
         if (kind === 'computed' && action === 'drop') continue;
         if (!resources.dataclasses[name]?.includes(attribute)) continue;
         const subject = `${action} ${name}.${attribute}`;

@@ -114,6 +114,7 @@ function withReferences(attribute: Attribute): Attribute {
         path: attribute.path.map(now),
       };
     case 'alias':
+    case 'aggregate':
       return { ...attribute, path: attribute.path.map(now) };
     case 'storage':
     case 'computed':

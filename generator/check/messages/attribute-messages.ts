@@ -187,6 +187,54 @@ export const attributeMessages = {
     text: (f: { attribute: string; reason: string }) =>
       `The expression of ${f.attribute} must be one SQL expression: ${f.reason}.`,
   },
+  'aggregate/bad-form': {
+    severity: 'error',
+    meaning: 'An aggregate is not a function with a path in parentheses.',
+    text: (f: { attribute: string }) =>
+      `${f.attribute} needs one of count, sum, average, min and max, and a path in parentheses, such as sum(lines.amount).`,
+  },
+  'aggregate/filter': {
+    severity: 'error',
+    meaning: 'The filter of an aggregate is wrong.',
+    text: (f: { attribute: string; reason: string }) =>
+      `The filter of ${f.attribute} is wrong. ${f.reason}`,
+  },
+  'aggregate/no-column': {
+    severity: 'error',
+    meaning: 'An aggregate or its filter names an attribute that no column holds.',
+    text: (f: { attribute: string; step: string }) =>
+      `${f.attribute} cannot use ${f.step}, which no column holds.`,
+  },
+  'aggregate/no-to-many': {
+    severity: 'error',
+    meaning: 'The path of an aggregate has no to-many relation.',
+    text: (f: { attribute: string }) =>
+      `${f.attribute} leads over no to-many relation, so there is one value only: use alias.`,
+  },
+  'aggregate/not-a-relation': {
+    severity: 'error',
+    meaning: 'The path of an aggregate continues after an attribute that is not a relation.',
+    text: (f: { attribute: string; step: string }) =>
+      `${f.attribute} cannot continue after ${f.step}, which is not a relation.`,
+  },
+  'aggregate/too-long': {
+    severity: 'error',
+    meaning: 'The path of an aggregate has more than 10 names.',
+    text: (f: { attribute: string; count: number; limit: number }) =>
+      `The path of ${f.attribute} has ${f.count} names, and may have ${f.limit}.`,
+  },
+  'aggregate/type': {
+    severity: 'error',
+    meaning: 'An aggregate has no values of a type that it applies to.',
+    text: (f: { attribute: string; aggregate: string; found: string; types: string }) =>
+      `${f.attribute} is ${f.aggregate} of what is ${f.found}: it applies to ${f.types}.`,
+  },
+  'aggregate/unknown-step': {
+    severity: 'error',
+    meaning: 'An aggregate or its filter names an attribute that does not exist.',
+    text: (f: { attribute: string; dataclass: string; step: string }) =>
+      `${f.attribute} names ${f.step}, and ${f.dataclass} has no such attribute.`,
+  },
   'alias/bad-path': {
     severity: 'error',
     meaning:
@@ -223,6 +271,12 @@ export const attributeMessages = {
     meaning: 'The path of an alias ends at an attribute that class code computes.',
     text: (f: { alias: string; step: string }) =>
       `${f.alias} ends at ${f.step}, which class code computes: no database can follow there.`,
+  },
+  'alias/to-aggregate': {
+    severity: 'error',
+    meaning: 'The path of an alias ends at an aggregate.',
+    text: (f: { alias: string; step: string }) =>
+      `${f.alias} ends at ${f.step}, which is an aggregate: clients name it by its path.`,
   },
   'alias/too-deep': {
     severity: 'error',

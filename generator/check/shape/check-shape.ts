@@ -89,6 +89,7 @@ const definitionOf: Readonly<Record<AttributeKind, string>> = {
   toMany: 'toManyAttribute',
   computed: 'computedAttribute',
   alias: 'aliasAttribute',
+  aggregate: 'aggregateAttribute',
 };
 
 const kindWords: Readonly<Record<AttributeKind, string>> = {
@@ -97,6 +98,7 @@ const kindWords: Readonly<Record<AttributeKind, string>> = {
   toMany: 'a to-many relation',
   computed: 'a computed attribute',
   alias: 'an alias',
+  aggregate: 'an aggregate',
 };
 
 const relationKeys = ['many', 'inverse', 'foreignKey', 'references', 'onDelete'] as const;

@@ -248,6 +248,7 @@ function typeText(attribute: Attribute): string {
       return attribute.many ? `${attribute.target}, many` : attribute.target;
     case 'computed':
     case 'alias':
+    case 'aggregate':
       return attribute.type;
   }
 }
@@ -276,6 +277,11 @@ function traits(attribute: Attribute): readonly string[] {
     case 'alias':
     case 'relationAlias':
       return [`is ${attribute.path.join('.')}`, ...hidden];
+    case 'aggregate': {
+      const { aggregate, path, filter } = attribute;
+      const where = filter === undefined ? '' : ` where ${filter}`;
+      return [`${aggregate}(${path.join('.')})${where}`, ...hidden];
+    }
   }
 }
 

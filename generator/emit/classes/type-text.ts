@@ -1,4 +1,5 @@
 import type {
+  AggregateAttribute,
   AliasAttribute,
   Attribute,
   ComputedAttribute,
@@ -29,7 +30,7 @@ export interface TypeText {
 export function attributeType(
   model: Model,
   dataclass: Dataclass,
-  attribute: StorageAttribute | ComputedAttribute | AliasAttribute,
+  attribute: StorageAttribute | ComputedAttribute | AliasAttribute | AggregateAttribute,
 ): TypeText {
   const values = enumOf(model, dataclass, attribute);
   if (values === undefined) return valueType(attribute.type, attribute.dateOnly);
@@ -104,6 +105,9 @@ export function orNull({ text, uses }: TypeText): TypeText {
 
 /** Whether an attribute of a saved entity always has a value. */
 export function isAlwaysThere(attribute: Attribute): boolean {
+  if (attribute.kind === 'aggregate') {
+    return attribute.aggregate === 'count' || attribute.aggregate === 'sum';
+  }
   return attribute.kind === 'storage' && (attribute.key || attribute.mandatory);
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../runtime/protocol/opened-document.js';
 import type { Attribute, Model, RelatedEntitiesAttribute } from '../../model/model.js';
 import { leadsToMany } from '../../model/lookup.js';
+import { isAlwaysThere } from '../classes/type-text.js';
 import type { RoleView, SeenAttribute, SeenDataclass } from '../../model/role-view.js';
 import {
   anyOf,
@@ -118,7 +119,7 @@ function isRelation(attribute: Attribute): attribute is Relation {
 function inAnswer(model: Model, attribute: Attribute, isStored: boolean): JsonObject {
   if (!isRelation(attribute)) {
     const schema = valueInAnswer(model, attribute);
-    return isStored && isMandatory(attribute) ? schema : nullable(schema);
+    return isStored && isAlwaysThere(attribute) ? schema : nullable(schema);
   }
   const target = { name: attribute.target };
   return leadsToMany(attribute)

@@ -86,6 +86,18 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
         scale: attribute.scale,
         ...hidden,
       };
+    case 'aggregate':
+      return {
+        ...head(attribute),
+        type: attribute.type,
+        aggregate: attribute.aggregate,
+        path: attribute.path,
+        filter: attribute.filter,
+        dateOnly: onlyTrue(attribute.dateOnly),
+        precision: attribute.precision,
+        scale: attribute.scale,
+        ...hidden,
+      };
     case 'relationAlias':
       return {
         ...head(attribute),

@@ -330,6 +330,8 @@ function valueCalls(
       const { column } = keyOf(targetOf(model, attribute));
       return [related(attribute.path), value('relatedEntity', column)];
     }
+    case 'aggregate':
+      return [value('aggregate', attribute.name)];
     case 'alias': {
       const { relations, attribute: end } = aliasEnd(model, dataclass, attribute);
       const json = value(end.type, end.column);

@@ -185,9 +185,29 @@ const aliasAttribute = mapping(
   ['alias'],
 );
 
+const aggregateAttribute = mapping(
+  'A value over related entities, which the database computes for each read; never written.',
+  {
+    aggregate: text(
+      'count, sum, average, min or max, and in parentheses the path: relations, one of them to-many, then an attribute; count takes relations alone, too.',
+      'sum(lines.amount)',
+    ),
+    filter: text(
+      'Which of the related entities count: a filter as clients write it, with the names of the model.',
+      'done = true',
+    ),
+    exposed,
+    renamedFrom,
+    restName,
+    description,
+  },
+  ['aggregate'],
+);
+
 export const attributeSchemas: Definitions = {
   attribute: {
-    description: 'A storage type alone, or a mapping with one of type, to, computed and alias.',
+    description:
+      'A storage type alone, or a mapping with one of type, to, computed, alias and aggregate.',
     anyOf: [
       storageType,
       ref('storageAttribute'),
@@ -195,6 +215,7 @@ export const attributeSchemas: Definitions = {
       ref('toManyAttribute'),
       ref('computedAttribute'),
       ref('aliasAttribute'),
+      ref('aggregateAttribute'),
     ],
   },
   storageAttribute,
@@ -202,6 +223,7 @@ export const attributeSchemas: Definitions = {
   toManyAttribute,
   computedAttribute,
   aliasAttribute,
+  aggregateAttribute,
 };
 
 function length(what: string): JsonSchema {

@@ -1,6 +1,7 @@
 import { type NameScope, resolvePath } from '../../dataclass/attribute-path.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
-import { Aliases, From } from '../../dataclass/source.js';
+import { Aliases } from '../../dataclass/aliases.js';
+import { From } from '../../dataclass/source.js';
 import type { Dialect } from '../../dialect/dialect.js';
 import type { Pending } from '../../dialect/pending.js';
 import type { ComparisonNode, FilterNode } from '../../filter/ast.js';

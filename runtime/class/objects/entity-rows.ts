@@ -8,7 +8,9 @@ import {
 } from '../../dataclass/attribute-path.js';
 import { comparableKey } from '../../dataclass/comparable.js';
 import type { Dataclass } from '../../dataclass/dataclasses.js';
-import { Aliases, column, From } from '../../dataclass/source.js';
+import { Aliases } from '../../dataclass/aliases.js';
+import { attributeColumn, shownAggregate } from '../../dataclass/comparable.js';
+import { column, From } from '../../dataclass/source.js';
 import type { Database } from '../../dialect/database.js';
 import type { Dialect, Sql } from '../../dialect/dialect.js';
 import type { Rows } from '../../dialect/executor.js';
@@ -119,8 +121,12 @@ export class EntityLayout {
   /** The columns that a statement selects, for the entities at the root of `from`. */
   columns(dialect: Pick<Dialect, 'decimalText'>, from: From): readonly Sql[] {
     const values = this.fields.map((field) => {
-      const value = this.column(from, field);
       const { end } = field;
+      if (end.kind === 'aggregate') {
+        const shown = shownAggregate(dialect, from.root, end);
+        return sql`(select ${shown.value} ${shown.from})`;
+      }
+      const value = this.column(from, field);
       if (end.kind === 'storage' && end.type === 'decimal') {
         return dialect.decimalText(value, end.scale ?? 0);
       }
@@ -132,15 +138,15 @@ export class EntityLayout {
 
   /** The value of one attribute itself; joins the target of an alias. */
   column(from: From, { attribute, end }: Field): Sql {
-    if (attribute.kind !== 'alias') return column(from.root, end.column);
+    if (attribute.kind !== 'alias') return attributeColumn(from.root, end);
     const { relations } = resolveAlias(this.dataclass, attribute);
-    return column(followAll(from, from.root, relations), end.column);
+    return attributeColumn(followAll(from, from.root, relations), end);
   }
 }
 
 function hasValue(attribute: Dataclass['attributes'][number]): attribute is Field['attribute'] {
   const { kind } = attribute;
-  return kind === 'storage' || kind === 'expression' || kind === 'alias';
+  return kind === 'storage' || kind === 'expression' || kind === 'aggregate' || kind === 'alias';
 }
 
 /** Keys that one statement reads; their list is one value. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../../dataclass/comparable.js';
-import { type Dataclass, dataclassIn } from '../../dataclass/dataclasses.js';
+import { type Dataclass, dataclassIn, type Source } from '../../dataclass/dataclasses.js';
 import {
   foreignKeyColumn,
   From,
@@ -8,7 +8,6 @@ import {
   linkedColumn,
   linkedValue,
   selecting,
-  type Source,
 } from '../../dataclass/source.js';
 import type { BuiltQuery, SelectBuilder } from '../../dialect/compile.js';
 import { isIn, type Sql } from '../../dialect/dialect.js';

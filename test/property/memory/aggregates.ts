@@ -1,7 +1,6 @@
 import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
 import { compareAt, selection, sent, type Query } from './answers.js';
-import { scale } from '../../support/random-model/random-model.js';
-import { compareByCodePoint, decimalText } from './comparison.js';
+import { compareByCodePoint, ofDecimals } from './comparison.js';
 import { typeOf } from './matches.js';
 import type { WrittenStep } from './filter.js';
 import { valuesAt } from './property.js';
@@ -93,7 +92,10 @@ export function computed(
 ): Aggregated {
   const { way, values } = valuesOf(store, dataclass, query);
   const isSum = aggregate === 'sum' || aggregate === 'average';
-  if (isSum && typeOf(store, way.end).type === 'decimal') return ofDecimals(aggregate, values);
+  if (isSum && typeOf(store, way.end).type === 'decimal') {
+    const decimals = 'scale' in way.end ? way.end.scale : undefined;
+    return { values: [ofDecimals(aggregate, values, decimals)], tolerance: 0 };
+  }
   const numbers = values.filter((each) => typeof each === 'number');
   const tolerance = numbers.reduce((sum, each) => sum + Math.abs(each), 0) * 1e-14;
   const sum = numbers.reduce((left, right) => left + right, 0);
@@ -115,16 +117,4 @@ export function computed(
       return { values: all.map((each) => sent(store, typeOf(store, way.end), each)), tolerance: 0 };
     }
   }
-}
-
-/** Exact; an average has 4 decimals more, and is rounded half away from zero (protocol P5.12). */
-function ofDecimals(aggregate: 'sum' | 'average', values: readonly JsonValue[]): Aggregated {
-  const texts = values.filter((each) => typeof each === 'string');
-  const sum = texts.reduce((all, each) => all + BigInt(each.replace('.', '')), 0n);
-  if (aggregate === 'sum') return { values: [decimalText(sum, scale)], tolerance: 0 };
-  if (values.length === 0) return { values: [null], tolerance: 0 };
-  const count = BigInt(values.length);
-  const size = (sum < 0n ? -sum : sum) * 10_000n;
-  const rounded = (size * 2n + count) / (count * 2n);
-  return { values: [decimalText(sum < 0n ? -rounded : rounded, scale + 4n)], tolerance: 0 };
 }

@@ -151,6 +151,7 @@ function attributeJson(
     case 'storage':
     case 'computed':
     case 'alias':
+    case 'aggregate':
       return sent(store, attribute, store.value(entity, attribute));
   }
 }

@@ -40,6 +40,7 @@ function entityJson(store: Store, entity: Entity, { attributes, inPath }: Lists)
         case 'storage':
         case 'computed':
         case 'alias':
+        case 'aggregate':
           return [each.name, sent(store, each, store.value(entity, each))];
       }
     });

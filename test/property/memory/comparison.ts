@@ -64,6 +64,22 @@ export function decimalText(units: bigint, decimals: bigint): string {
   return `${units < 0n ? '-' : ''}${String(size / unit)}${fraction}`;
 }
 
+/** Exact; an average has 4 decimals more, and is rounded half away from zero (protocol P5.12). */
+export function ofDecimals(
+  aggregate: 'sum' | 'average',
+  values: readonly JsonValue[],
+  decimals = Number(scale),
+): string | null {
+  const texts = values.filter((each) => typeof each === 'string');
+  const sum = texts.reduce((all, each) => all + BigInt(each.replace('.', '')), 0n);
+  if (aggregate === 'sum') return decimalText(sum, BigInt(decimals));
+  if (values.length === 0) return null;
+  const count = BigInt(values.length);
+  const size = (sum < 0n ? -sum : sum) * 10_000n;
+  const rounded = (size * 2n + count) / (count * 2n);
+  return decimalText(sum < 0n ? -rounded : rounded, BigInt(decimals) + 4n);
+}
+
 export function compareByCodePoint(left: string, right: string): number {
   const a = Array.from(left, (each) => each.codePointAt(0) ?? 0);
   const b = Array.from(right, (each) => each.codePointAt(0) ?? 0);

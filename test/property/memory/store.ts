@@ -1,5 +1,6 @@
 import { attributeNamed, dataclassNamed } from '../../../generator/model/lookup.js';
 import type {
+  AggregateAttribute,
   Attribute,
   Dataclass,
   JsonValue,
@@ -9,7 +10,13 @@ import type {
   StorageAttribute,
 } from '../../../generator/model/model.js';
 import type { RandomModel } from '../../support/random-model/random-model.js';
-import { compareValues, type Fold, folded, foldedWithoutAccents } from './comparison.js';
+import {
+  compareValues,
+  type Fold,
+  folded,
+  foldedWithoutAccents,
+  ofDecimals,
+} from './comparison.js';
 import type { WrittenStep } from './filter.js';
 import { elementMove, type Move, movesOf, valuesAt } from './property.js';
 import type { TextRules } from './text-match.js';
@@ -40,6 +47,12 @@ export interface Way {
   readonly endOrdinal: number;
   /** The path inside the object at the end. */
   readonly moves: readonly Move[];
+}
+
+/** An entity of the last to-many relation of an aggregate, and the one at the end of its path. */
+interface Row {
+  readonly counted: Entity;
+  readonly end: Entity | undefined;
 }
 
 /**
@@ -139,11 +152,56 @@ export class Store {
         );
       case 'relatedEntity':
         return entity.stored.get(attribute.foreignKey) ?? null;
+      case 'aggregate':
+        return this.#aggregate(entity, attribute);
       case 'alias':
         return this.valueAt(entity, this.way(entity.dataclass, [{ name: attribute.name }]));
       case 'relatedEntities':
       case 'relationAlias':
         throw new Error('A to-many relation has no value.');
+    }
+  }
+
+  #aggregate(entity: Entity, attribute: AggregateAttribute): JsonValue {
+    const { aggregate, path, filter } = attribute;
+    let rows: readonly Row[] = [{ counted: entity, end: entity }];
+    let end: StorageAttribute | undefined;
+    let dataclass = entity.dataclass;
+    for (const name of path) {
+      const step = attributeNamed(dataclass, name);
+      if (step.kind === 'storage') {
+        end = step;
+        break;
+      }
+      if (step.kind === 'relatedEntities') {
+        // A related entity counts once, even if several of the entities are related to it.
+        const related = rows.flatMap((row) => (row.end ? this.many(row.end, step) : []));
+        rows = [...new Set(related)].map((each) => ({ counted: each, end: each }));
+        dataclass = this.target(step);
+      } else if (step.kind === 'relatedEntity') {
+        rows = rows.map((row) => ({ ...row, end: row.end && this.one(row.end, step) }));
+        dataclass = this.target(step);
+      }
+    }
+    const wanted = /^\[?(.*?)\]? is not null$/.exec(filter ?? '')?.[1];
+    const counting = rows.filter(
+      ({ counted }) => wanted === undefined || (counted.stored.get(wanted) ?? null) !== null,
+    );
+    const values = counting
+      .map((row) => (end === undefined ? row.end?.key : row.end?.stored.get(end.name)) ?? null)
+      .filter((each) => each !== null);
+    switch (aggregate) {
+      case 'count':
+        return values.length;
+      case 'min':
+      case 'max': {
+        const sign = aggregate === 'min' ? 1 : -1;
+        const { type } = attribute;
+        return values.toSorted((a, b) => sign * compareValues(a, b, type, this.fold))[0] ?? null;
+      }
+      case 'sum':
+      case 'average':
+        return ofDecimals(aggregate, values);
     }
   }
 

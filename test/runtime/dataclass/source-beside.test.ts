@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { Aliases, From } from '../../../runtime/dataclass/source.js';
+import { Aliases } from '../../../runtime/dataclass/aliases.js';
+import { From } from '../../../runtime/dataclass/source.js';
 import type { Dataclass } from '../../../runtime/dataclass/dataclasses.js';
 import { postgresDialect } from '../../../runtime/dialect/postgres/dialect.js';
 import { fold } from '../../../runtime/protocol/fold.js';

@@ -1,4 +1,6 @@
+import { writtenName } from '../../../runtime/protocol/names.js';
 import type {
+  AggregateAttribute,
   AliasAttribute,
   Attribute,
   ComputedAttribute,
@@ -154,6 +156,68 @@ export function aliases(random: Random, owner: Draft, drafts: readonly Draft[]):
     };
     owner.attributes.push(alias);
   }
+}
+
+const ordered: readonly StorageType[] = ['number', 'integer', 'decimal', 'duration', 'date'];
+
+/** Adds aggregates over one to three relations, one of them to-many. Sums are exact, so those are of decimals. */
+export function drawAggregates(random: Random, owner: Draft, drafts: readonly Draft[]): void {
+  const count = random.int(0, 2);
+  for (let i = 0; i < count; i += 1) {
+    const path: string[] = [];
+    let here = owner;
+    let counted: Draft | undefined;
+    const length = random.int(1, 3);
+    for (let at = 0; at < length; at += 1) {
+      const relations = here.attributes.filter(
+        (each) => each.kind === 'relatedEntity' || each.kind === 'relatedEntities',
+      );
+      if (relations.length === 0) break;
+      const relation = random.pick(relations);
+      path.push(relation.name);
+      here = drafts.find((each) => each.name === relation.target) ?? here;
+      if (relation.kind === 'relatedEntities') counted = here;
+    }
+    const name = counted === undefined ? undefined : owner.freeNames.pop();
+    if (name === undefined || counted === undefined) continue;
+    const stored = counted.attributes.filter((each) => each.kind === 'storage');
+    const filtered = random.chance(40) ? random.pick(stored).name : undefined;
+    const filter = filtered === undefined ? {} : { filter: `${writtenName(filtered)} is not null` };
+    const result = aggregateOver(random, here);
+    const attribute = { name, kind: 'aggregate', ...filter, exposed: random.chance(95) } as const;
+    const way = result.value === undefined ? path : [...path, result.value];
+    owner.attributes.push({ ...attribute, ...result.typed, path: way });
+  }
+}
+
+/** An aggregate of the entities of a dataclass. */
+function aggregateOver(
+  random: Random,
+  { attributes }: Draft,
+): {
+  readonly typed: Pick<
+    AggregateAttribute,
+    'aggregate' | 'type' | 'dateOnly' | 'precision' | 'scale'
+  >;
+  readonly value: string | undefined;
+} {
+  const values = attributes.filter(
+    (each) => each.kind === 'storage' && ordered.includes(each.type),
+  ) as readonly StorageAttribute[];
+  if (values.length === 0 || random.chance(30)) {
+    return { typed: { aggregate: 'count', type: 'integer', dateOnly: false }, value: undefined };
+  }
+  const value = random.pick(values);
+  const { name, type, dateOnly, precision = 18, scale = 0 } = value;
+  if (type !== 'decimal') {
+    return { typed: { aggregate: random.pick(['min', 'max']), type, dateOnly }, value: name };
+  }
+  const aggregate = random.pick(['sum', 'average', 'min', 'max'] as const);
+  const isColumn = aggregate === 'min' || aggregate === 'max';
+  const digits = isColumn
+    ? { precision, scale }
+    : { scale: aggregate === 'average' ? scale + 4 : scale };
+  return { typed: { aggregate, type, dateOnly: false, ...digits }, value: name };
 }
 
 /** Adds aliases over one to three relations of any kind, which lead to entities. */

@@ -9,7 +9,13 @@ import type {
 import { features } from './features.js';
 import { attributeNames, columnNames, dataclassNames, tableNames } from './names.js';
 import type { Random } from './random.js';
-import { aliases, relationAliases, drawComputed, type Compute } from './random-derived.js';
+import {
+  aliases,
+  drawAggregates,
+  drawComputed,
+  relationAliases,
+  type Compute,
+} from './random-derived.js';
 
 /** Decimals of the decimals of random models. */
 export const scale = 2n;
@@ -56,6 +62,7 @@ export function randomModel(random: Random): RandomModel {
     for (const each of drafts) aliases(random, each, drafts);
   }
   for (const each of drafts) relationAliases(random, each, drafts);
+  for (const each of drafts) drawAggregates(random, each, drafts);
   return { model: modelWith(random, drafts), computes };
 }
 

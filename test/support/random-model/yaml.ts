@@ -37,6 +37,10 @@ function attributeYaml(attribute: Attribute): object {
       return { to: attribute.target, many: true, inverse: attribute.inverse, exposed };
     case 'computed':
       return { computed: attribute.type, expression: attribute.expression, exposed };
+    case 'aggregate': {
+      const { aggregate, path, filter } = attribute;
+      return { aggregate: `${aggregate}(${path.join('.')})`, filter, exposed };
+    }
     case 'alias':
     case 'relationAlias':
       return { alias: attribute.path.join('.'), exposed };

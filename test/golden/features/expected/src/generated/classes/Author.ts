@@ -14,7 +14,7 @@ export interface AuthorTypes {
   readonly entity: AuthorEntity;
   readonly selection: AuthorSelection;
   readonly attributes: AuthorAttributes;
-  readonly decimals: never;
+  readonly decimals: 'worth';
 }
 
 /** Attributes of one value each, as they are read. */
@@ -22,6 +22,8 @@ export interface AuthorAttributes {
   readonly code: string;
   readonly name: string;
   readonly born: string | null;
+  readonly stock: number;
+  readonly worth: string;
 }
 
 /** What can be written, as `new()` and `fromObject()` take it. */
@@ -43,6 +45,9 @@ export abstract class AuthorEntityBase extends Entity<AuthorTypes> {
   declare born: string | null;
   declare readonly books: BookSelection;
   declare readonly reviews: ReviewSelection;
+  declare readonly stock: number;
+  /** Of all books */
+  declare readonly worth: string;
 }
 
 export class AuthorEntity extends AuthorEntityBase {}

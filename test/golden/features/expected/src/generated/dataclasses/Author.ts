@@ -49,6 +49,23 @@ export const AuthorDataclass: DataclassDefinition = {
       path: ['books', 'reviews'],
       many: true,
     },
+    {
+      name: 'stock',
+      kind: 'aggregate',
+      type: 'integer',
+      aggregate: 'count',
+      path: ['books'],
+      filter: "lent = false and language IN ['it\\u0027s', French]",
+    },
+    /** Of all books */
+    {
+      name: 'worth',
+      kind: 'aggregate',
+      type: 'decimal',
+      aggregate: 'sum',
+      path: ['books', 'fee'],
+      scale: 2,
+    },
   ],
   queries: authorQueries,
 };

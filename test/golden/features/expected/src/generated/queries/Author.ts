@@ -18,6 +18,8 @@ export const attributes: Attributes<EntityRow> = {
   born: (row) => row.date('born'),
   books: (row) => row.relatedEntities('code'),
   reviews: (row) => row.relatedEntities('code'),
+  stock: (row) => row.aggregate('stock'),
+  worth: (row) => row.aggregate('worth'),
 };
 
 /** All entities; a request adds its filter. */
