@@ -245,7 +245,8 @@ function recomputed(request: DataclassRequest, dataclass: string): Recomputed | 
   const saysMore = Object.entries(parameters).some(
     ([name, value]) => !taken.has(name) && value !== undefined && value !== false,
   );
-  if (!refresh || !isUpdate || saysMore) return undefined;
+  const isConditional = request.headers['if-match'] !== undefined;
+  if (!refresh || !isUpdate || saysMore || isConditional) return undefined;
   const json = readJson(request.body, request.headers['content-type']);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   const { __KEY: sent = null } = json as Recomputed['body'];

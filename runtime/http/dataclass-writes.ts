@@ -17,6 +17,7 @@ import { type Answer, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
 import { SaveService, type WriteCaller } from '../write/save-service.js';
 import { readJson } from './body.js';
+import { readIfMatch, refuseIfMatch } from './if-match.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 
@@ -60,6 +61,7 @@ export class DataclassWrites {
     }
     if (method !== 'delete') return this.#write(request, scope, method, parameters);
     requirePrivilege(request, scope.session, 'drop');
+    refuseIfMatch(request.headers);
     return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMatching(parameters, session),
     );
@@ -81,8 +83,9 @@ export class DataclassWrites {
     if (method !== 'delete') return this.#write(request, scope, method, parameters, text);
     requirePrivilege(request, scope.session, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
+    const ifMatch = readIfMatch(request.headers);
     return this.#asCaller(request, scope, ({ session }) =>
-      this.#deletions.deleteByKey(key, parameters, session),
+      this.#deletions.deleteByKey(key, parameters, session, ifMatch),
     );
   }
 
@@ -128,6 +131,7 @@ export class DataclassWrites {
       return this.reads.readEntitySet(request, scope, address);
     }
     requirePrivilege(request, scope.session, 'drop');
+    refuseIfMatch(request.headers);
     const parameters = parametersOf(request, 'write');
     const { set = '' } = address;
     refuseLock(parameters);
@@ -159,6 +163,7 @@ export class DataclassWrites {
     if (method === 'validate' && parameters.refresh) {
       throw refuse('methodNotApplicable', '$refresh applies to $method=update.');
     }
+    const ifMatch = readIfMatch(headers);
     const isStored = method === 'update' && !parameters.refresh;
     const mode = isStored ? 'store' : method === 'validate' ? 'validate' : 'preview';
     return this.#asCaller(request, scope, (caller) => {
@@ -169,6 +174,7 @@ export class DataclassWrites {
         isAtomic: isStored && parameters.atomic,
         answers: saves.answering(shown),
         addressKey,
+        ifMatch,
       } as const;
       return saves.save(readJson(body, headers['content-type']), written, caller);
     });
@@ -192,10 +198,12 @@ export class DataclassWrites {
     }
     const key = decodeKey(this.dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.dataclass.name);
-    const { body } = request;
+    const { body, headers } = request;
+    const ifMatch = readIfMatch(headers);
+    const stamp = typeof ifMatch === 'number' ? { __STAMP: ifMatch } : {};
     return this.#asCaller(request, scope, (caller) =>
       this.reads.bytes.write(attribute, key, body, (entity) =>
-        this.#saves.save(entity, { mode: 'store' }, caller),
+        this.#saves.save({ ...entity, ...stamp }, { mode: 'store', ifMatch }, caller),
       ),
     );
   }
@@ -239,7 +247,8 @@ export function refuseLongBody({ body }: DataclassRequest, bodySize: number): vo
  */
 function requireEither(request: DataclassRequest, { session }: RequestScope): void {
   if (allows(request, session, 'create') || allows(request, session, 'update')) return;
-  const { body } = request;
-  const isChange = Buffer.isBuffer(body) && body.includes('"__STAMP"');
+  const { body, headers } = request;
+  const isChange =
+    headers['if-match'] !== undefined || (Buffer.isBuffer(body) && body.includes('"__STAMP"'));
   requirePrivilege(request, session, isChange ? 'update' : 'create');
 }

@@ -17,7 +17,10 @@ import type { SelectionBase } from '../query/selection.js';
 import { selectionRequest } from '../query/selection-request.js';
 import type { StatusAndJson } from '../write/answers.js';
 import { missingEntity } from './reply.js';
-import type { WriteContext } from '../write/save-service.js';
+import { preconditionFailed, type WriteContext } from '../write/save-service.js';
+import type { Precondition } from '../write/sent-body.js';
+import { entityStatuses } from '../write/refusals.js';
+import type { DeleteOptions } from '../write/surroundings.js';
 
 /** What a deletion needs in addition to what reads need. */
 interface DeletingContext extends ReadingContext {
@@ -46,6 +49,7 @@ export class DeleteService {
   /**
    * Deletes the entity of one key.
    * @param key `undefined` if what the client sent cannot be a key
+   * @param ifMatch an entity with another stamp is not deleted
    * @throws RequestError 404 with 1543 if there is none, 400 for parameters that have no meaning
    * here
    */
@@ -53,10 +57,12 @@ export class DeleteService {
     key: string | number | undefined,
     parameters: Parameters,
     session: string | undefined,
+    ifMatch?: Precondition,
   ): Promise<StatusAndJson> {
     refuseOthers(parameters, []);
     if (key === undefined) throw missingEntity(this.dataclass.name);
-    return this.#delete(this.#deleter.byKey(key), true, session);
+    const stamped = typeof ifMatch === 'number' ? { key, stamp: ifMatch } : undefined;
+    return this.#delete(this.#deleter.byKey(key), true, session, stamped);
   }
 
   /** Deletes what `$filter` matches, which may be nothing. */
@@ -102,6 +108,7 @@ export class DeleteService {
     entities: ChosenEntities,
     mustExist: boolean,
     session: string | undefined,
+    stamped?: DeleteOptions['stamped'],
   ): Promise<StatusAndJson> {
     const { executor } = this.context.database;
     /** The session's own locks of deleted entities. */
@@ -112,6 +119,7 @@ export class DeleteService {
         const chosen = await this.#deleter.delete(transaction, entities, {
           timestamp: nowText(),
           session,
+          stamped,
           onUnlocked: ({ name }, key) => unlocked.push([name, key]),
         });
         if (chosen === 0 && mustExist) throw missingEntity(this.dataclass.name);
@@ -130,7 +138,9 @@ export class DeleteService {
   }
 }
 
-function refusal({ problems, status }: DeletionRefused): StatusAndJson {
+function refusal({ problems, status: usual, entityStatus }: DeletionRefused): StatusAndJson {
+  // Only a client that sends If-Match says which stamp it has read.
+  const status = entityStatus === entityStatuses.stampChanged ? preconditionFailed : usual;
   return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
 }
 

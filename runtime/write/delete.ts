@@ -98,7 +98,7 @@ export class EntityDeleter {
     const { changes: chosen } = await transaction.run(statement, values);
     if (chosen === 0) return 0;
     await this.#refuseUndroppable(transaction);
-    const stale = await this.#stale(transaction, options.live);
+    const stale = await this.#stale(transaction, options.stamped ?? options.live);
     if (this.#events === undefined) await this.#steps(transaction, options, stale);
     else {
       await this.#events.delete(options.live, (part, events) =>
@@ -110,7 +110,7 @@ export class EntityDeleter {
 
   /**
    * The steps of a deletion whose entities are listed.
-   * @param stale set if the entity that class code deletes was changed since it was read
+   * @param stale set if the entity was changed since the class code or the client read it
    * @param events absent if no entity that it reaches can have any
    * @returns events that have to run before all steps are taken again: they may delete, add or
    * relate entities; `undefined` if the entities are deleted
@@ -152,16 +152,16 @@ export class EntityDeleter {
 
   async #stale(
     transaction: Transaction,
-    live: LiveEntity | undefined,
+    known: Pick<LiveEntity, 'key' | 'stamp'> | undefined,
   ): Promise<DeletionRefused | undefined> {
-    const key = live?.key;
+    const key = known?.key;
     if (key === undefined) return undefined;
     const compared = comparableKey(this.dataclass, this.dialect, key);
     const value = await transaction.value(this.#stamp, [compared]);
     const stamp = Number(value);
-    if (value === undefined || stamp === live?.stamp) return undefined;
+    if (value === undefined || stamp === known?.stamp) return undefined;
     const refusals = new Refusals(this.dataclass);
-    const { problems, status, entityStatus } = refusals.stampChanged(key, live?.stamp, stamp);
+    const { problems, status, entityStatus } = refusals.stampChanged(key, known?.stamp, stamp);
     return new DeletionRefused(problems.slice(0, 1), status, entityStatus);
   }
 }

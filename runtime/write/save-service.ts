@@ -34,11 +34,19 @@ import {
   WriteAnswers,
 } from './answers.js';
 import { type Body, type Decoded, isCreation, type SentEntity } from './decode.js';
+import { findByKey, type Finding } from './finding.js';
 import type { EventFailure } from './lifecycle.js';
 import { Pace } from './pace.js';
-import type { PlacedRefusal } from './refusals.js';
+import { entityStatuses, type PlacedRefusal } from './refusals.js';
 import { EntitySaver } from './save.js';
-import { bySaver, runsCode, type SentEntities, sentEntities, type SentTree } from './sent-body.js';
+import {
+  bySaver,
+  type Precondition,
+  runsCode,
+  type SentEntities,
+  sentEntities,
+  type SentTree,
+} from './sent-body.js';
 import type { CompleteChange } from './statements.js';
 import { type DirectSave, undoneIfRefused } from './store.js';
 import type {
@@ -79,6 +87,9 @@ export interface WriteCaller {
   readonly reportError: (error: Error) => RequestError;
 }
 
+/** HTTP status of an entity that is not as `If-Match` says. */
+export const preconditionFailed = 412;
+
 /** The result of one entity of a body. */
 interface Entry {
   readonly body: Body;
@@ -96,6 +107,8 @@ interface WriteParameters {
   readonly answers?: WriteAnswers;
   /** The key in the address, if that names the entity. */
   readonly addressKey?: string | undefined;
+  /** `If-Match`: an entity that differs, or does not exist, is answered with 412. */
+  readonly ifMatch?: Precondition | undefined;
 }
 
 /** The entities of a body, and all that their save needs to know. */
@@ -104,6 +117,9 @@ interface SentBody extends SentEntities {
   readonly isAtomic: boolean;
   readonly answers: WriteAnswers;
   readonly caller: WriteCaller;
+  readonly ifMatch: Precondition | undefined;
+  /** Finds entities whose stamps the client does not send. */
+  readonly finding: Finding | undefined;
   /** Whether class code takes part. */
   readonly runsCode: boolean;
   /** Whether each entity has a part of the transaction of its own, with a savepoint, if it needs one. */
@@ -175,9 +191,9 @@ export class SaveService {
    * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
    */
   save(json: unknown, parameters: WriteParameters, caller: WriteCaller): Pending<StatusAndJson> {
-    const { mode, isAtomic = false, answers = this.#answers, addressKey } = parameters;
+    const { mode, isAtomic = false, answers = this.#answers, ifMatch } = parameters;
     const saverOf = (dataclass: Dataclass): EntitySaver => this.#saverOf(dataclass);
-    const sent = sentEntities(json, addressKey, this.#saver, saverOf, this.context.limits);
+    const sent = sentEntities(json, parameters, this.#saver, saverOf, this.context.limits);
     const { entities, isNested, isList } = sent;
     if (mode === 'preview' && isNested) {
       throw refuse(
@@ -195,17 +211,21 @@ export class SaveService {
       isAtomic,
       answers,
       caller,
+      ifMatch,
+      finding: ifMatch === 'exists' ? findByKey : undefined,
       runsCode: isForCode,
       inParts: isForCode,
     };
     return this.#mayBeDirect(body) ? this.#savedAtOnce(body) : this.#savedInSteps(body);
   }
 
-  #mayBeDirect({ entities, isNested, answers, mode, runsCode: isForCode }: SentBody): boolean {
+  #mayBeDirect(body: SentBody): boolean {
+    const { entities, isNested, answers, mode, finding, runsCode: isForCode } = body;
     const { media, database } = this.context;
     if (database.dialect.direct === undefined || media !== undefined) return false;
     // The statement is written once, for the answer with all attributes.
     if (mode !== 'store' || isForCode || isNested || answers !== this.#answers) return false;
+    if (finding !== undefined) return false;
     const isList = entities.every(isCreation);
     return (isList || entities.length === 1) && !this.#notDirect.has(isList ? 'list' : 'one');
   }
@@ -332,11 +352,13 @@ export class SaveService {
 
   #answer(body: SentBody, entries: readonly Entry[]): Pending<StatusAndJson> {
     const { mode, isAtomic, isList, answers } = body;
-    if (mode === 'validate') return validated(entries);
+    const isFailed = body.ifMatch !== undefined && entries.some(isOutdated);
+    if (mode === 'validate') return validated(entries, isFailed ? preconditionFailed : 200);
     const isUndone = isAtomic && entries.some(({ result }) => 'problems' in result);
     const [first] = entries;
     if (isList || first === undefined) return this.#answerAll(answers, entries, isUndone);
-    const status = 'problems' in first.result ? first.result.status : 200;
+    const refused = isFailed ? preconditionFailed : undefined;
+    const status = 'problems' in first.result ? (refused ?? first.result.status) : 200;
     return whenThere(this.#member(answers, first, isUndone), (json) => ({ status, json }));
   }
 
@@ -394,11 +416,12 @@ class BodyTransaction {
     private readonly transaction: Transaction,
     private readonly sent: SentBody,
   ) {
-    const { entities, isNested, isAtomic, inParts, mode, caller } = sent;
+    const { entities, isNested, isAtomic, inParts, mode, caller, finding } = sent;
     this.#isUndone = mode !== 'store';
     const isOnly = entities.length === 1;
     this.#isWhole = isAtomic || isOnly;
-    const isAlone = !inParts || (isOnly && !isNested);
+    // A refused save may be tried again.
+    const isAlone = !inParts || (isOnly && !isNested && finding === undefined);
     const { session } = caller;
     this.#context = { transaction, timestamp: nowText(), mode, isAlone, session };
   }
@@ -408,9 +431,9 @@ class BodyTransaction {
    * alone
    */
   saveAll(): Pending<readonly Entry[]> {
-    const { entities, isNested } = this.sent;
+    const { entities, isNested, finding } = this.sent;
     const [first] = entities;
-    const isFirstOnly = entities.length === 1 && first !== undefined;
+    const isFirstOnly = entities.length === 1 && first !== undefined && finding === undefined;
     const saved = isFirstOnly && !isNested ? this.#save(first) : this.#saveList();
     return whenThere(saved, () => {
       const entries = this.#entries;
@@ -421,7 +444,8 @@ class BodyTransaction {
   }
 
   async #saveList(): Promise<void> {
-    const { entities } = this.sent;
+    const { entities: sent, finding } = this.sent;
+    const entities = finding === undefined ? sent : await finding.begin(this.#context, sent);
     const lists = [...bySaver(entities)].sort(([a], [b]) =>
       a.dataclass.name < b.dataclass.name ? -1 : 1,
     );
@@ -435,7 +459,9 @@ class BodyTransaction {
   }
 
   #save(entity: SentTree): Pending<void> {
-    const saved = entity.related.length === 0 ? this.#saveOne(entity) : this.#saveTree(entity);
+    const { finding } = this.sent;
+    const saved =
+      finding === undefined ? this.#saveAsSent(entity) : this.#saveFound(finding, entity);
     return whenThere(saved, (found) => {
       const result = explained(found, this.sent.caller);
       this.#isUndone ||= 'problems' in result && this.#isWhole;
@@ -449,6 +475,23 @@ class BodyTransaction {
         });
       });
     });
+  }
+
+  #saveAsSent(entity: SentTree): Pending<SaveResult> {
+    return entity.related.length === 0 ? this.#saveOne(entity) : this.#saveTree(entity);
+  }
+
+  /** Saves an entity that is found again if it was created, changed or deleted meanwhile. */
+  async #saveFound(finding: Finding, entity: SentTree): Promise<SaveResult> {
+    // Events of the entities before it may have changed it.
+    let current = this.sent.runsCode ? await finding.again(this.#context, entity) : entity;
+    for (let tries = 1; ; tries += 1) {
+      const saved = await this.#saveAsSent(current);
+      if (!mayHaveMoved(saved) || tries === mostTries) return saved;
+      const next = await finding.again(this.#context, current);
+      if (isSameAddress(current, next)) return saved;
+      current = next;
+    }
   }
 
   /** Saves an entity and those in its lists: all of them, or none. */
@@ -560,6 +603,28 @@ function explained(result: SaveResult, { endOfSession }: WriteCaller): SaveResul
   return { ...result, problems: [...problems, endOfSession] };
 }
 
+/** How often the entity of a save is looked for. */
+const mostTries = 3;
+
+/** Whether an entity may have been refused because it was created, changed or deleted meanwhile. */
+function mayHaveMoved(result: SaveResult): boolean {
+  if (!('problems' in result)) return false;
+  const { entityStatus, status } = result;
+  return isOutdated({ result }) || (entityStatus === entityStatuses.other && status === 409);
+}
+
+/** Whether an entity was refused because of its stamp, or because it does not exist. */
+function isOutdated({ result }: Pick<Entry, 'result'>): boolean {
+  if (!('problems' in result)) return false;
+  const { entityStatus } = result;
+  return entityStatus === entityStatuses.stampChanged || entityStatus === entityStatuses.missing;
+}
+
+function isSameAddress({ address: one }: SentTree, { address: other }: SentTree): boolean {
+  if ('problems' in one || 'problems' in other) return 'problems' in one && 'problems' in other;
+  return one.key === other.key && one.stamp === other.stamp;
+}
+
 /** Whether the entity was created or changed. */
 function isChange(result: SaveResult): boolean {
   return !('problems' in result) && result.outcome !== 'unchanged';
@@ -580,7 +645,7 @@ function statusOfUndone(entries: readonly Entry[]): number {
 }
 
 /** The entities that could not be saved, with their errors (protocol P7.23). */
-function validated(entries: readonly Entry[]): StatusAndJson {
+function validated(entries: readonly Entry[], status: number): StatusAndJson {
   const length = new AnswerLength();
   const refused = entries.flatMap(({ body, result }) =>
     'problems' in result
@@ -588,5 +653,5 @@ function validated(entries: readonly Entry[]): StatusAndJson {
       : [],
   );
   const json = refused.length === 0 ? '{"ok":true}' : `{"__ENTITIES":[${refused.join(',')}]}`;
-  return { status: 200, json };
+  return { status, json };
 }

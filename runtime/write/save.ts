@@ -85,13 +85,20 @@ export class EntitySaver {
   /**
    * Reads which entity a body names. An action that the session may not do with any entity of the
    * dataclass is refused before anything else is read.
+   * @param mustExist whether it names an entity that exists, whatever its stamp is
    */
-  sent(body: Body): SentEntity {
-    const { __STAMP: stamp = null } = body;
-    const address =
-      this.#denial(stamp === null ? 'create' : 'update') ??
-      addressOf(this.dataclass, this.refusals, body);
-    return { body, address };
+  sent(body: Body, mustExist = false): SentEntity {
+    const { __KEY: key, __STAMP: stamp = null } = body;
+    const denial = this.#denial(stamp === null && !mustExist ? 'create' : 'update');
+    const address = denial ?? addressOf(this.dataclass, this.refusals, body);
+    const isUnknown = mustExist && !('problems' in address) && address.key === undefined;
+    return { body, address: isUnknown ? this.refusals.unknownKey(key) : address };
+  }
+
+  /** Finds the stamp of an entity, and locks it. */
+  async existing(context: SaveContext, key: string | number): Promise<Address | Refusal> {
+    const stamp = await this.store.lockedStampOf(context, key);
+    return stamp === undefined ? this.refusals.unknownKey(key) : { key, stamp };
   }
 
   /**

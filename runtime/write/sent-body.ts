@@ -3,7 +3,7 @@ import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../prot
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
-import { RoundedNumber } from '../protocol/numbers.js';
+import { integerFromText, RoundedNumber } from '../protocol/numbers.js';
 import { type Body, keyOf, type SentEntity } from './decode.js';
 import type { EntitySaver } from './save.js';
 
@@ -17,6 +17,16 @@ export interface SentTree extends SentEntity {
     readonly inverse: RelatedEntityDefinition;
     readonly entities: readonly SentTree[];
   }[];
+}
+
+/** What a request says of the entity that it changes or deletes: its stamp, or that it exists. */
+export type Precondition = number | 'exists';
+
+/** How a request names the entities of its body, in addition to the body itself. */
+interface Naming {
+  /** The key in the address, if that names the entity. */
+  readonly addressKey?: string | undefined;
+  readonly ifMatch?: Precondition | undefined;
 }
 
 /** How much one body may contain. */
@@ -36,14 +46,13 @@ export interface SentEntities {
 
 /**
  * Reads the entities of a body, or refuses the body as a whole before anything of it is stored.
- * @param addressKey if the address names the entity
  * @param saverOf finds the saver of a dataclass
- * @throws RequestError 400 for what is no entity, for a key that is not the address's (1806) and for
- * lists of to-many relations that cannot be saved (protocol P7.31), 413 for too many entities
+ * @throws RequestError 400 for what is no entity, for a key or a stamp that is not that of the address or of `If-Match` (1806)
+ * and for lists of to-many relations that cannot be saved (protocol P7.31), 413 for too many entities
  */
 export function sentEntities(
   json: unknown,
-  addressKey: string | undefined,
+  { addressKey, ifMatch }: Naming,
   saver: EntitySaver,
   saverOf: (dataclass: Dataclass) => EntitySaver,
   { batchSize, expandDepth }: BodyLimits,
@@ -61,6 +70,10 @@ export function sentEntities(
   }
   if (addressKey !== undefined && isList) {
     throw refuse('badBody', 'The address names one entity: the body must be a JSON object.');
+  }
+  if (ifMatch !== undefined && isList) {
+    const text = 'If-Match names the stamp of one entity: the body must be a JSON object.';
+    throw refuse('badBody', text);
   }
   let count = bodies.length;
   const treeOf = (body: Body, own: EntitySaver, place: string, depth: number): SentTree => {
@@ -86,13 +99,15 @@ export function sentEntities(
       });
       return { inverse, entities };
     });
-    const { address } = own.sent(body);
+    const mustExist = depth === 0 && ifMatch === 'exists';
+    const { address } = own.sent(body, mustExist);
     return { body, address, saver: own, place, related };
   };
   const entities = bodies.map((body) => {
     const { dataclass, fold } = saver;
     const addressed = addressKey === undefined ? body : withKey(body, addressKey, dataclass, fold);
-    return treeOf(addressed, saver, '', 0);
+    const stamped = ifMatch === undefined ? addressed : withStamp(addressed, ifMatch);
+    return treeOf(stamped, saver, '', 0);
   });
   return { entities, isNested: count > bodies.length, isList };
 }
@@ -167,6 +182,21 @@ function withKey(entity: Body, text: string, dataclass: Dataclass, fold: Fold): 
     throw refuse('malformedUrl', 'The __KEY of the body is not the key in the address.');
   }
   return entity;
+}
+
+/** The stamp of `If-Match` completes a body without one (protocol P7.36). */
+function withStamp(entity: Body, ifMatch: Precondition): Body {
+  const { __KEY: key = null, __STAMP: sent = null } = entity;
+  if (key === null) {
+    throw refuse(
+      'methodNotApplicable',
+      'If-Match applies to an entity that exists: name it by its __KEY, or by a key in the address.',
+    );
+  }
+  if (ifMatch === 'exists') return entity;
+  if (sent === null) return { ...entity, __STAMP: ifMatch };
+  if ((typeof sent === 'string' ? integerFromText(sent) : sent) === ifMatch) return entity;
+  throw refuse('malformedUrl', 'The __STAMP of the body is not that of If-Match.');
 }
 
 function comparable(key: string | number | undefined, fold: Fold): string | number | undefined {

@@ -233,7 +233,8 @@ export class EntityStore {
     return whenThere(stored, (stamp) => (stamp === undefined ? undefined : Number(stamp)));
   }
 
-  async #lockedStamp(context: SaveContext, key: string | number): Promise<number | undefined> {
+  /** The stamp of a visible entity, which nobody else can change until the transaction ends. */
+  async lockedStampOf(context: SaveContext, key: string | number): Promise<number | undefined> {
     const { lockedStamp } = this.#updates;
     const { rows } = await context.transaction.table(lockedStamp, [this.#comparable(key)]);
     const [row] = rows;
@@ -327,7 +328,7 @@ export class EntityStore {
     isRight: boolean,
   ): Promise<Refusal | undefined> {
     const { refusals } = this;
-    const current = await this.#lockedStamp(context, key);
+    const current = await this.lockedStampOf(context, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
     const readOnly = await this.#changedReadOnly(context, key, decoded);

@@ -109,6 +109,8 @@ export interface DeleteOptions {
    * run on it.
    */
   readonly live?: LiveEntity;
+  /** The only entity, if a client says which stamp it must have. */
+  readonly stamped?: Pick<LiveEntity, 'key' | 'stamp'> | undefined;
   /** Gets the session's own locks of deleted entities, which end when the deletion is committed. */
   readonly onUnlocked?: (dataclass: Dataclass, key: string | number) => void;
 }

@@ -16,6 +16,7 @@ import { bodyRows } from './rows/bodies.js';
 import { catalogRows } from './rows/catalog.js';
 import { computedRows, filledComputedServer } from './rows/computed.js';
 import { deleteRows } from './rows/deletes.js';
+import { conditionRows } from './rows/conditions.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
 import { eventRows } from './rows/events.js';
@@ -49,6 +50,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   catalog: catalogRows,
   writes: writeRows,
   updates: updateRows,
+  conditions: conditionRows,
   batches: batchRows,
   nested: nestedRows,
   deletes: deleteRows,

@@ -25,6 +25,7 @@ interface Command {
   readonly body?: string;
   readonly jar?: string;
   readonly savesJar: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 function commandOf(line: string): Command {
@@ -34,13 +35,16 @@ function commandOf(line: string): Command {
   expect(words.shift()).toBe('curl');
   let command: Command = { url: '', savesJar: false };
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    const options = /^-([a-z]+)$/.exec(word)?.[1] ?? '';
+    const options = /^-([a-zH]+)$/.exec(word)?.[1] ?? '';
     if (options === '') command = { ...command, url: word.replace(base, '') };
     for (const option of options) {
       if (option === 'd') command = { ...command, body: words.shift() ?? '' };
       else if (option === 'b') command = { ...command, jar: words.shift() ?? '' };
       else if (option === 'c') command = { ...command, jar: words.shift() ?? '', savesJar: true };
-      else expect(option).toBe('g');
+      else if (option === 'H') {
+        const [name = '', value = ''] = (words.shift() ?? '').split(': ');
+        command = { ...command, headers: { ...command.headers, [name]: value } };
+      } else expect(option).toBe('g');
     }
   }
   return command;
@@ -92,11 +96,11 @@ class Tour {
     expect(answer).not.toContain('__ERROR');
   }
 
-  async ask({ url, body, jar = '', savesJar }: Command): Promise<string> {
+  async ask({ url, body, jar = '', savesJar, headers = {} }: Command): Promise<string> {
     const response = await this.#app.inject({
       method: body === undefined ? 'GET' : 'POST',
       url,
-      headers: { cookie: this.#jars.get(jar) ?? '' },
+      headers: { ...headers, cookie: this.#jars.get(jar) ?? '' },
       ...(body === undefined ? {} : { payload: body }),
     });
     const [cookie] = response.cookies;

@@ -9,6 +9,7 @@ import {
   choosing,
   combining,
   forming,
+  ifMatchFor,
   inPath,
   inQuery,
   inQueryFor,
@@ -207,6 +208,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
         parameters: [
           methodFor(name, ['update', 'validate', 'delete', 'entityset'], true),
           ...inQueryFor(save, 'atomic', 'refresh'),
+          ifMatchFor(update),
         ],
         body: { ...jsonBody(anyOf(body, batchOf(limits, body)), false), 'x-for': save },
         answer: ok(anyOf(saved, done, { ...dataclassRef(dataclass, 'Page'), 'x-for': read })),
@@ -236,6 +238,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
         parameters: [
           methodFor(name, ['update', 'validate', 'delete'], false),
           ...inQueryFor(save, 'refresh'),
+          ifMatchFor([update, drop]),
         ],
         body: { ...jsonBody(body, false), 'x-for': save },
         answer: ok(anyOf(saved, done, lock)),
@@ -330,7 +333,10 @@ function singleAttribute(dataclass: Dataclass, { attribute, actions }: SeenAttri
           tag: name,
           summary: isImage ? 'Set the image, with $rawPict' : 'Set the BLOB, with $binary=true',
           parts: `update ${name}.${attribute.name}`,
-          parameters: inQuery(isImage ? 'rawPict' : 'binary'),
+          parameters: [
+            ...inQuery(isImage ? 'rawPict' : 'binary'),
+            ifMatchFor(`update ${name}.${attribute.name}`),
+          ],
           body: { required: true, content: { '*/*': { schema: {} } } },
           answer: reference('responses', componentName(name)),
           responses: { '4XX': reference('responses', `${componentName(name)}.Refused`) },

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../runtime/protocol/opened-document.js';
 import type { Model } from '../../model/model.js';
+import type { Parts } from './operation.js';
 import { reference, text } from './shared-schemas.js';
 
 const parameterTexts = {
@@ -83,6 +84,16 @@ export function sharedParameters({ reportFormat, limits }: Model): JsonObject {
         'x-limits': { maximum: 'maxPageSize' },
       },
     }),
+    [
+      'ifMatch',
+      {
+        name: 'If-Match',
+        in: 'header',
+        description:
+          'The stamp that the entity must have, in double quotes; `*` if it only must exist.',
+        schema: { type: 'string', pattern: '^("[0-9]+"|\\*)$' },
+      },
+    ],
     ...Object.entries(pathParameters).map(([name, schema]): [string, JsonObject] => [
       `path.${name}`,
       { name, in: 'path', required: true, schema },
@@ -124,6 +135,11 @@ export function inPath(...names: readonly (keyof typeof pathParameters)[]): read
   return names.map((name) => reference('parameters', `path.${name}`));
 }
 
+/** `If-Match`, for readers to whom a part of the model is open. */
+export function ifMatchFor(part: Parts): JsonObject {
+  return { ...reference('parameters', 'ifMatch'), 'x-for': part };
+}
+
 /** Parameters of the query, by their names without `$`. */
 export function inQuery(...names: readonly QueryParameter[]): readonly JsonObject[] {
   return names.map((name) => reference('parameters', name));
@@ -131,7 +147,7 @@ export function inQuery(...names: readonly QueryParameter[]): readonly JsonObjec
 
 /** Parameters of the query, for readers to whom a part of the model is open. */
 export function inQueryFor(
-  part: string | readonly string[],
+  part: Parts,
   ...names: readonly QueryParameter[]
 ): readonly JsonObject[] {
   return inQuery(...names).map((each) => ({ ...each, 'x-for': part }));

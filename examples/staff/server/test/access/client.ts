@@ -6,6 +6,8 @@ export interface Probe {
   readonly url: string;
   /** Bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown;
+  /** Of the request, besides the cookie. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Answer {
@@ -21,12 +23,12 @@ export class Client {
 
   constructor(private readonly app: FastifyInstance) {}
 
-  async ask({ method, url, body }: Probe): Promise<Answer> {
+  async ask({ method, url, body, headers }: Probe): Promise<Answer> {
     const isSent = method === 'POST' && body !== undefined;
     const response = await this.app.inject({
       method,
       url,
-      headers: this.#cookie === '' ? {} : { cookie: this.#cookie },
+      headers: { ...headers, ...(this.#cookie === '' ? {} : { cookie: this.#cookie }) },
       ...(isSent ? { payload: Buffer.isBuffer(body) ? body : JSON.stringify(body) } : {}),
     });
     for (const { name, value } of response.cookies) this.#cookie = `${name}=${value}`;

@@ -83,6 +83,7 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
     for (const probe of [
       { method: 'POST', url, body: entity },
       { method: 'POST', url: one, body: { __STAMP: 1 } },
+      { method: 'POST', url: one, body: {}, headers: { 'if-match': '*' } },
     ] as const) {
       await expectRefused(
         trial,
@@ -99,6 +100,9 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
     if (value !== undefined) {
       const probe: Probe = { method: 'POST', url, body: { ...entity, [attribute]: value } };
       await tryValue(trial, definition, { probe, attribute, isOpen });
+      const headers = { 'if-match': '*' };
+      const matched: Probe = { method: 'POST', url: one, body: { [attribute]: value }, headers };
+      await tryValue(trial, definition, { probe: matched, attribute, isOpen });
     }
     // Clearing a value is a change, too, which may be denied although others are allowed.
     if (!isOpen || storage.mandatory !== true) {
