@@ -53,6 +53,7 @@ export const dataclassMembers: ReadonlySet<string> = new Set([
   'new',
   'newSelection',
   'fromKeys',
+  'upsert',
 ]);
 
 /** Members of the datastore's class; dataclasses are members too, so they cannot have these names. */

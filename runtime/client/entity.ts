@@ -495,10 +495,11 @@ export async function saveEntities(
   all: readonly ClientEntityState[],
   options: AnySaveOptions,
   isAtomic: boolean,
+  upsert?: string,
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const changed = all.filter(({ isNew, changes }) => isNew || changes.size > 0);
-    const refused = await sendSave(changed, options, isAtomic);
+    const refused = await sendSave(changed, options, isAtomic, upsert);
     const [first] = refused;
     if (first === undefined) return;
     const { onConflict } = options;
@@ -527,6 +528,7 @@ async function sendSave(
   changed: readonly ClientEntityState[],
   options: RequestOptions,
   isAtomic: boolean,
+  upsert: string | undefined,
 ): Promise<readonly Refused[]> {
   const [first] = changed;
   if (first === undefined) return [];
@@ -540,7 +542,7 @@ async function sendSave(
   const request = {
     method: 'POST',
     path: `/${encodeURIComponent(name)}`,
-    query: { $method: 'update', $atomic: isAtomic ? 'true' : undefined },
+    query: { $method: 'update', $atomic: isAtomic ? 'true' : undefined, $upsert: upsert },
     body: isAtomic ? bodies : bodies[0],
     signal: options.signal,
     // A repeated change is refused because of its stamp; a repeated creation would create two entities.

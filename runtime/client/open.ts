@@ -161,6 +161,8 @@ class Client {
         get: (key: ClientKey, options: RequestOptions = {}) =>
           getEntity(own, key, { ...optionsOf(signal), ...options }),
         new: (values: object = {}) => newEntity(own, values),
+        upsert: (attribute: string, values: object, options: RequestOptions = {}) =>
+          upsert(own, attribute, values, { ...optionsOf(signal), ...options }),
       };
       const path = `/${encodeURIComponent(name)}`;
       defineAll(
@@ -361,6 +363,21 @@ function remembered(state: ClientEntityState, entity: object): object {
 function newEntity(dataclass: ClientDataclass, values: object): object {
   const entity = dataclass.make(new ClientEntityState(dataclass));
   return entity instanceof ClientEntity ? entity.fromObject(values) : entity;
+}
+
+/** @param values those of one entity, or a list of them */
+async function upsert(
+  dataclass: ClientDataclass,
+  attribute: string,
+  values: object,
+  options: RequestOptions,
+): Promise<object> {
+  const isList = Array.isArray(values);
+  const list: readonly object[] = isList ? values : [values];
+  const entities = list.map((each) => newEntity(dataclass, each));
+  const states = entities.flatMap((each) => findState(each) ?? []);
+  await saveEntities(states, options, isList, attribute);
+  return isList ? entities : (entities[0] as object);
 }
 
 async function entityArgument(state: ClientEntityState, options: RequestOptions): Promise<object> {

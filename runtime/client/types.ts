@@ -198,6 +198,23 @@ export interface DataclassObject<T extends EntityTypes> {
   query(filter: string, ...values: readonly unknown[]): T['selection'];
   /** @returns `null` if there is none */
   get(key: T['key'], options?: RequestOptions): Promise<T['entity'] | null>;
+  /**
+   * Changes the entity that has the same value of a unique attribute, or creates one; of a list all
+   * are saved, or none.
+   * @param attribute the unique attribute, or the key
+   * @param values those of the entity, with a value of that attribute
+   * @throws RestError whose `entity` is the one that was refused
+   */
+  upsert(
+    attribute: keyof T['values'] & string,
+    values: T['values'],
+    options?: RequestOptions,
+  ): Promise<T['entity']>;
+  upsert(
+    attribute: keyof T['values'] & string,
+    values: readonly T['values'][],
+    options?: RequestOptions,
+  ): Promise<T['entity'][]>;
   /** A new entity in memory, which `save()` stores. */
   readonly new: (values?: T['values']) => T['entity'];
 }

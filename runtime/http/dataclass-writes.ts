@@ -3,6 +3,7 @@ import { setRequesterOf } from '../access/session.js';
 import { failureOf } from '../class/objects/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
+import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
@@ -15,6 +16,7 @@ import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js
 import { bodyTooLarge } from './errors.js';
 import { type Answer, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
+import { isUnique } from '../write/finder.js';
 import { SaveService, type WriteCaller } from '../write/save-service.js';
 import { readJson } from './body.js';
 import { readIfMatch, refuseIfMatch } from './if-match.js';
@@ -164,6 +166,7 @@ export class DataclassWrites {
       throw refuse('methodNotApplicable', '$refresh applies to $method=update.');
     }
     const ifMatch = readIfMatch(headers);
+    const upsert = this.#upsertBy(parameters, addressKey);
     const isStored = method === 'update' && !parameters.refresh;
     const mode = isStored ? 'store' : method === 'validate' ? 'validate' : 'preview';
     return this.#asCaller(request, scope, (caller) => {
@@ -175,9 +178,40 @@ export class DataclassWrites {
         answers: saves.answering(shown),
         addressKey,
         ifMatch,
+        upsert,
       } as const;
       return saves.save(readJson(body, headers['content-type']), written, caller);
     });
+  }
+
+  /**
+   * The attribute of `$upsert` (protocol P7.38).
+   * @throws RequestError 400 for one that finds no single entity, or that the session cannot write
+   */
+  #upsertBy(
+    { upsert: name }: Parameters,
+    addressKey: string | undefined,
+  ): StorageDefinition | undefined {
+    if (name === undefined) return undefined;
+    if (addressKey !== undefined) {
+      throw refuse(
+        'methodNotApplicable',
+        '$upsert is not applicable: the address names the entity by its key.',
+      );
+    }
+    const { exposedAttributes, permissions } = this.dataclass;
+    const attribute = exposedAttributes.get(name);
+    if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'attributes');
+    const isFinding = attribute.kind === 'storage' && isUnique(attribute);
+    if (isFinding && attribute.readOnly !== true && permissions?.notCreated.has(name) !== true) {
+      return attribute;
+    }
+    throw refuse(
+      'methodNotApplicable',
+      isFinding
+        ? `$upsert finds entities by an attribute that the request can write, and "${name}" is none.`
+        : `$upsert finds entities by a unique attribute, and "${name}" is none.`,
+    );
   }
 
   #writeMedia(

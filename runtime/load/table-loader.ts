@@ -20,7 +20,7 @@ import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
 import { StatementCache } from '../query/statement-cache.js';
-import { Finder } from './finder.js';
+import { Finder } from '../write/finder.js';
 import type {
   LoadBatch,
   LoadComparison,

@@ -36,6 +36,8 @@ export interface Parameters {
   readonly distinct: boolean;
   /** `$atomic` or `$atOnce`: all entities of a body are saved, or none. */
   readonly atomic: boolean;
+  /** The unique attribute by which an update finds entities, or creates them (protocol P7.38). */
+  readonly upsert: string | undefined;
   /** What an update would make of entities, without saving them (protocol P7.5). */
   readonly refresh: boolean;
   readonly imageformat: string | undefined;
@@ -84,6 +86,7 @@ function emptyParameters(): MutableParameters {
     rawPict: undefined,
     lock: undefined,
     atomic: false,
+    upsert: undefined,
     refresh: false,
   };
 }
@@ -205,6 +208,7 @@ const texts = [
   'imageformat',
   'version',
   'rawPict',
+  'upsert',
 ] as const;
 
 const switches = [

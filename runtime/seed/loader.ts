@@ -13,7 +13,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { TransactionEndedError } from '../dialect/transaction-scope.js';
 import { isSettable } from '../write/decode.js';
-import { Finder } from '../load/finder.js';
+import { Finder, isUnique } from '../write/finder.js';
 import type {
   AttributeDefinition,
   RelatedEntityDefinition,
@@ -457,11 +457,6 @@ function shownPlace({ dataclass, by, shown }: Place): string {
 
 export function isOptional(dataclass: Dataclass, relation: RelatedEntityDefinition): boolean {
   return relation.mandatory !== true && dataclass.foreignKey(relation).mandatory !== true;
-}
-
-/** Whether one entity at most has a value of the attribute. */
-function isUnique({ key, unique }: StorageDefinition): boolean {
-  return key === true || unique === true;
 }
 
 export function uniqueAttributes({ attributes }: Dataclass): readonly StorageDefinition[] {

@@ -133,6 +133,9 @@ export interface Address {
   readonly stamp: number | undefined;
 }
 
+/** The address of an entity that does not exist, or is not found yet. */
+export const noAddress: Address = { key: undefined, stamp: undefined };
+
 export function addressOf(dataclass: Dataclass, refusals: Refusals, body: Body): Address | Refusal {
   const { __KEY: sentKey = null, __STAMP: sentStamp = null } = body;
   if (sentStamp === null) return { key: keyOf(dataclass, sentKey), stamp: undefined };

@@ -289,6 +289,21 @@ export class Refusals {
     };
   }
 
+  /**
+   * `$upsert` cannot look for the entity (protocol P7.39).
+   * @param by the attribute that finds entities
+   * @param hasKey whether the body names one by its key
+   */
+  notToUpsert({ name }: StorageDefinition, hasKey: boolean): Refusal {
+    const error = hasKey ? 'badBody' : 'valueRule';
+    const text = hasKey
+      ? `__KEY must be left out: $upsert finds the entity by its ${name}.`
+      : `${name} must have a value: $upsert finds the entity by it.`;
+    const problems = [protocolError(error, text, hasKey ? undefined : name)];
+    const { status } = errorCodes[error];
+    return this.faulty({ problems, status, missing: [], taken: [], held: [] });
+  }
+
   #keyNotFound(text: string, entityStatus: number): Refusal {
     const problems = [protocolError('keyNotFound', text)];
     return { problems, status: errorCodes.keyNotFound.status, entityStatus };

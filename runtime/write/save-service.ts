@@ -22,6 +22,7 @@ import {
   type RequestError,
   RestError,
 } from '../protocol/errors.js';
+import type { StorageDefinition } from '../protocol/definition.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
@@ -34,7 +35,8 @@ import {
   WriteAnswers,
 } from './answers.js';
 import { type Body, type Decoded, isCreation, type SentEntity } from './decode.js';
-import { findByKey, type Finding } from './finding.js';
+import { Finder } from './finder.js';
+import { findByKey, type Finding, UpsertFinding } from './finding.js';
 import type { EventFailure } from './lifecycle.js';
 import { Pace } from './pace.js';
 import { entityStatuses, type PlacedRefusal } from './refusals.js';
@@ -109,6 +111,8 @@ interface WriteParameters {
   readonly addressKey?: string | undefined;
   /** `If-Match`: an entity that differs, or does not exist, is answered with 412. */
   readonly ifMatch?: Precondition | undefined;
+  /** The unique attribute by which entities are found; those that do not exist are created. */
+  readonly upsert?: StorageDefinition | undefined;
 }
 
 /** The entities of a body, and all that their save needs to know. */
@@ -154,6 +158,7 @@ export class SaveService {
   /** By their dataclasses: that of this service, and those whose entities came in lists of to-many relations. */
   readonly #savers = new Map<Dataclass, EntitySaver>();
   readonly #answers: WriteAnswers;
+  #finder: Finder | undefined;
   /** Changes of one entity, and creations, that one statement cannot answer. */
   readonly #notDirect = new Set<'one' | 'list'>();
 
@@ -191,7 +196,7 @@ export class SaveService {
    * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
    */
   save(json: unknown, parameters: WriteParameters, caller: WriteCaller): Pending<StatusAndJson> {
-    const { mode, isAtomic = false, answers = this.#answers, ifMatch } = parameters;
+    const { mode, isAtomic = false, answers = this.#answers, ifMatch, upsert } = parameters;
     const saverOf = (dataclass: Dataclass): EntitySaver => this.#saverOf(dataclass);
     const sent = sentEntities(json, parameters, this.#saver, saverOf, this.context.limits);
     const { entities, isNested, isList } = sent;
@@ -212,11 +217,22 @@ export class SaveService {
       answers,
       caller,
       ifMatch,
-      finding: ifMatch === 'exists' ? findByKey : undefined,
+      finding:
+        upsert === undefined
+          ? ifMatch === 'exists'
+            ? findByKey
+            : undefined
+          : this.#upserting(upsert),
       runsCode: isForCode,
       inParts: isForCode,
     };
     return this.#mayBeDirect(body) ? this.#savedAtOnce(body) : this.#savedInSteps(body);
+  }
+
+  #upserting(by: StorageDefinition): Finding {
+    const { dataclass } = this;
+    this.#finder ??= new Finder(this.context.database.dialect);
+    return new UpsertFinding(this.#finder, { dataclass, by });
   }
 
   #mayBeDirect(body: SentBody): boolean {
@@ -456,6 +472,13 @@ class BodyTransaction {
       const saved = this.#save(entity);
       if (saved instanceof Promise) await saved;
     }
+    if (finding !== undefined) this.#orderAsSent();
+  }
+
+  #orderAsSent(): void {
+    const places = new Map(this.sent.entities.map(({ body }, index) => [body, index]));
+    const placeOf = ({ body }: Entry): number => places.get(body) ?? 0;
+    this.#entries.sort((one, other) => placeOf(one) - placeOf(other));
   }
 
   #save(entity: SentTree): Pending<void> {

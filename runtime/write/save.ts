@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
-import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { errorCodes, isDenialStatus, PermissionError } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { isWellFormed } from '../protocol/own-text.js';
@@ -16,12 +16,14 @@ import {
   type Decoded,
   decodeStored,
   isSettable,
+  noAddress,
   nothingReferred,
   type Received,
   type ReferredValues,
   relatedTo,
   type SentEntity,
 } from './decode.js';
+import type { FoundEntity } from './finder.js';
 import { EventFailure, type EntityEvents, type LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
 import { lockStatement } from './statements.js';
@@ -93,6 +95,30 @@ export class EntitySaver {
     const address = denial ?? addressOf(this.dataclass, this.refusals, body);
     const isUnknown = mustExist && !('problems' in address) && address.key === undefined;
     return { body, address: isUnknown ? this.refusals.unknownKey(key) : address };
+  }
+
+  /**
+   * Reads an entity that has no address before it is looked for.
+   * @param by the unique attribute that finds it
+   */
+  sentToUpsert(body: Body, by: StorageDefinition): SentEntity {
+    const { __KEY: key = null } = body;
+    const isNamed = key === null && (body[by.name] ?? null) !== null;
+    return { body, address: isNamed ? noAddress : this.refusals.notToUpsert(by, key !== null) };
+  }
+
+  /**
+   * The address of an entity that was looked for by a unique attribute.
+   * @param found none if there is no such entity
+   */
+  upserted(body: Body, found?: FoundEntity): Address | Refusal {
+    const denial = this.#denial(found === undefined ? 'create' : 'update');
+    if (denial !== undefined) return denial;
+    if (found === undefined) return noAddress;
+    const address = addressOf(this.dataclass, this.refusals, { ...body, __KEY: found.key });
+    return 'problems' in address
+      ? address
+      : { key: found.key, stamp: address.stamp ?? found.stamp };
   }
 
   /** Finds the stamp of an entity, and locks it. */

@@ -1,5 +1,9 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import type {
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { getOrInsertComputed } from '../protocol/get-or-insert.js';
@@ -27,6 +31,8 @@ interface Naming {
   /** The key in the address, if that names the entity. */
   readonly addressKey?: string | undefined;
   readonly ifMatch?: Precondition | undefined;
+  /** The unique attribute by which the entities are found. */
+  readonly upsert?: StorageDefinition | undefined;
 }
 
 /** How much one body may contain. */
@@ -52,7 +58,7 @@ export interface SentEntities {
  */
 export function sentEntities(
   json: unknown,
-  { addressKey, ifMatch }: Naming,
+  { addressKey, ifMatch, upsert }: Naming,
   saver: EntitySaver,
   saverOf: (dataclass: Dataclass) => EntitySaver,
   { batchSize, expandDepth }: BodyLimits,
@@ -100,7 +106,8 @@ export function sentEntities(
       return { inverse, entities };
     });
     const mustExist = depth === 0 && ifMatch === 'exists';
-    const { address } = own.sent(body, mustExist);
+    const isFound = depth === 0 && upsert !== undefined;
+    const { address } = isFound ? own.sentToUpsert(body, upsert) : own.sent(body, mustExist);
     return { body, address, saver: own, place, related };
   };
   const entities = bodies.map((body) => {

@@ -269,6 +269,30 @@ describeDatabases('A typed client', ({ create, driver }) => {
     );
   });
 
+  it('finds entities by a unique attribute, and creates the others: all or none', async () => {
+    await open();
+    const one = await ds.Company.upsert('name', { name: 'Bolt', city: 'Rome' });
+    expect([one.key, one.stamp, one.city, one.isNew, one.touched()]).toEqual([
+      1,
+      2,
+      'Rome',
+      false,
+      false,
+    ]);
+    const both = await ds.Company.upsert('name', [{ name: 'New' }, { name: 'Bolt', city: 'Oslo' }]);
+    expect(both.map(({ key, stamp }) => [key, stamp])).toEqual([
+      [4, 1],
+      [1, 3],
+    ]);
+    const failed = ds.Company.upsert('name', [{ name: 'Other' }, { city: 'Oslo' }]);
+    await expect(failed).rejects.toMatchObject({ status: 422, attribute: 'name' });
+    expect(await ds.Company.all().count()).toBe(4);
+    await expect(ds.Company.upsert('city', { city: 'Oslo' })).rejects.toMatchObject({
+      status: 400,
+      errCode: 1813,
+    });
+  });
+
   onOne(
     'saves new entities in lists of to-many relations with their entity, or nothing',
     async () => {

@@ -31,6 +31,7 @@ import { requestRows } from './rows/requests.js';
 import { sessionRows } from './rows/sessions.js';
 import { setRows } from './rows/sets.js';
 import { valueRows } from './rows/values.js';
+import { upsertRows } from './rows/upserts.js';
 import { vectorRows } from './rows/vectors.js';
 import { updateRows } from './rows/updates.js';
 import { writeRows } from './rows/writes.js';
@@ -51,6 +52,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   writes: writeRows,
   updates: updateRows,
   conditions: conditionRows,
+  upserts: upsertRows,
   batches: batchRows,
   nested: nestedRows,
   deletes: deleteRows,

@@ -275,6 +275,30 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Customer')).body.__COUNT).toBe(3);
   });
 
+  it('copies what another system holds, and changes nothing the second time', async () => {
+    const rows = 'number,name,email\nB2,Bob,bo@example.com\nA1,"Ada, Countess",ada@example.com\n';
+    writeFileSync(join(folder, 'customers.csv'), rows);
+    const stored = async (): Promise<readonly unknown[]> => {
+      const url = '/rest/Customer?$orderby=number&$attributes=name';
+      const { body } = await clerk.get<{
+        readonly __ENTITIES: readonly { readonly name: string; readonly __STAMP: number }[];
+      }>(url);
+      return body.__ENTITIES.map(({ name, __STAMP }) => [name, __STAMP]);
+    };
+    const before = await stored();
+    await runScript('sync-customers', []);
+    const after = await stored();
+    expect(after).toEqual([before[0], ['Bob', 2], before[2]]);
+    await runScript('sync-customers', ['customers.csv']);
+    expect(await stored()).toEqual(after);
+    const url = '/rest/Customer?$method=update&$upsert=number';
+    const sent = [{ number: 'b2', name: 'Bob' }, { name: 'x' }];
+    expect((await clerk.post<{ __ENTITIES: unknown }>(url, sent)).body.__ENTITIES).toMatchObject([
+      { __KEY: '2' },
+      { __STATUS: { success: false } },
+    ]);
+  });
+
   it('records changes of products, which nobody can change', async () => {
     await clerk.post('/rest/Product?$method=update', { name: 'Chair', euros: 80 });
     await clerk.post('/rest/Product(3)', { __STAMP: 1, euros: 75 });

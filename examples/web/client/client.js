@@ -629,9 +629,9 @@ const mostConflicts = 10;
 * Saves one entity, or all of them or none.
 * @throws RestError if one is refused
 */
-async function saveEntities(all, options, isAtomic) {
+async function saveEntities(all, options, isAtomic, upsert) {
 	for (let attempt = 1;; attempt += 1) {
-		const refused = await sendSave(all.filter(({ isNew, changes }) => isNew || changes.size > 0), options, isAtomic);
+		const refused = await sendSave(all.filter(({ isNew, changes }) => isNew || changes.size > 0), options, isAtomic, upsert);
 		const [first] = refused;
 		if (first === void 0) return;
 		const { onConflict } = options;
@@ -647,7 +647,7 @@ async function saveEntities(all, options, isAtomic) {
 		}
 	}
 }
-async function sendSave(changed, options, isAtomic) {
+async function sendSave(changed, options, isAtomic, upsert) {
 	const [first] = changed;
 	if (first === void 0) return [];
 	const { name, connection } = first.dataclass;
@@ -668,7 +668,8 @@ async function sendSave(changed, options, isAtomic) {
 		path: `/${encodeURIComponent(name)}`,
 		query: {
 			$method: "update",
-			$atomic: isAtomic ? "true" : void 0
+			$atomic: isAtomic ? "true" : void 0,
+			$upsert: upsert
 		},
 		body: isAtomic ? bodies : bodies[0],
 		signal: options.signal,
@@ -1395,7 +1396,11 @@ var Client = class {
 					...optionsOf(signal),
 					...options
 				}),
-				new: (values = {}) => newEntity(own, values)
+				new: (values = {}) => newEntity(own, values),
+				upsert: (attribute, values, options = {}) => upsert(own, attribute, values, {
+					...optionsOf(signal),
+					...options
+				})
 			};
 			const path = `/${encodeURIComponent(name)}`;
 			defineAll(object, this.functions(functions?.dataclass, () => path, signal));
@@ -1567,6 +1572,13 @@ function remembered(state, entity) {
 function newEntity(dataclass, values) {
 	const entity = dataclass.make(new ClientEntityState(dataclass));
 	return entity instanceof ClientEntity ? entity.fromObject(values) : entity;
+}
+/** @param values those of one entity, or a list of them */
+async function upsert(dataclass, attribute, values, options) {
+	const isList = Array.isArray(values);
+	const entities = (isList ? values : [values]).map((each) => newEntity(dataclass, each));
+	await saveEntities(entities.flatMap((each) => findState(each) ?? []), options, isList, attribute);
+	return isList ? entities : entities[0];
 }
 async function entityArgument(state, options) {
 	const { key, stamp, isNew, dataclass } = state;

@@ -207,7 +207,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
         summary: 'Save, check or delete entities, or make a set',
         parameters: [
           methodFor(name, ['update', 'validate', 'delete', 'entityset'], true),
-          ...inQueryFor(save, 'atomic', 'refresh'),
+          ...inQueryFor(save, 'atomic', 'refresh', 'upsert'),
           ifMatchFor(update),
         ],
         body: { ...jsonBody(anyOf(body, batchOf(limits, body)), false), 'x-for': save },

@@ -38,6 +38,7 @@ const parameterTexts = {
   skip: ['Entities before the page.', { type: 'integer', minimum: 0 }],
   subOrderby: ['The order of the set of related entities.', text],
   timeout: ['The lifetime of the set or the upload, in seconds.', { type: 'integer', minimum: 0 }],
+  upsert: ['The unique attribute by which entities are found: others are created.', text],
   version: ['The stamp of the entity: the bytes may be cached.', text],
 } as const satisfies Readonly<Record<string, readonly [string, JsonObject]>>;
 

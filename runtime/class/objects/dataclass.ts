@@ -7,6 +7,7 @@ import { stateOf } from './entity-state.js';
 import { queried } from './selection.js';
 import { allOf, HeldEntities, ofKeys } from './selection-node.js';
 import type { EntityTypes } from './types.js';
+import { upserted } from './upsert.js';
 
 /** The parts of a dataclass object; opaque to class code. */
 export type DataclassState = DataclassContext;
@@ -67,10 +68,35 @@ export abstract class DataclassObject<T extends EntityTypes> {
     return this.#code.select(ofKeys(dataclass, stored));
   }
 
+  /**
+   * Changes the entity that has the same value of a unique attribute, or creates one; of a list all
+   * are saved, or none. It is one transaction, or part of the running one.
+   * @param attribute the unique attribute, or the key
+   * @param values as for `fromObject`, with a value of that attribute
+   * @throws SaveError if an entity is refused, TypeError for an attribute that is not unique
+   */
+  upsert(attribute: keyof T['values'] & string, values: T['values']): Promise<T['entity']>;
+  upsert(
+    attribute: keyof T['values'] & string,
+    values: readonly T['values'][],
+  ): Promise<T['entity'][]>;
+  async upsert(
+    attribute: keyof T['values'] & string,
+    values: T['values'] | readonly T['values'][],
+  ): Promise<T['entity'] | T['entity'][]> {
+    if (isList(values)) return upserted(this.#code, attribute, values);
+    const [entity] = await upserted(this.#code, attribute, [values]);
+    return entity as T['entity'];
+  }
+
   /** A list in memory, without entities: `add()` fills it. */
   newSelection(): T['selection'] {
     return this.#code.select(new HeldEntities(this.#code.dataclass));
   }
+}
+
+function isList(values: object): values is readonly object[] {
+  return Array.isArray(values);
 }
 
 /** The argument of a singleton's constructor. Its code only passes it on. */

@@ -34,6 +34,13 @@ export const restrictRows: readonly Row[] = [
     expect: refused(409, 1569, 1046, 1534),
   },
   {
+    id: 'restrict upsert',
+    says: '$upsert: an entity that restrict hides is not found, and its value is in use',
+    request: post(`${update}&$upsert=ID`, { ID: 2, name: 'x' }),
+    expect: refused(409, 1569, 1046, 1534),
+    then: [[post(`${update}&$upsert=ID`, { ID: 1, name: 'x' }), { has: { __STAMP: 2 } }]],
+  },
+  {
     id: 'restrict create',
     says: 'an entity may be created that restrict hides, and cannot be read afterwards',
     request: post(update, { name: 'x', salary: 999 }),

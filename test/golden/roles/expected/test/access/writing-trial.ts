@@ -93,6 +93,15 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
       );
     }
   }
+  if (!holder.may('u', name)) {
+    const probe: Probe = {
+      method: 'POST',
+      url: `${url}&$upsert=${segment(key)}`,
+      body: { [key]: entity.__KEY },
+    };
+    // It may be refused as a creation, too.
+    await expectRefused(trial, definition, probe, ({ status }) => status >= 400);
+  }
   for (const { name: attribute, storage } of writtenAttributes(definition)) {
     if (storage.name === key || !trial.parts.isTried()) continue;
     const value = samples.otherValue(name, storage);
