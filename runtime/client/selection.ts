@@ -1,7 +1,7 @@
 import { bodyOf, type ClientRequest } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
 import { type ClientDataclass, decodeKey, entityOf, findState, type ClientKey } from './entity.js';
-import type { EntitySelection, EntityTypes, RequestOptions } from './types.js';
+import type { EntitySelection, EntityTypes, ExpandOptions, RequestOptions } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
 
 /** The source of a selection's entities. */
@@ -34,6 +34,8 @@ export interface ClientSelectionState {
   readonly order?: string;
   /** The paths that `select()` was called with. */
   readonly paths?: readonly string[];
+  /** What `expand()` was called with, by the paths of the relations. */
+  readonly expansions?: ReadonlyMap<string, ExpandOptions>;
   /** Aborts reads. */
   readonly signal: AbortSignal | undefined;
   /** Makes an object of the class of the dataclass. */
@@ -75,6 +77,12 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     checkPaths(state.dataclass, paths);
     const make = (each: ClientSelectionState): SelectionObject => new SelectionObject(each);
     return make({ ...state, paths, make }) as object as EntitySelection<EntityTypes, never>;
+  }
+
+  expand(path: string, options: ExpandOptions): this {
+    const state = stateOf(this);
+    checkExpansion(state, path, options);
+    return this.#with({ ...state, expansions: new Map(state.expansions).set(path, options) });
   }
 
   and(other: object): this {
@@ -231,11 +239,12 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
 
 /** A selection of another source that keeps the selected paths, without a filter and an order. */
 function from(
-  { dataclass, pageSize, paths, signal, make }: ClientSelectionState,
+  { dataclass, pageSize, paths, expansions, signal, make }: ClientSelectionState,
   source: Source,
 ): ClientSelectionState {
   const selected = paths === undefined ? {} : { paths };
-  return { dataclass, pageSize, source, signal, make, ...selected };
+  const expanded = expansions === undefined ? {} : { expansions };
+  return { dataclass, pageSize, source, signal, make, ...selected, ...expanded };
 }
 
 /** The values of placeholders as `$params`: a list for `:1`, or an object for `:name`. */
@@ -284,6 +293,72 @@ function checkPaths(dataclass: ClientDataclass, paths: readonly string[]): void 
   }
 }
 
+/** @throws TypeError for a path that is no to-many relation of `select()` */
+function checkExpansion(
+  { dataclass, paths = [] }: ClientSelectionState,
+  path: string,
+  { top }: ExpandOptions,
+): void {
+  checkPosition(top);
+  if (!paths.some((each) => each.startsWith(`${path}.`))) {
+    throw new TypeError(`select() names nothing behind ${path}.`);
+  }
+  const names = path.split('.');
+  const last = names.pop() ?? '';
+  const owner = names.reduce((at, name) => {
+    const { one, many } = at.attributes.get(name) ?? {};
+    return at.dataclass(one ?? many ?? '');
+  }, dataclass);
+  if (owner.attributes.get(last)?.many === undefined) {
+    throw new TypeError(`${owner.name}.${last} is not a to-many relation (${path}).`);
+  }
+}
+
+/** What a row reads of an entity: the paths of its values, and which entities of to-many relations. */
+interface RowShape {
+  readonly paths: readonly string[];
+  readonly expansions: ReadonlyMap<string, ExpandOptions>;
+  /** The JSON of the values of all filters. */
+  readonly params: string | undefined;
+}
+
+/** The part of a shape behind a relation. */
+function below({ paths, expansions, params }: RowShape, name: string): RowShape {
+  const start = `${name}.`;
+  const isBelow = (path: string): boolean => path.startsWith(start);
+  const behind = [...expansions].filter(([path]) => isBelow(path));
+  return {
+    paths: paths.filter(isBelow).map((path) => path.slice(start.length)),
+    expansions: new Map(behind.map(([path, options]) => [path.slice(start.length), options])),
+    params,
+  };
+}
+
+/** `$expand` for the expansions of a shape; empty if it has none. */
+function expandText(shape: RowShape): string {
+  const names = new Set([...shape.expansions.keys()].map((path) => path.split('.')[0] ?? ''));
+  const items = [...names].map((name) => {
+    const inside = below(shape, name);
+    const { filter, orderBy, top } = shape.expansions.get(name) ?? {};
+    const expand = expandText(inside);
+    const options = [
+      `$attributes=${inside.paths.join(',')}`,
+      ...(filter === undefined ? [] : [`$filter=${quoted(filter)}`]),
+      ...(orderBy === undefined ? [] : [`$orderby=${orderBy}`]),
+      ...(top === undefined ? [] : [`$top=${top}`]),
+      ...(expand === '' ? [] : [`$expand=${expand}`]),
+    ];
+    return `${name}(${options.join(';')})`;
+  });
+  return items.join(',');
+}
+
+/** A filter with both kinds of quotes ends where its parentheses do. */
+function quoted(filter: string): string {
+  const quote = ['"', "'"].find((each) => !filter.includes(each)) ?? '';
+  return quote + filter + quote;
+}
+
 /** @throws RangeError for anything but a whole number */
 function checkPosition(position: number): void {
   if (!Number.isSafeInteger(position))
@@ -317,18 +392,23 @@ class Reader {
   async page(skip: number, top: number): Promise<Page> {
     const { state, address, signal } = this;
     const { dataclass, paths } = state;
+    const params = paramsOfAll(state);
+    const shape = { paths: paths ?? [], expansions: state.expansions ?? new Map(), params };
+    const expand = [address.query['$expand'], expandText(shape)].filter(Boolean).join(',');
     const answer = await dataclass.connection.object({
       path: address.path,
       query: {
         ...address.query,
         ...filterOf(state),
+        $params: params,
         ...(top === 0 ? {} : { $orderby: state.order, $attributes: paths?.join(',') }),
+        $expand: expand === '' ? undefined : expand,
         $skip: skip === 0 ? undefined : String(skip),
         $top: String(top),
       },
       signal,
     });
-    return pageOf(state, answer, signal);
+    return pageOf(state, answer, shape, signal);
   }
 
   /** What `$compute` or `$distinct` answers for a path. */
@@ -359,6 +439,7 @@ async function compute(
 async function pageOf(
   state: ClientSelectionState,
   answer: JsonRecord,
+  shape: RowShape,
   signal: AbortSignal | undefined,
 ): Promise<Page> {
   const { __ENTITIES: entities, __COUNT: count } = answer;
@@ -372,7 +453,7 @@ async function pageOf(
     // An entity of a set that is deleted has no key.
     if (each['__KEY'] === undefined) continue;
     items.push(
-      paths === undefined ? entityOf(dataclass, each) : await rowOf(dataclass, paths, each, signal),
+      paths === undefined ? entityOf(dataclass, each) : await rowOf(dataclass, shape, each, signal),
     );
   }
   return { items, sent: entities.length, count };
@@ -381,32 +462,34 @@ async function pageOf(
 /** A row of `select()`. */
 async function rowOf(
   dataclass: ClientDataclass,
-  paths: readonly string[],
+  shape: RowShape,
   answer: JsonRecord,
   signal: AbortSignal | undefined,
 ): Promise<object> {
+  const { paths } = shape;
   const row: [string, unknown][] = [
     ['key', decodeKey(dataclass, answer['__KEY'])],
     ['stamp', answer['__STAMP']],
   ];
   for (const [name, { type, one, many }] of dataclass.attributes) {
-    const below = paths
-      .filter((path) => path.startsWith(`${name}.`))
-      .map((path) => path.slice(name.length + 1));
+    const inside = below(shape, name);
     const value = answer[name];
     if (type !== undefined) {
       const isWanted = paths.includes('*') || paths.includes(name);
       if (isWanted && type !== 'image' && type !== 'blob') {
         row.push([name, decodeValue(type, value)]);
       }
-    } else if (below.length > 0) {
+    } else if (inside.paths.length > 0) {
       const target = dataclass.dataclass(one ?? many ?? '');
       const isOne = one !== undefined;
-      const related = isOne ? [value] : await relatedRows(value, dataclass, below, signal);
+      const isPart = shape.expansions.has(name);
+      const related = isOne
+        ? [value]
+        : await relatedRows(value, dataclass, isPart ? undefined : inside, signal);
       const rows: object[] = [];
       for (const each of related.filter(isRecord)) {
         // What the session may not see is not expanded.
-        if (each['__KEY'] !== undefined) rows.push(await rowOf(target, below, each, signal));
+        if (each['__KEY'] !== undefined) rows.push(await rowOf(target, inside, each, signal));
       }
       row.push([name, isOne ? (rows[0] ?? null) : rows]);
     }
@@ -414,11 +497,14 @@ async function rowOf(
   return Object.fromEntries(row);
 }
 
-/** The related entities of an answer, which holds a first page of them, and the rest of them. */
+/**
+ * The related entities of an answer, which holds a first page of them, and the rest of them.
+ * @param rest what to read of these; if left out, they are not wanted
+ */
 async function relatedRows(
   value: unknown,
   { connection }: ClientDataclass,
-  paths: readonly string[],
+  rest: RowShape | undefined,
   signal: AbortSignal | undefined,
 ): Promise<readonly unknown[]> {
   if (!isRecord(value)) return [];
@@ -428,12 +514,15 @@ async function relatedRows(
   const [path = '', expand = ''] = String(address)
     .replace(/^\/rest/, '')
     .split('?$expand=');
+  if (rest === undefined) return all;
+  const further = expandText(rest);
   while (all.length < count) {
     const page = await connection.object({
       path,
       query: {
-        $expand: decodeURIComponent(expand),
-        $attributes: paths.join(','),
+        $expand: decodeURIComponent(expand) + (further === '' ? '' : `,${further}`),
+        $attributes: rest.paths.join(','),
+        $params: further === '' ? undefined : rest.params,
         $skip: String(all.length),
       },
       signal,
@@ -458,6 +547,20 @@ function decodeAt(dataclass: ClientDataclass, path: string, value: unknown): unk
     at = target === undefined ? undefined : at?.dataclass(target);
   }
   return value;
+}
+
+/** The values of all filters of a selection. @throws TypeError for values of expansions beside a list */
+function paramsOfAll({ filter, expansions }: ClientSelectionState): string | undefined {
+  const named = [...(expansions?.values() ?? [])].flatMap(({ values }) =>
+    Object.entries(values ?? {}),
+  );
+  if (named.length === 0) return filter?.params;
+  const own: unknown = JSON.parse(filter?.params ?? '{}');
+  if (Array.isArray(own)) {
+    throw new TypeError('Beside the values of expand(), query() takes an object with names.');
+  }
+  const encoded = named.map(([name, value]) => [name, param(value, `:${name}`)] as const);
+  return JSON.stringify({ ...(own as object), ...Object.fromEntries(encoded) });
 }
 
 /** Quoted, because the server removes one pair of quotes. */

@@ -164,7 +164,7 @@ async function callRelated(
   }
   const shown = `${relation.target}Selection.${call.name}`;
   requireExecution(session, definition.access, shown);
-  request.query = ofFunction(call.query, relation, expand);
+  request.query = ofFunction(call.query, beyondRelation(owner, path, expand));
   return functions.handler({
     definition,
     shown,
@@ -173,15 +173,10 @@ async function callRelated(
 }
 
 /** The query of the function itself: its result is not expanded by the relation that leads to it. */
-function ofFunction(
-  query: RelatedCall['query'],
-  { name }: ToManyDefinition,
-  expand: string | undefined,
-): RelatedCall['query'] {
+function ofFunction(query: RelatedCall['query'], beyond: string | undefined): RelatedCall['query'] {
   const rest = Object.entries(query).filter(
     ([each]) => !['$method', '$expand'].includes(each.toLowerCase()),
   );
-  const beyond = beyondRelation(name, expand);
   return {
     ...Object.fromEntries(rest),
     ...(beyond === undefined ? {} : { $expand: beyond }),

@@ -12,6 +12,7 @@ import {
   never,
   nested,
 } from './context.js';
+import { inputPositions, type PreparedFilter } from './prepared-filter.js';
 import { type PendingComparison, resolve, type Hop } from './resolve.js';
 import { sql } from 'kysely';
 import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
@@ -33,6 +34,35 @@ export function filterCondition(
 ): Sql {
   const writing = { ...context, followed: new Followed(), nesting, within: writtenWithin };
   return conjunction(writing, from, from.root, filter);
+}
+
+/**
+ * Writes a prepared filter as a condition over a table, as {@link filterCondition} does.
+ * @param first position of its first value among the inputs of the statement
+ */
+export function preparedCondition(
+  context: Omit<FilterContext, 'inputs' | 'nulls' | 'patterns' | 'mismatched'>,
+  from: From,
+  { filter, positions = inputPositions(filter) }: PreparedFilter,
+  { nulls, patterns, mismatched }: DecidingInputs,
+  first = 0,
+): Sql {
+  const inputs =
+    first === 0 ? positions : new Map([...positions].map(([node, at]) => [node, first + at]));
+  const deciding = {
+    inputs,
+    nulls: new Set(nulls),
+    patterns: new Set(patterns),
+    mismatched: new Set(mismatched),
+  };
+  return filterCondition({ ...context, ...deciding }, from, filter);
+}
+
+/** Positions of the inputs that decide a statement: see {@link FilterContext}. */
+export interface DecidingInputs {
+  readonly nulls: readonly number[];
+  readonly patterns: readonly number[];
+  readonly mismatched: readonly number[];
 }
 
 /** Comparisons of one AND chain over a to-many relation concern one related entity (filters F17). `EXCEPT` is AND NOT. */

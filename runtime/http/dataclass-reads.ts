@@ -8,6 +8,7 @@ import { drive, type Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
+import { parseAttributeList } from '../query/attribute-list.js';
 import { answerFormat, type Parameters, refuseFormats } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import {
@@ -211,7 +212,7 @@ export class DataclassReads {
     parameters: Parameters,
   ): PendingAnswer {
     const request = relatedRequest(this.#context, this.#dataclass, relation, key, parameters);
-    const expand = beyondRelation(relation.name, parameters.expand);
+    const expand = beyondRelation(this.#dataclass, relation.name, parameters.expand);
     return this.#page(request, { ...parameters, expand }, undefined);
   }
 
@@ -228,7 +229,7 @@ export class DataclassReads {
     const texts = {
       ...parameters,
       orderby: parameters.subOrderby ?? parameters.orderby,
-      expand: beyondRelation(name, parameters.expand),
+      expand: beyondRelation(this.#dataclass, name, parameters.expand),
     };
     const read = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
     const orderOrigin = { parameter: '$subOrderby', start: 0 } as const;
@@ -251,11 +252,9 @@ export class DataclassReads {
     if (attributes === undefined || expand === undefined) return undefined;
     const name = attributes.trim();
     const attribute = this.#dataclass.exposedAttributes.get(name);
-    const isExpanded = expand.split(',').some((each) => {
-      const path = each.trim();
-      return path === name || path === `${name}.*`;
-    });
-    return attribute !== undefined && leadsToMany(attribute) && isExpanded ? attribute : undefined;
+    if (attribute === undefined || !leadsToMany(attribute)) return undefined;
+    const items = parseAttributeList(expand, '$expand', this.#dataclass.longNames);
+    return items.some(({ path }) => path.length === 1 && path[0] === name) ? attribute : undefined;
   }
 }
 
@@ -279,13 +278,26 @@ function requestedMedia(
 /**
  * What `$expand` of a relation's own read names behind the relation: `orders,orders.lines` expands
  * `lines` of each order.
+ * @throws RequestError 400 with 1805 for a malformed list, and for options of the relation itself
  */
-export function beyondRelation(relation: string, expand: string | undefined): string | undefined {
+export function beyondRelation(
+  { longNames }: Pick<Dataclass, 'longNames'>,
+  relation: string,
+  expand: string | undefined,
+): string | undefined {
   if (expand === undefined) return undefined;
-  const paths = expand
-    .split(',')
-    .map((path) => path.trim())
-    .filter((path) => path !== relation && path !== `${relation}.*`)
-    .map((path) => (path.startsWith(`${relation}.`) ? path.slice(relation.length + 1) : path));
+  const paths: string[] = [];
+  for (const { path, options, start, end } of parseAttributeList(expand, '$expand', longNames)) {
+    const text = expand.slice(start, end);
+    const isOfRelation = path[0] === relation;
+    if (!isOfRelation || path.length > 1) {
+      paths.push(isOfRelation ? text.slice(relation.length + 1) : text);
+    } else if (options !== undefined) {
+      throw refuse(
+        'expandList',
+        `The entities of "${relation}" are the answer: write its options as parameters of the request, and what to expand of them as ${relation}.<relation>.`,
+      );
+    }
+  }
   return paths.length === 0 ? undefined : paths.join();
 }

@@ -65,6 +65,7 @@ import {
   functionAnswer,
 } from './function-values.js';
 import { pageTop } from '../query/reading-context.js';
+import { expansionsOf } from '../query/expansions.js';
 import { projectionOf } from '../query/projection.js';
 import { narrowed } from '../entity-set/keys-reader.js';
 
@@ -385,7 +386,7 @@ function checkOutput(context: ServiceContext, returns: FunctionType, output: Par
   pageTop(context, output.top);
   const dataclass = context.dataclasses.get(name);
   if (dataclass?.exposed !== true || dataclass.permissions?.read === false) return;
-  projectionOf(dataclass, undefined, output, context);
+  projectionOf(dataclass, undefined, output, expansionsOf(context, dataclass, output), context);
 }
 
 function dataclassOf(type: FunctionType): string | undefined {

@@ -6,6 +6,7 @@ import type { BuiltQuery } from '../dialect/compile.js';
 import type { ComputedPlace, Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { Similarities } from '../filter/context.js';
+import type { ExpandedValues } from './expansions.js';
 
 /** The settings of the model and the environment for answers. */
 export interface AnswerOptions {
@@ -26,6 +27,8 @@ export interface QueryContext {
   readonly similarities: Similarities;
   /** The places of the answer for values of class code. */
   readonly computed: ComputedPlaces;
+  /** The values of expansions; absent if these bind none. */
+  readonly expanded: ExpandedValues | undefined;
 }
 
 /** Collects the places of one statement for values of class code. */

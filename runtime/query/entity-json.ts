@@ -26,9 +26,11 @@ import type {
   RelatedEntityDefinition,
   RelationAliasDefinition,
 } from '../protocol/definition.js';
+import { preparedCondition } from '../filter/to-sql.js';
 import type { StorageType } from '../protocol/storage-type.js';
 import { type AnyRow, type Attributes, type Json, queryOf } from '../protocol/queries.js';
-import { keyOrder } from './order-sql.js';
+import { atRelation, type ExpandedQuery, orderOfExpanded } from './expansions.js';
+import { keyOrder, orderSql } from './order-sql.js';
 import type { QueryContext } from './context.js';
 import type { Parameters } from './parameters.js';
 import type { Projection } from './projection.js';
@@ -48,14 +50,22 @@ export interface EntityFormat {
     relation: ToManyDefinition,
     ownerKey: Sql,
   ): Json;
-  /** The first page of an expanded to-many relation; `rows` returns each entity as the column `json`. */
+  /** A page of an expanded to-many relation. */
   page(
     context: QueryContext,
     source: Source,
     relation: ToManyDefinition,
     ownerKey: Sql,
-    rows: Sql,
+    page: RelatedPage,
   ): Json;
+}
+
+/** The entities of an expanded to-many relation. */
+export interface RelatedPage {
+  /** Returns each entity as the column `json`. */
+  readonly rows: Sql;
+  readonly top: number;
+  readonly query: ExpandedQuery | undefined;
 }
 
 /** The format of the protocol: the fields of an entity in the order of protocol P3.10. */
@@ -78,30 +88,32 @@ export const protocolFormat: EntityFormat = {
     return [{ short: ['{"__deferred":{"uri":"', ...uri, '"}}'] }];
   },
   // With the number of all of them (protocol P3.21): a page that is not full has all.
-  page: (context, source, relation, ownerKey, rows) => {
-    const isAll = sql`count(*) < ${sql.lit(context.options.pageSize)}`;
-    const all = relatedCount(context, source, relation, ownerKey);
+  page: (context, source, relation, ownerKey, { rows, top, query }) => {
+    const all = relatedCount(context, source, relation, ownerKey, query);
+    const isAll = sql`count(*) < ${sql.lit(top)}`;
+    const count =
+      query?.skip === undefined ? sql`case when ${isAll} then count(*) else ${all} end` : all;
     const head = [
       '{"__ENTITYSET":"',
       ...relationUri(context, source, relation, ownerKey),
       '","__GlobalStamp":',
       context.dialect.globalStamp,
       ',"__COUNT":',
-      sql`case when ${isAll} then count(*) else ${all} end`,
+      count,
       ',',
     ];
-    return relatedPage(context, head, rows);
+    return relatedPage(context, head, rows, query);
   },
 };
 
 /** The format of the protocol without the numbers of entities (protocol P3.24). */
 const uncountedFormat: EntityFormat = {
   ...protocolFormat,
-  page: (context, source, relation, ownerKey, rows) => {
+  page: (context, source, relation, ownerKey, { rows, query }) => {
     const uri = relationUri(context, source, relation, ownerKey);
     const stamp = context.dialect.globalStamp;
     const head = ['{"__ENTITYSET":"', ...uri, '","__GlobalStamp":', stamp, ','];
-    return relatedPage(context, head, rows);
+    return relatedPage(context, head, rows, query);
   },
 };
 
@@ -114,8 +126,11 @@ function relatedPage(
   context: QueryContext,
   head: readonly JsonPart[],
   rows: Sql,
+  query: ExpandedQuery | undefined,
 ): readonly JsonPart[] {
-  const { json, from } = page(context, { head, rows, first: '0' });
+  const skip = skipOf(context, query);
+  const first = skip === undefined ? '0' : context.dialect.integer(skip);
+  const { json, from } = page(context, { head, rows, first });
   return [sql`(select ${json} ${from})`];
 }
 
@@ -134,10 +149,10 @@ export function entityJson(
   head: readonly JsonMember[] = [],
 ): ObjectJson {
   const members = [...head, ...format.begin(context, source, projection)];
-  for (const { attribute, expanded } of projection.fields) {
+  for (const { attribute, expanded, query } of projection.fields) {
     const { name } = attribute;
     if (expanded !== undefined && isRelation(attribute)) {
-      const json = expandedJson(context, source, attribute, expanded, format);
+      const json = expandedJson(context, source, attribute, { expanded, query }, format);
       members.push({ name, json });
     } else {
       const json = queryOf(attributes, name);
@@ -237,16 +252,23 @@ function followPath(from: From, source: Source, path: readonly string[]): Source
   }, source);
 }
 
+/** What is shown of the entities to which a relation leads. */
+interface Expansion {
+  readonly expanded: Projection;
+  readonly query: ExpandedQuery | undefined;
+}
+
 /** The entities to which a relation leads, instead of their address. */
 function expandedJson(
   context: QueryContext,
   source: Source,
   relation: Relation | RelationAliasDefinition,
-  expanded: Projection,
+  expansion: Expansion,
   format: EntityFormat,
 ): Json {
+  const { expanded } = expansion;
   if (leadsToMany(relation)) {
-    return expandedEntities(context, source, relation, keyColumn(source), expanded, format);
+    return expandedEntities(context, source, relation, keyColumn(source), expansion, format);
   }
   const [first, ...others] = relationsOf(source.dataclass, relation);
   if (first?.kind !== 'relatedEntity') throw misused(relation);
@@ -298,43 +320,92 @@ function unexpandedEntity(
   return relation.mandatory === true ? parts : [{ isNull: sql`${key} is null`, parts }];
 }
 
-/** The first page of the related entities, as part of the owner's row. */
+/** A page of the related entities, as part of the owner's row. */
 function expandedEntities(
   context: QueryContext,
   source: Source,
   relation: ToManyDefinition,
   ownerKey: Sql,
-  expanded: Projection,
+  { expanded, query }: Expansion,
   format: EntityFormat,
 ): readonly JsonPart[] {
-  const { dataclass } = source;
-  const from = new From(context.aliases, dataclass.target(relation));
+  const { dialect, options, aliases } = context;
+  const top = query?.top ?? options.pageSize;
+  const skip = skipOf(context, query);
+  const offset = skip === undefined ? sql`` : sql` offset ${skip}`;
+  const chosen = new From(aliases, source.dataclass.target(relation));
+  const condition = relatedCondition(context, chosen, source, relation, ownerKey, query);
+  const order = relatedOrder(context, chosen, query);
+  const pageOf = (columns: Sql): Sql =>
+    sql`select ${columns} ${chosen.clause} where ${condition} order by ${order ?? keyOrder(context, chosen.root)} limit ${sql.lit(top)}${offset}`;
+  // Sorting moves only keys.
+  const from =
+    order === undefined
+      ? chosen
+      : new From(aliases, chosen.root.dataclass, {
+          rows: sql`(${pageOf(sql`${keyColumn(chosen.root)} as "key"`)})`,
+          dialect,
+        });
   const json = entityJson(context, from, from.root, expanded, format);
-  const related = relatedTo(context, from.root, dataclass, relation, ownerKey);
-  const order = keyOrder(context, from.root);
-  const top = sql.lit(context.options.pageSize);
   const rows = (columns: Sql): Sql =>
-    sql`select ${columns} ${from.clause} where ${related} order by ${order} limit ${top}`;
-  const { dialect } = context;
-  return format.page(
-    context,
-    source,
-    relation,
-    ownerKey,
-    subquery(dialect.objects(json, rows, 'json')),
+    from === chosen ? pageOf(columns) : sql`select ${columns} ${from.clause}${from.order}`;
+  const page = { rows: subquery(dialect.objects(json, rows, 'json')), top, query };
+  return format.page(context, source, relation, ownerKey, page);
+}
+
+/** The order that an expansion names; none for that of the keys. @throws RequestError 400 with 1810 */
+function relatedOrder(
+  context: QueryContext,
+  from: From,
+  query: ExpandedQuery | undefined,
+): Sql | undefined {
+  if (query?.orderBy === undefined) return undefined;
+  return atRelation(query.place, () =>
+    orderSql(context, from, orderOfExpanded(query, from.root.dataclass.longNames)),
   );
 }
 
-/** `(select count(*) …)` of the entities to which a to-many relation leads. */
-export function relatedCount(
+/** The condition that an entity belongs to the owner, and matches the filter of the expansion. */
+function relatedCondition(
   context: QueryContext,
+  from: From,
   { dataclass }: Source,
   relation: ToManyDefinition,
   ownerKey: Sql,
+  query: ExpandedQuery | undefined,
 ): Sql {
-  const from = new From(context.aliases, dataclass.target(relation));
   const related = relatedTo(context, from.root, dataclass, relation, ownerKey);
-  return sql`(select count(*) ${from.clause} where ${related})`;
+  if (query?.filter === undefined) return related;
+  const { filter, first, place } = query;
+  const { expanded } = context;
+  if (expanded === undefined) throw new Error('The values of the expansions are missing.');
+  const matches = atRelation(place, () =>
+    preparedCondition(context, from, filter, expanded, expanded.first + first),
+  );
+  return sql`${related} and ${matches}`;
+}
+
+/** How many of the related entities are skipped. */
+function skipOf(
+  { expanded, slots }: QueryContext,
+  query: ExpandedQuery | undefined,
+): Sql | undefined {
+  if (query?.skip === undefined || expanded === undefined) return undefined;
+  const slot = slots.take(expanded.first + query.skip, 'skip', ({ value }) => Number(value));
+  return sql`${slot}`;
+}
+
+/** `(select count(*) …)` of the entities to which a to-many relation leads, and which match the filter of `query`. */
+export function relatedCount(
+  context: QueryContext,
+  source: Source,
+  relation: ToManyDefinition,
+  ownerKey: Sql,
+  query?: ExpandedQuery,
+): Sql {
+  const from = new From(context.aliases, source.dataclass.target(relation));
+  const condition = relatedCondition(context, from, source, relation, ownerKey, query);
+  return sql`(select count(*) ${from.clause} where ${condition})`;
 }
 
 /** The condition that an entity of a to-many relation's target belongs to the owner with this key. */

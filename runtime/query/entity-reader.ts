@@ -11,9 +11,11 @@ import { comparisonValue } from '../protocol/comparison-value.js';
 import { decimalAtScale } from '../protocol/decimal.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import type { Lookup } from '../protocol/key.js';
 import type { ReadingContext } from './reading-context.js';
-import { shapeName } from './selection-request.js';
+import { type Expansions, expansionsOf, withExpanded } from './expansions.js';
+import { boundStatement, selectionRequest, shapeName } from './selection-request.js';
 import type { Parameters } from './parameters.js';
 import {
   unknownAttribute,
@@ -60,10 +62,10 @@ export class EntityReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): PendingAnswer {
-    const statement = this.#statement(key, parameters, attributes);
-    const bound =
+    const { statement, values } = this.#statement(key, parameters, attributes);
+    values[0] =
       key.type === 'string' ? this.context.database.dialect.foldText(String(value)) : value;
-    return this.context.database.executor.read(statement, [bound]);
+    return this.context.database.executor.read(statement, values);
   }
 
   /** @returns `undefined` if no entity has the value; the first in key order if several have it */
@@ -77,7 +79,7 @@ export class EntityReader {
     if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {
       throw refuse('malformedUrl', `Entities cannot be looked up by "${name}".`);
     }
-    const statement = this.#statement(attribute, parameters, attributes);
+    const { statement, values } = this.#statement(attribute, parameters, attributes);
     const { foldText } = this.context.database.dialect;
     const given = comparisonValue(
       attribute.type,
@@ -87,40 +89,66 @@ export class EntityReader {
     );
     const value = columnValue(attribute, given);
     if (value === undefined) return undefined;
-    return this.context.database.executor.read(statement, [value]);
+    values[0] = value;
+    return this.context.database.executor.read(statement, values);
   }
 
   #statement(
     attribute: StorageDefinition,
     parameters: Parameters,
     attributes: string | undefined,
-  ): Statement {
+  ): BoundEntity {
+    const { context, dataclass } = this;
+    const expansions = expansionsOf(context, dataclass, parameters);
     const name = shapeName([
       this.dataclass.name,
       attribute.name,
       attributes,
       parameters.attributes,
-      parameters.expand,
+      expansions?.shape,
       parameters.count === false ? 'uncounted' : undefined,
     ]);
-    const known = this.context.statements.unfiltered.get(name);
-    if (known !== undefined) return known;
-    const { database, options } = this.context;
-    const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
-    refuseTooManyRelated(mostRelated(projection, options.pageSize));
-    const { dialect } = database;
-    const format = requestedFormat(parameters);
-    const statement = entityStatement(
-      dialect,
-      options,
-      this.dataclass,
-      attribute,
-      projection,
-      format,
-    );
-    this.context.statements.unfiltered.set(name, statement);
-    return statement;
+    return boundEntity(context, dataclass, name, expansions, (query) => {
+      const projection = projectionOf(dataclass, attributes, parameters, expansions, context);
+      refuseTooManyRelated(mostRelated(projection, context.options.pageSize));
+      const format = requestedFormat(parameters);
+      return entityStatement(query, dataclass, attribute, projection, format);
+    });
   }
+}
+
+/** A statement about one entity, and its values, of which the first is missing: it finds the entity. */
+interface BoundEntity {
+  readonly statement: Statement;
+  readonly values: SqlValue[];
+}
+
+/**
+ * The statement of an answer about one entity, with the values of its expansions. It is written once.
+ * @param name of the statement, without what is visible
+ */
+export function boundEntity(
+  { statements, database, options, filters }: ReadingContext,
+  dataclass: Dataclass,
+  name: string,
+  expansions: Expansions | undefined,
+  write: (query: QueryContext) => Statement,
+): BoundEntity {
+  const { dialect } = database;
+  if (expansions === undefined || expansions.inputs.inputs.length === 0) {
+    const statement = getOrInsertComputed(statements.unfiltered, name, () =>
+      write(queryContext(dialect, options)),
+    );
+    return { statement, values: [null] };
+  }
+  const none = { filter: undefined, params: undefined, orderby: undefined };
+  const entity = selectionRequest(filters, dataclass, { kind: 'all' }, null, none);
+  const request = withExpanded(entity, expansions);
+  return boundStatement(statements, request, name, {}, ({ nulls, patterns, mismatched }) => {
+    const expanded = { first: 0, nulls, patterns, mismatched };
+    const query = queryContext(dialect, options, expanded);
+    return { statement: write(query), filterSlots: query.slots };
+  });
 }
 
 /** A value as the column of an attribute may have it; `undefined` if no column has it. */
@@ -142,14 +170,13 @@ function isInteger(value: SqlValue | undefined): boolean {
 
 /** Reads one entity by a value, folded if it is a text: its only parameter. The first in key order, if several have it. */
 export function entityStatement(
-  dialect: Dialect,
-  options: AnswerOptions,
+  context: QueryContext,
   dataclass: Dataclass,
   attribute: StorageDefinition,
   projection: Projection,
   format = protocolFormat,
 ): Statement {
-  const context = queryContext(dialect, options);
+  const { dialect } = context;
   const from = new From(context.aliases, dataclass, 'table');
   const head = [entityModel(dataclass)];
   // Not as bytes: Node sends a short text together with the headers.
@@ -170,12 +197,11 @@ export function entityStatement(
 
 /** Reads a saved entity by its key, as a member of the answer to `$method=update` (protocol P7.17). */
 export function savedEntityStatement(
-  dialect: Dialect,
-  options: AnswerOptions,
+  context: QueryContext,
   dataclass: Dataclass,
   projection: Projection,
 ): Statement {
-  const context = queryContext(dialect, options);
+  const { dialect } = context;
   const from = new From(context.aliases, dataclass, 'table');
   const json = savedJson(context, from, projection);
   const select: Select<AnyRow> = (query) =>

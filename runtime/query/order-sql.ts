@@ -125,7 +125,10 @@ function orderedAttribute(
   }
   const { relations, end, properties } = resolved;
   if (end.kind === 'computed') {
-    const problem = `class code computes ${text}, and has no accessor "orderBy" for it`;
+    const lack = end.accessors.includes('orderBy')
+      ? 'is not asked about it here'
+      : 'has no accessor "orderBy" for it';
+    const problem = `class code computes ${text}, and ${lack}`;
     throw refuse('orderBy', `${place}: ${problem}.`);
   }
   if (end.kind === 'relatedEntities' || relations.some((each) => each.kind !== 'relatedEntity')) {

@@ -19,6 +19,7 @@ import {
   relatedCount,
   requestedFormat,
 } from './entity-json.js';
+import { type Expansions, expansionsOf, type ExpandedValues, withExpanded } from './expansions.js';
 import type { OrderItem } from './order-by.js';
 import { orderList, orderSql } from './order-sql.js';
 import type { AnswerFormat, Parameters } from './parameters.js';
@@ -63,6 +64,11 @@ interface PageRequest {
   readonly attributes?: string | undefined;
 }
 
+/** A request whose `$expand` is read. */
+interface ExpandedPageRequest extends PageRequest {
+  readonly expansions?: Expansions | undefined;
+}
+
 /** `$skip` and `$top`. */
 interface PageBounds {
   readonly skip: number;
@@ -81,19 +87,23 @@ interface PageBounds {
 export function* readPage(
   context: ReadingContext,
   unresolved: SelectionRequest,
-  page: PageRequest,
+  given: PageRequest,
 ): Steps<JsonAnswer | undefined> {
-  refuseExpandedReport(page);
+  const page = expandedPage(context, given);
   const bounds = boundsOf(context, page.parameters);
   const shape = shapeOf(page, bounds.name);
   const request = yield* awaited(resolved(context, unresolved, ordered(shape, unresolved)));
   const name = ordered(shape, request);
+  const expanded = withExpanded(request, page.expansions);
   const { statement, values } = boundStatement(
     context.statements,
-    request,
+    expanded,
     name,
     bounds,
-    (selection) => pageStatement(context, page, { selection, order: orderOf(request), bounds }),
+    (selection) => {
+      const source = { selection, order: orderOf(request), bounds };
+      return pageStatement(context, page, source, valuesBehind(request, selection));
+    },
   );
   refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
   return isUncounted(page)
@@ -119,9 +129,9 @@ interface PagedKeys {
 export function preparePageOfKeys(
   context: ReadingContext,
   keys: PagedKeys,
-  page: PageRequest,
+  given: PageRequest,
 ): ReadPreparedPage {
-  refuseExpandedReport(page);
+  const page = expandedPage(context, given);
   const { dataclass, parameters } = page;
   const { skip = 0 } = parameters;
   const top = pageTop(context, parameters.top);
@@ -131,10 +141,10 @@ export function preparePageOfKeys(
   const fixed = { skip, top, count: keys.length };
   const { statement, values } = boundStatement(
     context.statements,
-    request,
+    withExpanded(request, page.expansions),
     shapeOf(page),
     fixed,
-    () => pageStatement(context, page, 'keys'),
+    (selection) => pageStatement(context, page, 'keys', valuesBehind(request, selection)),
   );
   refuseTooManyRelated(top * (statement.page?.related ?? 0));
   return (setUri) => {
@@ -174,10 +184,20 @@ async function withExplanation(
     : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
 }
 
-/** @throws RequestError 400 with 1806 */
-function refuseExpandedReport({ format, parameters }: PageRequest): void {
-  if (format !== 'report' || parameters.expand === undefined) return;
-  throw refuse('malformedUrl', 'A report expands nothing: it cannot be combined with $expand.');
+/** @throws RequestError 400 with 1806, and as {@link expansionsOf} does */
+function expandedPage(context: ReadingContext, page: PageRequest): ExpandedPageRequest {
+  const { format, parameters, dataclass } = page;
+  if (parameters.expand === undefined) return page;
+  if (format === 'report') {
+    throw refuse('malformedUrl', 'A report expands nothing: it cannot be combined with $expand.');
+  }
+  return { ...page, expansions: expansionsOf(context, dataclass, parameters) };
+}
+
+/** The values of expansions come behind those of the request itself. */
+function valuesBehind({ inputs }: SelectionRequest, selection: Selection): ExpandedValues {
+  const { nulls, patterns, mismatched } = selection;
+  return { first: inputs.inputs.length, nulls, patterns, mismatched };
 }
 
 const noTexts = { filter: undefined, params: undefined, orderby: undefined };
@@ -201,11 +221,14 @@ function boundsOf(
 }
 
 /** What decides the statement of a page beside its entities and their order. */
-function shapeOf({ format, parameters, attributes }: PageRequest, bounds?: string): string {
-  const { attributes: listed, expand, count, filter } = parameters;
+function shapeOf(
+  { format, parameters, attributes, expansions }: ExpandedPageRequest,
+  bounds?: string,
+): string {
+  const { attributes: listed, count, filter } = parameters;
   const isFiltered = format === 'report' && filter !== undefined;
   const flags = isFiltered ? 'filtered' : count === false ? 'uncounted' : undefined;
-  return shapeName([format, attributes, listed, expand, flags, bounds]);
+  return shapeName([format, attributes, listed, expansions?.shape, flags, bounds]);
 }
 
 function ordered(shape: string, { orderBy }: SelectionRequest): string {
@@ -235,17 +258,21 @@ type Content =
   | { readonly kind: 'entity'; readonly projection: Projection; readonly format: EntityFormat }
   | { readonly kind: 'row'; readonly columns: readonly ReportColumn[] };
 
-/** Writes the statement that answers a page: the emitted query of a page with what a request adds. */
+/**
+ * Writes the statement that answers a page: the emitted query of a page with what a request adds.
+ * @param expanded the values of expansions
+ */
 export function pageStatement(
   context: Pick<ReadingContext, 'limits' | 'options'> & {
     readonly database: Pick<ReadingContext['database'], 'dialect'>;
   },
-  page: PageRequest,
+  page: ExpandedPageRequest,
   source: PageSource,
+  expanded?: ExpandedValues,
 ): SelectionStatement {
   const { database, options } = context;
   const content = contentOf(context, page);
-  const query = queryContext(database.dialect, options);
+  const query = queryContext(database.dialect, options, expanded);
   const answer =
     source === 'keys'
       ? answerWith(query, page, source, content, rowsOfKeys(query, page.dataclass, content))
@@ -261,14 +288,14 @@ export function pageStatement(
 
 function contentOf(
   context: Pick<ReadingContext, 'limits'>,
-  { format, dataclass, parameters, attributes }: PageRequest,
+  { format, dataclass, parameters, attributes, expansions }: ExpandedPageRequest,
 ): Content {
   if (format === 'report') {
     const { expandDepth } = context.limits;
     const columns = reportColumns(dataclass, attributes, parameters, expandDepth);
     return { kind: 'row', columns };
   }
-  const projection = projectionOf(dataclass, attributes, parameters, context);
+  const projection = projectionOf(dataclass, attributes, parameters, expansions, context);
   if (format !== 'array')
     return { kind: 'entity', projection, format: requestedFormat(parameters) };
   const isCounted = parameters.count !== false;
@@ -456,7 +483,7 @@ const arrayEntityFormat: EntityFormat = {
   relatedEntities: (context, source, relation, ownerKey) => [
     { short: ['{"__COUNT":', relatedCount(context, source, relation, ownerKey), '}'] },
   ],
-  page: (context, _source, _relation, _ownerKey, rows) => {
+  page: (context, _source, _relation, _ownerKey, { rows }) => {
     const alias = context.aliases.next();
     const list = context.dialect.joinRows(sql`${sql.id(alias, 'json')}`);
     return ['[', sql`(select ${list} from ${rows} as ${sql.id(alias)})`, ']'];

@@ -154,7 +154,8 @@ function repeated(name: string): RequestError {
   return refuse('malformedUrl', `${name} is given more than once.`);
 }
 
-function wholeNumber(name: string, text: string): number {
+/** @throws RequestError 400 with 1806 */
+export function wholeNumber(name: string, text: string): number {
   const value = Number(text);
   if (text === '' || digitsEnd(text, 0) !== text.length || !Number.isSafeInteger(value)) {
     throw refuse('malformedUrl', `${name} must be a whole number, 0 or greater.`);

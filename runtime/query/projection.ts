@@ -4,6 +4,7 @@ import type { AttributeDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { LongNames } from '../protocol/names.js';
 import { type ListedPath, type ListKind, listError, parseAttributeList } from './attribute-list.js';
+import type { ExpandedItem, Expansions, ExpandedQuery } from './expansions.js';
 import type { Parameters } from './parameters.js';
 
 /** The attributes of an entity in an answer. */
@@ -18,6 +19,8 @@ export interface ProjectedField {
   readonly attribute: AttributeDefinition;
   /** If set, the related entity or entities replace the deferred relation. */
   readonly expanded: Projection | undefined;
+  /** Which of the related entities, and in which order; all in the order of their keys if left out. */
+  readonly query?: ExpandedQuery | undefined;
 }
 
 /** The place of a list of attributes, which decides the answer to an unknown name (protocol P3.19). */
@@ -52,9 +55,29 @@ function project(
   for (const attribute of dataclass.exposedAttributes.values()) {
     const child = node.children.get(attribute.name);
     if (child === undefined && !node.all) continue;
-    fields.push({ attribute, expanded: expansion(dataclass, attribute, child, origin) });
+    const query = child?.query;
+    if (query !== undefined) checkQueried(dataclass, attribute, query);
+    fields.push({ attribute, expanded: expansion(dataclass, attribute, child, origin), query });
   }
   return { hasTimestamp: !(isRoot && origin === 'path'), fields };
+}
+
+/** @throws RequestError 400 with 1805 for options behind what does not lead to several entities */
+function checkQueried(
+  { name: owner }: Dataclass,
+  attribute: AttributeDefinition,
+  { filter, orderBy, top, skip }: ExpandedQuery,
+): void {
+  const name = `"${attribute.name}" of "${owner}"`;
+  if (!isRelation(attribute)) {
+    throw refuse('expandList', `${name} is no relation: $expand takes no options behind it.`);
+  }
+  const selects = filter ?? orderBy ?? top ?? skip;
+  if (leadsToMany(attribute) || selects === undefined) return;
+  throw refuse(
+    'expandList',
+    `${name} leads to one entity: $expand takes only $expand and $attributes behind it.`,
+  );
 }
 
 function expansion(
@@ -102,19 +125,22 @@ export interface ProjectionNode {
   readonly all: boolean;
   /** In order of first mention. None, and `all` false: a plain attribute, or a deferred relation. */
   readonly children: ReadonlyMap<string, ProjectionNode>;
+  /** The options of `$expand`. */
+  readonly query?: ExpandedQuery | undefined;
 }
 
-/** The lists of a request, as text. */
+/** The lists of a request. */
 export interface ProjectionTexts {
   /** `a,b` of `/Employee/a,b`. */
   readonly pathList?: string | undefined;
   readonly attributes?: string | undefined;
-  readonly expand?: string | undefined;
+  readonly expand?: Pick<Expansions, 'items'> | undefined;
 }
 
 interface GrowingNode extends ProjectionNode {
   all: boolean;
   readonly children: Map<string, GrowingNode>;
+  query?: ExpandedQuery;
 }
 
 /**
@@ -137,27 +163,58 @@ export function projectionTree(
   const root: GrowingNode = { all: names === undefined, children: new Map() };
   if (names !== undefined) {
     const kind = attributes === undefined ? 'path' : '$attributes';
-    for (const item of parseAttributeList(names, kind, long)) {
-      checkDepth(item, kind, item.path.length - (item.all ? 0 : 1), expandDepth);
-      let node = root;
-      for (const name of item.path) node = childOf(node, name);
-      if (item.all) node.all = true;
-    }
+    addListed(root, readListed(names, kind, expandDepth, long));
   }
-  if (expand !== undefined) {
-    for (const item of parseAttributeList(expand, '$expand', long)) {
-      checkDepth(item, '$expand', item.path.length, expandDepth);
-      let node = root;
-      for (const name of item.path) {
-        node = childOf(node, name);
-        node.all = true;
-      }
-    }
-  }
+  if (expand !== undefined) addExpanded(root, expand.items);
   return root;
 }
 
-function checkDepth(item: ListedPath, kind: ListKind, relations: number, limit: number): void {
+/** Reads a list of the path or of `$attributes`. @throws RequestError 400 with 1804 for a path that is too deep */
+export function readListed(
+  text: string,
+  kind: 'path' | '$attributes',
+  expandDepth: number,
+  long?: LongNames,
+): readonly ListedPath[] {
+  const items = parseAttributeList(text, kind, long);
+  for (const item of items) {
+    checkDepth(item, kind, item.path.length - (item.all ? 0 : 1), expandDepth);
+  }
+  return items;
+}
+
+function addListed(root: GrowingNode, items: readonly ListedPath[]): void {
+  for (const { path, all } of items) {
+    let node = root;
+    for (const name of path) node = childOf(node, name);
+    if (all) node.all = true;
+  }
+}
+
+function addExpanded(root: GrowingNode, items: readonly ExpandedItem[]): void {
+  for (const { path, query } of items) {
+    let node = root;
+    for (const [index, name] of path.entries()) {
+      node = childOf(node, name);
+      if (index < path.length - 1 || query?.attributes === undefined) node.all = true;
+    }
+    if (query === undefined) continue;
+    if (node.query !== undefined) {
+      throw refuse('expandList', `$expand has options for "${path.join('.')}" more than once.`);
+    }
+    node.query = query;
+    addListed(node, query.attributes ?? []);
+    addExpanded(node, query.expand);
+  }
+}
+
+/** @throws RequestError 400 with 1804 or 1805 */
+export function checkDepth(
+  item: ListedPath,
+  kind: ListKind,
+  relations: number,
+  limit: number,
+): void {
   if (relations > limit) {
     throw listError(kind, item.start, `a path must not follow more than ${limit} relations`);
   }
@@ -175,10 +232,10 @@ const maxRelatedEntities = 2_000_000;
 /** The most entities that one entity can bring along over to-many relations, a page each. */
 export function mostRelated({ fields }: Projection, pageSize: number): number {
   let most = 0;
-  for (const { attribute, expanded } of fields) {
+  for (const { attribute, expanded, query } of fields) {
     if (expanded === undefined) continue;
     const beyond = mostRelated(expanded, pageSize);
-    most += leadsToMany(attribute) ? pageSize * (1 + beyond) : beyond;
+    most += leadsToMany(attribute) ? (query?.top ?? pageSize) * (1 + beyond) : beyond;
   }
   return most;
 }
@@ -196,7 +253,8 @@ export function refuseTooManyRelated(count: number): void {
 export function projectionOf(
   dataclass: Dataclass,
   pathList: string | undefined,
-  { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
+  { attributes }: Pick<Parameters, 'attributes'>,
+  expand: Expansions | undefined,
   { limits }: { readonly limits: { readonly expandDepth: number } },
 ): Projection {
   const texts = { pathList, attributes, expand };

@@ -9,22 +9,19 @@ import type { BuiltQuery } from '../dialect/compile.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { type Compared, Similarities } from '../filter/context.js';
-import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
+import type { PreparedFilter } from '../filter/prepared-filter.js';
 import { FilterSlots } from '../filter/slots.js';
-import { filterCondition } from '../filter/to-sql.js';
+import { type DecidingInputs, preparedCondition } from '../filter/to-sql.js';
 import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { type AnswerOptions, type QueryContext, compileAnswer, ComputedPlaces } from './context.js';
 import { relatedTo } from './entity-json.js';
+import type { ExpandedValues } from './expansions.js';
 
 /** The entities of a request, without the values of each request. */
-export interface Selection {
+export interface Selection extends DecidingInputs {
   readonly dataclass: Dataclass;
   readonly base: SelectionBase;
   readonly filter: PreparedFilter | undefined;
-  /** The properties of the filter's values that decide the statement: see `FilterInputs`. */
-  readonly nulls: readonly number[];
-  readonly patterns: readonly number[];
-  readonly mismatched: readonly number[];
 }
 
 /** The entities to which a filter is applied. */
@@ -73,8 +70,14 @@ export interface SelectionStatement {
   readonly filterSlots: FilterSlots;
 }
 
-export function queryContext(dialect: Dialect, options: AnswerOptions): QueryContext {
+/** @param expanded none if no expansion of the answer binds values */
+export function queryContext(
+  dialect: Dialect,
+  options: AnswerOptions,
+  expanded?: ExpandedValues,
+): QueryContext {
   return {
+    expanded,
     dialect,
     aliases: new Aliases(),
     options,
@@ -135,7 +138,7 @@ export function selectionCondition(
   selection: Selection,
   compared?: Compared,
 ): Sql | undefined {
-  const { base, filter, nulls, patterns, mismatched } = selection;
+  const { base, filter } = selection;
   if (base.kind === 'tree') return base.tree.condition(context, from, selection);
   const parts: Sql[] = [];
   if (base.kind === 'related') {
@@ -152,18 +155,8 @@ export function selectionCondition(
     );
   }
   if (filter !== undefined) {
-    const filterContext = {
-      dialect: context.dialect,
-      aliases: context.aliases,
-      slots: context.slots,
-      similarities: context.similarities,
-      inputs: filter.positions ?? inputPositions(filter.filter),
-      nulls: new Set(nulls),
-      patterns: new Set(patterns),
-      mismatched: new Set(mismatched),
-      ...(compared === undefined ? {} : { compared }),
-    };
-    parts.push(filterCondition(filterContext, from, filter.filter));
+    const filterContext = compared === undefined ? context : { ...context, compared };
+    parts.push(preparedCondition(filterContext, from, filter, selection));
   }
   return parts.length === 0 ? undefined : sql.join(parts, sql` and `);
 }

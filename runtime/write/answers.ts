@@ -5,12 +5,14 @@ import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { Statement } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Lock } from '../access/locks.js';
 import type { Body } from './decode.js';
 import { entityStatuses, type Refusal } from './refusals.js';
 import type { SaveResult } from './surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
+import type { QueryContext } from '../query/context.js';
+import { expansionsOf } from '../query/expansions.js';
 import type { Parameters } from '../query/parameters.js';
 import {
   type Projection,
@@ -18,10 +20,11 @@ import {
   refuseTooManyRelated,
   projectionOf,
 } from '../query/projection.js';
+import { queryContext } from '../query/selection.js';
 import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import {
+  boundEntity,
   directChangeStatement,
   entityStatement,
   savedEntityStatement,
@@ -47,14 +50,20 @@ export interface StatusAndJson {
 }
 
 /** What the answer shows of the entities of a body, as in a read. */
-export type AnsweredAttributes = Partial<Pick<Parameters, 'attributes' | 'expand'>>;
+export type AnsweredAttributes = Partial<Pick<Parameters, 'attributes' | 'expand' | 'params'>>;
+
+/** Reads an entity by its key, the first of the values. */
+interface ShownEntity {
+  readonly statement: Statement;
+  readonly values: readonly SqlValue[];
+}
 
 /** Writes the result for each entity of a body (protocol P7.17 to P7.25). */
 export class WriteAnswers {
-  readonly #saved: Statement;
-  readonly #current: Statement;
+  readonly #saved: ShownEntity;
+  readonly #current: ShownEntity;
   /** Reads an entity that was saved so that it is hidden now; none if all are visible. */
-  readonly #hidden: Statement | undefined;
+  readonly #hidden: ShownEntity | undefined;
   /** How each entity of this dataclass begins when it is read. */
   readonly #head: string;
   readonly #dialect: Dialect;
@@ -62,29 +71,38 @@ export class WriteAnswers {
   constructor(
     private readonly context: ReadingContext,
     readonly dataclass: Dataclass,
-    { attributes, expand }: AnsweredAttributes = {},
+    { attributes, expand, params }: AnsweredAttributes = {},
   ) {
-    const { database, options, statements } = context;
+    const { database, options } = context;
     const { dialect } = database;
     const { name, key } = dataclass;
     // Each list of attributes needs a statement of its own, which other requests may have made.
-    const kept = (kind: string, write: (projection: Projection) => Statement): Statement => {
-      const shape = shapeName([kind, '', name, key.name, attributes, expand]);
-      return getOrInsertComputed(statements.unfiltered, shape, () => {
-        const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
+    const expansions = expansionsOf(context, dataclass, { expand, params });
+    const kept = (
+      kind: string,
+      write: (query: QueryContext, projection: Projection) => Statement,
+    ): ShownEntity => {
+      const shape = shapeName([kind, '', name, key.name, attributes, expansions?.shape]);
+      return boundEntity(context, dataclass, shape, expansions, (query) => {
+        const projection = projectionOf(dataclass, undefined, { attributes }, expansions, context);
         refuseTooManyRelated(mostRelated(projection, options.pageSize));
-        return write(projection);
+        return write(query, projection);
       });
     };
-    this.#saved = kept('saved', (each) => savedEntityStatement(dialect, options, dataclass, each));
-    this.#current = kept('current', (each) =>
-      entityStatement(dialect, options, dataclass, key, each),
-    );
+    this.#saved = kept('saved', (query, each) => savedEntityStatement(query, dataclass, each));
+    this.#current = kept('current', (query, each) => entityStatement(query, dataclass, key, each));
     const nothing = { hasTimestamp: false, fields: [] };
     this.#hidden =
       dataclass.restriction === undefined
         ? undefined
-        : savedEntityStatement(dialect, options, unrestricted(dataclass), nothing);
+        : {
+            statement: savedEntityStatement(
+              queryContext(dialect, options),
+              unrestricted(dataclass),
+              nothing,
+            ),
+            values: [null],
+          };
     this.#head = `{"__entityModel":${JSON.stringify(dataclass.name)},`;
     this.#dialect = dialect;
   }
@@ -94,11 +112,10 @@ export class WriteAnswers {
    * stamp 0.
    */
   saved(reading: EntityReading, key: string | number): Pending<string> {
-    const values = [comparableKey(this.dataclass, this.#dialect, key)];
-    return whenThere(reading.read(this.#saved, values), (shown) => {
+    return whenThere(this.#read(reading, this.#saved, key), (shown) => {
       if (shown !== undefined) return this.#isReadable ? String(shown) : whereItIs(String(shown));
       if (this.#hidden === undefined) return this.#deleted(key);
-      return whenThere(reading.read(this.#hidden, values), (hidden) =>
+      return whenThere(this.#read(reading, this.#hidden, key), (hidden) =>
         hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden)),
       );
     });
@@ -112,8 +129,8 @@ export class WriteAnswers {
     if (!this.#isReadable) return undefined;
     const { database, options } = this.context;
     const { dataclass } = this;
-    const all = { attributes: undefined, expand: undefined };
-    const projection = projectionOf(dataclass, undefined, all, this.context);
+    const all = { attributes: undefined };
+    const projection = projectionOf(dataclass, undefined, all, undefined, this.context);
     return directChangeStatement(database.dialect, options, dataclass, projection, change, answer);
   }
 
@@ -133,12 +150,18 @@ export class WriteAnswers {
     const current =
       existing === undefined || !this.#isReadable
         ? undefined
-        : await reading.read(this.#current, [
-            comparableKey(this.dataclass, this.#dialect, existing),
-          ]);
+        : await this.#read(reading, this.#current, existing);
     if (current === undefined) return `{${decoration},${errors}}`;
     const members = String(current).slice(this.#head.length, -1);
     return `${this.#head}${decoration},${members},${errors}}`;
+  }
+
+  #read(
+    reading: EntityReading,
+    { statement, values: [, ...others] }: ShownEntity,
+    key: string | number,
+  ): ReturnType<EntityReading['read']> {
+    return reading.read(statement, [comparableKey(this.dataclass, this.#dialect, key), ...others]);
   }
 
   #deleted(key: string | number): string {

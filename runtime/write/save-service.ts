@@ -183,10 +183,10 @@ export class SaveService {
    * What the answer shows of saved entities. It is read before the body.
    * @throws RequestError 400 for attributes that cannot be answered
    */
-  answering({ attributes, expand }: AnsweredAttributes): WriteAnswers {
-    return attributes === undefined && expand === undefined
+  answering(shown: AnsweredAttributes): WriteAnswers {
+    return shown.attributes === undefined && shown.expand === undefined
       ? this.#answers
-      : new WriteAnswers(this.context, this.dataclass, { attributes, expand });
+      : new WriteAnswers(this.context, this.dataclass, shown);
   }
 
   /**

@@ -190,6 +190,35 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(all).toMatchObject({ lastName: 'Person 0007', employerName: 'Acme' });
   });
 
+  onOne('reads the first related entities that match, in their order', async () => {
+    await open();
+    await addStaff(130);
+    const all = ds.Company.query('name = :name', { name: 'Acme' });
+    const rows = await all
+      .select('name', 'staff.lastName')
+      .expand('staff', {
+        top: 2,
+        filter: `lastName begin :start and lastName != "'"`,
+        values: { start: 'Person 00' },
+        orderBy: 'lastName desc',
+      })
+      .toArray();
+    const names = rows.map(({ staff }) => staff.map(({ lastName }) => lastName));
+    expect(names).toEqual([['Person 0099', 'Person 0098']]);
+    const behind = await all
+      .select('staff.employer.staff.lastName')
+      .expand('staff.employer.staff', { top: 1, orderBy: 'lastName desc' })
+      .toArray();
+    expect(behind[0]?.staff).toHaveLength(130);
+    const last = { lastName: 'Person 0129' };
+    expect(behind[0]?.staff[129]?.employer?.staff).toEqual([expect.objectContaining(last)]);
+    const wrong = ds.Company.query('name = :1', 'Acme').select('staff.lastName');
+    expect(() => wrong.expand('manager' as 'staff', { top: 1 })).toThrow(TypeError);
+    await expect(wrong.expand('staff', { top: 1, values: { a: 1 } }).toArray()).rejects.toThrow(
+      TypeError,
+    );
+  });
+
   onOne('saves what was set, and nothing else', async () => {
     await open();
     const acme = await ds.Company.query('name = Acme').first();

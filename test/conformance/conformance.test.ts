@@ -19,6 +19,7 @@ import { deleteRows } from './rows/deletes.js';
 import { conditionRows } from './rows/conditions.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
+import { expansionRows } from './rows/expansions.js';
 import { eventRows } from './rows/events.js';
 import { filterRows } from './rows/filters.js';
 import { functionRows } from './rows/functions.js';
@@ -45,6 +46,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   orders: orderRows,
   vectors: vectorRows,
   projections: projectionRows,
+  expansions: expansionRows,
   sets: setRows,
   aggregates: aggregateRows,
   reports: reportRows,

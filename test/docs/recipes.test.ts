@@ -400,6 +400,36 @@ describe('The cookbook', () => {
     await clerk.post('/rest/Order?$method=delete&$filter=%22customer.number=N1%22', {});
   });
 
+  it('reads customers with their last orders, and the numbers of these', async () => {
+    const { customers } = (await importFrom(sources, 'src/web/customers')) as {
+      customers: (least: number) => Promise<
+        readonly {
+          readonly name: string;
+          readonly orders: { readonly __COUNT: number; readonly __ENTITIES: readonly object[] };
+        }[]
+      >;
+    };
+    const customer = await clerk.post('/rest/Customer?$method=update', {
+      number: 'C77',
+      name: 'Zoe',
+    });
+    const product = await clerk.post('/rest/Product?$method=update', { name: 'Tile', euros: 2 });
+    const [owner, sold] = [customer, product].map(({ body }) =>
+      Number((body as { readonly __KEY: string }).__KEY),
+    );
+    const orders = [50, 150, 250, 350, 450].map((euros) => ({
+      customer: owner,
+      product: sold,
+      euros,
+    }));
+    await clerk.post('/rest/Order?$method=update', orders);
+    const found = await inBrowser(() => customers(100));
+    expect(found.find(({ name }) => name === 'Zoe')?.orders).toMatchObject({
+      __COUNT: 4,
+      __ENTITIES: [{ euros: 450 }, { euros: 350 }, { euros: 250 }],
+    });
+  });
+
   it('reads all pages, even if entities are created and deleted meanwhile', async () => {
     const many = Array.from({ length: 750 }, (_, index) => ({
       name: `P${String(index)}`,
@@ -498,7 +528,7 @@ describe('The cookbook', () => {
       expect(await client.bytes('/rest/Customer(1)/picture?$expand=picture')).toEqual(pixel);
       const added = { customer: 2, product: 1, euros: 1 };
       const saved = await client.post('/rest/Order?$method=update', added);
-      expect(saved.body).toMatchObject({ __KEY: '7' });
+      expect(saved.body).toMatchObject({ __KEY: '12' });
     } finally {
       await kill(other);
       await drop();

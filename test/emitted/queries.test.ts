@@ -16,6 +16,7 @@ import type {
 } from '../../runtime/protocol/queries.js';
 import { entityStatement } from '../../runtime/query/entity-reader.js';
 import { pageStatement } from '../../runtime/query/page.js';
+import { queryContext } from '../../runtime/query/selection.js';
 import { readParameters } from '../../runtime/query/parameters.js';
 import { projectionOf } from '../../runtime/query/projection.js';
 import { typedRuntime } from '../support/built-runtime.js';
@@ -171,8 +172,9 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
   }
 
   function projection(of: Dataclass): ReturnType<typeof projectionOf> {
-    const none = { attributes: undefined, expand: undefined };
-    return projectionOf(of, undefined, none, { limits: { expandDepth: 3 } });
+    return projectionOf(of, undefined, { attributes: undefined }, undefined, {
+      limits: { expandDepth: 3 },
+    });
   }
 
   /** What the runtime lets an emitted query of one entity select. */
@@ -184,7 +186,7 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
       return given.queries.entities(writer);
     };
     const spied = { ...given, queries: { ...given.queries, byKey } };
-    entityStatement(dialect, options, spied, spied.key, projection(spied));
+    entityStatement(queryContext(dialect, options), spied, spied.key, projection(spied));
     if (found === undefined) throw new Error('The runtime calls byKey.');
     return found;
   }

@@ -166,6 +166,36 @@ it.each(['$filter', '$orderby', '$attributes', '$expand', '$params', '$top'])(
   120_000,
 );
 
+it('Any options of $expand are served or refused', async () => {
+  const option = fc
+    .tuple(
+      fc.constantFrom('$filter', '$orderby', '$top', '$skip', '$expand', '$attributes', '$x', ''),
+      fc.constantFrom('=', '="', "='", ''),
+      text,
+      fc.constantFrom('', '', '"', "'", ')'),
+    )
+    .map((parts) => parts.join(''));
+  const item = fc
+    .tuple(fc.constantFrom(...names), fc.array(option, { maxLength: 4 }), fc.constantFrom(')', ''))
+    .map(([name, options, end]) => `${name}(${options.join(';')}${end}`);
+  const list = fc
+    .tuple(item, item)
+    .map(([outer, inner]) => [
+      outer,
+      `${outer.slice(0, -1)};$expand=${inner})`,
+      `${outer},${inner}`,
+    ]);
+  await fc.assert(
+    fc.asyncProperty(dataclass, list, async (from, all) => {
+      for (const value of all) {
+        const url = `/rest/${from}?$expand=${encode(value)}&$params=["a",1,null]`;
+        expectServed(await app.inject(url), url);
+      }
+    }),
+    { numRuns: sampled(2_000) },
+  );
+}, 240_000);
+
 /** Well-formed filters with any names and values. */
 const path = fc
   .array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 })

@@ -138,6 +138,16 @@ interface Media {
     /** Uploaded and stored by `save()`. */
     set(bytes: Blob | Uint8Array | null): void;
 }
+/** Which entities of a to-many relation a row has. */
+interface ExpandOptions {
+    /** How many at most, up to the server's `maxPageSize`. */
+    readonly top: number;
+    /** In the language of filters. Its placeholders are names: `salary > :least`. */
+    readonly filter?: string;
+    /** The values of `:name`, also for the filter of `query()`, if that has names. */
+    readonly values?: Readonly<Record<string, unknown>>;
+    readonly orderBy?: string;
+}
 /**
  * Entities of one dataclass in an order. A selection holds no entities: it describes a request, and
  * each reading method reads the entities of that moment.
@@ -158,6 +168,11 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
      * (`employer.name`, `staff.lastName`), or all of them (`*`, `employer.*`).
      */
     select<const P extends (keyof T['attributes'] & string) | (string & {})>(...paths: readonly (P & ValidPath<T, P>)[]): EntitySelection<T, Row<T, P>>;
+    /**
+     * Reads only the first entities of a to-many relation of `select()`, which it names as a path:
+     * `select('name', 'staff.lastName').expand('staff', { top: 3, orderBy: 'hiredAt desc' })`.
+     */
+    expand(path: (keyof T['many'] & string) | `${string}.${string}`, options: ExpandOptions): this;
     /** The entities that are in both selections, in the order of this one. */
     and(other: EntitySelection<T, unknown>): this;
     /** The entities of this selection, then the further ones of the other selection. */
@@ -275,7 +290,7 @@ type DecimalName<T extends EntityTypes> = T extends {
 } ? Names : never;
 
 export { RestError };
-export type { AliasedEntity, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
+export type { AliasedEntity, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {

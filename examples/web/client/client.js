@@ -753,6 +753,14 @@ var SelectionObject = class SelectionObject {
 			make
 		});
 	}
+	expand(path, options) {
+		const state = stateOf(this);
+		checkExpansion(state, path, options);
+		return this.#with({
+			...state,
+			expansions: new Map(state.expansions).set(path, options)
+		});
+	}
 	and(other) {
 		return this.#combined("AND", other);
 	}
@@ -905,14 +913,17 @@ var SelectionObject = class SelectionObject {
 	}
 };
 /** A selection of another source that keeps the selected paths, without a filter and an order. */
-function from({ dataclass, pageSize, paths, signal, make }, source) {
+function from({ dataclass, pageSize, paths, expansions, signal, make }, source) {
+	const selected = paths === void 0 ? {} : { paths };
+	const expanded = expansions === void 0 ? {} : { expansions };
 	return {
 		dataclass,
 		pageSize,
 		source,
 		signal,
 		make,
-		...paths === void 0 ? {} : { paths }
+		...selected,
+		...expanded
 	};
 }
 /** The values of placeholders as `$params`: a list for `:1`, or an object for `:name`. */
@@ -952,6 +963,49 @@ function checkPaths(dataclass, paths) {
 		if (type === void 0 || type === "image" || type === "blob") throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
 	}
 }
+/** @throws TypeError for a path that is no to-many relation of `select()` */
+function checkExpansion({ dataclass, paths = [] }, path, { top }) {
+	checkPosition(top);
+	if (!paths.some((each) => each.startsWith(`${path}.`))) throw new TypeError(`select() names nothing behind ${path}.`);
+	const names = path.split(".");
+	const last = names.pop() ?? "";
+	const owner = names.reduce((at, name) => {
+		const { one, many } = at.attributes.get(name) ?? {};
+		return at.dataclass(one ?? many ?? "");
+	}, dataclass);
+	if (owner.attributes.get(last)?.many === void 0) throw new TypeError(`${owner.name}.${last} is not a to-many relation (${path}).`);
+}
+/** The part of a shape behind a relation. */
+function below({ paths, expansions, params }, name) {
+	const start = `${name}.`;
+	const isBelow = (path) => path.startsWith(start);
+	const behind = [...expansions].filter(([path]) => isBelow(path));
+	return {
+		paths: paths.filter(isBelow).map((path) => path.slice(start.length)),
+		expansions: new Map(behind.map(([path, options]) => [path.slice(start.length), options])),
+		params
+	};
+}
+/** `$expand` for the expansions of a shape; empty if it has none. */
+function expandText(shape) {
+	return [...new Set([...shape.expansions.keys()].map((path) => path.split(".")[0] ?? ""))].map((name) => {
+		const inside = below(shape, name);
+		const { filter, orderBy, top } = shape.expansions.get(name) ?? {};
+		const expand = expandText(inside);
+		return `${name}(${[
+			`$attributes=${inside.paths.join(",")}`,
+			...filter === void 0 ? [] : [`$filter=${quoted(filter)}`],
+			...orderBy === void 0 ? [] : [`$orderby=${orderBy}`],
+			...top === void 0 ? [] : [`$top=${top}`],
+			...expand === "" ? [] : [`$expand=${expand}`]
+		].join(";")})`;
+	}).join(",");
+}
+/** A filter with both kinds of quotes ends where its parentheses do. */
+function quoted(filter) {
+	const quote = ["\"", "'"].find((each) => !filter.includes(each)) ?? "";
+	return quote + filter + quote;
+}
 /** @throws RangeError for anything but a whole number */
 function checkPosition(position) {
 	if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is not a position: it must be a whole number.`);
@@ -969,20 +1023,29 @@ var Reader = class {
 	async page(skip, top) {
 		const { state, address, signal } = this;
 		const { dataclass, paths } = state;
+		const params = paramsOfAll(state);
+		const shape = {
+			paths: paths ?? [],
+			expansions: state.expansions ?? /* @__PURE__ */ new Map(),
+			params
+		};
+		const expand = [address.query["$expand"], expandText(shape)].filter(Boolean).join(",");
 		return pageOf(state, await dataclass.connection.object({
 			path: address.path,
 			query: {
 				...address.query,
 				...filterOf(state),
+				$params: params,
 				...top === 0 ? {} : {
 					$orderby: state.order,
 					$attributes: paths?.join(",")
 				},
+				$expand: expand === "" ? void 0 : expand,
 				$skip: skip === 0 ? void 0 : String(skip),
 				$top: String(top)
 			},
 			signal
-		}), signal);
+		}), shape, signal);
 	}
 	/** What `$compute` or `$distinct` answers for a path. */
 	async values(path, query) {
@@ -1009,7 +1072,7 @@ var Reader = class {
 async function compute(state, path, name, options) {
 	return reading(state, options, (reader) => reader.values(path, { $compute: name }));
 }
-async function pageOf(state, answer, signal) {
+async function pageOf(state, answer, shape, signal) {
 	const { __ENTITIES: entities, __COUNT: count } = answer;
 	if (!Array.isArray(entities) || typeof count !== "number") throw new RestError(200, [{
 		message: `${state.dataclass.name} was not answered with entities.`,
@@ -1019,7 +1082,7 @@ async function pageOf(state, answer, signal) {
 	const items = [];
 	for (const each of entities.filter(isRecord)) {
 		if (each["__KEY"] === void 0) continue;
-		items.push(paths === void 0 ? entityOf(dataclass, each) : await rowOf(dataclass, paths, each, signal));
+		items.push(paths === void 0 ? entityOf(dataclass, each) : await rowOf(dataclass, shape, each, signal));
 	}
 	return {
 		items,
@@ -1028,37 +1091,45 @@ async function pageOf(state, answer, signal) {
 	};
 }
 /** A row of `select()`. */
-async function rowOf(dataclass, paths, answer, signal) {
+async function rowOf(dataclass, shape, answer, signal) {
+	const { paths } = shape;
 	const row = [["key", decodeKey(dataclass, answer["__KEY"])], ["stamp", answer["__STAMP"]]];
 	for (const [name, { type, one, many }] of dataclass.attributes) {
-		const below = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1));
+		const inside = below(shape, name);
 		const value = answer[name];
 		if (type !== void 0) {
 			if ((paths.includes("*") || paths.includes(name)) && type !== "image" && type !== "blob") row.push([name, decodeValue(type, value)]);
-		} else if (below.length > 0) {
+		} else if (inside.paths.length > 0) {
 			const target = dataclass.dataclass(one ?? many ?? "");
 			const isOne = one !== void 0;
-			const related = isOne ? [value] : await relatedRows(value, dataclass, below, signal);
+			const isPart = shape.expansions.has(name);
+			const related = isOne ? [value] : await relatedRows(value, dataclass, isPart ? void 0 : inside, signal);
 			const rows = [];
-			for (const each of related.filter(isRecord)) if (each["__KEY"] !== void 0) rows.push(await rowOf(target, below, each, signal));
+			for (const each of related.filter(isRecord)) if (each["__KEY"] !== void 0) rows.push(await rowOf(target, inside, each, signal));
 			row.push([name, isOne ? rows[0] ?? null : rows]);
 		}
 	}
 	return Object.fromEntries(row);
 }
-/** The related entities of an answer, which holds a first page of them, and the rest of them. */
-async function relatedRows(value, { connection }, paths, signal) {
+/**
+* The related entities of an answer, which holds a first page of them, and the rest of them.
+* @param rest what to read of these; if left out, they are not wanted
+*/
+async function relatedRows(value, { connection }, rest, signal) {
 	if (!isRecord(value)) return [];
 	const { __ENTITIES: first, __COUNT: count, __ENTITYSET: address } = value;
 	if (!Array.isArray(first) || typeof count !== "number") return [];
 	const all = [...first];
 	const [path = "", expand = ""] = String(address).replace(/^\/rest/, "").split("?$expand=");
+	if (rest === void 0) return all;
+	const further = expandText(rest);
 	while (all.length < count) {
 		const { __ENTITIES: more } = await connection.object({
 			path,
 			query: {
-				$expand: decodeURIComponent(expand),
-				$attributes: paths.join(","),
+				$expand: decodeURIComponent(expand) + (further === "" ? "" : `,${further}`),
+				$attributes: rest.paths.join(","),
+				$params: further === "" ? void 0 : rest.params,
 				$skip: String(all.length)
 			},
 			signal
@@ -1080,6 +1151,18 @@ function decodeAt(dataclass, path, value) {
 		at = target === void 0 ? void 0 : at?.dataclass(target);
 	}
 	return value;
+}
+/** The values of all filters of a selection. @throws TypeError for values of expansions beside a list */
+function paramsOfAll({ filter, expansions }) {
+	const named = [...expansions?.values() ?? []].flatMap(({ values }) => Object.entries(values ?? {}));
+	if (named.length === 0) return filter?.params;
+	const own = JSON.parse(filter?.params ?? "{}");
+	if (Array.isArray(own)) throw new TypeError("Beside the values of expand(), query() takes an object with names.");
+	const encoded = named.map(([name, value]) => [name, param(value, `:${name}`)]);
+	return JSON.stringify({
+		...own,
+		...Object.fromEntries(encoded)
+	});
 }
 /** Quoted, because the server removes one pair of quotes. */
 function filterOf({ filter }) {

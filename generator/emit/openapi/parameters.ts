@@ -18,7 +18,10 @@ const parameterTexts = {
     { type: 'boolean' },
   ],
   distinct: ['The distinct values of the path in the address.', { type: 'boolean' }],
-  expand: ['Related entities to include, with commas between the paths.', text],
+  expand: [
+    'Related entities to include, with commas between the paths: `employer,staff($orderby=lastName;$top=3)`.',
+    text,
+  ],
   filter: ['Which entities: `"name begin a and city = :1"`.', text],
   imageformat: ['Convert the image.', text],
   lock: ['Lock the entity for the session, or unlock it.', { type: 'boolean' }],

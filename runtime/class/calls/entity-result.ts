@@ -13,6 +13,7 @@ import type { AttributeDefinition } from '../../protocol/definition.js';
 import type { StoredValue } from '../../protocol/values.js';
 import { uriKey } from '../../protocol/key.js';
 import type { AnswerOptions } from '../../query/context.js';
+import { expansionsOf } from '../../query/expansions.js';
 import { type Projection, projectionOf } from '../../query/projection.js';
 import { getOrInsertComputed } from '../../protocol/get-or-insert.js';
 
@@ -125,9 +126,15 @@ function mayBeHidden({ restriction }: Dataclass): boolean {
 function viewOf(
   context: VisibleModel,
   dataclass: Dataclass,
-  output: Pick<Parameters, 'attributes' | 'expand'>,
+  output: Pick<Parameters, 'attributes' | 'expand' | 'params'>,
 ): EntityView {
-  const projection = projectionOf(dataclass, undefined, output, context);
+  const projection = projectionOf(
+    dataclass,
+    undefined,
+    output,
+    expansionsOf(context, dataclass, output),
+    context,
+  );
   return { dataclass, projection, options: context.options };
 }
 

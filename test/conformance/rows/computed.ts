@@ -88,6 +88,22 @@ export const computedRows: readonly Row[] = [
     expect: { keys: ['b', 'a'] },
   },
   {
+    id: 'accessors of an expansion',
+    says: 'the filter of an expansion does not ask class code',
+    request: get('/rest/Company?$expand=staff($filter="fullName = ada")'),
+    expect: { status: 400, codes: [1112], message: /options of staff: .* is not asked about it/ },
+    then: [
+      [
+        get('/rest/Company?$expand=staff($orderby=fullName)'),
+        { status: 400, codes: [1810], message: /options of staff: .* is not asked about it/ },
+      ],
+      [
+        get('/rest/Company?$expand=staff($attributes=fullName;$top=1)'),
+        { has: { __ENTITIES: [{ staff: { __ENTITIES: [{ fullName: 'Ada Byron' }] } }] } },
+      ],
+    ],
+  },
+  {
     id: 'accessors without orderBy',
     says: 'a computed attribute without orderBy cannot give an order',
     request: get('/rest/Employee?$orderby=pay'),

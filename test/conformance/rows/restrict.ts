@@ -18,6 +18,20 @@ export const restrictRows: readonly Row[] = [
     ],
   },
   {
+    id: 'restrict expansion',
+    says: 'a filter and an order of an expansion find the entities that restrict allows',
+    request: get(
+      '/rest/Company(1)?$expand=staff($filter="ID > 0";$orderby=boss.name desc,ID desc)',
+    ),
+    expect: { has: { staff: { __COUNT: 2, __ENTITIES: [{ __KEY: '3' }, { __KEY: '1' }] } } },
+    then: [
+      [
+        get('/rest/Company(1)?$expand=staff($filter="boss.ID = 2")'),
+        { has: { staff: { __COUNT: 0, __ENTITIES: [] } } },
+      ],
+    ],
+  },
+  {
     id: 'restrict single',
     says: 'an entity that restrict hides is answered as missing',
     request: get('/rest/Employee(2)'),

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type ProjectionNode,
-  type ProjectionTexts,
-  projectionTree,
-} from '../../../runtime/query/projection.js';
+import { type ProjectionNode, projectionTree } from '../../../runtime/query/projection.js';
+import { FilterParser } from '../../../runtime/filter/prepared-filter.js';
+import { expansionsOf } from '../../../runtime/query/expansions.js';
 import { isServed, refusalOf } from '../refusal.js';
 
 /** `*` for all attributes, children in braces. */
@@ -14,13 +12,21 @@ function sketch({ all, children }: ProjectionNode, name = ''): string {
   return inside === '' ? name : `${name}{${inside}}`;
 }
 
-function tree(texts: ProjectionTexts): string | undefined {
-  const root = projectionTree(texts, 5);
+/** The lists as a request has them. */
+type Texts = Partial<Record<'pathList' | 'attributes' | 'expand', string>>;
+
+function tree({ expand, ...texts }: Texts): string | undefined {
+  const limits = { expandDepth: 5, maxPageSize: 100 };
+  const options = { pageSize: 100, dateOnlyFormat: 'iso', reportFormat: 'report' } as const;
+  const filters = new FilterParser({ filterLength: 100, filterDepth: 10 });
+  const context = { limits, options, filters };
+  const expansions = expansionsOf(context, {}, { expand, params: undefined });
+  const root = projectionTree({ ...texts, expand: expansions }, 5);
   return root === undefined ? undefined : sketch(root);
 }
 
 describe('projectionTree', () => {
-  it.each<[ProjectionTexts, string | undefined]>([
+  it.each<[Texts, string | undefined]>([
     [{}, undefined],
     [{ attributes: '*' }, '{*}'],
     [{ attributes: 'a,b' }, '{a b}'],
@@ -69,7 +75,9 @@ describe('projectionTree', () => {
 
   it('accepts or refuses any text', () => {
     const soup = fc
-      .array(fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\ud800'), { maxLength: 30 })
+      .array(fc.constantFrom(...'ab., *é();="'.split(''), '$top=1', '$expand=', '\ud800'), {
+        maxLength: 30,
+      })
       .map((parts) => parts.join(''));
     fc.assert(
       fc.property(soup, soup, (attributes, expand) => {
