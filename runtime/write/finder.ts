@@ -1,6 +1,7 @@
 import { comparableColumn } from '../dataclass/comparable.js';
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
+import { Aliases } from '../dataclass/aliases.js';
+import { column, From, keyColumn } from '../dataclass/source.js';
 import { isIn, type Dialect, type Sql } from '../dialect/dialect.js';
 import type { Rows, Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
