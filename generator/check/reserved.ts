@@ -42,6 +42,7 @@ export const selectionMembers: ReadonlySet<string> = new Set([
   'distinct',
   'toArray',
   'drop',
+  'update',
   'add',
 ]);
 

@@ -1,7 +1,20 @@
 import { bodyOf, type ClientRequest } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
-import { type ClientDataclass, decodeKey, entityOf, findState, type ClientKey } from './entity.js';
-import type { EntitySelection, EntityTypes, ExpandOptions, RequestOptions } from './types.js';
+import {
+  type ClientDataclass,
+  ClientEntityState,
+  decodeKey,
+  entityOf,
+  findState,
+  type ClientKey,
+} from './entity.js';
+import type {
+  ChangeOptions,
+  EntitySelection,
+  EntityTypes,
+  ExpandOptions,
+  RequestOptions,
+} from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
 
 /** The source of a selection's entities. */
@@ -187,21 +200,39 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   }
 
   async drop(options: RequestOptions = {}): Promise<void> {
+    await this.#sendToAll({ $method: 'delete' }, options);
+  }
+
+  async update(values: object, options: ChangeOptions = {}): Promise<number> {
+    const state = stateOf(this);
+    const given = new ClientEntityState(state.dataclass);
+    given.setAll(values);
+    const body = await given.written({ ...signalOf(state), ...options });
+    const { atMost } = options;
+    const query = {
+      $method: 'update',
+      $atMost: atMost === undefined ? undefined : String(atMost),
+    };
+    const answer = await this.#sendToAll(query, options, body);
+    return isRecord(answer) ? Number(answer['changed']) : 0;
+  }
+
+  /** Changes or deletes all entities by one request. */
+  async #sendToAll(
+    query: Readonly<Record<string, string | undefined>>,
+    options: RequestOptions,
+    body?: object,
+  ): Promise<unknown> {
     const state = stateOf(this);
     const { dataclass, source, filter } = state;
     const { signal } = { ...state, ...options };
-    const query = { $method: 'delete' };
     const { connection, name } = dataclass;
-    if (source.kind === 'all' && filter !== undefined) {
-      const path = `/${encodeURIComponent(name)}`;
-      const request = { method: 'POST', path, query: { ...filterOf(state), ...query }, signal };
-      await connection.json(request as ClientRequest);
-      return;
-    }
-    await usingSet(state, options, async (id) => {
-      const path = `/${encodeURIComponent(name)}/$entityset/${id}`;
-      await connection.json({ method: 'POST', path, query, signal });
-    });
+    const send = (path: string, all: ClientRequest['query']): Promise<unknown> =>
+      connection.json({ method: 'POST', path, ...(all && { query: all }), body, signal });
+    const path = `/${encodeURIComponent(name)}`;
+    return source.kind === 'all' && filter !== undefined
+      ? send(path, { ...filterOf(state), ...query })
+      : usingSet(state, options, (id) => send(`${path}/$entityset/${id}`, query));
   }
 
   async set(options: RequestOptions = {}): Promise<this> {
@@ -235,6 +266,10 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     }
     return this.#with(from(left, { kind: 'combined', operator, left, right }));
   }
+}
+
+function signalOf({ signal }: ClientSelectionState): RequestOptions {
+  return signal === undefined ? {} : { signal };
 }
 
 /** A selection of another source that keeps the selected paths, without a filter and an order. */

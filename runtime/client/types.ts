@@ -194,6 +194,11 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
   /** Deletes all of them or none. */
   drop(options?: RequestOptions): Promise<void>;
   /**
+   * Gives all of them the same values, or changes none.
+   * @returns how many were changed
+   */
+  update(values: T['values'], options?: ChangeOptions): Promise<number>;
+  /**
    * Makes an entity set of it: the server keeps the list of the entities of this moment, until
    * `release()` or its timeout.
    */
@@ -205,6 +210,11 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
    * of the loop.
    */
   [Symbol.asyncIterator](): AsyncGenerator<R, undefined>;
+}
+
+export interface ChangeOptions extends RequestOptions {
+  /** How many entities may be changed, if these are more than one body may hold. */
+  readonly atMost?: number;
 }
 
 /** A dataclass: `ds.Company`. */

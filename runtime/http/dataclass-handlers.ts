@@ -151,14 +151,16 @@ export function dataclassHandlers(
   };
 }
 
-/** Whether a GET only reads, and a POST only saves entities: there is no `$lock`, and no other `$method`. */
+/** Whether a GET only reads, and a POST only saves entities of its body: there is no `$lock`, and no other `$method`. */
 function isPlain({ method, query }: DataclassRequest): boolean {
   const given = query as Readonly<Record<string, unknown>>;
   const expected = method === 'POST' ? 'update' : undefined;
   for (const name in given) {
     // Names in another case count as well (protocol P1.5).
     const known = name.toLowerCase();
-    if (known === '$lock' || (known === '$method' && given[name] !== expected)) return false;
+    const isChoice = method === 'POST' && known === '$filter';
+    if (known === '$lock' || isChoice || (known === '$method' && given[name] !== expected))
+      return false;
   }
   return true;
 }

@@ -10,7 +10,7 @@ import type { Parameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { refuseFormats } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { DeleteService } from './delete-service.js';
+import { chosenEntities, DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './errors.js';
@@ -61,6 +61,8 @@ export class DataclassWrites {
     if (method === 'entityset') {
       return this.reads.readCollection(request, scope, address);
     }
+    const isChoice = parameters.filter !== undefined || parameters.atMost !== undefined;
+    if (method === 'update' && isChoice) return this.#changeChosen(request, scope, parameters);
     if (method !== 'delete') return this.#write(request, scope, method, parameters);
     requirePrivilege(request, scope.session, 'drop');
     refuseIfMatch(request.headers);
@@ -128,20 +130,46 @@ export class DataclassWrites {
         'A POST names what to do: $method=delete, entityset or release.',
       );
     }
-    if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
-    if (method !== 'delete') {
+    if (method === 'validate') throw refusedMethod(method, 'POST');
+    if (method !== 'delete' && method !== 'update') {
       return this.reads.readEntitySet(request, scope, address);
     }
-    requirePrivilege(request, scope.session, 'drop');
+    requirePrivilege(request, scope.session, method === 'delete' ? 'drop' : 'update');
     refuseIfMatch(request.headers);
     const parameters = parametersOf(request, 'write');
     const { set = '' } = address;
     refuseLock(parameters);
     const requester = setRequesterOf(scope.session);
     const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, requester);
+    if (method === 'update') return this.#changeChosen(request, scope, parameters, find);
     return this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMembers(parameters, find, session),
     );
+  }
+
+  /**
+   * Changes all entities of a filter or a set (protocol P7.42).
+   * @param find the members of the set
+   */
+  #changeChosen(
+    request: DataclassRequest,
+    scope: RequestScope,
+    parameters: Parameters,
+    find?: () => Pending<KeyList>,
+  ): Pending<Answer> {
+    requirePrivilege(request, scope.session, 'update');
+    refuseIfMatch(request.headers);
+    const { body, headers } = request;
+    const { atMost } = parameters;
+    return this.#asCaller(request, scope, async (caller) => {
+      const chosen = await chosenEntities(this.context, this.dataclass, parameters, find);
+      const written = {
+        mode: 'store',
+        isAtomic: true,
+        chosen: { request: chosen, atMost },
+      } as const;
+      return this.#saves.save(readJson(body, headers['content-type']), written, caller);
+    });
   }
 
   #write(
@@ -160,6 +188,12 @@ export class DataclassWrites {
       throw refuse(
         'methodNotApplicable',
         `$filter is not applicable: $method=${method} takes its entities from the body.`,
+      );
+    }
+    if (parameters.atMost !== undefined) {
+      throw refuse(
+        'methodNotApplicable',
+        '$atMost applies to a change of all that $filter matches.',
       );
     }
     if (method === 'validate' && parameters.refresh) {

@@ -3,7 +3,6 @@ import { failureOf } from '../class/objects/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import type { SqlValue } from '../dialect/statement.js';
 import { type ChosenEntities, chosenToDelete, EntityDeleter } from '../write/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../write/delete-refusal.js';
 import { EventFailure } from '../write/lifecycle.js';
@@ -11,10 +10,9 @@ import type { KeyList } from '../entity-set/key-list.js';
 import { nowText } from '../protocol/dates.js';
 import { refuse } from '../protocol/errors.js';
 import { resolved } from '../query/selection-request.js';
-import type { Parameters } from '../query/parameters.js';
+import { noParameters, type Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import type { SelectionBase } from '../query/selection.js';
-import { selectionRequest } from '../query/selection-request.js';
+import { type SelectionRequest, selectionRequest } from '../query/selection-request.js';
 import type { StatusAndJson } from '../write/answers.js';
 import { missingEntity } from './reply.js';
 import { preconditionFailed, type WriteContext } from '../write/save-service.js';
@@ -59,7 +57,7 @@ export class DeleteService {
     session: string | undefined,
     ifMatch?: Precondition,
   ): Promise<StatusAndJson> {
-    refuseOthers(parameters, []);
+    refuseOthers(parameters, [], 'delete');
     if (key === undefined) throw missingEntity(this.dataclass.name);
     const stamped = typeof ifMatch === 'number' ? { key, stamp: ifMatch } : undefined;
     return this.#delete(this.#deleter.byKey(key), true, session, stamped);
@@ -70,9 +68,8 @@ export class DeleteService {
     parameters: Parameters,
     session: string | undefined,
   ): Promise<StatusAndJson> {
-    refuseOthers(parameters, ['filter', 'params']);
-    requireFilter(parameters);
-    return this.#deleteSelection({ kind: 'all' }, null, parameters, session);
+    const request = await chosenEntities(this.context, this.dataclass, parameters);
+    return this.#delete(chosenToDelete(this.context, request), false, session);
   }
 
   /**
@@ -84,24 +81,8 @@ export class DeleteService {
     find: () => Pending<KeyList>,
     session: string | undefined,
   ): Promise<StatusAndJson> {
-    refuseOthers(parameters, ['filter', 'params']);
-    if (parameters.filter !== undefined) requireFilter(parameters);
-    const keys = await find();
-    const none = { filter: undefined, params: undefined, orderby: undefined };
-    return this.#deleteSelection({ kind: 'members' }, keys.page(0, keys.length), none, session);
-  }
-
-  async #deleteSelection(
-    base: SelectionBase,
-    baseValue: SqlValue,
-    texts: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
-    session: string | undefined,
-  ): Promise<StatusAndJson> {
-    const { context } = this;
-    const unresolved = selectionRequest(context.filters, this.dataclass, base, baseValue, texts);
-    const request = await resolved(context, unresolved);
-    if (request.orderBy !== undefined) throw noOrder('An order in $filter');
-    return this.#delete(chosenToDelete(context, request), false, session);
+    const request = await chosenEntities(this.context, this.dataclass, parameters, find);
+    return this.#delete(chosenToDelete(this.context, request), false, session);
   }
 
   async #delete(
@@ -144,36 +125,81 @@ function refusal({ problems, status: usual, entityStatus }: DeletionRefused): St
   return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
 }
 
-/** Without a condition, a deletion would empty the dataclass (protocol P8.5). */
-function requireFilter({ filter }: Parameters): void {
-  if ((filter ?? '').trim() !== '') return;
-  throw refuse(
-    'methodNotApplicable',
-    '$method=delete needs to know what to delete: a key, an entity set or a $filter.',
+/** What a request may say that deletes entities, or changes them with the same values. */
+type ChoosingMethod = 'delete' | 'update';
+
+/**
+ * The entities that a request chooses by `$filter`, or by a set and `$filter`, to change or delete all
+ * of them.
+ * @param find looks up the members of the set that `$filter` matches; members that no longer exist are skipped
+ * @throws RequestError 400 for parameters that have no meaning here, and for a filter that is missing
+ */
+export async function chosenEntities(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  parameters: Parameters,
+  find?: () => Pending<KeyList>,
+): Promise<SelectionRequest> {
+  const method = parameters.method === 'update' ? 'update' : 'delete';
+  refuseOthers(
+    parameters,
+    ['filter', 'params', ...(method === 'update' ? atMostOnly : [])],
+    method,
   );
+  if (find === undefined || parameters.filter !== undefined) requireFilter(parameters, method);
+  const keys = await find?.();
+  const unresolved =
+    keys === undefined
+      ? selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters)
+      : selectionRequest(
+          context.filters,
+          dataclass,
+          { kind: 'members' },
+          keys.page(0, keys.length),
+          noParameters,
+        );
+  const request = await resolved(context, unresolved);
+  if (request.orderBy !== undefined) throw noOrder('An order in $filter', method);
+  return request;
 }
 
-/** A deletion is atomic in any case. */
+const atMostOnly = ['atMost'] as const;
+
+/** Without a condition, a request would reach the whole dataclass (protocol P7.44, P8.5). */
+function requireFilter({ filter }: Parameters, method: ChoosingMethod): void {
+  if ((filter ?? '').trim() !== '') return;
+  const what =
+    method === 'delete'
+      ? 'what to delete: a key, an entity set or a $filter'
+      : 'which entities to change: an entity set, or a $filter, which may match all, such as "__KEY != null"';
+  throw refuse('methodNotApplicable', `$method=${method} needs to know ${what}.`);
+}
+
+/** Such a request is atomic in any case. */
 const harmless: ReadonlySet<string> = new Set(['method', 'atomic', 'version']);
 
 /**
- * A parameter that has no meaning for a deletion might have been meant to limit it, so it is
- * refused.
+ * A parameter that has no meaning here might have been meant to limit the request, so it is refused.
  */
-function refuseOthers(parameters: Parameters, allowed: readonly (keyof Parameters)[]): void {
+function refuseOthers(
+  parameters: Parameters,
+  allowed: readonly (keyof Parameters)[],
+  method: ChoosingMethod,
+): void {
   for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
     const value = parameters[name];
     if (value === undefined || value === false) continue;
     if (harmless.has(name) || allowed.includes(name)) continue;
-    if (name === 'orderby') throw noOrder('$orderby');
+    if (name === 'orderby') throw noOrder('$orderby', method);
     const shown = name === 'top' ? '$top or $limit' : `$${name}`;
-    throw refuse('methodNotApplicable', `${shown} does not apply to this $method=delete.`);
+    throw refuse('methodNotApplicable', `${shown} does not apply to this $method=${method}.`);
   }
 }
 
-function noOrder(what: string): Error {
+function noOrder(what: string, method: ChoosingMethod): Error {
+  const done = method === 'delete' ? 'deleted' : 'changed';
   return refuse(
     'methodNotApplicable',
-    `${what} does not apply to $method=delete: all that match are deleted.`,
+    `${what} does not apply to $method=${method}: all that match are ${done}.`,
   );
 }

@@ -36,6 +36,8 @@ export interface Parameters {
   readonly distinct: boolean;
   /** `$atomic` or `$atOnce`: all entities of a body are saved, or none. */
   readonly atomic: boolean;
+  /** How many entities a change by filter may reach (protocol P7.43). */
+  readonly atMost: number | undefined;
   /** The unique attribute by which an update finds entities, or creates them (protocol P7.38). */
   readonly upsert: string | undefined;
   /** What an update would make of entities, without saving them (protocol P7.5). */
@@ -87,6 +89,7 @@ function emptyParameters(): MutableParameters {
     lock: undefined,
     atomic: false,
     upsert: undefined,
+    atMost: undefined,
     refresh: false,
   };
 }
@@ -238,6 +241,9 @@ const others: Readonly<Record<string, ParameterRule['read']>> = {
   $limit: (parameters, text, name) => {
     const limit = wholeNumber(name, text);
     parameters.top ??= limit;
+  },
+  $atMost: (parameters, text, name) => {
+    parameters.atMost = wholeNumber(name, text);
   },
   $timeout: (parameters, text, name) => {
     const seconds = wholeNumber(name, text);

@@ -36,7 +36,14 @@ import {
 } from './answers.js';
 import { type Body, type Decoded, isCreation, type SentEntity } from './decode.js';
 import { Finder } from './finder.js';
-import { findByKey, type Finding, UpsertFinding } from './finding.js';
+import {
+  ChosenFinding,
+  chosenToChange,
+  findByKey,
+  type Finding,
+  UpsertFinding,
+} from './finding.js';
+import type { BoundSelection, SelectionRequest } from '../query/selection-request.js';
 import type { EventFailure } from './lifecycle.js';
 import { Pace } from './pace.js';
 import { entityStatuses, type PlacedRefusal } from './refusals.js';
@@ -113,6 +120,14 @@ interface WriteParameters {
   readonly ifMatch?: Precondition | undefined;
   /** The unique attribute by which entities are found; those that do not exist are created. */
   readonly upsert?: StorageDefinition | undefined;
+  /** The entities to change, all with the values of the body; all of them are, or none. */
+  readonly chosen?: ChosenEntities | undefined;
+}
+
+interface ChosenEntities {
+  readonly request: SelectionRequest;
+  /** `$atMost` */
+  readonly atMost: number | undefined;
 }
 
 /** The entities of a body, and all that their save needs to know. */
@@ -124,6 +139,8 @@ interface SentBody extends SentEntities {
   readonly ifMatch: Precondition | undefined;
   /** Finds entities whose stamps the client does not send. */
   readonly finding: Finding | undefined;
+  /** Whether the answer tells how many entities were changed, and nothing else of them. */
+  readonly counts: boolean;
   /** Whether class code takes part. */
   readonly runsCode: boolean;
   /** Whether each entity has a part of the transaction of its own, with a savepoint, if it needs one. */
@@ -196,9 +213,10 @@ export class SaveService {
    * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
    */
   save(json: unknown, parameters: WriteParameters, caller: WriteCaller): Pending<StatusAndJson> {
-    const { mode, isAtomic = false, answers = this.#answers, ifMatch, upsert } = parameters;
+    const { mode, isAtomic = false, answers = this.#answers, ifMatch, chosen } = parameters;
+    const naming = chosen === undefined ? parameters : { isForChosen: true };
     const saverOf = (dataclass: Dataclass): EntitySaver => this.#saverOf(dataclass);
-    const sent = sentEntities(json, parameters, this.#saver, saverOf, this.context.limits);
+    const sent = sentEntities(json, naming, this.#saver, saverOf, this.context.limits);
     const { entities, isNested, isList } = sent;
     if (mode === 'preview' && isNested) {
       throw refuse(
@@ -217,16 +235,23 @@ export class SaveService {
       answers,
       caller,
       ifMatch,
-      finding:
-        upsert === undefined
-          ? ifMatch === 'exists'
-            ? findByKey
-            : undefined
-          : this.#upserting(upsert),
+      finding: this.#findingOf(parameters),
+      counts: chosen !== undefined,
       runsCode: isForCode,
       inParts: isForCode,
     };
     return this.#mayBeDirect(body) ? this.#savedAtOnce(body) : this.#savedInSteps(body);
+  }
+
+  #findingOf({ ifMatch, upsert, chosen }: WriteParameters): Finding | undefined {
+    const { context } = this;
+    if (chosen !== undefined) {
+      const { request, atMost } = chosen;
+      const choose = (most: number): BoundSelection => chosenToChange(context, request, most);
+      return new ChosenFinding(choose, atMost, context.limits.batchSize);
+    }
+    if (upsert !== undefined) return this.#upserting(upsert);
+    return ifMatch === 'exists' ? findByKey : undefined;
   }
 
   #upserting(by: StorageDefinition): Finding {
@@ -368,6 +393,7 @@ export class SaveService {
 
   #answer(body: SentBody, entries: readonly Entry[]): Pending<StatusAndJson> {
     const { mode, isAtomic, isList, answers } = body;
+    if (body.counts) return counted(entries);
     const isFailed = body.ifMatch !== undefined && entries.some(isOutdated);
     if (mode === 'validate') return validated(entries, isFailed ? preconditionFailed : 200);
     const isUndone = isAtomic && entries.some(({ result }) => 'problems' in result);
@@ -460,7 +486,7 @@ class BodyTransaction {
   }
 
   async #saveList(): Promise<void> {
-    const { entities: sent, finding } = this.sent;
+    const { entities: sent, finding, counts } = this.sent;
     const entities = finding === undefined ? sent : await finding.begin(this.#context, sent);
     const lists = [...bySaver(entities)].sort(([a], [b]) =>
       a.dataclass.name < b.dataclass.name ? -1 : 1,
@@ -471,8 +497,10 @@ class BodyTransaction {
       if (rest !== undefined) await rest;
       const saved = this.#save(entity);
       if (saved instanceof Promise) await saved;
+      // One refusal is enough to change nothing.
+      if (counts && this.#isUndone) return;
     }
-    if (finding !== undefined) this.#orderAsSent();
+    if (finding !== undefined && !counts) this.#orderAsSent();
   }
 
   #orderAsSent(): void {
@@ -488,7 +516,8 @@ class BodyTransaction {
     return whenThere(saved, (found) => {
       const result = explained(found, this.sent.caller);
       this.#isUndone ||= 'problems' in result && this.#isWhole;
-      const isAnswered = !this.#isUndone || this.sent.mode === 'preview';
+      const { mode, counts } = this.sent;
+      const isAnswered = (!this.#isUndone || mode === 'preview') && !counts;
       const { body } = entity;
       return whenThere(isAnswered ? this.#jsonNow(body, result) : undefined, (json) => {
         this.#entries.push({
@@ -665,6 +694,17 @@ function statusOfUndone(entries: readonly Entry[]): number {
     ({ result }) => !('problems' in result) || result.status === 409,
   );
   return isConflict ? 409 : 422;
+}
+
+/** How many entities a change by filter has changed (protocol P7.42), or why it has changed none. */
+function counted(entries: readonly Entry[]): StatusAndJson {
+  for (const { result } of entries) {
+    if (!('problems' in result)) continue;
+    const { problems, status } = result;
+    return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
+  }
+  const changed = entries.filter(({ result }) => isChange(result)).length;
+  return { status: 200, json: JSON.stringify({ ok: true, changed }) };
 }
 
 /** The entities that could not be saved, with their errors (protocol P7.23). */

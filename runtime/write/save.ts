@@ -121,6 +121,11 @@ export class EntitySaver {
       : { key: found.key, stamp: address.stamp ?? found.stamp };
   }
 
+  /** Values for entities that are chosen later. */
+  sentToChosen(body: Body): SentEntity {
+    return { body, address: this.#denial('update') ?? noAddress };
+  }
+
   /** Finds the stamp of an entity, and locks it. */
   async existing(context: SaveContext, key: string | number): Promise<Address | Refusal> {
     const stamp = await this.store.lockedStampOf(context, key);

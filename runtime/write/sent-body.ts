@@ -33,6 +33,8 @@ interface Naming {
   readonly ifMatch?: Precondition | undefined;
   /** The unique attribute by which the entities are found. */
   readonly upsert?: StorageDefinition | undefined;
+  /** Whether the request chooses entities, and the body has values for all of them. */
+  readonly isForChosen?: boolean | undefined;
 }
 
 /** How much one body may contain. */
@@ -58,7 +60,7 @@ export interface SentEntities {
  */
 export function sentEntities(
   json: unknown,
-  { addressKey, ifMatch, upsert }: Naming,
+  { addressKey, ifMatch, upsert, isForChosen = false }: Naming,
   saver: EntitySaver,
   saverOf: (dataclass: Dataclass) => EntitySaver,
   { batchSize, expandDepth }: BodyLimits,
@@ -80,6 +82,12 @@ export function sentEntities(
   if (ifMatch !== undefined && isList) {
     const text = 'If-Match names the stamp of one entity: the body must be a JSON object.';
     throw refuse('badBody', text);
+  }
+  if (isForChosen && (isList || !bodies.every(isNameless))) {
+    throw refuse(
+      'badBody',
+      'The body must be one JSON object with the values of all entities, without __KEY and __STAMP.',
+    );
   }
   let count = bodies.length;
   const treeOf = (body: Body, own: EntitySaver, place: string, depth: number): SentTree => {
@@ -107,7 +115,11 @@ export function sentEntities(
     });
     const mustExist = depth === 0 && ifMatch === 'exists';
     const isFound = depth === 0 && upsert !== undefined;
-    const { address } = isFound ? own.sentToUpsert(body, upsert) : own.sent(body, mustExist);
+    const { address } = isForChosen
+      ? own.sentToChosen(body)
+      : isFound
+        ? own.sentToUpsert(body, upsert)
+        : own.sent(body, mustExist);
     return { body, address, saver: own, place, related };
   };
   const entities = bodies.map((body) => {
@@ -116,7 +128,11 @@ export function sentEntities(
     const stamped = ifMatch === undefined ? addressed : withStamp(addressed, ifMatch);
     return treeOf(stamped, saver, '', 0);
   });
-  return { entities, isNested: count > bodies.length, isList };
+  const isNested = count > bodies.length;
+  if (isNested && isForChosen) {
+    throw refuse('badBody', 'The body must have no entities in the lists of to-many relations.');
+  }
+  return { entities, isNested, isList };
 }
 
 /** Whether class code takes part in the save of an entity, or of one in its lists. */
@@ -130,6 +146,10 @@ export function runsCode(entities: readonly SentTree[]): boolean {
 function isEntity(json: unknown): json is Body {
   if (typeof json !== 'object' || json === null) return false;
   return !Array.isArray(json) && !(json instanceof RoundedNumber);
+}
+
+function isNameless({ __KEY: key = null, __STAMP: stamp = null }: Body): boolean {
+  return key === null && stamp === null;
 }
 
 const noLists: readonly never[] = Object.freeze([]);

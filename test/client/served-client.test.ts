@@ -298,6 +298,24 @@ describeDatabases('A typed client', ({ create, driver }) => {
     );
   });
 
+  it('gives all entities of a selection the same values, or changes none', async () => {
+    await open();
+    const paris = ds.Company.query('city = :1', 'Paris');
+    expect(await paris.update({ city: 'Rome', active: false }, { atMost: 2 })).toBe(2);
+    expect(await paris.count()).toBe(0);
+    const rome = ds.Company.query('city = Rome');
+    await expect(rome.update({ city: 'Bonn' }, { atMost: 1 })).rejects.toMatchObject({
+      status: 413,
+      errCode: 1834,
+    });
+    await expect(rome.update({ name: 'Same' })).rejects.toMatchObject({ errCode: 1569 });
+    const both = await rome.or(ds.Company.query('city = Oslo')).set();
+    expect(await both.update({ revenue: 7 })).toBe(3);
+    expect(await ds.Company.all().update({ revenue: 7 })).toBe(0);
+    await both.release();
+    expect(await ds.Company.all().distinct('revenue')).toEqual([7]);
+  });
+
   it('finds entities by a unique attribute, and creates the others: all or none', async () => {
     await open();
     const one = await ds.Company.upsert('name', { name: 'Bolt', city: 'Rome' });

@@ -16,6 +16,7 @@ import { bodyRows } from './rows/bodies.js';
 import { catalogRows } from './rows/catalog.js';
 import { computedRows, filledComputedServer } from './rows/computed.js';
 import { deleteRows } from './rows/deletes.js';
+import { changeRows } from './rows/changes.js';
 import { conditionRows } from './rows/conditions.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
@@ -55,6 +56,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   updates: updateRows,
   conditions: conditionRows,
   upserts: upsertRows,
+  changes: changeRows,
   batches: batchRows,
   nested: nestedRows,
   deletes: deleteRows,

@@ -460,6 +460,22 @@ describe('The cookbook', () => {
     expect(names).toEqual(many.map(({ name }) => name).filter((name) => name !== 'P700'));
   });
 
+  it('raises all prices', async () => {
+    const url = '/rest/Product?$orderby=ID&$top=1000&$attributes=euros';
+    type Prices = { readonly __ENTITIES: readonly { readonly euros: number }[] };
+    const prices = async (): Promise<readonly number[]> =>
+      (await clerk.get<Prices>(url)).body.__ENTITIES.map(({ euros }) => euros);
+    const before = await prices();
+    await runScript('raise-prices', ['10']);
+    expect(await prices()).toEqual(before.map((each) => Math.max(1, Math.round(each * 1.1))));
+    const most = encodeURIComponent(`"euros < 5"`);
+    const { status } = await clerk.post(
+      `/rest/Product?$method=update&$filter=${most}&$atMost=2000`,
+      { euros: 5 },
+    );
+    expect([status, Math.min(...(await prices()))]).toEqual([200, 5]);
+  });
+
   it('repeats a change when another one was faster', async () => {
     const { changeEntity } = (await importFrom(sources, 'src/web/change-entity')) as {
       changeEntity: (url: string, change: (entity: { euros: number }) => object) => Promise<void>;

@@ -848,36 +848,45 @@ var SelectionObject = class SelectionObject {
 		});
 	}
 	async drop(options = {}) {
+		await this.#sendToAll({ $method: "delete" }, options);
+	}
+	async update(values, options = {}) {
+		const state = stateOf(this);
+		const given = new ClientEntityState(state.dataclass);
+		given.setAll(values);
+		const body = await given.written({
+			...signalOf(state),
+			...options
+		});
+		const { atMost } = options;
+		const query = {
+			$method: "update",
+			$atMost: atMost === void 0 ? void 0 : String(atMost)
+		};
+		const answer = await this.#sendToAll(query, options, body);
+		return isRecord(answer) ? Number(answer["changed"]) : 0;
+	}
+	/** Changes or deletes all entities by one request. */
+	async #sendToAll(query, options, body) {
 		const state = stateOf(this);
 		const { dataclass, source, filter } = state;
 		const { signal } = {
 			...state,
 			...options
 		};
-		const query = { $method: "delete" };
 		const { connection, name } = dataclass;
-		if (source.kind === "all" && filter !== void 0) {
-			const request = {
-				method: "POST",
-				path: `/${encodeURIComponent(name)}`,
-				query: {
-					...filterOf(state),
-					...query
-				},
-				signal
-			};
-			await connection.json(request);
-			return;
-		}
-		await usingSet(state, options, async (id) => {
-			const path = `/${encodeURIComponent(name)}/$entityset/${id}`;
-			await connection.json({
-				method: "POST",
-				path,
-				query,
-				signal
-			});
+		const send = (path, all) => connection.json({
+			method: "POST",
+			path,
+			...all && { query: all },
+			body,
+			signal
 		});
+		const path = `/${encodeURIComponent(name)}`;
+		return source.kind === "all" && filter !== void 0 ? send(path, {
+			...filterOf(state),
+			...query
+		}) : usingSet(state, options, (id) => send(`${path}/$entityset/${id}`, query));
 	}
 	async set(options = {}) {
 		const state = stateOf(this);
@@ -912,6 +921,9 @@ var SelectionObject = class SelectionObject {
 		}));
 	}
 };
+function signalOf({ signal }) {
+	return signal === void 0 ? {} : { signal };
+}
 /** A selection of another source that keeps the selected paths, without a filter and an order. */
 function from({ dataclass, pageSize, paths, expansions, signal, make }, source) {
 	const selected = paths === void 0 ? {} : { paths };

@@ -80,8 +80,12 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
       post: {
         id: 'changeSet',
         tag,
-        summary: 'Make another set, release it, or delete its entities',
-        parameters: [methodFor('*', ['entityset', 'subentityset', 'release', 'delete'], true)],
+        summary: 'Make another set, release it, change or delete its entities',
+        parameters: [
+          methodFor('*', ['entityset', 'subentityset', 'release', 'delete', 'update'], true),
+          ...inQuery('atMost'),
+        ],
+        body: jsonBody({ type: 'object' }, false),
         answer: ok(anyOf(pages, sharedRef('Combined'))),
       },
     }),
@@ -204,10 +208,11 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
       post: {
         id: `write.${id}`,
         tag,
-        summary: 'Save, check or delete entities, or make a set',
+        summary: 'Save, check, change or delete entities, or make a set',
         parameters: [
           methodFor(name, ['update', 'validate', 'delete', 'entityset'], true),
           ...inQueryFor(save, 'atomic', 'refresh', 'upsert'),
+          ...inQueryFor(update, 'atMost'),
           ifMatchFor(update),
         ],
         body: { ...jsonBody(anyOf(body, batchOf(limits, body)), false), 'x-for': save },

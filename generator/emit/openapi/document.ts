@@ -148,7 +148,7 @@ const statuses = {
   405: 'the verb is not allowed here',
   409: 'the data has changed, or other entities prevent the change',
   412: 'the entity is not as `If-Match` says',
-  413: 'the body, the answer, or what a deletion keeps for its events is too large',
+  413: 'the body, the answer, what a deletion keeps for its events, or what a filter chooses is too large',
   414: 'the address is too long',
   415: 'the body is compressed',
   416: 'the range lies beyond the end',

@@ -5,6 +5,7 @@ import { reference, text } from './shared-schemas.js';
 
 const parameterTexts = {
   asArray: ['A bare list of entities.', { type: 'boolean' }],
+  atMost: ['How many entities a change by filter may reach.', { type: 'integer', minimum: 0 }],
   atomic: ['Save all entities of the list, or none.', { type: 'boolean' }],
   attributes: ['Attributes and paths with commas between them, `*` for all.', text],
   binary: ['The bytes of a BLOB; of an upload: it is a BLOB.', { type: 'boolean' }],

@@ -266,7 +266,7 @@ export const sharedSchemas: Readonly<
   Lock: object({ result: boolean, __STATUS: sharedRef('Status') }, ['result', '__STATUS']),
   NoArguments: anyOf({ type: 'array', maxItems: 0 }, sharedRef('Params')),
   Nothing: object({ result: nothing }, ['result']),
-  Ok: object({ ok: { const: true } }, ['ok']),
+  Ok: object({ ok: { const: true }, changed: integer }, ['ok']),
   Params: {
     description: 'The list of arguments, as a member of an object.',
     type: 'object',

@@ -11,7 +11,11 @@ import {
 } from './selection-node.js';
 import type { EntityTypes, EntityObject } from './types.js';
 import { except, type Key, type KeyList, keysOf, type KeyType } from '../../entity-set/key-list.js';
-import { findState } from './entity-state.js';
+import { givenValues } from './entity.js';
+import { findState, stateOf } from './entity-state.js';
+import { SaveError, type SaveProblem } from './failure.js';
+import { errorCodes, protocolError } from '../../protocol/errors.js';
+import { entityStatuses } from '../../write/refusals.js';
 import { chosenToDelete } from '../../write/delete.js';
 import type { Aggregate } from '../../query/compute.js';
 import { SelectionReader } from './selection-reader.js';
@@ -280,6 +284,18 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /**
+   * Gives all entities the same values, in one transaction, or as part of the running one: all of
+   * them are saved with their events, or none.
+   * @param values as for `fromObject`
+   * @param options `atMost`: how many entities the selection may have
+   * @returns how many entities were changed
+   * @throws SaveError if one is refused, or there are more than `atMost`
+   */
+  update(values: T['values'], options: { readonly atMost?: number } = {}): Promise<number> {
+    return changeAll(selectionOf(this), values, options.atMost);
+  }
+
+  /**
    * Adds an entity to a list in memory, behind the others; one that is there already keeps its
    * position.
    * @throws TypeError for a selection that was not made by `newSelection()`, and for an entity of
@@ -314,6 +330,56 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   #of(node: SelectionNode): T['selection'] {
     return selectionOf(this).code.select(node);
   }
+}
+
+async function changeAll(
+  { code, content }: SelectionState,
+  values: object,
+  atMost = Infinity,
+): Promise<number> {
+  const state = { code, content: content instanceof HeldEntities ? content.node : content };
+  return code.host.write(async () => {
+    if (atMost < Infinity && (await readerOf(state).count(state.content)) > atMost) {
+      throw new SaveError(tooMany(atMost));
+    }
+    let changed = 0;
+    for await (const entity of iterate(state)) {
+      if (await changeOne(code, entity, values)) changed += 1;
+    }
+    return changed;
+  });
+}
+
+/** @returns whether the entity was changed */
+async function changeOne(
+  code: DataclassContext,
+  found: EntityObject,
+  values: object,
+): Promise<boolean> {
+  let entity: EntityObject | undefined = found;
+  for (let tries = 1; entity !== undefined; tries += 1) {
+    const { stamp } = entity;
+    givenValues(stateOf(entity), entity, values);
+    try {
+      await code.visible().writing.save(entity);
+      return entity.stamp !== stamp;
+    } catch (error) {
+      // Others may have changed it since it was read. A refused save keeps them from doing it again.
+      const isStale = error instanceof SaveError && error.status === entityStatuses.stampChanged;
+      if (!isStale || tries === mostTries) throw error;
+    }
+    entity = await code.load(entity.key ?? '');
+  }
+  return false;
+}
+
+const mostTries = 3;
+
+function tooMany(atMost: number): SaveProblem {
+  const text = `Nothing was changed: more than ${atMost} entities match, and atMost is ${atMost}.`;
+  const { status } = errorCodes.tooLarge;
+  const problems = [protocolError('tooLarge', text)];
+  return { problems, status, entityStatus: entityStatuses.other };
 }
 
 /** Entities that `for await` reads with one statement. */

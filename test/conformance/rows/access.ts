@@ -27,6 +27,13 @@ export const accessRows: readonly AccessRow[] = [
     ],
   },
   {
+    id: 'P7.42 guest',
+    says: 'a change by filter and $upsert need the privileges of saves',
+    request: post(`${update}&$filter="name = Ada"`, { name: 'x' }),
+    expect: refused(401, 1558),
+    then: [[post(`${update}&$upsert=ID`, { ID: 1 }), refused(401, 1557)]],
+  },
+  {
     id: 'P13.3 logged in',
     says: 'a user without the privilege gets 403',
     as: view,

@@ -202,8 +202,8 @@ export const batchRows: readonly Row[] = [
   },
   {
     id: 'P7.1 set',
-    says: 'an update of a set is refused',
-    request: post('/rest/Company/$entityset/0123456789ABCDEF0123456789ABCDEF?$method=update', {}),
+    says: 'a validation of a set is refused',
+    request: post('/rest/Company/$entityset/0123456789ABCDEF0123456789ABCDEF?$method=validate', {}),
     expect: refused(400, 1813),
     then: untouched,
   },

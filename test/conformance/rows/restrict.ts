@@ -48,6 +48,12 @@ export const restrictRows: readonly Row[] = [
     expect: refused(409, 1569, 1046, 1534),
   },
   {
+    id: 'restrict change by filter',
+    says: '$filter of a change: reaches no entity that restrict hides',
+    request: post(`${update}&$filter="ID > 0"&$atMost=2`, { name: 'x' }),
+    expect: { is: { ok: true, changed: 2 } },
+  },
+  {
     id: 'restrict upsert',
     says: '$upsert: an entity that restrict hides is not found, and its value is in use',
     request: post(`${update}&$upsert=ID`, { ID: 2, name: 'x' }),

@@ -294,6 +294,6 @@ export const writeRows: readonly Row[] = [
     'P7.28',
     { name: 'M' },
     refused(400, 1813),
-    '/rest/Company?$filter="name=a"&$method=update',
+    '/rest/Company?$filter="name=a"&$method=validate',
   ),
 ];

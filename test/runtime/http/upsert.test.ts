@@ -45,7 +45,10 @@ interface Answer {
 interface Classes {
   readonly Item: {
     upsert(name: string, values: object | readonly object[]): Promise<never>;
-    all(): { count(): Promise<number> };
+    query(filter: string): {
+      count(): Promise<number>;
+      update(values: object, options?: { readonly atMost: number }): Promise<number>;
+    };
   };
 }
 
@@ -184,6 +187,24 @@ function tests(open: () => Promise<FastifyInstance>): void {
     );
     expect(new Set(answers.map(({ body }) => body.result)).size).toBe(1);
     expect(await countOf('Item')).toBe(before + 1);
+  });
+
+  it('leave rows that class code changes together, or not at all', async () => {
+    const before = await ask('Item?$method=update&$upsert=name', [
+      { name: 'many a', count: 100 },
+      { name: 'many b', count: 100 },
+    ]);
+    expect(before.status).toBe(200);
+    const answer = await act(async ({ Item }) => {
+      const many = Item.query('count = 100');
+      const refused = await Promise.allSettled([
+        many.update({ count: 101 }, { atMost: 1 }),
+        many.update({ name: 'same' }),
+      ]);
+      const counts = [await many.update({ count: 100 }), await many.update({ count: 102 })];
+      return [...refused.map(({ status }) => status), ...counts, await many.count()];
+    });
+    expect(answer.body.result).toEqual(['rejected', 'rejected', 0, 2, 0]);
   });
 
   it('of class code save all of a list or none', async () => {

@@ -38,6 +38,7 @@ export function waysOf({ definition, key, reportFormat, set }: Place): readonly 
     get((name) => `${all}:${segment(name)}(1)`, never),
     get((name) => `${all}?$method=entityset&$orderby=${segment(name)}`, isComparable),
     post((name) => `${all}?$method=delete&$filter=${segment(`[${name}] = null`)}`),
+    post((name) => `${all}?$method=update&$filter=${segment(`[${name}] = null`)}`),
     post((name) => `${all}?$method=update&$upsert=${segment(name)}`),
     ...(set === undefined
       ? []

@@ -84,6 +84,7 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
       { method: 'POST', url, body: entity },
       { method: 'POST', url: one, body: { __STAMP: 1 } },
       { method: 'POST', url: one, body: {}, headers: { 'if-match': '*' } },
+      { method: 'POST', url: `${url}&$filter=__KEY!=null`, body: {} },
     ] as const) {
       await expectRefused(
         trial,
@@ -112,6 +113,12 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
       const headers = { 'if-match': '*' };
       const matched: Probe = { method: 'POST', url: one, body: { [attribute]: value }, headers };
       await tryValue(trial, definition, { probe: matched, attribute, isOpen });
+    }
+    if (!isOpen && value !== undefined) {
+      const all = `${url}&$filter=__KEY!=null`;
+      const probe: Probe = { method: 'POST', url: all, body: { [attribute]: value } };
+      // All entities may be hidden; then nothing is changed.
+      await expectRefused(trial, definition, probe, () => true);
     }
     // Clearing a value is a change, too, which may be denied although others are allowed.
     if (!isOpen || storage.mandatory !== true) {
