@@ -158,6 +158,14 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     return found;
   }
 
+  each(options: RequestOptions = {}): AsyncGenerator<unknown, undefined> {
+    const state = stateOf(this);
+    const { kind } = state.source;
+    return kind === 'all' || kind === 'related'
+      ? iterateBehind(state, options)
+      : iterate(state, options);
+  }
+
   [Symbol.asyncIterator](): AsyncGenerator<unknown, undefined> {
     return iterate(stateOf(this), {});
   }
@@ -414,6 +422,8 @@ interface Page {
   readonly sent: number;
   /** The number of entities of the whole selection. */
   readonly count: number;
+  /** The token of the next page, if the page was read by a token; null at the end. */
+  readonly next: string | null;
 }
 
 /** Reads the entities of a selection at one address. */
@@ -424,7 +434,16 @@ class Reader {
     readonly signal: AbortSignal | undefined,
   ) {}
 
-  async page(skip: number, top: number): Promise<Page> {
+  page(skip: number, top: number): Promise<Page> {
+    return this.#page(top, { $skip: skip === 0 ? undefined : String(skip) });
+  }
+
+  /** @param after the token of the page before; none for the first page */
+  pageBehind(after: string | undefined, top: number): Promise<Page> {
+    return this.#page(top, after === undefined ? { $cursor: 'true' } : { $after: after });
+  }
+
+  async #page(top: number, place: Address['query']): Promise<Page> {
     const { state, address, signal } = this;
     const { dataclass, paths } = state;
     const params = paramsOfAll(state);
@@ -438,7 +457,7 @@ class Reader {
         $params: params,
         ...(top === 0 ? {} : { $orderby: state.order, $attributes: paths?.join(',') }),
         $expand: expand === '' ? undefined : expand,
-        $skip: skip === 0 ? undefined : String(skip),
+        ...place,
         $top: String(top),
       },
       signal,
@@ -477,7 +496,7 @@ async function pageOf(
   shape: RowShape,
   signal: AbortSignal | undefined,
 ): Promise<Page> {
-  const { __ENTITIES: entities, __COUNT: count } = answer;
+  const { __ENTITIES: entities, __COUNT: count, __NEXT: next } = answer;
   if (!Array.isArray(entities) || typeof count !== 'number') {
     const message = `${state.dataclass.name} was not answered with entities.`;
     throw new RestError(200, [{ message, errCode: 0 }]);
@@ -491,7 +510,7 @@ async function pageOf(
       paths === undefined ? entityOf(dataclass, each) : await rowOf(dataclass, shape, each, signal),
     );
   }
-  return { items, sent: entities.length, count };
+  return { items, sent: entities.length, count, next: typeof next === 'string' ? next : null };
 }
 
 /** A row of `select()`. */
@@ -653,6 +672,21 @@ async function* iterate(
     }
   } finally {
     await sets.release();
+  }
+}
+
+/** Reads a dataclass or a relation by tokens, which need no set. */
+async function* iterateBehind(
+  state: ClientSelectionState,
+  options: RequestOptions,
+): AsyncGenerator<unknown, undefined> {
+  const sets = new TemporarySets(state, options);
+  const reader = new Reader(state, await sets.addressOf(state), sets.signal);
+  for (let after: string | undefined; ;) {
+    const page: Page = await reader.pageBehind(after, state.pageSize);
+    yield* page.items;
+    if (page.next === null) return;
+    after = page.next;
   }
 }
 

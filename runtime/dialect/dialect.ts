@@ -147,6 +147,8 @@ export interface Dialect {
    * Absent where transactions run one after the other.
    */
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
+  /** The column of `__datastore` for texts. */
+  readonly datastoreText: Sql;
   /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
   readonly globalStamp: Sql;
   /**

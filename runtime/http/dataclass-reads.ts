@@ -19,11 +19,13 @@ import {
 import { refuseCrossSite } from './cross-site.js';
 import { EntitySetService } from './entity-set-service.js';
 import { aggregationOf, readAggregate, readRelatedAggregate } from '../query/aggregate-reader.js';
+import { readCursor } from '../query/cursor.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
 import {
   readingParameters,
   refusedMethod,
+  refuseCursor,
   refuseLock,
   refuseSetParameters,
 } from './reading-parameters.js';
@@ -61,7 +63,7 @@ export class DataclassReads {
     address: AddressParts,
   ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
-    const parameters = readingParameters(request, ['entityset']);
+    const parameters = readingParameters(request, ['entityset'], { mayContinue: true });
     const { attributes } = address;
     if (attributes === '$entityset') {
       throw refuse(
@@ -76,6 +78,7 @@ export class DataclassReads {
       return drive(readAggregate(this.#context, all, attributes, parameters));
     }
     if (parameters.method !== 'entityset') return this.#page(all, parameters, attributes);
+    refuseCursor(parameters);
     const requester = setRequesterOf(scope.session);
     const sets = this.#setsOf(this.#dataclass);
     return drive(sets.create(all, { parameters, attributes, requester }));
@@ -88,7 +91,10 @@ export class DataclassReads {
     address: AddressParts,
   ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
-    const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
+    const parameters = readingParameters(request, ['entityset', 'subentityset'], {
+      mayLock: true,
+      mayContinue: true,
+    });
     refuseSetParameters(parameters);
     const { key: clause = '', attributes } = address;
     const { text } = readKeyClause(clause);
@@ -103,6 +109,9 @@ export class DataclassReads {
       const read = readRelatedAggregate(context, this.#dataclass, value, attributes, parameters);
       return drive(read);
     }
+    const relation =
+      parameters.method === undefined ? this.#expandedRelation(attributes, parameters) : undefined;
+    if (relation === undefined) refuseCursor(parameters);
     if (parameters.method !== undefined) {
       return this.#relatedSet(scope, { key: value, attributes }, parameters);
     }
@@ -111,7 +120,6 @@ export class DataclassReads {
       refuseFormats(parameters, this.#context.options, 'one entity');
       return this.bytes.read(request, media, value, parameters);
     }
-    const relation = this.#expandedRelation(attributes, parameters);
     if (relation !== undefined) return this.#related(relation, value, parameters);
     refuseFormats(parameters, this.#context.options, 'one entity');
     return this.#entities.read(key, value, parameters, attributes);
@@ -198,7 +206,9 @@ export class DataclassReads {
     const { dataclass } = request;
     const format = answerFormat(parameters, context.options);
     const page = { format, dataclass, parameters, attributes };
-    const answer = drive(readPage(context, request, page));
+    const isContinued = parameters.cursor || parameters.after !== undefined;
+    const read = isContinued ? readCursor : readPage;
+    const answer = drive(read(context, request, page));
     return explainedAnswer(context, request, parameters, answer);
   }
 

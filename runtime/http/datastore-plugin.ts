@@ -10,6 +10,7 @@ import { aggregateWriter, checkAggregates } from '../query/aggregate-attributes.
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
 import { noKnownNumbers } from '../query/counts.js';
+import { CursorSecret } from '../query/cursor-token.js';
 import { StatementCache } from '../query/statement-cache.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { serverFunctions } from './catalog.js';
@@ -139,6 +140,7 @@ function sharedParts(
     filters,
     aggregate: hasAggregates(definitions) ? aggregateWriter(database.dialect, filters) : undefined,
     statements: new StatementCache(),
+    cursors: new CursorSecret(database),
     numbers: noKnownNumbers(),
     functions: serverFunctions(code?.registry),
   };

@@ -14,18 +14,19 @@ const methodsOfReads = new Set(['entityset', 'subentityset', 'release']);
 /**
  * The parameters of a read.
  * @param methods that `$method` may have here
+ * @param may `mayContinue` whether `$cursor` and `$after` apply here
  * @throws RequestError for wrong parameters or a wrong address, and for another $method
  */
 export function readingParameters(
   request: FastifyRequest,
   methods: readonly string[] = [],
-  mayLock = false,
+  { mayLock = false, mayContinue = false } = {},
 ): Parameters {
   const { length } = request.raw.url ?? '';
   if (length > maxUrlLength) {
     throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
   }
-  const parameters = parametersOf(request, 'read');
+  const parameters = parametersOf(request, 'read', mayContinue);
   if (!mayLock) refuseLock(parameters);
   const { method } = parameters;
   if (method !== undefined && !methods.includes(method)) throw refusedMethod(method, 'GET');
@@ -36,7 +37,11 @@ export function readingParameters(
  * The parameters of a request. The parser of query strings leaves what cannot be decoded as it is, including percent
  * signs.
  */
-export function parametersOf(request: FastifyRequest, mode: RequestMode): Parameters {
+export function parametersOf(
+  request: FastifyRequest,
+  mode: RequestMode,
+  mayContinue = false,
+): Parameters {
   const query = request.query as Readonly<Record<string, unknown>>;
   for (const name in query) {
     const value = query[name];
@@ -45,7 +50,18 @@ export function parametersOf(request: FastifyRequest, mode: RequestMode): Parame
       break;
     }
   }
-  return readParameters(query, mode);
+  const parameters = readParameters(query, mode);
+  if (!mayContinue) refuseCursor(parameters);
+  return parameters;
+}
+
+/** Ignoring these parameters would answer another question, or delete more than the client means. */
+export function refuseCursor({ cursor, after }: Parameters): void {
+  if (!cursor && after === undefined) return;
+  throw refuse(
+    'malformedUrl',
+    `${cursor ? '$cursor' : '$after'} applies to a read of the entities of a dataclass, or of a to-many relation of one entity; an entity set has pages by $skip.`,
+  );
 }
 
 /**

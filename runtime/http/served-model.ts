@@ -19,7 +19,7 @@ import type { Limits, Settings } from './settings.js';
 /** What models are made from. */
 export interface ModelParts
   extends
-    Pick<ReadingContext, 'options' | 'filters' | 'statements'>,
+    Pick<ReadingContext, 'options' | 'filters' | 'statements' | 'cursors'>,
     Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {
   readonly settings: Settings;
   readonly limits: Limits;

@@ -130,6 +130,8 @@ const neverBeside = [
   'orderby',
   'format',
   'asArray',
+  'cursor',
+  'after',
   'queryplan',
   'querypath',
 ] as const;

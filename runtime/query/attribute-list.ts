@@ -1,4 +1,4 @@
-import { type RequestError, refuse } from '../protocol/errors.js';
+import { RequestError, refuse } from '../protocol/errors.js';
 import { found, type LongNames, nameEnd, readName, type ReadName } from '../protocol/names.js';
 import { blanksEnd } from '../filter/lexer.js';
 
@@ -127,6 +127,21 @@ function quotedEnd(text: string, start: number): number {
     if (unit === 0x5c) at += 1;
   }
   throw listError('$expand', start, 'the quote that begins here is not closed');
+}
+
+/** Names the relation in the errors of its options, whose characters are counted in each option. */
+export function atRelation<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const errors = error.errors.map((each) =>
+      /^(?:Character|\$)/.test(each.message)
+        ? { ...each, message: `$expand, options of ${place}: ${each.message}` }
+        : each,
+    );
+    throw new RequestError(error.status, errors);
+  }
 }
 
 /** Refuses a list at an item or a character of it. */

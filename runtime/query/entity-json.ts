@@ -29,7 +29,9 @@ import type {
 import { preparedCondition } from '../filter/to-sql.js';
 import type { StorageType } from '../protocol/storage-type.js';
 import { type AnyRow, type Attributes, type Json, queryOf } from '../protocol/queries.js';
-import { atRelation, type ExpandedQuery, orderOfExpanded } from './expansions.js';
+import { atRelation } from './attribute-list.js';
+import type { ExpandedQuery } from './expansions.js';
+import { parseOrderBy } from './order-by.js';
 import { keyOrder, orderSql } from './order-sql.js';
 import type { QueryContext } from './context.js';
 import type { Parameters } from './parameters.js';
@@ -360,8 +362,9 @@ function relatedOrder(
   query: ExpandedQuery | undefined,
 ): Sql | undefined {
   if (query?.orderBy === undefined) return undefined;
+  const { text, origin } = query.orderBy;
   return atRelation(query.place, () =>
-    orderSql(context, from, orderOfExpanded(query, from.root.dataclass.longNames)),
+    orderSql(context, from, parseOrderBy(text, origin, from.root.dataclass.longNames)),
   );
 }
 
@@ -462,8 +465,8 @@ interface Page {
   readonly head: readonly JsonPart[];
   /** A subquery that returns each entity as the column `json`, in order. */
   readonly rows: Sql;
-  /** What `__FIRST` says. */
-  readonly first: JsonPart;
+  /** What `__FIRST` says; left out if nobody knows. */
+  readonly first: JsonPart | undefined;
 }
 
 /** A collection as JSON: the column to select, and its FROM clause. */
@@ -477,8 +480,7 @@ export function page(
     ...head,
     '"__SENT":',
     sql`count(*)`,
-    ',"__FIRST":',
-    first,
+    ...(first === undefined ? [] : [',"__FIRST":', first]),
     ',"__ENTITIES":[',
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     ']}',

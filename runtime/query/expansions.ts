@@ -2,10 +2,15 @@ import type { FilterInputs } from '../filter/inputs.js';
 import { filterInputs, type PreparedFilter } from '../filter/prepared-filter.js';
 import type { FilterParams } from '../filter/params.js';
 import type { FilterInput } from '../filter/slots.js';
-import { RequestError, refuse } from '../protocol/errors.js';
+import { refuse } from '../protocol/errors.js';
 import type { LongNames } from '../protocol/names.js';
-import { type ExpandOptions, type ListedPath, parseAttributeList } from './attribute-list.js';
-import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
+import {
+  atRelation,
+  type ExpandOptions,
+  type ListedPath,
+  parseAttributeList,
+} from './attribute-list.js';
+import type { OrderOrigin } from './order-by.js';
 import { type Parameters, wholeNumber } from './parameters.js';
 import { checkDepth, readListed } from './projection.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
@@ -97,29 +102,6 @@ export function withExpanded<R extends SelectionRequest>(
       patterns: [...patterns, ...more.patterns.map(behind)],
     },
   };
-}
-
-/** @throws RequestError 400 with 1810 */
-export function orderOfExpanded(
-  { orderBy }: Pick<ExpandedQuery, 'orderBy'>,
-  long: LongNames | undefined,
-): readonly OrderItem[] {
-  return orderBy === undefined ? [] : parseOrderBy(orderBy.text, orderBy.origin, long);
-}
-
-/** Names the relation in the errors of its options, whose characters are counted in each option. */
-export function atRelation<T>(place: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    const errors = error.errors.map((each) =>
-      /^(?:Character|\$)/.test(each.message)
-        ? { ...each, message: `$expand, options of ${place}: ${each.message}` }
-        : each,
-    );
-    throw new RequestError(error.status, errors);
-  }
 }
 
 function readItems(

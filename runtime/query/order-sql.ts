@@ -37,6 +37,8 @@ export interface OrderTerm {
   readonly isNullGreatest?: true;
   /** The value is never null, and its index has no NULLS clause. */
   readonly isNeverNull?: boolean;
+  /** The attribute whose value it is; none for a similarity or a part of an object. */
+  readonly attribute?: ColumnDefinition | undefined;
 }
 
 /** The terms behind ORDER BY. */
@@ -75,11 +77,14 @@ export function orderTerms(
         ? [comparableColumn(context.dialect, source, attribute)]
         : propertyValues(context, source, attribute, properties);
     const isNeverNull = properties.length === 0 && hasNoNull(from, source, attribute);
-    terms.push(...values.map((value) => ({ value, descending, isNeverNull })));
+    const own = properties.length === 0 ? attribute : undefined;
+    terms.push(...values.map((value) => ({ value, descending, isNeverNull, attribute: own })));
     isTotal ||= source === from.root && attribute === from.root.dataclass.key;
   }
   if (!isTotal) {
-    terms.push({ value: keyOrder(context, from.root), descending: false, isNeverNull: true });
+    const value = keyOrder(context, from.root);
+    const { key: attribute } = from.root.dataclass;
+    terms.push({ value, descending: false, isNeverNull: true, attribute });
   }
   return terms;
 }

@@ -51,12 +51,12 @@ import { keyJson, keyNumber } from './value-json.js';
 
 /**
  * How an answer with a page is written. The collection of a set, and of a new one, has other fields before its entities
- * (protocol P3.9).
+ * (protocol P3.9). One behind the first page of a cursor has no `__FIRST`.
  */
-type PageFormat = AnswerFormat | 'set' | 'newSet';
+type PageFormat = AnswerFormat | 'set' | 'newSet' | 'cursor' | 'cursorAfter';
 
 /** What a client wants to read of the entities of a page. */
-interface PageRequest {
+export interface PageRequest {
   readonly format: PageFormat;
   readonly dataclass: Dataclass;
   readonly parameters: Parameters;
@@ -168,6 +168,14 @@ export function explainedAnswer(
   return withExplanation(context, request, wanted, answer);
 }
 
+/** Adds a member to the end of a collection, so that the answer is not parsed. */
+export function withMember(collection: JsonAnswer, member: string): JsonAnswer {
+  const more = `,${member}}`;
+  return typeof collection === 'string'
+    ? `${collection.slice(0, -1)}${more}`
+    : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
+}
+
 async function withExplanation(
   context: ReadingContext,
   request: SelectionRequest,
@@ -177,11 +185,7 @@ async function withExplanation(
   const collection = await answer;
   if (collection === undefined) return undefined;
   const { explanation } = await import('./explanation.js');
-  // Added to the end, so that the answer is not parsed.
-  const more = `,${await explanation(context, request, wanted)}}`;
-  return typeof collection === 'string'
-    ? `${collection.slice(0, -1)}${more}`
-    : Buffer.concat([collection.subarray(0, -1), Buffer.from(more)]);
+  return withMember(collection, await explanation(context, request, wanted));
 }
 
 /** @throws RequestError 400 with 1806, and as {@link expansionsOf} does */
@@ -275,7 +279,7 @@ export function pageStatement(
   const query = queryContext(database.dialect, options, expanded);
   const answer =
     source === 'keys'
-      ? answerWith(query, page, source, content, rowsOfKeys(query, page.dataclass, content))
+      ? answerWith(query, page, source, content, rowsOfKeys(query, page, content))
       : answerOfSelection(query, page, source, content);
   const written = selectionStatement(query, answer);
   const related = content.kind === 'entity' ? mostRelated(content.projection, options.pageSize) : 0;
@@ -403,15 +407,27 @@ function shownBounds({ name, within, top, skip }: PageBounds): {
     : { top: sql.lit(top), skip: sql.lit(skip) };
 }
 
-function rowsOfKeys(context: QueryContext, dataclass: Dataclass, content: Content): Sql {
+function rowsOfKeys(
+  context: QueryContext,
+  { dataclass, format }: PageRequest,
+  content: Content,
+): Sql {
   const from = new From(context.aliases, dataclass, {
     list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
   });
   const object = contentJson(context, from, content, dataclass.queries.attributes);
   const json = context.dialect.object(object);
   const isMissing = sql`${keyColumn(from.root)} is null`;
+  if (isOfCursor(format)) {
+    return sql`(select ${json} as "json" ${from.clause} where not ${isMissing}${from.order})`;
+  }
   const entity = sql`case when ${isMissing} then ${sql.lit(missingJson(content))} else ${json} end`;
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
+}
+
+/** A cursor has no list of entities: what was deleted since its keys were read is left out. */
+function isOfCursor(format: PageFormat): boolean {
+  return format === 'cursor' || format === 'cursorAfter';
 }
 
 /** An entity that was deleted after its set was made (protocol P9.5, P6.7). */
@@ -442,7 +458,7 @@ function answerWith(
   }
   const counting = isUncounted(page) ? undefined : countingOf(context, counted);
   const head = collectionHead(context, page, counting?.count);
-  const first = dialect.integer(sql`${skipSlot}`);
+  const first = page.format === 'cursorAfter' ? undefined : dialect.integer(sql`${skipSlot}`);
   const { json, from } = pageJson(context, { head, rows, first });
   const written = dialect.asBytes(json);
   return counting === undefined
@@ -459,7 +475,7 @@ function collectionHead(
   const name = JSON.stringify(dataclass.name);
   const head: JsonPart[] = ['{'];
   if (format === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
-  if (format !== 'collection') head.push(`"__DATACLASS":${name},`);
+  if (format !== 'collection' && !isOfCursor(format)) head.push(`"__DATACLASS":${name},`);
   head.push(`"__entityModel":${name},"__GlobalStamp":`, dialect.globalStamp);
   if (count !== undefined) head.push(',"__COUNT":', count);
   return [...head, ','];

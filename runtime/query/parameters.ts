@@ -28,6 +28,10 @@ export interface Parameters {
   /** `$format`, unless it is `json`. */
   readonly format: string | undefined;
   readonly asArray: boolean;
+  /** Whether the answer says where the next page begins (protocol P3.29). */
+  readonly cursor: boolean;
+  /** What the answer before has said. */
+  readonly after: string | undefined;
   /** `false` if the answer does not say how many entities there are (protocol P3.24). */
   readonly count: boolean | undefined;
   readonly queryplan: boolean;
@@ -77,6 +81,8 @@ function emptyParameters(): MutableParameters {
     clean: false,
     format: undefined,
     asArray: false,
+    cursor: false,
+    after: undefined,
     count: undefined,
     queryplan: false,
     querypath: false,
@@ -213,10 +219,12 @@ const texts = [
   'version',
   'rawPict',
   'upsert',
+  'after',
 ] as const;
 
 const switches = [
   'clean',
+  'cursor',
   'asArray',
   'count',
   'distinct',

@@ -1,6 +1,7 @@
 import type { Database } from '../dialect/database.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AnswerOptions } from './context.js';
+import type { CursorSecret } from './cursor-token.js';
 import type { Counts } from './counts.js';
 import { refuse } from '../protocol/errors.js';
 import type { StatementCache } from './statement-cache.js';
@@ -14,6 +15,7 @@ export interface ReadingContext {
   readonly limits: { readonly maxPageSize: number; readonly expandDepth: number };
   readonly statements: StatementCache;
   readonly counts: Counts;
+  readonly cursors: CursorSecret;
   /** Present if class code computes attributes of the model. */
   readonly computed?: ComputedRequests | undefined;
 }

@@ -148,6 +148,30 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(sent.at(-1)).toBe('POST /rest/$entityset/$release');
   });
 
+  onOne('reads each entity without an entity set, while others create and delete', async () => {
+    await open();
+    await addStaff(250);
+    const acme = await ds.Company.query('name = Acme').first();
+    if (acme === null) throw new Error('no Acme');
+    for (const all of [ds.Employee.query('lastName begin Person'), acme.staff]) {
+      sent.length = 0;
+      const names: string[] = [];
+      for await (const { lastName } of all.orderBy('lastName').each()) {
+        if (names.length === 120) {
+          await ds.Employee.new({ lastName: 'Aaa', employer: acme }).save();
+          await ds.Employee.query('lastName = :1', names[3]).drop();
+        }
+        names.push(lastName);
+      }
+      expect(names).toEqual([...new Set(names)].sort());
+      expect(names.length).toBeGreaterThan(248);
+      expect(openSets()).toBe(0);
+    }
+    const half = ds.Employee.all().and(ds.Employee.query('lastName = "Person 0007"')).each();
+    expect((await half.next()).value).toMatchObject({ lastName: 'Person 0007' });
+    await half.return(undefined);
+  });
+
   onOne('releases the entity set of a loop that ends early or throws', async () => {
     await open();
     await addStaff(250);

@@ -13,6 +13,7 @@ import { restrictedWriteRows, restrictRows, restrictServer } from './rows/restri
 import { aggregateRows } from './rows/aggregates.js';
 import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';
+import { cursorRows } from './rows/cursors.js';
 import { catalogRows } from './rows/catalog.js';
 import { computedRows, filledComputedServer } from './rows/computed.js';
 import { deleteRows } from './rows/deletes.js';
@@ -48,6 +49,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   vectors: vectorRows,
   projections: projectionRows,
   expansions: expansionRows,
+  cursors: cursorRows,
   sets: setRows,
   aggregates: aggregateRows,
   reports: reportRows,

@@ -476,6 +476,28 @@ describe('The cookbook', () => {
     expect([status, Math.min(...(await prices()))]).toEqual([200, 5]);
   });
 
+  it('reads all pages in order without a set, even if entities are created and deleted', async () => {
+    const { inOrder } = (await importFrom(sources, 'src/web/products-in-order')) as {
+      inOrder: (dataclass: string, order: string) => AsyncGenerator<{ name: string }>;
+    };
+    const names = await inBrowser(async () => {
+      const found: string[] = [];
+      for await (const { name } of inOrder('Product', 'name desc')) {
+        if (found.length === 0) {
+          const gone = encodeURIComponent('"name = P10"');
+          await clerk.post(`/rest/Product?$method=delete&$filter=${gone}`, {});
+          await clerk.post('/rest/Product?$method=update', { name: 'Zzz', euros: 3 });
+        }
+        found.push(name);
+      }
+      return found;
+    });
+    const numbers = names.filter((name) => /^P\d+$/.test(name));
+    expect(numbers).toHaveLength(748 - 1);
+    expect(numbers).toEqual([...new Set(numbers)].sort().reverse());
+    expect(names).not.toContain('Zzz');
+  });
+
   it('repeats a change when another one was faster', async () => {
     const { changeEntity } = (await importFrom(sources, 'src/web/change-entity')) as {
       changeEntity: (url: string, change: (entity: { euros: number }) => object) => Promise<void>;

@@ -188,6 +188,11 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
     slice(start: number, end: number, options?: RequestOptions): Promise<R[]>;
     /** Reads all at once. */
     toArray(options?: RequestOptions): Promise<R[]>;
+    /**
+     * Reads page by page without an entity set: each page begins behind the last entity of the one before, whatever others
+     * create and delete meanwhile. Combinations of selections, and entity sets, are read as `for await` does.
+     */
+    each(options?: RequestOptions): AsyncGenerator<R, undefined>;
     /** Whether an entity is stored and belongs to the selection. */
     contains(entity: T['entity'], options?: RequestOptions): Promise<boolean>;
     /** The sum: 0 if there are no numbers, and a text, which is exact, for decimals. */

@@ -812,6 +812,11 @@ var SelectionObject = class SelectionObject {
 		for await (const each of iterate(stateOf(this), options)) found.push(each);
 		return found;
 	}
+	each(options = {}) {
+		const state = stateOf(this);
+		const { kind } = state.source;
+		return kind === "all" || kind === "related" ? iterateBehind(state, options) : iterate(state, options);
+	}
 	[Symbol.asyncIterator]() {
 		return iterate(stateOf(this), {});
 	}
@@ -1032,7 +1037,14 @@ var Reader = class {
 		this.address = address;
 		this.signal = signal;
 	}
-	async page(skip, top) {
+	page(skip, top) {
+		return this.#page(top, { $skip: skip === 0 ? void 0 : String(skip) });
+	}
+	/** @param after the token of the page before; none for the first page */
+	pageBehind(after, top) {
+		return this.#page(top, after === void 0 ? { $cursor: "true" } : { $after: after });
+	}
+	async #page(top, place) {
 		const { state, address, signal } = this;
 		const { dataclass, paths } = state;
 		const params = paramsOfAll(state);
@@ -1053,7 +1065,7 @@ var Reader = class {
 					$attributes: paths?.join(",")
 				},
 				$expand: expand === "" ? void 0 : expand,
-				$skip: skip === 0 ? void 0 : String(skip),
+				...place,
 				$top: String(top)
 			},
 			signal
@@ -1085,7 +1097,7 @@ async function compute(state, path, name, options) {
 	return reading(state, options, (reader) => reader.values(path, { $compute: name }));
 }
 async function pageOf(state, answer, shape, signal) {
-	const { __ENTITIES: entities, __COUNT: count } = answer;
+	const { __ENTITIES: entities, __COUNT: count, __NEXT: next } = answer;
 	if (!Array.isArray(entities) || typeof count !== "number") throw new RestError(200, [{
 		message: `${state.dataclass.name} was not answered with entities.`,
 		errCode: 0
@@ -1099,7 +1111,8 @@ async function pageOf(state, answer, shape, signal) {
 	return {
 		items,
 		sent: entities.length,
-		count
+		count,
+		next: typeof next === "string" ? next : null
 	};
 }
 /** A row of `select()`. */
@@ -1222,6 +1235,17 @@ async function* iterate(state, options) {
 		}
 	} finally {
 		await sets.release();
+	}
+}
+/** Reads a dataclass or a relation by tokens, which need no set. */
+async function* iterateBehind(state, options) {
+	const sets = new TemporarySets(state, options);
+	const reader = new Reader(state, await sets.addressOf(state), sets.signal);
+	for (let after;;) {
+		const page = await reader.pageBehind(after, state.pageSize);
+		yield* page.items;
+		if (page.next === null) return;
+		after = page.next;
 	}
 }
 function isSet({ source, filter, order }) {

@@ -8,6 +8,7 @@ import {
   aggregating,
   choosing,
   combining,
+  continuing,
   forming,
   ifMatchFor,
   inPath,
@@ -56,7 +57,10 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
         id: 'listAttributes',
         tag,
         summary: 'Read attributes of a page, or aggregate them',
-        parameters: [method('entityset'), ...inQuery(...forming, ...planning, ...aggregating)],
+        parameters: [
+          method('entityset'),
+          ...inQuery(...forming, ...continuing, ...planning, ...aggregating),
+        ],
         answer: ok(anyOf(pages, ...aggregates)),
       },
       post: {
@@ -202,7 +206,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
         tag,
         summary: 'Read a page',
         parts: read,
-        parameters: [method('entityset'), ...inQuery(...forming)],
+        parameters: [method('entityset'), ...inQuery(...forming, ...continuing)],
         answer: ok(dataclassRef(dataclass, 'Pages')),
       },
       post: {
@@ -295,7 +299,7 @@ function singleAttribute(dataclass: Dataclass, { attribute, actions }: SeenAttri
         id: `related.${id}`,
         tag: name,
         summary: `Read a page of related entities, with $expand=${attribute.name}`,
-        parameters: [method('related'), ...inQuery(...forming)],
+        parameters: [method('related'), ...inQuery(...forming, ...continuing)],
         answer: ok(anyOf(dataclassRef(target, 'Pages'), dataclassRef(dataclass))),
       },
       post: {

@@ -4,6 +4,7 @@ import type { Parts } from './operation.js';
 import { reference, text } from './shared-schemas.js';
 
 const parameterTexts = {
+  after: ['The `__NEXT` of the page before: the page behind it.', text],
   asArray: ['A bare list of entities.', { type: 'boolean' }],
   atMost: ['How many entities a change by filter may reach.', { type: 'integer', minimum: 0 }],
   atomic: ['Save all entities of the list, or none.', { type: 'boolean' }],
@@ -18,6 +19,7 @@ const parameterTexts = {
     '`false` leaves the numbers of entities out, which costs nothing then.',
     { type: 'boolean' },
   ],
+  cursor: ['Add `__NEXT`, the value of $after for the next page.', { type: 'boolean' }],
   distinct: ['The distinct values of the path in the address.', { type: 'boolean' }],
   expand: [
     'Related entities to include, with commas between the paths: `employer,staff($orderby=lastName;$top=3)`.',
@@ -161,6 +163,8 @@ export function inQueryFor(
 export const choosing = ['filter', 'params', 'orderby', 'skip', 'top', 'count'] as const;
 export const showing = ['attributes', 'expand'] as const;
 export const planning = ['queryplan', 'querypath'] as const;
+/** The beginning of a page, without a set. */
+export const continuing = ['cursor', 'after'] as const;
 export const forming = ['asArray', 'format'] as const;
 export const saving = ['timeout', 'savedfilter', 'savedorderby'] as const;
 export const combining = ['logicOperator', 'otherCollection', 'clean'] as const;

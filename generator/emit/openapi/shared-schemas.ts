@@ -187,7 +187,11 @@ export const sharedSchemas: Readonly<
         description: 'The number of all entities that match; missing with `$count=false`.',
       },
       __SENT: integer,
-      __FIRST: integer,
+      __FIRST: { ...integer, description: 'Entities before the page; missing with `$after`.' },
+      __NEXT: {
+        type: ['string', 'null'],
+        description: 'With `$cursor` or `$after`: the token of the next page, null at the end.',
+      },
       __queryPlan: {},
       __queryPath: {},
     },

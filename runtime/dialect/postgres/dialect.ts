@@ -169,6 +169,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   storedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
+  datastoreText: sql`"text"`,
   globalStamp: sql.raw(globalStamp),
   insertedKey,
   foreignKeyChecks: (when) => sql`set constraints all ${sql.raw(when)}`,

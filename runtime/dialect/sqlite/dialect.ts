@@ -208,6 +208,7 @@ const written: Omit<Dialect, 'foldText'> = {
   // The unary plus removes the column's type affinity from comparisons.
   listedKey: (key) => sql`+${key}`,
   storedKey: (key) => sql`+${key}`,
+  datastoreText: sql`"value"`,
   globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
   foreignKeyChecks: (when) =>
     when === 'deferred'

@@ -1,0 +1,239 @@
+import { sql } from 'kysely';
+import { From, keyColumn, selecting } from '../dataclass/source.js';
+import type { JsonAnswer, Rows } from '../dialect/executor.js';
+import { awaited, type Steps } from '../dialect/pending.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { SqlValue } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
+import { never } from '../filter/context.js';
+import { refuse } from '../protocol/errors.js';
+import type { AnswerOptions, QueryContext } from './context.js';
+import { positionOf, tokenOf } from './cursor-token.js';
+import type { OrderItem } from './order-by.js';
+import { orderList, type OrderTerm, orderTerms } from './order-sql.js';
+import { type PageRequest, preparePageOfKeys, withMember } from './page.js';
+import { pageTop, type ReadingContext } from './reading-context.js';
+import {
+  boundStatement,
+  orderOf,
+  resolved,
+  type SelectionRequest,
+  shapeName,
+} from './selection-request.js';
+import {
+  chosenEntities,
+  queryContext,
+  type Selection,
+  selectionStatement,
+  type SelectionStatement,
+  topSlot,
+} from './selection.js';
+
+/**
+ * Reads a page of a selection, and tells where the next one begins (protocol P3.29): behind the values by which its last
+ * entity is ordered, and its key. No other entity has these, so that entities that others create or delete move
+ * nothing. The keys are read first, then the entities.
+ * @returns no answer if the entity whose relation is read does not exist
+ * @throws RequestError 400 with 1806 for a token of something else, and parameters that exclude each other; 1810 for an order
+ * whose values a token cannot hold
+ */
+export function* readCursor(
+  context: ReadingContext,
+  unresolved: SelectionRequest,
+  page: PageRequest,
+): Steps<JsonAnswer | undefined> {
+  const { parameters } = page;
+  const { after } = parameters;
+  const top = cursorTop(context, page);
+  const request = yield* awaited(resolved(context, unresolved));
+  const order = orderOf(request);
+  const secret = yield* awaited(context.cursors.get());
+  const about = subjectOf(context, unresolved, order);
+  const position = after === undefined ? undefined : positionOf(secret, about, after);
+  const rows = yield* positionsBehind(context, { request, order, top, position });
+  const isCounted = parameters.count !== false;
+  // A relation of an entity that does not exist has no entities either.
+  const mustCount = isCounted || (rows.length === 0 && request.base.kind === 'related');
+  const count = mustCount ? yield* context.counts.count(request) : 0;
+  if (count === undefined) return undefined;
+  const keys = rows.slice(0, top).map(([key]) => (typeof key === 'bigint' ? Number(key) : key));
+  const list = JSON.stringify(keys);
+  const format = position === undefined ? 'cursor' : 'cursorAfter';
+  const shown = { ...page, format, parameters: { ...parameters, skip: 0, top } } as const;
+  const read = preparePageOfKeys(context, { length: count, page: () => list }, shown);
+  const answer = yield* awaited(read());
+  const last = rows.length > top ? rows[top - 1] : undefined;
+  const next = last === undefined ? null : tokenOf(secret, about, last.slice(1));
+  return answer && withMember(answer, `"__NEXT":${JSON.stringify(next)}`);
+}
+
+/** The size of the page. @throws RequestError 400 with 1806 */
+function cursorTop(context: ReadingContext, { format, parameters }: PageRequest): number {
+  const { after, skip } = parameters;
+  const name = after === undefined ? '$cursor' : '$after';
+  if (format !== 'collection') {
+    throw refuse('malformedUrl', `${name} applies to a page; it cannot be combined with a format.`);
+  }
+  if (skip !== undefined) {
+    throw refuse(
+      'malformedUrl',
+      `${name} and $skip cannot be combined: a page begins behind the one before.`,
+    );
+  }
+  const top = pageTop(context, parameters.top);
+  if (top === 0) throw refuse('malformedUrl', `${name} needs a $top of at least 1.`);
+  return top;
+}
+
+/** What a token belongs to: the entities, their order, what the session sees, and the model. */
+function subjectOf(
+  { statements, database }: ReadingContext,
+  { dataclass, base, baseValue, filter, inputs, name }: SelectionRequest,
+  order: readonly OrderItem[],
+): string {
+  const { visible } = statements;
+  const relation = base.kind === 'related' ? [base.owner.name, base.relation.name] : [];
+  const values = inputs.inputs.map(({ value, text }) => [text ?? String(value), value]);
+  const terms = order.map(({ path, descending }) => [path, descending]);
+  const entities = [dataclass.name, relation, String(baseValue), filter?.shape, name, values];
+  return JSON.stringify([database.schemaHash, visible, entities, terms]);
+}
+
+/** The entities whose positions are read, and where they begin. */
+interface Wanted {
+  readonly request: SelectionRequest;
+  readonly order: readonly OrderItem[];
+  readonly top: number;
+  /** The values of the order of the last entity before them; none for the first ones. */
+  readonly position: readonly SqlValue[] | undefined;
+}
+
+/**
+ * A part of the entities behind a position: in its beginning, a range of values of the first term that an index finds;
+ * then null, or all but null. Parts follow each other in the order.
+ */
+type Part = 'all' | 'range' | 'null' | 'notNull';
+
+function partsBehind({ order, position }: Wanted): readonly Part[] {
+  if (position === undefined) return ['all'];
+  const isNull = position[0] === null;
+  if (order[0]?.descending === true) return isNull ? ['range'] : ['range', 'null'];
+  return isNull ? ['range', 'notNull'] : ['range'];
+}
+
+/** The keys and the positions of the entities of a page, and of one more. */
+function* positionsBehind(context: ReadingContext, wanted: Wanted): Steps<Rows> {
+  const { database, options, statements } = context;
+  const { request, order, top, position } = wanted;
+  const { inputs } = request.inputs;
+  const values = (position ?? []).map((value) => ({ value }));
+  const behind = {
+    ...request,
+    inputs: { ...request.inputs, inputs: [...inputs, ...values] },
+  };
+  const nulls = position?.map((value) => (value === null ? 'null' : '')).join();
+  const found: (readonly SqlValue[])[] = [];
+  for (const part of partsBehind(wanted)) {
+    const shape = shapeName(['cursor', request.orderBy, nulls, part]);
+    const fixed = { top: top + 1 - found.length };
+    const bound = boundStatement(statements, behind, shape, fixed, (selection) =>
+      positionsStatement(database.dialect, options, selection, order, {
+        part,
+        first: inputs.length,
+        isNull: position?.map((value) => value === null) ?? [],
+      }),
+    );
+    found.push(...(yield* awaited(database.executor.rows(bound.statement, bound.values))));
+    if (found.length > top) break;
+  }
+  return found;
+}
+
+/** The position behind which entities begin, without its values. */
+interface Beginning {
+  readonly part: Part;
+  /** Position of the first value among the inputs. */
+  readonly first: number;
+  readonly isNull: readonly boolean[];
+}
+
+function positionsStatement(
+  dialect: Dialect,
+  options: AnswerOptions,
+  selection: Selection,
+  order: readonly OrderItem[],
+  beginning: Beginning,
+): SelectionStatement {
+  const context = queryContext(dialect, options);
+  const from = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, from, selection);
+  const terms = orderTerms(context, from, order);
+  const values = terms.map((term, index) => exactValue(term, order[index]));
+  const behind = conditionBehind(context, terms, beginning);
+  const ordered = from
+    .complete(query, condition, behind)
+    .clearOrderBy()
+    .orderBy(orderList(terms))
+    .limit(sql<number>`${topSlot}`);
+  const columns = sql.join([keyColumn(from.root), ...values]);
+  return selectionStatement(context, selecting(ordered, columns));
+}
+
+/** A value that reaches the server with all its digits. @throws RequestError 400 with 1810 if none does */
+function exactValue({ value, attribute }: OrderTerm, item: OrderItem | undefined): Sql {
+  if (attribute === undefined) {
+    throw refuse(
+      'orderBy',
+      `${item?.place ?? '$orderby'}: $cursor needs an order by attributes with one type; a similarity or a property of an object cannot be continued.`,
+    );
+  }
+  const { kind, type } = attribute;
+  const hasDigits = type === 'integer' || type === 'duration' || type === 'decimal';
+  return kind === 'storage' && hasDigits ? sql`cast(${value} as text)` : value;
+}
+
+/** The condition that an entity stands behind the position. */
+function conditionBehind(
+  context: QueryContext,
+  terms: readonly OrderTerm[],
+  { part, first, isNull }: Beginning,
+): Sql | undefined {
+  const [leading] = terms;
+  if (leading === undefined || part === 'all') return undefined;
+  const { value, isNeverNull } = leading;
+  if (part === 'null') return isNeverNull === true ? never : sql`${value} is null`;
+  if (part === 'notNull') return sql`${value} is not null`;
+  const bound = terms.map((term, index) =>
+    isNull[index] === true ? undefined : boundTerm(context, term, first + index),
+  );
+  const last = terms.length - 1;
+  let condition = isBehind(terms[last] as OrderTerm, bound[last]);
+  for (let index = last - 1; index > 0; index -= 1) {
+    const term = terms[index] as OrderTerm;
+    condition = sql`(${isBehind(term, bound[index])} or (${isEqual(term, bound[index])} and ${condition}))`;
+  }
+  const given = bound[0];
+  if (last === 0) return condition;
+  if (given === undefined) return sql`${value} is null and ${condition}`;
+  // The range that an index finds, without its beginning that the page before has shown.
+  const [greater, orEqual] = leading.descending ? [sql`<`, sql`<=`] : [sql`>`, sql`>=`];
+  return sql`${value} ${orEqual} ${given} and (${value} ${greater} ${given} or ${condition})`;
+}
+
+function boundTerm({ dialect, slots }: QueryContext, term: OrderTerm, input: number): Sql {
+  const slot = slots.take(input, 'cursor', ({ value }) => value as SqlValue);
+  const { type } = term.attribute as NonNullable<OrderTerm['attribute']>;
+  return dialect.storedKey(sql`${slot}`, valueTypeOf(type));
+}
+
+function isEqual({ value }: OrderTerm, given: Sql | undefined): Sql {
+  return given === undefined ? sql`${value} is null` : sql`${value} = ${given}`;
+}
+
+/** Null sorts before every value. */
+function isBehind({ value, descending, isNeverNull }: OrderTerm, given: Sql | undefined): Sql {
+  if (given === undefined) return descending ? never : sql`${value} is not null`;
+  if (!descending) return sql`${value} > ${given}`;
+  const isLess = sql`${value} < ${given}`;
+  return isNeverNull === true ? isLess : sql`(${isLess} or ${value} is null)`;
+}
