@@ -197,6 +197,30 @@ describeDatabases('A cursor', ({ driver, create: createDatabase }: TestDatabases
     expect((await read<Page>('Item', same, other)).__ENTITIES.map(({ g }) => g)).toEqual([2, 1]);
   });
 
+  it('has one secret, even if several servers need the first one at once', async () => {
+    const { url, drop } = await createDatabase();
+    const served = { ...modelOf(model), databases: [driver] };
+    const servers: FastifyInstance[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      servers.push(await serverOf(served, { databaseUrl: url }));
+    }
+    const [maker] = servers;
+    if (maker === undefined) throw new Error('There is no server.');
+    await create(maker, 'Group', [{ title: 'x' }, { title: 'y' }]);
+    const query = { $top: '1' };
+    const firsts = await Promise.all(
+      servers.map((each) => read<Page>('Group', { ...query, $cursor: 'true' }, each)),
+    );
+    const tokens = new Set(firsts.map(({ __NEXT }) => __NEXT));
+    expect(tokens.size).toBe(1);
+    for (const each of servers) {
+      const $after = firsts[0]?.__NEXT ?? '';
+      expect((await read<Page>('Group', { ...query, $after }, each)).__NEXT).toBeNull();
+      await each.close();
+    }
+    await drop();
+  });
+
   it('refuses every token with a changed character', async () => {
     const token = (await read<Page>('Item', { $top: '1', $cursor: 'true' })).__NEXT ?? '';
     for (let at = 0; at < token.length; at += 1) {

@@ -58,6 +58,7 @@ export function placesBehind(
   const gets: readonly ((name: string) => string)[] = [
     (name) => `?$filter=${relation}.${name}=1`,
     (name) => `?$orderby=${relation}.${name}`,
+    (name) => `?$orderby=${relation}.${name}&$cursor=true`,
     (name) => `?$attributes=${relation}.${name}`,
     (name) => `?$expand=${relation}.${name}`,
     (name) => `?$expand=${relation}($filter="${name}=1")`,
