@@ -40,6 +40,7 @@ export const selectionMembers: ReadonlySet<string> = new Set([
   'min',
   'max',
   'distinct',
+  'groupBy',
   'toArray',
   'drop',
   'update',
@@ -55,6 +56,7 @@ export const dataclassMembers: ReadonlySet<string> = new Set([
   'newSelection',
   'fromKeys',
   'upsert',
+  'groupBy',
 ]);
 
 /** Members of the datastore's class; dataclasses are members too, so they cannot have these names. */

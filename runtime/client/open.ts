@@ -160,6 +160,8 @@ class Client {
           (all() as SelectionObject).query(filter, ...values),
         get: (key: ClientKey, options: RequestOptions = {}) =>
           getEntity(own, key, { ...optionsOf(signal), ...options }),
+        groupBy: (...given: Parameters<SelectionObject['groupBy']>) =>
+          (all() as SelectionObject).groupBy(...given),
         new: (values: object = {}) => newEntity(own, values),
         upsert: (attribute: string, values: object, options: RequestOptions = {}) =>
           upsert(own, attribute, values, { ...optionsOf(signal), ...options }),

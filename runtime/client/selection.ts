@@ -13,6 +13,7 @@ import type {
   EntitySelection,
   EntityTypes,
   ExpandOptions,
+  GroupOptions,
   RequestOptions,
 } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
@@ -204,6 +205,41 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
       const values = await reader.values(path, { $distinct: 'true' });
       if (!Array.isArray(values)) throw new RestError(200, [{ message: 'No list.', errCode: 0 }]);
       return values.map((each) => decodeAt(state.dataclass, path, each) as never);
+    });
+  }
+
+  async groupBy(
+    keys: readonly string[],
+    terms: readonly string[] = ['count'],
+    options: GroupOptions = {},
+  ): Promise<never[]> {
+    const { top = Infinity, skip = 0, having, values = [], orderBy } = options;
+    for (const each of [top, skip]) {
+      if (each !== Infinity) checkPosition(each);
+      if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
+    }
+    const state = stateOf(this);
+    const params = paramsOf(values);
+    const areApart = params !== undefined && state.filter?.params !== undefined;
+    // Placeholders of two filters would take the same values.
+    const grouped = areApart ? from(state, { kind: 'part', of: state }) : state;
+    const query = {
+      $groupby: keys.join(),
+      $compute: terms.join(),
+      $orderby: orderBy ?? keys.join(),
+      ...(having === undefined ? {} : { $having: `"${having}"` }),
+      ...(params === undefined ? {} : { $params: params }),
+    };
+    return reading(grouped, options, async (reader) => {
+      const found: object[] = [];
+      while (found.length < top) {
+        const at = skip + found.length;
+        const most = Math.min(top - found.length, state.pageSize);
+        const page = await reader.groups(query, at, most);
+        found.push(...page.groups);
+        if (page.groups.length === 0 || at + page.groups.length >= page.count) break;
+      }
+      return found as never[];
     });
   }
 
@@ -465,6 +501,24 @@ class Reader {
     return pageOf(state, answer, shape, signal);
   }
 
+  async groups(
+    query: Readonly<Record<string, string>>,
+    skip: number,
+    top: number,
+  ): Promise<{ readonly groups: readonly object[]; readonly count: number }> {
+    const { state, address, signal } = this;
+    const { dataclass } = state;
+    const bounds = { $skip: String(skip), $top: String(top) };
+    const all = { ...filterOf(state), ...query, ...bounds };
+    const answer = await dataclass.connection.object({ path: address.path, query: all, signal });
+    const { __GROUPS: groups, __COUNT: count } = answer;
+    if (!Array.isArray(groups) || typeof count !== 'number') {
+      const message = `${dataclass.name} was not answered with groups.`;
+      throw new RestError(200, [{ message, errCode: 0 }]);
+    }
+    return { groups: groups.filter(isRecord).map((each) => groupOf(dataclass, each)), count };
+  }
+
   /** What `$compute` or `$distinct` answers for a path. */
   async values(path: string, query: Readonly<Record<string, string>>): Promise<unknown> {
     const { state, address, signal } = this;
@@ -586,6 +640,16 @@ async function relatedRows(
     all.push(...(more as readonly unknown[]));
   }
   return all;
+}
+
+/** A group with its dates: keys, and what `min` and `max` found. */
+function groupOf(dataclass: ClientDataclass, group: JsonRecord): object {
+  return Object.fromEntries(
+    Object.entries(group).map(([name, value]) => {
+      const path = /^(?:min|max)\((.*)\)$/.exec(name)?.[1] ?? name;
+      return [name, decodeAt(dataclass, path, value)];
+    }),
+  );
 }
 
 /** A value at the end of a path; what the client does not know stays as it is sent. */

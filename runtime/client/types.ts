@@ -196,6 +196,17 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
   max<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
   /** The different values, ascending and without null. */
   distinct<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P>[]>;
+  /**
+   * Groups the entities, and computes values for each group.
+   * @param keys attributes, to-one relations and paths over them; `hiredAt:month` for a part of a
+   * date (`year`, `quarter`, `month`, `day`)
+   * @param terms `count`, `sum(salary)`, `average(…)`, `min(…)`, `max(…)`, `count(…)`
+   */
+  groupBy<const K extends GroupKey<T>, const A extends GroupTerm<T> = 'count'>(
+    keys: readonly K[],
+    terms?: readonly A[],
+    options?: GroupOptions,
+  ): Promise<GroupRow<T, K, A>[]>;
   /** Deletes all of them or none. */
   drop(options?: RequestOptions): Promise<void>;
   /**
@@ -222,6 +233,20 @@ export interface ChangeOptions extends RequestOptions {
   readonly atMost?: number;
 }
 
+/** Which groups are read, and in what order. */
+export interface GroupOptions extends RequestOptions {
+  /** A filter for groups: `count > :1 and sum(salary) > 1000`. */
+  readonly having?: string;
+  /** Values of the placeholders in `having`. */
+  readonly values?: readonly unknown[];
+  /** Keys and terms, each with `asc` or `desc`. The keys in their order if left out; they also break ties. */
+  readonly orderBy?: string;
+  /** The most groups. */
+  readonly top?: number;
+  /** Groups before the first one. */
+  readonly skip?: number;
+}
+
 /** A dataclass: `ds.Company`. */
 export interface DataclassObject<T extends EntityTypes> {
   all(): T['selection'];
@@ -246,6 +271,12 @@ export interface DataclassObject<T extends EntityTypes> {
     values: readonly T['values'][],
     options?: RequestOptions,
   ): Promise<T['entity'][]>;
+  /** Groups of all entities: see `groupBy()` of a selection. */
+  groupBy<const K extends GroupKey<T>, const A extends GroupTerm<T> = 'count'>(
+    keys: readonly K[],
+    terms?: readonly A[],
+    options?: GroupOptions,
+  ): Promise<GroupRow<T, K, A>[]>;
   /** A new entity in memory, which `save()` stores. */
   readonly new: (values?: T['values']) => T['entity'];
 }
@@ -349,6 +380,41 @@ export type NumberAt<T extends EntityTypes, P extends string> =
       : T extends { readonly decimals: string }
         ? number | string
         : number;
+
+/** A key of groups. */
+export type GroupKey<T extends EntityTypes> =
+  ValuePath<T> | (keyof T['one'] & string) | `${string}:${DatePart}`;
+
+type DatePart = 'year' | 'quarter' | 'month' | 'day';
+
+/** What is computed for each group. */
+export type GroupTerm<T extends EntityTypes> =
+  | 'count'
+  | `${'count' | 'min' | 'max'}(${ValuePath<T>})`
+  | `${'sum' | 'average'}(${NumberPath<T>})`;
+
+/** A group: its keys, and what was computed for it, under the names in the call. */
+export type GroupRow<T extends EntityTypes, K extends string, A extends string> = {
+  readonly [N in K]: GroupKeyAt<T, N>;
+} & { readonly [N in A]: TermAt<T, N> };
+
+type GroupKeyAt<T extends EntityTypes, K extends string> = K extends keyof T['attributes']
+  ? T['attributes'][K]
+  : K extends keyof T['one']
+    ? string | number | null
+    : K extends `${string}:${DatePart}`
+      ? string | null
+      : string | number | boolean | Date | null;
+
+type TermAt<T extends EntityTypes, A extends string> = A extends 'count' | `count(${string})`
+  ? number
+  : A extends `sum(${infer P})`
+    ? NumberAt<T, P>
+    : A extends `average(${infer P})`
+      ? NumberAt<T, P> | null
+      : A extends `${'min' | 'max'}(${infer P})`
+        ? ValueAt<T, P> | null
+        : never;
 
 type DecimalName<T extends EntityTypes> = T extends {
   readonly decimals: infer Names extends string;

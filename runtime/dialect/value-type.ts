@@ -1,7 +1,10 @@
 import type { StorageType } from '../protocol/storage-type.js';
 
-/** The type by which values are compared; the bound value may have another one, such as a fraction. */
-export type ValueType = 'text' | 'number' | 'integer' | 'decimal' | 'boolean';
+/**
+ * The type by which values are compared; the bound value may have another one, such as a fraction. A `total` is a sum or an
+ * average of decimals, a text, which may have more digits than a decimal.
+ */
+export type ValueType = 'text' | 'number' | 'integer' | 'decimal' | 'total' | 'boolean';
 
 /** @throws Error for a type whose values cannot be compared */
 export function valueTypeOf(type: StorageType): ValueType {

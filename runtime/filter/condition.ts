@@ -4,7 +4,7 @@ import { comparableColumn, nullableColumn } from '../dataclass/comparable.js';
 import type { Source } from '../dataclass/dataclasses.js';
 import { column } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
-import { valueTypeOf } from '../dialect/value-type.js';
+import { type ValueType, valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StorageType } from '../protocol/storage-type.js';
 import type { Comparator, ComparisonNode } from './ast.js';
@@ -23,7 +23,7 @@ import type { TakeSlot, VectorAccess, VectorValues } from '../dialect/vector-acc
 import type { RequestError } from '../protocol/errors.js';
 import { filterError } from './lexer.js';
 import { placeholderName } from './params.js';
-import type { FilterInput } from './slots.js';
+import type { Convert, FilterInput } from './slots.js';
 
 /** A comparison at the end of its path. */
 type Comparison = Pick<PendingComparison, 'node' | 'comparator' | 'end'>;
@@ -33,30 +33,60 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   const { node, comparator } = comparison;
   const attribute = comparedAttribute(source, comparison);
   context.compared?.(node, source, attribute);
+  const { type } = attribute;
+  const input = context.inputs.get(node);
+  if (type === 'vector' && input !== undefined && !context.nulls.has(input)) {
+    return vectorCondition(context, source, attribute, node, input);
+  }
+  return typedCondition(context, comparison, {
+    type,
+    value: comparableColumn(context.dialect, source, attribute),
+    nullable: nullableColumn(source, attribute),
+    convert: attributeValue(context, attribute, comparator),
+  });
+}
+
+/** What a comparison with a value of one type compares. */
+export interface ComparedValue {
+  readonly type: StorageType;
+  /** That of the type if left out. */
+  readonly valueType?: ValueType;
+  /** Folded if it is a text. */
+  readonly value: Sql;
+  /** Null if the value is; `value` if left out. */
+  readonly nullable?: Sql;
+  /** Makes the bound value. */
+  readonly convert: Convert;
+}
+
+/** One comparison as SQL. */
+export function typedCondition(
+  context: FilterContext,
+  comparison: Pick<Comparison, 'node' | 'comparator'>,
+  compared: ComparedValue,
+): Sql {
+  const { node, comparator } = comparison;
+  const { type, value, nullable = value, convert } = compared;
   const input = context.inputs.get(node);
   if (input === undefined || (context.nulls.has(input) && comparator !== 'in')) {
-    return nullCondition(source, attribute, comparison);
+    return nullCondition(nullable, comparison);
   }
-  if (attribute.type === 'vector') return vectorCondition(context, source, attribute, node, input);
-  checkComparator(attribute, comparison);
+  checkComparator(compared, comparison);
   if (context.mismatched.has(input)) return comparator === '!=' ? always : never;
-  const compared = comparableColumn(context.dialect, source, attribute);
-  const isPattern = attribute.type === 'string' && takesPattern(context, node, input);
-  const convert = attributeValue(context, attribute, comparator);
-  const type = valueTypeOf(attribute.type);
-  const operand = { input, kind: 'value', type, convert, isPattern };
+  const isPattern = type === 'string' && takesPattern(context, node, input);
+  const valueType = compared.valueType ?? valueTypeOf(type);
+  const operand = { input, kind: 'value', type: valueType, convert, isPattern };
   switch (comparator) {
     case '===':
     case '!==':
       throw new Error(`${comparator} is written as another comparator.`);
     case '!=':
       return isPattern
-        ? not(valueCondition(context, compared, '=', operand))
-        : context.dialect.compare(compared, '!=', wantedValue(context, operand), type);
+        ? not(valueCondition(context, value, '=', operand))
+        : context.dialect.compare(value, '!=', wantedValue(context, operand), valueType);
     case 'in': {
-      const isMember = valueCondition(context, compared, comparator, operand);
-      if (!context.nulls.has(input)) return isMember;
-      return sql`(${isMember} or ${nullableColumn(source, attribute)} is null)`;
+      const isMember = valueCondition(context, value, comparator, operand);
+      return context.nulls.has(input) ? sql`(${isMember} or ${nullable} is null)` : isMember;
     }
     case '=':
     case '<':
@@ -66,7 +96,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
     case 'begin':
     case 'contains':
     case '%':
-      return valueCondition(context, compared, comparator, operand);
+      return valueCondition(context, value, comparator, operand);
   }
 }
 
@@ -81,11 +111,9 @@ function comparedAttribute(source: Source, { end, node }: Comparison): ColumnDef
 }
 
 function nullCondition(
-  source: Source,
-  attribute: ColumnDefinition,
-  { node, comparator }: Comparison,
+  value: Sql,
+  { node, comparator }: Pick<Comparison, 'node' | 'comparator'>,
 ): Sql {
-  const value = nullableColumn(source, attribute);
   const isNull = sql`${value} is null`;
   if (comparator === '=') return isNull;
   if (comparator === '!=') return sql`not (${isNull})`;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Sql } from '../dialect/dialect.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonPlace, ByKind } from '../dialect/json-access.js';
 import { all, not, nested, type WritingContext, type FilterContext } from './context.js';
 import type { Move, PendingComparison } from './resolve.js';
@@ -73,7 +73,8 @@ function untied(context: WritingContext, position: Position, pending: PendingCom
     return not(untied(context, position, { ...pending, comparator: '=' }));
   }
   const { tables, position: end } = walk(context, position, pending, pending.moves);
-  const condition = propertyCondition(context, placeAt(context, end), pending);
+  const place = propertyAt(context.dialect, placeAt(context, end));
+  const condition = propertyCondition(context, place, pending);
   if (tables.length === 0) return condition;
   nested(context, pending.node);
   return exists(tables, condition);
@@ -128,23 +129,45 @@ function placeAt({ dialect }: WritingContext, { document, names, element }: Posi
     : dialect.json.property(document, names);
 }
 
+/** A value whose type is known only when the statement runs. */
+export interface PropertyValue {
+  readonly isNull: Sql;
+  /** The value as each type: a text folded, a boolean as 0 or 1. */
+  readonly as: Required<ByKind>;
+  /** The expression for the type that the value has; not true if it has none of them. */
+  byKind(kinds: ByKind): Sql;
+}
+
+function propertyAt(dialect: Dialect, place: JsonPlace): PropertyValue {
+  const { json } = dialect;
+  const { value } = place;
+  return {
+    isNull: sql`${value} is null`,
+    as: {
+      text: dialect.fold(value),
+      number: json.typed(value, 'number'),
+      boolean: json.typed(value, 'boolean'),
+    },
+    byKind: (kinds) => json.byKind(place, kinds),
+  };
+}
+
 /** A value is compared with values of its JSON type only (filters F24): it is bound once for each type, null if it has another. */
-function propertyCondition(
+export function propertyCondition(
   context: FilterContext,
-  place: JsonPlace,
+  value: PropertyValue,
   { node, comparator }: Pick<PendingComparison, 'node' | 'comparator'>,
 ): Sql {
   const input = context.inputs.get(node);
-  const isNull = sql`${place.value} is null`;
+  const { isNull } = value;
   const hasNull = input === undefined || context.nulls.has(input);
   if (input === undefined || (hasNull && comparator !== 'in')) {
     if (comparator === '=') return isNull;
     throw wrongComparator(node, 'null is compared with = or != only');
   }
   const isPattern = takesPattern(context, node, input);
-  const condition = context.dialect.json.byKind(
-    place,
-    conditions(context, place.value, comparator, {
+  const condition = value.byKind(
+    conditions(context, value.as, comparator, {
       text: { input, kind: 'text', type: 'text', convert: propertyText(context), isPattern },
       number: { input, kind: 'number', type: 'number', convert: propertyNumber, isPattern: false },
       boolean: {
@@ -161,13 +184,10 @@ function propertyCondition(
 
 function conditions(
   context: FilterContext,
-  value: Sql,
+  { text: folded, number: double, boolean }: PropertyValue['as'],
   comparator: Comparator,
   operands: Readonly<Record<keyof ByKind, Operand>>,
 ): ByKind {
-  const folded = context.dialect.fold(value);
-  const double = context.dialect.json.typed(value, 'number');
-  const boolean = context.dialect.json.typed(value, 'boolean');
   switch (comparator) {
     case '===':
     case '!=':

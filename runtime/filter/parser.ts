@@ -1,11 +1,5 @@
 import { isWellFormed } from '../protocol/own-text.js';
-import type {
-  AttributePath,
-  ComparisonNode,
-  FilterNode,
-  PlaceholderValue,
-  Comparator,
-} from './ast.js';
+import type { AttributePath, ComparisonNode, FilterNode, Comparator } from './ast.js';
 import {
   type Cursor,
   takeConnective,
@@ -40,8 +34,8 @@ export interface ParsedFilter {
   readonly orderBy: { readonly text: string; readonly start: number } | undefined;
 }
 
-/** Gives the path that a placeholder stands for. */
-type ParamPath = (placeholder: PlaceholderValue) => AttributePath;
+/** Takes what stands before a comparator. @throws RequestError 400 with 1162 */
+export type TakeCompared = (cursor: Cursor) => AttributePath;
 
 /** The text between two parentheses, or all of it, as far as it is read. */
 interface Group {
@@ -64,7 +58,7 @@ interface Group {
  * letters, digits and underscores cannot be written; a placeholder can stand for a path that
  * contains one.
  *
- * @param paramPath without it, placeholders stay in the place of paths
+ * @param takeCompared if left out, paths, and placeholders in their place
  * @example parseFilter("city = 'Paris' AND employer.name begin Nor", limits).filter
  * @throws RequestError 400 with 1162, or 1278 for `eval(`; the message names the character, counted
  * from 1
@@ -72,7 +66,7 @@ interface Group {
 export function parseFilter(
   text: string,
   limits: SyntaxLimits,
-  paramPath?: ParamPath,
+  takeCompared: TakeCompared = takePath,
 ): ParsedFilter {
   checkText(text, limits);
   const cursor: Cursor = { text, at: 0 };
@@ -90,7 +84,7 @@ export function parseFilter(
       throw filterError(cursor.at, `a filter has at most ${limits.conditions} conditions`);
     }
     conditions += 1;
-    addTo(group, takeComparison(cursor, limits, paramPath));
+    addTo(group, takeComparison(cursor, limits, takeCompared));
     let next = takeConnective(cursor);
     while (next === 'close') {
       const parent = outer.pop();
@@ -124,14 +118,11 @@ function checkText(text: string, { filterLength }: FilterLimits): void {
 function takeComparison(
   cursor: Cursor,
   { listSize }: SyntaxLimits,
-  paramPath: ParamPath | undefined,
+  takeCompared: TakeCompared,
 ): ComparisonNode {
-  const written = takePath(cursor);
-  const comparator = takeComparator(cursor, written);
+  const path = takeCompared(cursor);
+  const comparator = takeComparator(cursor, path);
   const value = takeValue(cursor, comparator, listSize);
-  const { placeholder } = written;
-  const path =
-    placeholder === undefined || paramPath === undefined ? written : paramPath(placeholder);
   return { kind: 'comparison', path, comparator, value };
 }
 

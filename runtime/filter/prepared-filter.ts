@@ -15,8 +15,8 @@ import {
   placeholderName,
   placeholderText,
 } from './params.js';
-import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
-import { pathFromParam, stepText } from './path.js';
+import { type FilterLimits, type ParsedFilter, parseFilter, type TakeCompared } from './parser.js';
+import { pathFromParam, stepText, takePath } from './path.js';
 import { ownText } from '../protocol/own-text.js';
 import { writtenName } from '../protocol/names.js';
 
@@ -72,21 +72,19 @@ export class FilterParser {
     // The cached tree refers to parts of the text.
     const own = ownText(text);
     const given: AttributePath[] = [];
-    const { filterLength, filterDepth } = this.limits;
-    const limits = {
-      filterLength,
-      filterDepth: Math.min(filterDepth, maxDepth),
-      conditions: maxConditions,
-      listSize: maxListSize,
-    };
-    const parsed = parseFilter(own, limits, (placeholder) => {
-      const path = this.#paramPath(placeholder, params);
+    const prepared = this.#parse(own, (cursor) => {
+      const path = takePath(cursor);
+      if (path.placeholder === undefined) return path;
       given.push(path);
-      return path;
+      return this.#paramPath(path.placeholder, params);
     });
-    const prepared = this.#prepare(parsed);
     if (given.length === 0) this.#prepared.set(own, prepared);
     return prepared;
+  }
+
+  /** A filter with something else in the place of paths. */
+  prepareWith(takeCompared: TakeCompared, text: string): PreparedFilter {
+    return this.#parse(ownText(text), takeCompared);
   }
 
   #paramPath(placeholder: PlaceholderValue, params: FilterParams | undefined): AttributePath {
@@ -100,7 +98,15 @@ export class FilterParser {
     return pathFromParam(path, placeholder);
   }
 
-  #prepare(parsed: ParsedFilter): PreparedFilter {
+  #parse(text: string, takeCompared: TakeCompared): PreparedFilter {
+    const { filterLength, filterDepth } = this.limits;
+    const limits = {
+      filterLength,
+      filterDepth: Math.min(filterDepth, maxDepth),
+      conditions: maxConditions,
+      listSize: maxListSize,
+    };
+    const parsed = parseFilter(text, limits, takeCompared);
     const { shape, comparisons } = shapeOf(parsed.filter);
     const sources = comparisons.map((each) => inputSource(each, this.options.wildcard));
     const isConstant = sources.every((source) => source.constant !== undefined);

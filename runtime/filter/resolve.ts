@@ -45,10 +45,11 @@ export interface PendingComparison {
   readonly moves: readonly Move[];
 }
 
-const plainComparators: Readonly<Partial<Record<Comparator, Comparator>>> = {
-  '===': '=',
-  '!==': '!=',
-};
+/** A comparator without what `FilterContext.patterns` says. */
+export function plainComparator(comparator: Comparator): Comparator {
+  if (comparator === '===') return '=';
+  return comparator === '!==' ? '!=' : comparator;
+}
 
 /** @throws RequestError 400 with 1500 or 1162 for a path that leads nowhere */
 export function resolve(
@@ -70,7 +71,7 @@ export function resolve(
   return {
     node,
     ...(compared.kind === 'computed' ? { computed: compared } : {}),
-    comparator: plainComparators[node.comparator] ?? node.comparator,
+    comparator: plainComparator(node.comparator),
     // The relations of an alias have the number behind its name.
     hops: [
       ...relations.map((relation, index) => ({

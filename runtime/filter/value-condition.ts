@@ -155,7 +155,7 @@ function patternsOf(convert: Convert): Convert {
 /** A value of an attribute's type. */
 export function attributeValue(
   { dialect }: FilterContext,
-  attribute: ColumnDefinition,
+  attribute: Pick<ColumnDefinition, 'type' | 'dateOnly'> & { readonly scale?: number },
   comparator: Comparator,
 ): Convert {
   const { type } = attribute;
@@ -163,12 +163,17 @@ export function attributeValue(
   const value = (input: FilterInput): SqlValue | undefined =>
     comparisonValue(type, dateOnly, input, dialect.foldText);
   if (type !== 'decimal') return single(value);
-  const scale = ('scale' in attribute ? attribute.scale : undefined) ?? 0;
+  const { scale = 0 } = attribute;
   const rounding = roundings[comparator] ?? 'exact';
   return single((input) => {
     const given = value(input);
     return typeof given === 'string' ? decimalAtScale(given, scale, rounding) : given;
   });
+}
+
+/** A decimal of any scale, to be compared with a total. */
+export function totalValue({ dialect }: FilterContext): Convert {
+  return single((input) => comparisonValue('decimal', false, input, dialect.foldText));
 }
 
 /**

@@ -161,6 +161,18 @@ export function decimalAverage(high: bigint, low: bigint, count: bigint, scale: 
   return textOf({ units: (dividend + half) / (count * 2n), scale: scale + moreDecimals });
 }
 
+/**
+ * A text that sorts as the number does. A negative number has the complements of its digits.
+ * @param text as {@link textOf} writes it
+ */
+export function sortableDecimal(text: string): string {
+  const isNegative = text.startsWith('-');
+  const [whole = '', fraction = ''] = text.slice(isNegative ? 1 : 0).split('.');
+  const digits =
+    whole.padStart(farthest + 1, '0') + fraction.padEnd(farthest + readDigits + 1, '0');
+  return isNegative ? `-${digits.replaceAll(/\d/g, (digit) => String(9 - Number(digit)))}` : digits;
+}
+
 function unitsAt(
   { units, scale }: Decimal,
   wanted: number,

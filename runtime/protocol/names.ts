@@ -46,6 +46,33 @@ export function readName(text: string, start: number, long?: LongNames): ReadNam
   return end === start ? undefined : { name: text.slice(start, end), end };
 }
 
+/** Names joined by dots, up to the first character that is not part of them. */
+interface DottedPath {
+  /** Empty if no name stands there. */
+  readonly path: readonly string[];
+  /** Offset of the first character that belongs to no name; a dot without a name after it is one. */
+  readonly end: number;
+}
+
+/** Reads `name.name.name` from `start`. */
+export function dottedPath(
+  text: string,
+  start: number,
+  nameAt: (start: number) => ReadName | undefined,
+): DottedPath {
+  const path: string[] = [];
+  let end = start;
+  let at = start;
+  for (;;) {
+    const next = nameAt(at);
+    if (next === undefined) return { path, end };
+    path.push(next.name);
+    ({ end } = next);
+    if (text.charCodeAt(end) !== 0x2e) return { path, end };
+    at = end + 1;
+  }
+}
+
 /** The characters that the names of a model may hold for clients. */
 const bracketed = /\[([\p{L}\p{M}\p{N}_ #%&@°€£§-]+)\]/uy;
 

@@ -16,6 +16,8 @@ import {
 import { type Aggregation, notApplicable, valuePath } from './value-path.js';
 import { computeStatement, checkAggregate, computeKeyword, readComputed } from './compute.js';
 import { distinctStatement } from './distinct.js';
+import { boundGroups } from './group-request.js';
+import { explainedAnswer } from './page.js';
 
 /** The path of `$compute` or `$distinct` behind a relation, and the relation. */
 interface RelatedPath {
@@ -23,20 +25,22 @@ interface RelatedPath {
   readonly rest: string;
 }
 
-/** Whether a request has `$compute` or `$distinct`. */
+/** Whether a request has `$groupby`, `$compute` or `$distinct`. */
 export function aggregationOf({
+  groupby,
   compute,
   distinct,
-}: Pick<Parameters, 'compute' | 'distinct'>): Aggregation | undefined {
+}: Pick<Parameters, 'groupby' | 'compute' | 'distinct'>): Aggregation | undefined {
+  if (groupby !== undefined) return '$groupby';
   if (compute !== undefined) return '$compute';
   return distinct ? '$distinct' : undefined;
 }
 
 /**
- * Answers `$compute` and `$distinct` (protocol P5.1 to P5.11).
+ * Answers `$groupby`, `$compute` and `$distinct` (protocol P5.1 to P5.18).
  * @param path what the address names behind the selection
  * @param name of the attribute in the answer to `$compute=$all`; the path if left out
- * @returns the JSON of a value, of an object for `$all`, or of an array; `undefined` if the entity
+ * @returns the JSON of a value, of an object for `$all` and groups, or of an array; `undefined` if the entity
  * whose relation is read does not exist
  * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
  * with 1806 for parameters that exclude each other
@@ -50,6 +54,11 @@ export function* readAggregate(
 ): Steps<JsonAnswer | undefined> {
   checkCompanions(parameters);
   const text = (path ?? '').trim();
+  const { groupby } = parameters;
+  if (groupby !== undefined) {
+    if (text !== '') throw pathBesideGroups(unresolved.dataclass);
+    return yield* readGroups(context, unresolved, parameters, groupby);
+  }
   const request = yield* awaited(resolved(context, unresolved));
   const { compute } = parameters;
   return yield* awaited(
@@ -107,47 +116,69 @@ function readDistinct(
   return database.executor.read(statement, values);
 }
 
+/** Answers `$groupby` (protocol P5.13). */
+function* readGroups(
+  context: ReadingContext,
+  unresolved: SelectionRequest,
+  parameters: Parameters,
+  groupby: string,
+): Steps<JsonAnswer | undefined> {
+  const { compute, having, params, skip = 0, count } = parameters;
+  const top = pageTop(context, parameters.top);
+  // Terms are not the paths of an order of entities.
+  const unordered = { ...unresolved, orderBy: undefined };
+  const request = yield* awaited(resolved(context, unordered));
+  const groups = { groupby, compute, having, params, order: unresolved, skip, top };
+  const bound = boundGroups(context, request, { ...groups, isCounted: count !== false });
+  const answer = context.database.executor.read(bound.statement, bound.values);
+  return yield* awaited(explainedAnswer(context, unordered, parameters, answer));
+}
+
 function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {
   const [name = '', ...rest] = path.trim().split('.');
   const relation = owner.exposedAttributes.get(name);
-  if (relation !== undefined && leadsToMany(relation) && rest.length > 0) {
+  const isAbout = parameters.groupby !== undefined || rest.length > 0;
+  if (relation !== undefined && leadsToMany(relation) && isAbout) {
     return { relation, rest: rest.join('.') };
   }
   if (name !== '' && !name.includes(',') && relation === undefined && !name.startsWith('__')) {
     throw unknownAttribute(owner, name, 'path');
   }
-  const example = `/rest/${owner.name}(<key>)/<to-many relation>.<attribute>`;
+  const aggregation = aggregationOf(parameters) ?? '$compute';
+  const attribute = aggregation === '$groupby' ? '' : '.<attribute>';
+  const example = `/rest/${owner.name}(<key>)/<to-many relation>${attribute}`;
   throw notApplicable(
-    aggregationOf(parameters) ?? '$compute',
+    aggregation,
     `at one entity it is about the entities of a to-many relation: ${example}`,
   );
 }
 
+function pathBesideGroups({ name }: Dataclass): Error {
+  const problem = 'The keys of groups are in $groupby, and the address names no attributes';
+  return refuse('malformedUrl', `${problem}: /rest/${name}?$groupby=...`);
+}
+
+/** Parameters that have nothing to select, to order or to page beside an aggregation. */
 const neverBeside = [
   'expand',
   'attributes',
   'method',
-  'orderby',
   'format',
   'asArray',
   'cursor',
   'after',
-  'queryplan',
-  'querypath',
 ] as const;
+const apartFrom = {
+  $groupby: ['distinct', ...neverBeside],
+  $compute: ['distinct', ...neverBeside, 'orderby', 'queryplan', 'querypath', 'skip', 'top'],
+  $distinct: [...neverBeside, 'orderby', 'queryplan', 'querypath'],
+} as const satisfies Readonly<Record<Aggregation, readonly (keyof Parameters)[]>>;
 
-/** Refuses parameters that have nothing to select, to order or to page here. */
 function checkCompanions(parameters: Parameters): void {
-  const { compute, distinct } = parameters;
-  const aggregation = compute === undefined ? '$distinct' : '$compute';
-  if (compute !== undefined && distinct) throw apart('$compute', '$distinct');
-  const others = compute === undefined ? neverBeside : ([...neverBeside, 'skip', 'top'] as const);
-  for (const name of others) {
+  const aggregation = aggregationOf(parameters) ?? '$distinct';
+  for (const name of apartFrom[aggregation]) {
     const value = parameters[name];
-    if (value !== undefined && value !== false) throw apart(aggregation, `$${name}`);
+    if (value === undefined || value === false) continue;
+    throw refuse('malformedUrl', `${aggregation} and $${name} cannot be combined.`);
   }
-}
-
-function apart(aggregation: Aggregation, other: string): Error {
-  return refuse('malformedUrl', `${aggregation} and ${other} cannot be combined.`);
 }

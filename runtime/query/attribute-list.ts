@@ -1,5 +1,5 @@
 import { RequestError, refuse } from '../protocol/errors.js';
-import { found, type LongNames, nameEnd, readName, type ReadName } from '../protocol/names.js';
+import { dottedPath, found, type LongNames, nameEnd, readName } from '../protocol/names.js';
 import { blanksEnd } from '../filter/lexer.js';
 
 /** Which list: of the path or `$attributes` (errors are 1804), or of `$expand` (1805). */
@@ -152,31 +152,4 @@ export function listError(kind: ListKind, offset: number, problem: string): Requ
 
 function listName(kind: ListKind): string {
   return kind === 'path' ? 'the attribute list' : kind;
-}
-
-/** Names joined by dots, up to the first character that is not part of them. */
-interface DottedPath {
-  /** Empty if no name stands there. */
-  readonly path: readonly string[];
-  /** Offset of the first character that belongs to no name; a dot without a name after it is one. */
-  readonly end: number;
-}
-
-/** Reads `name.name.name` from `start`. */
-export function dottedPath(
-  text: string,
-  start: number,
-  nameAt: (start: number) => ReadName | undefined,
-): DottedPath {
-  const path: string[] = [];
-  let end = start;
-  let at = start;
-  for (;;) {
-    const next = nameAt(at);
-    if (next === undefined) return { path, end };
-    path.push(next.name);
-    ({ end } = next);
-    if (text.charCodeAt(end) !== 0x2e) return { path, end };
-    at = end + 1;
-  }
 }

@@ -21,7 +21,9 @@ import { valueRows, type RowValue, type ValueRows } from './value-rows.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
-import type { JsonPlace } from '../dialect/json-access.js';
+import type { ByKind, JsonPlace } from '../dialect/json-access.js';
+import type { GroupValue } from '../filter/having.js';
+import type { Aggregate } from '../filter/term.js';
 import { jsonBoolean } from '../dialect/json-parts.js';
 import { scalarJson, scaleOf } from './value-json.js';
 
@@ -94,17 +96,15 @@ function computed(
   rows: WriteRows,
   aggregates: readonly Aggregate[],
 ): Aggregates {
-  const pass = new ComputePass(context.dialect, context.aliases.next());
+  const pass = new ComputePass(context, context.aliases.next());
   const { value, where } = rows();
-  if (value.kind === 'column') {
-    const values = aggregates.map((each) =>
-      columnAggregate(context, pass, path.attribute, value, rows, each),
-    );
-    return { values, from: pass.over(where()) };
-  }
+  const stored: StoredText = (found) => storedText(context.dialect, rows(), found);
+  const jsonOf = (of: RowValue): readonly Sql[] =>
+    aggregates.map((each) => pass.aggregate(each, path.attribute, of).json(stored));
+  if (value.kind === 'column') return { values: jsonOf(value), from: pass.over(where()) };
   const found = context.aliases.next();
   const place = { kind: sql`${sql.id(found, 'kind')}`, value: sql`${sql.id(found, 'value')}` };
-  const values = aggregates.map((each) => propertyAggregate(context, pass, place, rows, each));
+  const values = jsonOf({ kind: 'property', place });
   // A limit makes the database read the document once, and not once for each aggregate.
   const each = sql`select ${value.place.kind} as ${sql.id('kind')}, ${value.place.value} as ${sql.id('value')} ${where()} limit ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
   return { values, from: pass.over(sql`from (${each}) as ${sql.id(found)}`) };
@@ -121,8 +121,6 @@ function object(
   ]);
   return [`{${JSON.stringify(name)}:{`, ...members, '}}'];
 }
-
-export type Aggregate = 'count' | 'sum' | 'average' | 'min' | 'max';
 
 /** The values of `$compute`. */
 type ComputeKeyword = '$all' | Aggregate;
@@ -154,56 +152,78 @@ export function checkAggregate(keyword: ComputeKeyword, path: ValuePath, name: s
   throw notApplicable('$compute', `${keyword} applies to numbers, and ${reason}`);
 }
 
-/** The one pass over the rows: a subquery of one row, whose columns are the needed aggregates. */
-class ComputePass {
+/** The stored form of the least or the greatest text, which was found folded. */
+type StoredText = (found: Sql) => Sql;
+
+/** An aggregate in the result of a {@link ComputePass}. */
+export interface ComputedValue {
+  /** For conditions and orders. */
+  readonly value: GroupValue;
+  json(stored: StoredText): Sql;
+}
+
+/** The one pass over the rows: a subquery with a row for each group, whose columns are the needed aggregates. */
+export class ComputePass {
   readonly #columns = new Map<string, Sql>();
 
   constructor(
-    private readonly dialect: Dialect,
+    private readonly context: QueryContext,
     private readonly alias: string,
   ) {}
 
-  /** @returns the aggregate's column in the result of {@link over} */
-  take(name: string, aggregate: Sql): Sql {
-    this.#columns.set(name, aggregate);
+  /** The position of the column that was taken last, from 1 on. */
+  get size(): number {
+    return this.#columns.size;
+  }
+
+  /** @returns a column in the result of {@link over} */
+  take(name: string, expression: Sql): Sql {
+    this.#columns.set(name, expression);
     return sql`${sql.id(this.alias, name)}`;
   }
 
   /**
-   * JSON of an aggregate; `extreme` is that of the least or the greatest value.
-   * @param scale of decimals
+   * An aggregate of the values at a path.
+   * @param path distinguishes the columns of several paths
    */
-  json(
+  aggregate(
     aggregate: Aggregate,
-    values: Sql,
-    numbers: Sql,
-    extreme: (aggregate: 'min' | 'max') => Sql,
-    scale?: number,
-  ): Sql {
-    const { dialect } = this;
-    if (scale !== undefined && (aggregate === 'sum' || aggregate === 'average')) {
-      const found = dialect.decimals(aggregate, values, scale);
-      return dialect.jsonText(this.take(aggregate, found));
+    attribute: ColumnDefinition,
+    value: RowValue,
+    path = '',
+  ): ComputedValue {
+    const take = (name: string, expression: Sql): Sql => this.take(name + path, expression);
+    if (aggregate === 'min' || aggregate === 'max') {
+      return value.kind === 'column'
+        ? this.#columnExtreme(take, aggregate, attribute, value)
+        : this.#propertyExtreme(take, aggregate, value.place);
     }
-    switch (aggregate) {
-      case 'count':
-        return dialect.concat([this.take('count', sql`count(${values})`)]);
-      case 'sum':
-        return dialect.concat([dialect.jsonReal(this.take('sum', dialect.total(numbers)))]);
-      case 'average': {
-        const sum = this.take('sum', dialect.total(numbers));
-        const count = this.take('numbers', sql`count(${numbers})`);
-        return dialect.concat([dialect.jsonReal(dialect.quotient(sum, count))]);
-      }
-      case 'min':
-      case 'max':
-        return extreme(aggregate);
+    const { dialect } = this.context;
+    const { json } = dialect;
+    const isColumn = value.kind === 'column';
+    const values = isColumn ? value.stored : value.place.value;
+    if (aggregate === 'count') {
+      const count = take('count', sql`count(${values})`);
+      return { value: { type: 'integer', value: count }, json: () => dialect.concat([count]) };
     }
-  }
-
-  extreme(aggregate: 'min' | 'max', kind: string, values: Sql): Sql {
-    const found = aggregate === 'min' ? sql`min(${values})` : sql`max(${values})`;
-    return this.take(`${aggregate} ${kind}`, found);
+    if (attribute.type === 'decimal') {
+      const found = take(aggregate, dialect.decimals(aggregate, values, scaleOf(attribute)));
+      const total = dialect.bound(found, 'total');
+      return {
+        value: { type: 'decimal', valueType: 'total', value: total },
+        json: () => dialect.jsonText(found),
+      };
+    }
+    const numbers = isColumn
+      ? values
+      : json.byKind(value.place, { number: json.typed(values, 'number') });
+    const sum = take('sum', dialect.total(numbers));
+    const number =
+      aggregate === 'sum' ? sum : dialect.quotient(sum, take('numbers', sql`count(${numbers})`));
+    return {
+      value: { type: 'number', value: number },
+      json: () => dialect.concat([dialect.jsonReal(number)]),
+    };
   }
 
   /** The subquery over `from … where …`, after every aggregate was taken. */
@@ -211,63 +231,116 @@ class ComputePass {
     const columns = [...this.#columns].map(([name, each]) => sql`${each} as ${sql.id(name)}`);
     return sql`(select ${sql.join(columns)} ${rows}) as ${sql.id(this.alias)}`;
   }
+
+  #columnExtreme(
+    take: ComputePass['take'],
+    aggregate: 'min' | 'max',
+    attribute: ColumnDefinition,
+    { comparable }: Extract<RowValue, { kind: 'column' }>,
+  ): ComputedValue {
+    const { context } = this;
+    const found = take(`${aggregate} value`, extremeOf(aggregate, comparable));
+    return {
+      value: typedValue(attribute, found),
+      json: (stored) =>
+        attribute.type === 'string'
+          ? context.dialect.jsonText(stored(found))
+          : scalarJson(context, attribute, found),
+    };
+  }
+
+  /** The ends of what `$distinct` lists: booleans, then numbers, then texts. */
+  #propertyExtreme(
+    take: ComputePass['take'],
+    aggregate: 'min' | 'max',
+    place: JsonPlace,
+  ): ComputedValue {
+    const { dialect } = this.context;
+    const all = propertyTypes(dialect, place);
+    const extreme = (type: keyof ByKind): Sql =>
+      take(`${aggregate} ${type}`, extremeOf(aggregate, all[type]));
+    const number = extreme('number');
+    const text = extreme('text');
+    const boolean = extreme('boolean');
+    return {
+      value: firstOf({ number, text, boolean }, aggregate),
+      json: (stored) => {
+        const cases = [
+          sql`when ${boolean} is not null then ${jsonBoolean(boolean)}`,
+          sql`when ${number} is not null then ${dialect.concat([dialect.jsonReal(number)])}`,
+          sql`when ${text} is not null then ${dialect.jsonText(stored(text))}`,
+        ];
+        if (aggregate === 'max') cases.reverse();
+        return sql`case ${sql.join(cases, sql` `)} else 'null' end`;
+      },
+    };
+  }
+}
+
+function extremeOf(aggregate: 'min' | 'max', values: Sql): Sql {
+  return aggregate === 'min' ? sql`min(${values})` : sql`max(${values})`;
+}
+
+/** A value of an attribute in the form of comparisons. */
+export function typedValue(
+  attribute: ColumnDefinition & { readonly scale?: number },
+  value: Sql,
+): GroupValue {
+  const { type, dateOnly, scale } = attribute;
+  return {
+    type,
+    value,
+    ...(dateOnly === undefined ? {} : { dateOnly }),
+    ...(scale === undefined ? {} : { scale }),
+  };
+}
+
+/** The value of a property as each type in the form of comparisons; null for those that it does not have. */
+export function propertyTypes(dialect: Dialect, place: JsonPlace): Required<ByKind> {
+  const { json } = dialect;
+  const { value } = place;
+  return {
+    boolean: json.byKind(place, { boolean: json.typed(value, 'boolean') }),
+    number: json.byKind(place, { number: json.typed(value, 'number') }),
+    text: json.byKind(place, { text: dialect.fold(value) }),
+  };
+}
+
+/** The least of the values of each type, or the greatest. */
+function firstOf(
+  { boolean, number, text }: Required<ByKind>,
+  aggregate: 'min' | 'max',
+): GroupValue {
+  const unless = (value: Sql, ...others: readonly Sql[]): Sql =>
+    sql`case when ${sql.join(
+      others.map((each) => sql`${each} is null`),
+      sql` and `,
+    )} then ${value} end`;
+  const as =
+    aggregate === 'min'
+      ? { boolean, number: unless(number, boolean), text: unless(text, boolean, number) }
+      : { boolean: unless(boolean, number, text), number: unless(number, text), text };
+  return { type: 'property', as };
 }
 
 /** The rows once more, under other aliases, to look up the stored form of a text that was found. */
 type WriteRows = () => ValueRows;
 
-/** JSON of an aggregate of a column's values. */
-function columnAggregate(
-  context: QueryContext,
-  pass: ComputePass,
-  attribute: ColumnDefinition,
-  { stored, comparable }: Extract<RowValue, { kind: 'column' }>,
-  rows: WriteRows,
-  aggregate: Aggregate,
-): Sql {
-  const extreme = (which: 'min' | 'max'): Sql => {
-    const found = pass.extreme(which, 'value', comparable);
-    return attribute.type === 'string'
-      ? context.dialect.jsonText(storedText(context.dialect, rows(), found))
-      : scalarJson(context, attribute, found);
-  };
-  const scale = attribute.type === 'decimal' ? scaleOf(attribute) : undefined;
-  return pass.json(aggregate, stored, stored, extreme, scale);
-}
-
 /** The first by code point of texts that are equal but for case. */
 function storedText(dialect: Dialect, { value, where }: ValueRows, folded: Sql): Sql {
-  const isColumn = value.kind === 'column';
-  const { json } = dialect;
-  const stored = isColumn ? value.stored : json.byKind(value.place, { text: value.place.value });
-  const comparable = isColumn
-    ? value.comparable
-    : json.byKind(value.place, { text: dialect.fold(value.place.value) });
+  const { stored, comparable } = textsOf(dialect, value);
   return sql`(select min(${stored}) ${where(sql`${comparable} = ${folded}`)})`;
 }
 
-/** The ends of what `$distinct` lists: booleans, then numbers, then texts. Only numbers have a sum. */
-function propertyAggregate(
-  { dialect }: QueryContext,
-  pass: ComputePass,
-  place: JsonPlace,
-  rows: WriteRows,
-  aggregate: Aggregate,
-): Sql {
-  const { value } = place;
-  const { json } = dialect;
-  const numbers = json.byKind(place, { number: json.typed(value, 'number') });
-  return pass.json(aggregate, value, numbers, (which) => {
-    const number = pass.extreme(which, 'number', numbers);
-    const text = pass.extreme(which, 'text', json.byKind(place, { text: dialect.fold(value) }));
-    const booleans = json.byKind(place, { boolean: json.typed(value, 'boolean') });
-    const boolean = pass.extreme(which, 'boolean', booleans);
-    const cases = [
-      sql`when ${boolean} is not null then ${jsonBoolean(boolean)}`,
-      sql`when ${number} is not null then ${dialect.concat([dialect.jsonReal(number)])}`,
-      sql`when ${text} is not null then ${dialect.jsonText(storedText(dialect, rows(), text))}`,
-    ];
-    if (which === 'max') cases.reverse();
-    return sql`case ${sql.join(cases, sql` `)} else 'null' end`;
-  });
+/** The texts among the values of rows. */
+export function textsOf(
+  dialect: Dialect,
+  value: RowValue,
+): { readonly stored: Sql; readonly comparable: Sql } {
+  if (value.kind === 'column') return value;
+  const { place } = value;
+  return {
+    stored: dialect.json.byKind(place, { text: place.value }),
+    comparable: dialect.json.byKind(place, { text: dialect.fold(place.value) }),
+  };
 }

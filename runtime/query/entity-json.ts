@@ -459,7 +459,7 @@ function relationUri(
   return [...owner, `/${name}?$expand=${name}`];
 }
 
-/** The entities of one answer, and its fields before them. */
+/** The entities of one answer, or its groups, and its fields before them. */
 interface Page {
   /** JSON from the opening brace to the comma before `"__SENT"`. */
   readonly head: readonly JsonPart[];
@@ -467,12 +467,14 @@ interface Page {
   readonly rows: Sql;
   /** What `__FIRST` says; left out if nobody knows. */
   readonly first: JsonPart | undefined;
+  /** The member with the rows. */
+  readonly list?: '__ENTITIES' | '__GROUPS';
 }
 
 /** A collection as JSON: the column to select, and its FROM clause. */
 export function page(
   context: QueryContext,
-  { head, rows, first }: Page,
+  { head, rows, first, list = '__ENTITIES' }: Page,
 ): { readonly json: Sql; readonly from: Sql } {
   const { dialect } = context;
   const alias = context.aliases.next();
@@ -481,7 +483,7 @@ export function page(
     '"__SENT":',
     sql`count(*)`,
     ...(first === undefined ? [] : [',"__FIRST":', first]),
-    ',"__ENTITIES":[',
+    `,"${list}":[`,
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     ']}',
   ];

@@ -1,6 +1,7 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
 import {
   bracketedName,
+  dottedPath,
   found,
   type LongNames,
   nameEnd,
@@ -8,7 +9,6 @@ import {
   type ReadName,
   writtenName,
 } from '../protocol/names.js';
-import { dottedPath } from './attribute-list.js';
 import { blanksEnd } from '../filter/lexer.js';
 
 /** One attribute to sort by. */

@@ -467,9 +467,9 @@ function answerWith(
 }
 
 /** The fields of a collection before its entities (protocol P3.9). */
-function collectionHead(
+export function collectionHead(
   { dialect }: QueryContext,
-  { format, dataclass }: PageRequest,
+  { format, dataclass }: Pick<PageRequest, 'format' | 'dataclass'>,
   count: Sql | undefined,
 ): readonly JsonPart[] {
   const name = JSON.stringify(dataclass.name);

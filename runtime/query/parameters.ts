@@ -38,6 +38,9 @@ export interface Parameters {
   readonly querypath: boolean;
   readonly compute: string | undefined;
   readonly distinct: boolean;
+  readonly groupby: string | undefined;
+  /** A filter for groups. */
+  readonly having: string | undefined;
   /** `$atomic` or `$atOnce`: all entities of a body are saved, or none. */
   readonly atomic: boolean;
   /** How many entities a change by filter may reach (protocol P7.43). */
@@ -88,6 +91,8 @@ function emptyParameters(): MutableParameters {
     querypath: false,
     compute: undefined,
     distinct: false,
+    groupby: undefined,
+    having: undefined,
     imageformat: undefined,
     version: undefined,
     binary: false,
@@ -128,6 +133,9 @@ export function readParameters(
       if (name !== rule.name) checkSpelling(rule, name, names);
       rule.read(parameters, unquoted(rule.name, query[name]), rule.name);
     }
+  }
+  if (parameters.having !== undefined && parameters.groupby === undefined) {
+    throw refuse('malformedUrl', '$having selects groups: it needs $groupby.');
   }
   return parameters;
 }
@@ -215,6 +223,8 @@ const texts = [
   'logicOperator',
   'otherCollection',
   'compute',
+  'groupby',
+  'having',
   'imageformat',
   'version',
   'rawPict',

@@ -24,12 +24,12 @@ export type ObjectStep =
   { readonly kind: 'property'; readonly name: string } | { readonly kind: 'elements' };
 
 /** What a request does with the values. */
-export type Aggregation = '$compute' | '$distinct';
+export type Aggregation = '$compute' | '$distinct' | '$groupby';
 
 interface WrittenStep {
   readonly name: string;
   /** Offset of the brackets behind the name. */
-  readonly brackets: number | undefined;
+  readonly brackets?: number | undefined;
 }
 
 /** The types whose values have a sum. */
@@ -61,11 +61,26 @@ export function valuePath(
     throw refuse('emptyAttributeList', `${aggregation} needs an attribute: ${example}`);
   }
   const written = writtenSteps(text, aggregation);
-  const names = written.map(({ name }) => name);
-  const resolved = resolvePath(dataclass, names, scope);
+  const resolved = resolvePath(
+    dataclass,
+    written.map(({ name }) => name),
+    scope,
+  );
   if ('kind' in resolved)
     throw unknownAttribute({ name: resolved.dataclass }, resolved.name, 'path');
-  const { relations, end, properties } = resolved;
+  return valueAt(resolved, written, aggregation);
+}
+
+/**
+ * The value at the end of a path that was followed.
+ * @throws RequestError 400 with 1813 for what has no such values
+ */
+export function valueAt(
+  { relations, end, properties }: ResolvedPath,
+  written: readonly WrittenStep[],
+  aggregation: Aggregation,
+): ValuePath {
+  const names = written.map(({ name }) => name);
   const path = names.slice(0, names.length - properties.length).join('.');
   if (end.kind === 'relatedEntity' || end.kind === 'relatedEntities') {
     const hint = `name an attribute of it: ${shortened(path)}.<attribute>`;

@@ -71,6 +71,19 @@ export function valueRows(
   };
 }
 
+/** The value of an attribute, or of a property of it. */
+export function rowValue(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  { attribute, steps }: Pick<ValuePath, 'attribute' | 'steps'>,
+): RowValue {
+  const { place } = inObject(context, source, attribute, steps, 'whole');
+  return place === undefined
+    ? columnValue(context, from, source, attribute)
+    : { kind: 'property', place };
+}
+
 function columnValue(
   { dialect }: QueryContext,
   from: From,

@@ -506,6 +506,37 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await all.distinct('staff.hiredAt')).toEqual([new Date(0)]);
   });
 
+  onOne('reads groups, page by page', async () => {
+    await open();
+    const { Company } = ds;
+    const byCity = await Company.groupBy(['city'], ['count', 'sum(revenue)', 'max(name)']);
+    expect(byCity).toEqual([
+      { city: 'Oslo', count: 1, 'sum(revenue)': 3.5, 'max(name)': 'Nørre' },
+      { city: 'Paris', count: 2, 'sum(revenue)': 4, 'max(name)': 'Bolt' },
+    ]);
+    const named = Company.query('name = :1 or city = :2 order by name', 'Acme', 'Oslo');
+    const options = { having: 'sum(revenue) < :1', values: [3], orderBy: 'count desc' };
+    expect(await named.groupBy(['city'], ['count'], options)).toEqual([
+      { city: 'Paris', count: 1 },
+    ]);
+    expect(await named.groupBy(['city'], ['count'], { skip: 1, top: 1 })).toHaveLength(1);
+    const person = ds.Employee.new({ lastName: 'X', hiredAt: new Date(0), employer: 1 });
+    await person.save();
+    const keys = ['employer', 'employer.name', 'hiredAt:quarter'] as const;
+    expect(await ds.Employee.groupBy(keys, ['min(hiredAt)'])).toEqual([
+      {
+        employer: 1,
+        'employer.name': 'Bolt',
+        'hiredAt:quarter': '1970-Q1',
+        'min(hiredAt)': new Date(0),
+      },
+    ]);
+    await expect(Company.groupBy(['city'], ['count'], { top: -1 })).rejects.toThrow(RangeError);
+    await expect(Company.groupBy(['city'], [], { having: 'x' })).rejects.toMatchObject({
+      status: 400,
+    });
+  });
+
   onOne('calls functions of all classes with their arguments and results', async () => {
     await open();
     const paris = await ds.Company.fromCity('Paris');

@@ -25,6 +25,7 @@ import { expansionRows } from './rows/expansions.js';
 import { eventRows } from './rows/events.js';
 import { filterRows } from './rows/filters.js';
 import { functionRows } from './rows/functions.js';
+import { groupRows } from './rows/groups.js';
 import { mediaRows } from './rows/media.js';
 import { nestedRows } from './rows/nested.js';
 import { orderRows } from './rows/orders.js';
@@ -52,6 +53,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   cursors: cursorRows,
   sets: setRows,
   aggregates: aggregateRows,
+  groups: groupRows,
   reports: reportRows,
   catalog: catalogRows,
   writes: writeRows,

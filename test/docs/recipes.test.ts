@@ -344,6 +344,11 @@ describe('The cookbook', () => {
     expect(readFileSync(join(folder, 'report.csv'), 'utf8')).toBe(
       '"invoice","lines","total"\r\n"I2","1","10.00"\r\n"I1","1","0.40"\r\n',
     );
+    expect(await runScript('totals', [])).toMatchObject({
+      stdout: expect.stringMatching(
+        /^I2 1 10\.00\nI1 1 0\.40\n\d{4}-\d\d Ada, Countess 1 49\n$/,
+      ) as string,
+    });
     await saved('/rest/InvoiceLine(1)?$method=delete', {});
     expect(await totals()).toEqual(['0.00', '10.00']);
   });

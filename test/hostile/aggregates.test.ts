@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sampled } from '../support/long.js';
 import { modelFile } from '../support/model-file.js';
-import { create, isOnPostgres, serverOf } from '../support/server.js';
+import { create, isOnPostgres, modelOf, serverOf } from '../support/server.js';
 import { codesOf, expectServed } from '../support/expect-served.js';
 import { anyCharacter } from '../support/any-character.js';
 
@@ -46,6 +46,112 @@ it('Any path in an aggregate is answered or refused', async () => {
     }),
     { numRuns: sampled(3_000) },
   );
+});
+
+const terms = fc
+  .array(
+    fc.oneof(
+      piece,
+      fc.constantFrom(
+        ...['count', 'sum(', 'MAX(', ')', ':month', ':', ' desc', ',', '(', 'eval(', '[count]'],
+        ...[
+          '=',
+          '>',
+          ':1',
+          " 'x'",
+          ' and ',
+          ' not ',
+          ' in [',
+          ' null',
+          'city',
+          'salary',
+          'founded',
+        ],
+      ),
+    ),
+    { maxLength: 9 },
+  )
+  .map((pieces) => pieces.join(''));
+
+it('Any text in a parameter of groups is answered or refused', async () => {
+  const values = fc.record({
+    $groupby: fc.oneof(terms, fc.constantFrom('city', 'lastName', 'extra.a', '__KEY')),
+    $compute: fc.oneof(terms, fc.constant('count')),
+    $having: fc.oneof(terms, fc.constant('count > 0')),
+    $orderby: fc.oneof(terms, fc.constant('count')),
+  });
+  await fc.assert(
+    fc.asyncProperty(address, values, async (start, parameters) => {
+      const query = Object.entries(parameters).map(
+        ([name, value]) => `${name}=${encodeURIComponent(Buffer.from(value).toString())}`,
+      );
+      const url = `/rest/${start.replace(/\/$/, '')}?$params=[1]&${query.join('&')}`;
+      expectServed(await app.inject(url), url);
+    }),
+    { numRuns: sampled(3_000) },
+  );
+});
+
+it('Values in $having stay values in statements', async () => {
+  for (const value of [`x' or '1'='1`, '"', "'; drop table Company; --", '%', '\u2028', '\\']) {
+    const query = new URLSearchParams({
+      $groupby: 'name',
+      $having: 'name = :1 or max(name) = :1 or name in :2',
+      $params: JSON.stringify([value, [value]]),
+    });
+    const response = await app.inject(`/rest/Company?${query.toString()}`);
+    expect(response.json(), value).toMatchObject({ __COUNT: 0, __GROUPS: [] });
+  }
+});
+
+it('Attributes that are called like functions and words are keys and values', async () => {
+  const words = ['count', 'sum', 'and', 'desc', 'eval', 'year', 'not'];
+  const attributes = words.map((each) => `      ${each}: integer`).join('\n');
+  const text = `drs: 1\nname: words\ndataclasses:\n  Word:\n    attributes:\n      ID: { type: integer, key: true }\n${attributes}\n`;
+  const served = await serverOf(modelOf(text));
+  await create(served, 'Word', [{ ID: 1, count: 7, sum: 8, and: 9, desc: 1, eval: 2, not: 3 }]);
+  const query = new URLSearchParams({
+    $groupby: '[count],sum,and,desc,eval,not',
+    $compute: 'count,count(count),sum(sum),max([count]),max(year)',
+    $having:
+      'count = 1 and [count] = 7 and sum(sum) = 8 and and = 9 and not = 3 and not (desc = 2)',
+    $orderby: 'desc desc,[count],count',
+  });
+  const response = await served.inject(`/rest/Word?${query.toString()}`);
+  expect(response.json()).toMatchObject({
+    __GROUPS: [
+      {
+        '[count]': 7,
+        sum: 8,
+        and: 9,
+        desc: 1,
+        eval: 2,
+        not: 3,
+        count: 1,
+        'count(count)': 1,
+        'sum(sum)': 8,
+        'max(count)': 7,
+        'max(year)': null,
+      },
+    ],
+  });
+  const plain = await served.inject('/rest/Word?$groupby=count');
+  expect(plain.json()).toMatchObject({ __ERROR: [{ errCode: 1804 }] });
+  await served.close();
+});
+
+it('Groups of large numbers and of many terms are answered', async () => {
+  const keys = ['ID', ...Array.from({ length: 19 }, (_, index) => `extra.k${String(index)}`)];
+  const functions = ['count', 'sum', 'average', 'min', 'max'];
+  const all = Array.from({ length: 50 }, (_, index) => {
+    const name = functions[index % functions.length] ?? 'count';
+    return `${name}(extra.${'long'.repeat(30)}${String(index)})`;
+  });
+  const order = all.map((each) => `${each} desc`);
+  const query = `$groupby=${keys.join()}&$compute=${all.join()}&$orderby=${order.join()}&$having=${all.slice(0, 40).join('=1 or ')}=null`;
+  const response = await app.inject(`/rest/Company?${query}`);
+  expect(response.statusCode, response.body.slice(0, 300)).toBe(200);
+  expect(response.json()).toMatchObject({ __COUNT: 2 });
 });
 
 describe('A long path in an aggregate', () => {

@@ -110,7 +110,17 @@ const parameter = fc.oneof(
   fc.constantFrom(
     ...['$filter', '$orderby', '$attributes', '$expand', '$top', '$skip', '$limit', '$params'],
     ...['$method', '$compute', '$distinct', '$format', '$savedfilter', '$lock', '$queryplan'],
-    ...['%24filter', '$FILTER', 'filter', '__proto__', 'constructor', '', '$'],
+    ...[
+      '$groupby',
+      '$having',
+      '%24filter',
+      '$FILTER',
+      'filter',
+      '__proto__',
+      'constructor',
+      '',
+      '$',
+    ],
   ),
   encoded,
 );

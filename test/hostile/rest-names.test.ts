@@ -266,6 +266,15 @@ describeDatabases('Names for clients', ({ driver, create }) => {
       'Unit-Price €': { sum: 6.5 },
     });
     expect(await read('Item/Group name', { $distinct: 'true' })).toEqual(['Tools', 'Toys']);
+    const groups = {
+      $groupby: 'Main group.The title,Group name',
+      $compute: 'sum(Unit-Price €)',
+      $having: 'sum([Unit-Price €]) > 0 and [Group name] = tools',
+      $orderby: 'min(Item 58) desc',
+    };
+    expect(await read('Item', groups)).toMatchObject({
+      __GROUPS: [{ 'Main group.The title': 'Tools', 'Group name': 'Tools' }],
+    });
     expect(await read('Group(1)/Line Items.Item 58', { $distinct: 'true' })).toEqual([
       'bit',
       'bolt',

@@ -131,6 +131,13 @@ export const readCases: readonly Case[] = [
     'related to one entity': 'Company(1)/staff.salary?$compute=$all',
     'related to a missing entity': 'Company(99)/staff.salary?$compute=$all',
   }),
+  ...reads('groups', {
+    'text and part of a date':
+      'Employee?$groupby=employer.city,hiredAt:month&$compute=count,average(salary),min(lastName)&$orderby=count desc',
+    'with having':
+      'Company?$groupby=city&$compute=sum(revenue)&$having=count>1 and not(max(revenue)=null)&$count=false',
+    property: 'Company(1)/staff?$groupby=remote&$compute=max(hiredAt)',
+  }),
   ...reads('distinct', {
     'indexed texts': 'Company/city?$distinct=true',
     'first indexed texts': 'Company/city?$distinct=true&$top=2',

@@ -15,6 +15,7 @@ import { isPortable } from '../support/random-model/portable.js';
 import { Random } from '../support/random-model/random.js';
 import { randomModel } from '../support/random-model/random-model.js';
 import { aggregateAddress, expectedAggregate, isAggregate } from './requests/aggregate-request.js';
+import { areGroups, expectedGroups, groups, groupsAddress } from './requests/group-request.js';
 import { comparableAnswer } from './requests/comparable-answer.js';
 import { filterText } from './requests/filter-text.js';
 import { aggregates } from './requests/random-aggregate.js';
@@ -148,7 +149,17 @@ async function compareSession(
           ),
       })),
     );
-  const asked: fc.Arbitrary<Asked> = fc.oneof(reads, reads, reads, ...ofAggregates);
+  const ofGroups = store.model.dataclasses
+    .filter((each) => each.exposed)
+    .map((each) =>
+      groups(store, each).map((request) => ({
+        url: groupsAddress(seen, request),
+        isThere: true,
+        compare: (body: string) =>
+          areGroups(seen, request, JSON.parse(body), expectedGroups(seen, request)),
+      })),
+    );
+  const asked: fc.Arbitrary<Asked> = fc.oneof(reads, reads, reads, ...ofAggregates, ...ofGroups);
   const held = asked.filter(({ url }) => canHold(store.model, decodeURIComponent(url)));
   for (const each of fc.sample(held, { seed, numRuns: requestsPerSession })) {
     await compare(app, each);

@@ -18,6 +18,13 @@ import {
   isAggregate,
 } from './requests/aggregate-request.js';
 import { comparableAnswer } from './requests/comparable-answer.js';
+import {
+  areGroups,
+  expectedGroups,
+  type GroupRequest,
+  groups,
+  groupsAddress,
+} from './requests/group-request.js';
 import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
 import { aggregates } from './requests/random-aggregate.js';
 import { requests } from './requests/random-request.js';
@@ -74,10 +81,17 @@ function asked(store: Store): fc.Arbitrary<Asked> {
       weight: 1,
       arbitrary: arbitrary.map((each) => aggregateOf(store, each)),
     }));
+  const ofGroups = store.model.dataclasses
+    .filter((each) => each.exposed)
+    .map((each) => ({
+      weight: 3,
+      arbitrary: groups(store, each).map((request) => groupsOf(store, request)),
+    }));
   const reads = requests(store).map((each) => readOf(store, each));
   return fc.oneof(
     { weight: 4 * Math.max(1, ofAggregates.length), arbitrary: reads },
     ...ofAggregates,
+    ...ofGroups,
   );
 }
 
@@ -101,6 +115,15 @@ function aggregateOf(store: Store, request: AggregateRequest): Asked {
     url: aggregateAddress(request),
     expected: () => expectedAggregate(store, request),
     fits: (answer, expected) => isAggregate(request, answer, expected),
+  };
+}
+
+function groupsOf(store: Store, request: GroupRequest): Asked {
+  const expected = expectedGroups(store, request);
+  return {
+    url: groupsAddress(store, request),
+    expected: () => expected.map(({ shown }) => Object.fromEntries(shown)),
+    fits: (answer) => areGroups(store, request, answer, expected),
   };
 }
 

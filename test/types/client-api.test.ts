@@ -210,6 +210,12 @@ export async function use(): Promise<void> {
   const behind: number | string = await ds.Part.all().sum('item.price');
   // @ts-expect-error no number
   await ds.Part.all().sum('item');
+  const [group] = await ds.Item.groupBy(['size', 'price'], ['sum(price)', 'average(size)', 'count']);
+  const total: string | undefined = group?.['sum(price)'];
+  const mean: number | null | undefined = group?.['average(size)'];
+  // @ts-expect-error no attribute
+  void ds.Item.groupBy(['sizes']);
+  void [total, mean, group?.size, group?.price];
   const item = ds.Item.new({ price: '12.50' });
   const price: string | null = item.price;
   void [sum, average, size, behind, price];

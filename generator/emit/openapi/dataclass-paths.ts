@@ -10,6 +10,7 @@ import {
   combining,
   continuing,
   forming,
+  grouping,
   ifMatchFor,
   inPath,
   inQuery,
@@ -78,7 +79,7 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
         id: 'readSet',
         tag,
         summary: 'Read, combine or release an entity set',
-        parameters: [method('set')],
+        parameters: [method('set'), ...inQuery(...grouping)],
         answer: ok(anyOf(pages, sharedRef('Combined'))),
       },
       post: {
@@ -206,7 +207,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
         tag,
         summary: 'Read a page',
         parts: read,
-        parameters: [method('entityset'), ...inQuery(...forming, ...continuing)],
+        parameters: [method('entityset'), ...inQuery(...forming, ...continuing, ...grouping)],
         answer: ok(dataclassRef(dataclass, 'Pages')),
       },
       post: {
@@ -299,7 +300,7 @@ function singleAttribute(dataclass: Dataclass, { attribute, actions }: SeenAttri
         id: `related.${id}`,
         tag: name,
         summary: `Read a page of related entities, with $expand=${attribute.name}`,
-        parameters: [method('related'), ...inQuery(...forming, ...continuing)],
+        parameters: [method('related'), ...inQuery(...forming, ...continuing, ...grouping)],
         answer: ok(anyOf(dataclassRef(target, 'Pages'), dataclassRef(dataclass))),
       },
       post: {

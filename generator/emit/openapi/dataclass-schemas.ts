@@ -77,6 +77,7 @@ export function dataclassSchemas(
       dataclassRef(dataclass, 'Page'),
       listOf(dataclassRef(dataclass, 'InArray')),
       sharedRef('Report'),
+      sharedRef('Groups'),
     ),
     ...(returned.has(dataclass.name)
       ? {

@@ -12,8 +12,8 @@ const parameterTexts = {
   binary: ['The bytes of a BLOB; of an upload: it is a BLOB.', { type: 'boolean' }],
   clean: ['Leave out deleted entities.', { type: 'boolean' }],
   compute: [
-    'Aggregate the values of the path in the address.',
-    { type: 'string', enum: ['$all', 'count', 'sum', 'average', 'min', 'max'] },
+    'Aggregate the values of the path in the address: `$all`, `count`, `sum`, `average`, `min` or `max`. With $groupby, what to compute for each group: `count,sum(salary)`.',
+    text,
   ],
   count: [
     '`false` leaves the numbers of entities out, which costs nothing then.',
@@ -26,15 +26,26 @@ const parameterTexts = {
     text,
   ],
   filter: ['Which entities: `"name begin a and city = :1"`.', text],
+  groupby: [
+    'Answer groups of entities instead: paths with commas between them, of dates also a part such as `hiredAt:month`.',
+    text,
+  ],
+  having: ['Which groups: `"count > 3 and sum(salary) >= :1"`.', text],
   imageformat: ['Convert the image.', text],
   lock: ['Lock the entity for the session, or unlock it.', { type: 'boolean' }],
   logicOperator: [
     'Combine the set with that of $otherCollection.',
     { type: 'string', enum: ['AND', 'OR', 'EXCEPT', 'INTERSECT'] },
   ],
-  orderby: ['Paths with commas between them, each with `asc` or `desc`.', text],
+  orderby: [
+    'Paths with commas between them, each with `asc` or `desc`; with $groupby also `count`, `sum(salary)`.',
+    text,
+  ],
   otherCollection: ['The ID of another set.', text],
-  params: ['JSON: values of placeholders of the filter, or arguments of a function.', text],
+  params: [
+    'JSON: values of placeholders of $filter and $having, or arguments of a function.',
+    text,
+  ],
   querypath: ['Add what each part of the filter finds.', { type: 'boolean' }],
   queryplan: ['Add how the database answers the filter.', { type: 'boolean' }],
   rawPict: ['`true`, or the content type of the image in the body.', text],
@@ -169,3 +180,4 @@ export const forming = ['asArray', 'format'] as const;
 export const saving = ['timeout', 'savedfilter', 'savedorderby'] as const;
 export const combining = ['logicOperator', 'otherCollection', 'clean'] as const;
 export const aggregating = ['compute', 'distinct'] as const;
+export const grouping = ['groupby', 'compute', 'having'] as const;

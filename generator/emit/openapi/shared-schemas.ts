@@ -67,6 +67,7 @@ type SharedSchema =
   | 'EntityArgument'
   | 'Error'
   | 'Errors'
+  | 'Groups'
   | 'Info'
   | 'Key'
   | 'Lock'
@@ -242,6 +243,28 @@ export const sharedSchemas: Readonly<
     },
     ['__ERROR'],
   ),
+  Groups: {
+    description: 'What $groupby answers. The members of a group are its keys and what is computed.',
+    ...object(
+      {
+        __entityModel: text,
+        __GlobalStamp: integer,
+        __COUNT: {
+          ...integer,
+          description: 'The number of all groups; missing with `$count=false`.',
+        },
+        __SENT: integer,
+        __FIRST: integer,
+        __GROUPS: listOf({
+          type: 'object',
+          additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+        }),
+        __queryPlan: {},
+        __queryPath: {},
+      },
+      ['__entityModel', '__GlobalStamp', '__SENT', '__FIRST', '__GROUPS'],
+    ),
+  },
   Info: object(
     {
       cacheSize: integer,

@@ -4,13 +4,18 @@ import { decodeKey } from '../../protocol/key.js';
 import type { DataclassContext } from './context.js';
 import { givenValues } from './entity.js';
 import { stateOf } from './entity-state.js';
-import { queried } from './selection.js';
+import { type EntitySelection, queried } from './selection.js';
 import { allOf, HeldEntities, ofKeys } from './selection-node.js';
 import type { EntityTypes } from './types.js';
 import { upserted } from './upsert.js';
 
 /** The parts of a dataclass object; opaque to class code. */
 export type DataclassState = DataclassContext;
+
+/** `groupBy()` of the selections of a dataclass. */
+type GroupBy<T extends EntityTypes> = T['selection'] extends { readonly groupBy: infer Call }
+  ? Call
+  : object;
 
 /** A dataclass of class code: `ds.Company` (`class-code.md#reading-and-writing`). */
 export abstract class DataclassObject<T extends EntityTypes> {
@@ -48,6 +53,12 @@ export abstract class DataclassObject<T extends EntityTypes> {
   query(filter: string, ...values: readonly unknown[]): T['selection'] {
     const all = allOf(this.#code.dataclass);
     return this.#code.select(queried(this.#code, all, filter, values));
+  }
+
+  /** Groups all entities, as `groupBy()` of a selection does. */
+  get groupBy(): GroupBy<T> {
+    const all = this.all() as EntitySelection<T>;
+    return all.groupBy.bind(all) as GroupBy<T>;
   }
 
   /**

@@ -4,12 +4,11 @@ import { awaited, drive, type Pending, type Steps, whenThere } from '../../diale
 import type { KeyList } from '../../entity-set/key-list.js';
 import { readKeys } from '../../entity-set/keys-reader.js';
 import { countStatement } from '../../query/counts.js';
-import {
-  computeStatement,
-  type Aggregate,
-  checkAggregate,
-  readComputed,
-} from '../../query/compute.js';
+import { computeStatement, checkAggregate, readComputed } from '../../query/compute.js';
+import { resolvePath } from '../../dataclass/attribute-path.js';
+import type { Aggregate, Term } from '../../filter/term.js';
+import { boundGroups } from '../../query/group-request.js';
+import { TermReader } from '../../query/group-terms.js';
 import type { AnswerOptions } from '../../query/context.js';
 import { distinctStatement } from '../../query/distinct.js';
 import type { SqlValue } from '../../dialect/statement.js';
@@ -22,8 +21,10 @@ import {
 import { type BoundSelection, boundStatement, shapeName } from '../../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../../query/value-path.js';
 import type { DataclassContext, VisibleDataclass, VisibleModel } from './context.js';
+import type { GroupOptions } from './selection.js';
 import type { SelectionNode } from './selection-node.js';
 import { readableNode, resolvedTree, type TreeRequest, treeRequest } from './selection-tree.js';
+import { paramsOf } from './selection-values.js';
 import type { EntityObject } from './types.js';
 
 /**
@@ -95,6 +96,60 @@ export class SelectionReader {
     );
   }
 
+  /**
+   * @param keys as in `$groupby`
+   * @param terms as in `$compute`
+   * @throws RequestError for what cannot be read
+   */
+  groups(
+    node: SelectionNode,
+    keys: readonly string[],
+    terms: readonly string[],
+    { having, values = [], orderBy, top, skip = 0 }: GroupOptions,
+  ): Pending<object[]> {
+    const groups = {
+      groupby: keys.join(),
+      compute: terms.join(),
+      having,
+      params: paramsOf(values),
+      order: { orderBy, orderOrigin: { parameter: '$orderby', start: 0 } },
+      skip,
+      top: top ?? Number.MAX_SAFE_INTEGER,
+      isCounted: false,
+      names: 'all',
+    } as const;
+    const model = { ...this.#model, options: this.#options };
+    return whenThere(this.#resolved(node), (request) => {
+      const { statement, values: bound } = boundGroups(model, request, groups);
+      return whenThere(model.database.executor.read(statement, bound), (answer) => {
+        const { __GROUPS: found } = JSON.parse(textOf(answer ?? '')) as Groups;
+        const instants = this.#instants(groups);
+        return found.map((group) =>
+          Object.fromEntries(
+            Object.entries(group).map(([name, value]) => [
+              name,
+              typeof value === 'string' && instants.has(name) ? new Date(value) : value,
+            ]),
+          ),
+        );
+      });
+    });
+  }
+
+  /** The names of those members of groups that are instants. */
+  #instants({ groupby, compute }: { groupby: string; compute: string }): ReadonlySet<string> {
+    const { dataclass } = this.#visible;
+    const reader = new TermReader();
+    const terms = [...reader.keys(groupby), ...reader.computed(compute)];
+    const isInstantTerm = ({ aggregate, path, part }: Term): boolean => {
+      if (path.length === 0 || part !== undefined) return false;
+      if (aggregate !== undefined && aggregate !== 'min' && aggregate !== 'max') return false;
+      const resolved = resolvePath(dataclass, path, 'all');
+      return 'end' in resolved && 'type' in resolved.end && isInstant(resolved.end);
+    };
+    return new Set(terms.filter(isInstantTerm).map(({ name }) => name));
+  }
+
   get #model(): VisibleModel {
     return this.#visible.model;
   }
@@ -146,9 +201,7 @@ export class SelectionReader {
   #typed(path: string, value: unknown): unknown {
     if (typeof value !== 'string') return value;
     const { attribute, steps } = this.#valuePath(path, '$compute');
-    const isInstant =
-      attribute.type === 'date' && attribute.dateOnly !== true && steps.length === 0;
-    return isInstant ? new Date(value) : value;
+    return isInstant(attribute) && steps.length === 0 ? new Date(value) : value;
   }
 
   #rowsStatement({ tree }: TreeRequest, selection: Selection): SelectionStatement {
@@ -167,6 +220,14 @@ export class SelectionReader {
   ): BoundSelection {
     return boundStatement(this.#model.statements, request, name, fixed, write);
   }
+}
+
+interface Groups {
+  readonly __GROUPS: readonly Readonly<Record<string, unknown>>[];
+}
+
+function isInstant({ type, dateOnly }: { type: string; dateOnly?: true }): boolean {
+  return type === 'date' && dateOnly !== true;
 }
 
 function textOf(answer: JsonAnswer): string {

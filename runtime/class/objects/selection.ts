@@ -17,7 +17,7 @@ import { SaveError, type SaveProblem } from './failure.js';
 import { errorCodes, protocolError } from '../../protocol/errors.js';
 import { entityStatuses } from '../../write/refusals.js';
 import { chosenToDelete } from '../../write/delete.js';
-import type { Aggregate } from '../../query/compute.js';
+import type { Aggregate, DatePart } from '../../filter/term.js';
 import { SelectionReader } from './selection-reader.js';
 import { drive } from '../../dialect/pending.js';
 import { resolvedTree } from './selection-tree.js';
@@ -63,6 +63,49 @@ type NumberName<T extends EntityTypes> = {
 }[AttributeName<T>];
 
 type AttributeName<T extends EntityTypes> = keyof T['attributes'] & string;
+
+/** A key of groups: an attribute, a to-one relation, a path, or a part of a date such as `hiredAt:month`. */
+export type GroupKey<T extends EntityTypes> =
+  SelectionPath<T> | (keyof T['entity'] & string) | `${string}:${DatePart}`;
+
+/** What is computed for each group: `count`, the number of its entities, or a function of the values at a path. */
+export type GroupTerm<T extends EntityTypes> =
+  | 'count'
+  | `${'count' | 'min' | 'max'}(${SelectionPath<T>})`
+  | `${'sum' | 'average'}(${NumberPath<T>})`;
+
+/** A group: its keys, and what was computed for it, under the names in the call. */
+export type GroupRow<T extends EntityTypes, K extends string, A extends string> = {
+  readonly [Name in K]: Name extends AttributeName<T>
+    ? T['attributes'][Name]
+    : Name extends `${string}:${DatePart}`
+      ? string | null
+      : string | number | boolean | Date | null;
+} & { readonly [Name in A]: TermAt<T, Name> };
+
+type TermAt<T extends EntityTypes, A extends string> = A extends 'count' | `count(${string})`
+  ? number
+  : A extends `sum(${infer P extends NumberPath<T>})`
+    ? NumberAt<T, P>
+    : A extends `average(${infer P extends NumberPath<T>})`
+      ? NumberAt<T, P> | null
+      : A extends `${'min' | 'max'}(${infer P extends SelectionPath<T>})`
+        ? ValueAt<T, P> | null
+        : never;
+
+/** Which groups are read, and in what order. */
+export interface GroupOptions {
+  /** A filter for groups: `count > :1 and sum(salary) > 1000`. */
+  readonly having?: string;
+  /** Values of the placeholders in `having`. */
+  readonly values?: readonly unknown[];
+  /** Keys and terms, each with `asc` or `desc`. The keys in their order if left out; they also break ties. */
+  readonly orderBy?: string;
+  /** The most groups. */
+  readonly top?: number;
+  /** Groups before the first one. */
+  readonly skip?: number;
+}
 
 /** The parts of a selection of class code; opaque to class code. */
 export interface SelectionState {
@@ -251,6 +294,29 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   async distinct<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
     return readerOf(state).distinct(nodeOf(state), path) as Pending<ValueAt<T, P>[]>;
+  }
+
+  /**
+   * Groups the entities, and computes values for each group.
+   * @param keys attributes, to-one relations and paths over them; `hiredAt:month` for a part of a
+   * date (`year`, `quarter`, `month`, `day`)
+   * @param terms `count`, `sum(salary)`, `average(…)`, `min(…)`, `max(…)`, `count(…)`
+   * @throws RequestError 400 for wrong keys, terms and options
+   * @throws RangeError for positions that are no whole numbers from 0 on
+   */
+  async groupBy<const K extends GroupKey<T>, const A extends GroupTerm<T> = 'count'>(
+    keys: readonly K[],
+    terms: readonly A[] = ['count'] as readonly string[] as readonly A[],
+    options: GroupOptions = {},
+  ): Promise<GroupRow<T, K, A>[]> {
+    for (const position of [options.top ?? 0, options.skip ?? 0]) {
+      checkPosition(position);
+      if (position < 0)
+        throw new RangeError(`${position} is not a position: it must be at least 0.`);
+    }
+    const state = selectionOf(this);
+    const groups = readerOf(state).groups(nodeOf(state), keys, terms, options);
+    return groups as Pending<unknown> as Pending<GroupRow<T, K, A>[]>;
   }
 
   /** Reads all entities at once. */

@@ -264,6 +264,7 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
   number: sql`double precision`,
   integer: sql`bigint`,
   decimal: sql`numeric`,
+  total: sql`numeric`,
   boolean: sql`smallint`,
 };
 
@@ -306,6 +307,7 @@ function item(type: ValueType): Sql {
     case 'integer':
       return sql`case when "__item"."text" ~ '^-?[0-9]{1,16}$' then cast("__item"."text" as bigint) else drs_integer(drs_double("__item"."text")) end`;
     case 'decimal':
+    case 'total':
       return sql`cast("__item"."text" as numeric)`;
     case 'boolean':
       return sql`cast("__item"."text" as smallint)`;

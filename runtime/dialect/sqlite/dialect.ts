@@ -123,15 +123,16 @@ const writer = new Kysely<AnyTables>({
   },
 });
 
-/** A column holds a decimal as an integer: its digits without the point. */
+/** A column holds a decimal as an integer: its digits without the point. No integer holds every total. */
 function bound(value: Sql, type: ValueType): Sql {
+  if (type === 'total') return sql`drs_sortable(${value})`;
   return type === 'decimal' ? sql`cast(replace(${value}, '.', '') as integer)` : value;
 }
 
 /** JSON of a double beyond 2^53 has the digits of another integer, with which SQLite would compare. */
 function each(list: Sql, type: ValueType): Sql {
   const items = sql`json_each(${list})`;
-  if (type !== 'number' && type !== 'decimal') return items;
+  if (type !== 'number' && type !== 'decimal' && type !== 'total') return items;
   const value = type === 'number' ? sql`cast("value" as real)` : bound(sql`"value"`, type);
   return sql`(select "key", ${value} as "value" from ${items})`;
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { decimalAverage, decimalTotal } from '../../protocol/decimal.js';
+import { decimalAverage, decimalTotal, sortableDecimal } from '../../protocol/decimal.js';
 import type { Fold } from '../../protocol/fold.js';
 import { TextPattern, WordSearch } from '../../protocol/text-match.js';
 import { uriKey } from '../../protocol/key.js';
@@ -27,6 +27,9 @@ export function registerFunctions(database: Database, fold: Fold): void {
     options,
     (high: unknown, low: unknown, count: unknown, scale: unknown) =>
       count === 0 ? null : decimalAverage(summed(high), summed(low), summed(count), Number(scale)),
+  );
+  database.function('drs_sortable', options, (decimal: unknown) =>
+    typeof decimal === 'string' ? sortableDecimal(decimal) : null,
   );
   const patterns = prepared((text) => new TextPattern(text));
   database.function('drs_matches', options, (text: unknown, pattern: unknown) =>

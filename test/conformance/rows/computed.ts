@@ -116,6 +116,13 @@ export const computedRows: readonly Row[] = [
     expect: { status: 400, codes: [1813] },
   },
   {
+    id: 'P5.13 accessors',
+    says: 'groups take a filter with a value of class code, and refuse it as a key',
+    request: get("/rest/Employee?$groupby=lastName&$filter=fullName='ada byron'"),
+    expect: { has: { __GROUPS: [{ lastName: 'Byron', count: 1 }] } },
+    then: [[get('/rest/Employee?$groupby=fullName'), { status: 400, codes: [1813] }]],
+  },
+  {
     id: 'P2.5 accessors',
     says: 'the catalog lists it as calculated, and read-only without a setter',
     request: get('/rest/$catalog/Company'),

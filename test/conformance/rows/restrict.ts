@@ -14,6 +14,22 @@ export const restrictRows: readonly Row[] = [
     then: [
       [get('/rest/Employee/salary?$compute=sum'), { is: 4 }],
       [get('/rest/Employee?$filter=ID=2'), { keys: [] }],
+      [
+        get('/rest/Employee?$groupby=boss,boss.name&$compute=count,sum(salary),max(boss.salary)'),
+        {
+          has: {
+            __GROUPS: [
+              {
+                boss: null,
+                'boss.name': null,
+                count: 2,
+                'sum(salary)': 4,
+                'max(boss.salary)': null,
+              },
+            ],
+          },
+        },
+      ],
       [get('/rest/Company(1)?$expand=staff'), { has: { staff: { __COUNT: 2 } } }],
     ],
   },

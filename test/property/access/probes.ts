@@ -18,6 +18,11 @@ export function placesOf(dataclass: string, key: string): readonly ((name: strin
     (name) => `/${name}?$asArray=true`,
     (name) => `/${name}?$compute=count`,
     (name) => `/${name}?$compute=$all`,
+    (name) => `?$groupby=${name}`,
+    (name) => `?$groupby=ID&$compute=max(${name})`,
+    (name) => `?$groupby=ID&$having=max(${name})=1`,
+    (name) => `?$groupby=ID&$having=${name}=1`,
+    (name) => `?$groupby=ID&$orderby=max(${name})`,
     (name) => `?$filter=${name}=1`,
     (name) => `?$filter=${name}%20=%20null`,
     (name) => `?$filter=NOT(${name}%20begin%20'x')`,
@@ -68,6 +73,9 @@ export function placesBehind(
     (name) => `?$format=looker&$attributes=${relation}.${name}`,
     (name) => `/${relation}.${name}?$distinct=true`,
     (name) => `/${relation}.${name}?$compute=count`,
+    (name) => `?$groupby=${relation}.${name}`,
+    (name) => `?$groupby=__KEY&$compute=max(${relation}.${name})`,
+    (name) => `?$groupby=__KEY&$having=max(${relation}.${name})=1`,
   ];
   return gets.map((rest) => (name) => ({ method: 'GET', url: `/rest/${dataclass}${rest(name)}` }));
 }

@@ -91,6 +91,16 @@ export function computed(
   query: Query & { readonly path: readonly WrittenStep[] },
 ): Aggregated {
   const { way, values } = valuesOf(store, dataclass, query);
+  return computedOf(store, way, aggregate, values);
+}
+
+/** A function of values, which are not null. */
+export function computedOf(
+  store: Store,
+  way: Way,
+  aggregate: Aggregate,
+  values: readonly JsonValue[],
+): Aggregated {
   const isSum = aggregate === 'sum' || aggregate === 'average';
   if (isSum && typeOf(store, way.end).type === 'decimal') {
     const decimals = 'scale' in way.end ? way.end.scale : undefined;

@@ -32,6 +32,21 @@ async function ids(selection: CompanySelection): Promise<number[]> {
   return (await selection.toArray()).map(({ ID }) => ID);
 }
 
+/** What groups of the staff have, computed from the entities. */
+async function staffByEmployer(): Promise<object[]> {
+  const totals = new Map<string | null, { count: number; sum: number }>();
+  const staff = await ds.Employee.query('salary > 50').toArray();
+  for (const each of staff) {
+    const name = (await each.employer.get())?.name ?? null;
+    const { count, sum } = totals.get(name) ?? { count: 0, sum: 0 };
+    totals.set(name, { count: count + 1, sum: sum + (each.salary ?? 0) });
+  }
+  served.statements.length = 0;
+  return [...totals]
+    .sort(([a], [b]) => (a ?? '').toLowerCase().localeCompare((b ?? '').toLowerCase()))
+    .map(([name, { count, sum }]) => ({ 'employer.name': name, count, 'sum(salary)': sum }));
+}
+
 describe('A lazy selection', () => {
   it('runs no statement until it is read', () => {
     const staff = ds.Company.query('city = :1', 'Paris').staff.orderBy('salary desc');
@@ -151,6 +166,51 @@ describe('A read of a selection', () => {
     ]);
     expect(await all.distinct('extra.size')).toEqual([3, 'big']);
     expect(await ds.Employee.all().distinct('employer.name')).toEqual(['azure', 'Blue', 'Cyan']);
+  });
+
+  it('computes groups with one statement', async () => {
+    const expected = await staffByEmployer();
+    const staff = ds.Employee.query('salary > 50 order by lastName').orderBy('salary');
+    expect(await staff.groupBy(['employer.name'], ['count', 'sum(salary)'])).toEqual(expected);
+    expect(served.statements).toHaveLength(1);
+    const rich = await ds.Employee.groupBy(['employer.city'], ['max(lastName)'], {
+      having: 'count > :count',
+      values: [{ count: 1 }],
+      orderBy: 'sum(salary) desc',
+      top: 1,
+    });
+    expect(rich).toHaveLength(1);
+    expect(Object.keys(rich[0] ?? {})).toEqual(['employer.city', 'max(lastName)']);
+    expect(served.statements).toHaveLength(2);
+  });
+
+  it('returns instants in groups as dates', async () => {
+    const rows = await ds.Company.groupBy(
+      ['founded', 'opened', 'founded:month'],
+      ['min(founded)', 'count(founded)'],
+      { having: 'founded != null', orderBy: 'founded desc', top: 1 },
+    );
+    const instant = new Date('2001-02-03T04:05:06.007Z');
+    expect(rows).toEqual([
+      {
+        founded: instant,
+        opened: '2001-02-03',
+        'founded:month': '2001-02',
+        'min(founded)': instant,
+        'count(founded)': 1,
+      },
+    ]);
+  });
+
+  it('groups by what is not exposed to clients', async () => {
+    expect(await ds.Company.groupBy(['secret'], ['count'], { top: 1 })).toHaveLength(1);
+  });
+
+  it('refuses wrong groups', async () => {
+    const all = ds.Company.all();
+    await expect(all.groupBy(['city'], ['count'], { skip: -1 })).rejects.toThrow(RangeError);
+    await expect(all.groupBy(['city'], ['sum(staff.salary)'])).rejects.toThrow(/several times/);
+    await expect(all.groupBy(['city'], ['count'], { having: 'x = 1' })).rejects.toThrow(/\$having/);
   });
 
   it('finds whether it contains an entity', async () => {

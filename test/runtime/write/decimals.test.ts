@@ -239,6 +239,44 @@ describeDatabases('A decimal', (databases) => {
     }
   });
 
+  it('is compared exactly in groups, also where a sum exceeds 64 bits', async () => {
+    await removeAll();
+    const large = Array.from({ length: 12 }, (_, index) => ({
+      price: 1,
+      code: `999999999.${String(999_999_999 - index)}`,
+    }));
+    const others = [
+      { price: 1, code: -1, tax: '0.070' },
+      { price: 1, code: '-2.5', tax: '0.070' },
+      { price: 1, code: -5, tax: null },
+    ];
+    expect((await save(JSON.stringify([...large, ...others]))).status).toBe(200);
+    const groups = (rest: string): Promise<unknown> =>
+      get(`/rest/Item?$groupby=tax&$compute=sum(code)&$orderby=sum(code)&${rest}`);
+    const sums = ['-5.000000000', '-3.500000000', '11999999999.999999922'];
+    const taxes = [null, '0.070', '0.190'];
+    const [none, low, high] = taxes.map((tax, index) => ({ tax, 'sum(code)': sums[index] }));
+    expect(await groups('')).toMatchObject({ __GROUPS: [none, low, high] });
+    for (const [having, expected] of [
+      ['sum(code) > 11999999999.999999921', [high]],
+      ['sum(code) > 11999999999.999999922', []],
+      ['sum(code) >= 11999999999.9999999219999', [high]],
+      ['sum(code) = 11999999999.9999999220', [high]],
+      ['sum(code) != 11999999999.999999922', [none, low]],
+      ['sum(code) < -3.4999999999999', [none, low]],
+      ['sum(code) < 1e30 and sum(code) > -1e30', [none, low, high]],
+      ['sum(code) in [-3.5, -5, x]', [none, low]],
+      ['sum(code) = null', []],
+      ['average(code) = 999999999.9999999935', [high]],
+      ['average(code) > 999999999.99999999349', [high]],
+      ['min(code) <= -2.4 and max(code) = -1', [low]],
+      ['tax > 0.07', [high]],
+      ['tax = 0.0701', []],
+    ] as const) {
+      expect(await groups(`$having=${having}`), having).toMatchObject({ __GROUPS: expected });
+    }
+  });
+
   it('is a text in class code, whose sums are texts', async () => {
     await removeAll();
     for (const price of ['0.10', '0.20', '999.50']) await save(`{"price":"${price}"}`);

@@ -34,6 +34,10 @@ export function waysOf({ definition, key, reportFormat, set }: Place): readonly 
     get((name) => `${all}?$orderby=${segment(name)}`, isComparable),
     get((name) => `${all}/${segment(name)}?$distinct=true`, isComparable),
     get((name) => `${all}/${segment(name)}?$compute=count`, isComparable),
+    get((name) => `${all}?$groupby=${segment(`[${name}]`)}`, isComparable),
+    ...['$compute', '$having', '$orderby'].map((parameter) =>
+      get((name) => groupsOf(all, parameter, `max([${name}])`), isComparable),
+    ),
     get((name) => `${all}?$format=${reportFormat}&$attributes=${segment(name)}`, isComparable),
     get((name) => `${all}:${segment(name)}(1)`, never),
     get((name) => `${all}?$method=entityset&$orderby=${segment(name)}`, isComparable),
@@ -50,6 +54,10 @@ export function waysOf({ definition, key, reportFormat, set }: Place): readonly 
           ),
           get((name) => `${all}/$entityset/${set}?$orderby=${segment(name)}`, isComparable),
           get((name) => `${all}/${segment(name)}/$entityset/${set}`),
+          get(
+            (name) => `${all}/$entityset/${set}?$groupby=${segment(`[${name}]`)}`,
+            isComparable,
+          ),
         ]),
   ];
 }
@@ -65,7 +73,17 @@ export function waysOver(from: string, relation: AttributeDefinition): readonly 
     get((name) => `${all}?$filter=${segment(`[${relation.name}].[${name}] = null`)}`, isComparable),
     get((name) => `${all}?$orderby=${path(name)}`, toOne),
     get((name) => `${all}/${path(name)}?$compute=count`, isComparable),
+    get((name) => `${all}?$groupby=${segment(`[${relation.name}].[${name}]`)}`, toOne),
+    ...['$compute', '$having', '$orderby'].map((parameter) =>
+      get((name) => groupsOf(all, parameter, `max([${relation.name}].[${name}])`), toOne),
+    ),
   ];
+}
+
+/** Groups with a term in one of the parameters that take terms. */
+function groupsOf(all: string, parameter: string, term: string): string {
+  const text = parameter === '$having' ? `${term} = null` : term;
+  return `${all}?$groupby=__KEY&${parameter}=${segment(text)}`;
 }
 
 /** Requests that a holder who may not read a dataclass must be refused. */
@@ -79,6 +97,7 @@ export function closedReads(dataclass: string, key: string | number): readonly P
     '?$orderby=__KEY',
     '?$method=entityset',
     '/__KEY?$compute=count',
+    '?$groupby=__KEY',
     '/$entityset/0123456789ABCDEF0123456789ABCDEF',
   ]
     .map((rest): Probe => ({ method: 'GET', url: `${all}${rest}` }))
