@@ -7,8 +7,8 @@ import { foreignKeyColumn, From, keyColumn, linkedColumn } from '../dataclass/so
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Similarities } from '../filter/context.js';
 import type { FilterInput, TakeValue } from '../filter/slots.js';
-import { filterInputs, type FilterParser, inputPositions } from '../filter/prepared-filter.js';
-import { filterCondition } from '../filter/to-sql.js';
+import { filterInputs, type FilterParser } from '../filter/prepared-filter.js';
+import { preparedCondition } from '../filter/to-sql.js';
 import type { AggregateDefinition } from '../protocol/definition.js';
 import { scaleOf } from './value-json.js';
 import { storedValue } from './value-rows.js';
@@ -85,22 +85,14 @@ function ofOwner(owner: Source, related: Source, inverse: Parameters<typeof link
 function filterOf(dialect: Dialect, filters: FilterParser, from: From, text: string): Sql {
   const filter = filters.prepare(text, undefined);
   const { inputs, nulls, patterns } = filterInputs(filter, undefined);
-  const { root } = from;
-  return filterCondition(
-    {
-      dialect,
-      aliases: root.aliases,
-      slots: { take: constants(inputs) },
-      similarities: new Similarities(),
-      names: 'granted',
-      inputs: inputPositions(filter.filter),
-      nulls: new Set(nulls),
-      patterns: new Set(patterns),
-      mismatched: new Set(),
-    },
-    from,
-    filter.filter,
-  );
+  const context = {
+    dialect,
+    aliases: from.root.aliases,
+    slots: { take: constants(inputs) },
+    similarities: new Similarities(),
+    names: 'granted',
+  } as const;
+  return preparedCondition(context, from, filter, { nulls, patterns, mismatched: [] });
 }
 
 function constants(inputs: readonly FilterInput[]): TakeValue {

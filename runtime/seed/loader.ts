@@ -498,6 +498,7 @@ async function valueOf(
       throw new Refused([
         `${name} leads to many entities: set ${attribute.target}.${attribute.inverse} of each of them.`,
       ]);
+    case 'aggregate':
     case 'alias':
     case 'relationAlias':
     case 'expression':

@@ -203,6 +203,13 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
     max<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P> | null>;
     /** The different values, ascending and without null. */
     distinct<P extends ValuePath<T>>(path: P, options?: RequestOptions): Promise<ValueAt<T, P>[]>;
+    /**
+     * Groups the entities, and computes values for each group.
+     * @param keys attributes, to-one relations and paths over them; `hiredAt:month` for a part of a
+     * date (`year`, `quarter`, `month`, `day`)
+     * @param terms `count`, `sum(salary)`, `average(…)`, `min(…)`, `max(…)`, `count(…)`
+     */
+    groupBy<const K extends GroupKey<T>, const A extends GroupTerm<T> = 'count'>(keys: readonly K[], terms?: readonly A[], options?: GroupOptions): Promise<GroupRow<T, K, A>[]>;
     /** Deletes all of them or none. */
     drop(options?: RequestOptions): Promise<void>;
     /**
@@ -227,6 +234,19 @@ interface ChangeOptions extends RequestOptions {
     /** How many entities may be changed, if these are more than one body may hold. */
     readonly atMost?: number;
 }
+/** Which groups are read, and in what order. */
+interface GroupOptions extends RequestOptions {
+    /** A filter for groups: `count > :1 and sum(salary) > 1000`. */
+    readonly having?: string;
+    /** Values of the placeholders in `having`. */
+    readonly values?: readonly unknown[];
+    /** Keys and terms, each with `asc` or `desc`. The keys in their order if left out; they also break ties. */
+    readonly orderBy?: string;
+    /** The most groups. */
+    readonly top?: number;
+    /** Groups before the first one. */
+    readonly skip?: number;
+}
 /** A dataclass: `ds.Company`. */
 interface DataclassObject<T extends EntityTypes> {
     all(): T['selection'];
@@ -243,6 +263,8 @@ interface DataclassObject<T extends EntityTypes> {
      */
     upsert(attribute: keyof T['values'] & string, values: T['values'], options?: RequestOptions): Promise<T['entity']>;
     upsert(attribute: keyof T['values'] & string, values: readonly T['values'][], options?: RequestOptions): Promise<T['entity'][]>;
+    /** Groups of all entities: see `groupBy()` of a selection. */
+    groupBy<const K extends GroupKey<T>, const A extends GroupTerm<T> = 'count'>(keys: readonly K[], terms?: readonly A[], options?: GroupOptions): Promise<GroupRow<T, K, A>[]>;
     /** A new entity in memory, which `save()` stores. */
     readonly new: (values?: T['values']) => T['entity'];
 }
@@ -299,12 +321,25 @@ type NumberPath<T extends EntityTypes> = {
 type NumberAt<T extends EntityTypes, P extends string> = P extends DecimalName<T> ? string : P extends keyof T['attributes'] ? number : T extends {
     readonly decimals: string;
 } ? number | string : number;
+/** A key of groups. */
+type GroupKey<T extends EntityTypes> = ValuePath<T> | (keyof T['one'] & string) | `${string}:${DatePart}`;
+type DatePart = 'year' | 'quarter' | 'month' | 'day';
+/** What is computed for each group. */
+type GroupTerm<T extends EntityTypes> = 'count' | `${'count' | 'min' | 'max'}(${ValuePath<T>})` | `${'sum' | 'average'}(${NumberPath<T>})`;
+/** A group: its keys, and what was computed for it, under the names in the call. */
+type GroupRow<T extends EntityTypes, K extends string, A extends string> = {
+    readonly [N in K]: GroupKeyAt<T, N>;
+} & {
+    readonly [N in A]: TermAt<T, N>;
+};
+type GroupKeyAt<T extends EntityTypes, K extends string> = K extends keyof T['attributes'] ? T['attributes'][K] : K extends keyof T['one'] ? string | number | null : K extends `${string}:${DatePart}` ? string | null : string | number | boolean | Date | null;
+type TermAt<T extends EntityTypes, A extends string> = A extends 'count' | `count(${string})` ? number : A extends `sum(${infer P})` ? NumberAt<T, P> : A extends `average(${infer P})` ? NumberAt<T, P> | null : A extends `${'min' | 'max'}(${infer P})` ? ValueAt<T, P> | null : never;
 type DecimalName<T extends EntityTypes> = T extends {
     readonly decimals: infer Names extends string;
 } ? Names : never;
 
 export { RestError };
-export type { AliasedEntity, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
+export type { AliasedEntity, ChangeOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {

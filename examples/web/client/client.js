@@ -852,6 +852,37 @@ var SelectionObject = class SelectionObject {
 			return values.map((each) => decodeAt(state.dataclass, path, each));
 		});
 	}
+	async groupBy(keys, terms = ["count"], options = {}) {
+		const { top = Infinity, skip = 0, having, values = [], orderBy } = options;
+		for (const each of [top, skip]) {
+			if (each !== Infinity) checkPosition(each);
+			if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
+		}
+		const state = stateOf(this);
+		const params = paramsOf(values);
+		const grouped = params !== void 0 && state.filter?.params !== void 0 ? from(state, {
+			kind: "part",
+			of: state
+		}) : state;
+		const query = {
+			$groupby: keys.join(),
+			$compute: terms.join(),
+			$orderby: orderBy ?? keys.join(),
+			...having === void 0 ? {} : { $having: `"${having}"` },
+			...params === void 0 ? {} : { $params: params }
+		};
+		return reading(grouped, options, async (reader) => {
+			const found = [];
+			while (found.length < top) {
+				const at = skip + found.length;
+				const most = Math.min(top - found.length, state.pageSize);
+				const page = await reader.groups(query, at, most);
+				found.push(...page.groups);
+				if (page.groups.length === 0 || at + page.groups.length >= page.count) break;
+			}
+			return found;
+		});
+	}
 	async drop(options = {}) {
 		await this.#sendToAll({ $method: "delete" }, options);
 	}
@@ -1071,6 +1102,32 @@ var Reader = class {
 			signal
 		}), shape, signal);
 	}
+	async groups(query, skip, top) {
+		const { state, address, signal } = this;
+		const { dataclass } = state;
+		const bounds = {
+			$skip: String(skip),
+			$top: String(top)
+		};
+		const all = {
+			...filterOf(state),
+			...query,
+			...bounds
+		};
+		const { __GROUPS: groups, __COUNT: count } = await dataclass.connection.object({
+			path: address.path,
+			query: all,
+			signal
+		});
+		if (!Array.isArray(groups) || typeof count !== "number") throw new RestError(200, [{
+			message: `${dataclass.name} was not answered with groups.`,
+			errCode: 0
+		}]);
+		return {
+			groups: groups.filter(isRecord).map((each) => groupOf(dataclass, each)),
+			count
+		};
+	}
 	/** What `$compute` or `$distinct` answers for a path. */
 	async values(path, query) {
 		const { state, address, signal } = this;
@@ -1163,6 +1220,12 @@ async function relatedRows(value, { connection }, rest, signal) {
 		all.push(...more);
 	}
 	return all;
+}
+/** A group with its dates: keys, and what `min` and `max` found. */
+function groupOf(dataclass, group) {
+	return Object.fromEntries(Object.entries(group).map(([name, value]) => {
+		return [name, decodeAt(dataclass, /^(?:min|max)\((.*)\)$/.exec(name)?.[1] ?? name, value)];
+	}));
 }
 /** A value at the end of a path; what the client does not know stays as it is sent. */
 function decodeAt(dataclass, path, value) {
@@ -1515,6 +1578,7 @@ var Client = class {
 					...optionsOf(signal),
 					...options
 				}),
+				groupBy: (...given) => all().groupBy(...given),
 				new: (values = {}) => newEntity(own, values),
 				upsert: (attribute, values, options = {}) => upsert(own, attribute, values, {
 					...optionsOf(signal),

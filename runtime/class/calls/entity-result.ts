@@ -197,6 +197,7 @@ async function shownMember(
   switch (attribute.kind) {
     case 'storage':
     case 'expression':
+    case 'aggregate':
     case 'alias': {
       const field = layout.field(attribute.name);
       return field.isMedia ? null : shownValue(field.end, state.stored(field), options);
