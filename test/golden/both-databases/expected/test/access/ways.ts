@@ -54,10 +54,7 @@ export function waysOf({ definition, key, reportFormat, set }: Place): readonly 
           ),
           get((name) => `${all}/$entityset/${set}?$orderby=${segment(name)}`, isComparable),
           get((name) => `${all}/${segment(name)}/$entityset/${set}`),
-          get(
-            (name) => `${all}/$entityset/${set}?$groupby=${segment(`[${name}]`)}`,
-            isComparable,
-          ),
+          get((name) => `${all}/$entityset/${set}?$groupby=${segment(`[${name}]`)}`, isComparable),
         ]),
   ];
 }
@@ -146,9 +143,8 @@ const comparable: readonly string[] = [
 
 /** Class code decides how its attributes are filtered and sorted. */
 function isComparable(attribute: AttributeDefinition): boolean {
-  const { kind } = attribute;
-  const isValue = kind === 'storage' || kind === 'expression' || kind === 'alias';
-  return isValue && comparable.includes(attribute.type);
+  if (attribute.kind === 'computed' || !('type' in attribute)) return false;
+  return comparable.includes(attribute.type);
 }
 
 function isText(attribute: AttributeDefinition): boolean {
