@@ -34,7 +34,10 @@ export function aggregateWriter(dialect: Dialect, filters: FilterParser): WriteA
   };
 }
 
-/** Refuses what only the server can know to be wrong. @throws Error that names the attribute */
+/**
+ * Writes each aggregate once, so that a filter with a value of a wrong type stops the start.
+ * @throws Error that names the attribute
+ */
 export function checkAggregates(dataclasses: Iterable<Dataclass>): void {
   for (const dataclass of dataclasses) {
     for (const attribute of dataclass.attributes) {
