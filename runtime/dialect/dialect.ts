@@ -164,6 +164,18 @@ export interface Dialect {
    * `Executor.dataVersion` tells it.
    */
   readonly tablesVersion?: (tables?: ReadonlySet<string>) => Sql;
+  /**
+   * The query of an answer, with a further column: the version of the data in which the answer was read, also of the
+   * counter of changes. If it is the known version, the answer is not read: its columns are null. There is one row, also
+   * if the query has none. Absent if `Executor.dataVersion` tells the version.
+   * @param known the version that the client has, or null
+   * @param tables as for `tablesVersion`
+   */
+  readonly tagged?: (
+    query: Sql | BuiltQuery,
+    known: Sql,
+    tables: ReadonlySet<string> | undefined,
+  ) => Sql;
   /** Absent where several statements of a transaction cost no more than one. */
   readonly direct?: DirectChanges;
 }

@@ -36,6 +36,8 @@ export interface Statement {
   readonly computed?: readonly ComputedPlace[];
   /** Set for what a server remembers about its clients, such as sessions: see `StateDatabase`. */
   readonly isOfState?: true;
+  /** Set for the statement of an answer that has a tag: see `Dialect.tagged`. */
+  readonly isTagged?: true;
   /** Set for a page of entities. */
   readonly page?: EntitiesPage;
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type {
   AttributeDefinition,
@@ -12,8 +13,9 @@ import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { refuseFormats } from '../query/parameters.js';
 import { missingDataclass } from './errors.js';
+import { taggedByContent } from '../query/tags.js';
 import { readingParameters } from './reading-parameters.js';
-import { sendJson } from './reply.js';
+import { sendTagged } from './reply.js';
 import type { Settings } from './settings.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
 
@@ -103,13 +105,13 @@ export function registerCatalog(
 ): void {
   app.get('/rest/$catalog', async (request, reply) => {
     refuseFormats(readingParameters(request), settings, 'the catalog');
-    return sendJson(reply, (await catalogOf(request, reply)).brief());
+    return sendCatalog(request, reply, (await catalogOf(request, reply)).brief());
   });
   app.get<{ Params: { names: string } }>('/rest/$catalog/:names', async (request, reply) => {
     refuseFormats(readingParameters(request), settings, 'the catalog');
     const { names } = request.params;
     const catalog = await catalogOf(request, reply);
-    return sendJson(reply, names === '$all' ? catalog.all() : catalog.named(names));
+    return sendCatalog(request, reply, names === '$all' ? catalog.all() : catalog.named(names));
   });
   for (const address of ['/rest/$catalog', '/rest/$catalog/$all']) {
     app.post(address, () => {
@@ -120,6 +122,10 @@ export function registerCatalog(
     app.post(address, unknownFunction);
   }
   app.get('/rest/$singleton/:owner/:name', unknownFunction);
+}
+
+function sendCatalog({ raw }: FastifyRequest, reply: FastifyReply, json: JsonAnswer): FastifyReply {
+  return sendTagged(reply, taggedByContent({ known: raw.headers['if-none-match'] ?? '' }, json));
 }
 
 /** Functions that exist have addresses of their own. */

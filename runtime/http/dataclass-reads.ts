@@ -4,7 +4,7 @@ import { setRequesterOf } from '../access/session.js';
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import { drive, type Pending } from '../dialect/pending.js';
+import { drive, type Pending, whenThere } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
@@ -18,7 +18,13 @@ import {
 } from '../query/selection-request.js';
 import { refuseCrossSite } from './cross-site.js';
 import { EntitySetService } from './entity-set-service.js';
-import { aggregationOf, readAggregate, readRelatedAggregate } from '../query/aggregate-reader.js';
+import {
+  aggregationOf,
+  type AggregateRequest,
+  readAggregate,
+  readTaggedAggregate,
+  relatedAggregate,
+} from '../query/aggregate-reader.js';
 import { readCursor } from '../query/cursor.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
@@ -34,7 +40,9 @@ import { requirePrivilege } from './route-privileges.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { type Answer, missingEntity } from './reply.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
-import { explainedAnswer, readPage } from '../query/page.js';
+import { explainedAnswer, readPage, readTaggedPage } from '../query/page.js';
+import { taggedByContent } from '../query/tags.js';
+import { taggedRead } from './preconditions.js';
 
 interface RequestedEntity {
   readonly key: string | number;
@@ -75,9 +83,9 @@ export class DataclassReads {
     const { filters } = this.#context;
     const all = selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
     if (aggregationOf(parameters) !== undefined) {
-      return drive(readAggregate(this.#context, all, attributes, parameters));
+      return this.#aggregate(request, { selection: all, path: attributes, parameters });
     }
-    if (parameters.method !== 'entityset') return this.#page(all, parameters, attributes);
+    if (parameters.method !== 'entityset') return this.#page(request, all, parameters, attributes);
     refuseCursor(parameters);
     const requester = setRequesterOf(scope.session);
     const sets = this.#setsOf(this.#dataclass);
@@ -105,9 +113,9 @@ export class DataclassReads {
       return this.#lock(request, scope, { key: value, attributes }, parameters);
     }
     if (aggregationOf(parameters) !== undefined) {
-      const context = this.#context;
-      const read = readRelatedAggregate(context, this.#dataclass, value, attributes, parameters);
-      return drive(read);
+      const [context, owner] = [this.#context, this.#dataclass];
+      const wanted = relatedAggregate(context, owner, value, attributes, parameters);
+      return this.#aggregate(request, wanted);
     }
     const relation =
       parameters.method === undefined ? this.#expandedRelation(attributes, parameters) : undefined;
@@ -120,9 +128,9 @@ export class DataclassReads {
       refuseFormats(parameters, this.#context.options, 'one entity');
       return this.bytes.read(request, media, value, parameters);
     }
-    if (relation !== undefined) return this.#related(relation, value, parameters);
+    if (relation !== undefined) return this.#related(request, relation, value, parameters);
     refuseFormats(parameters, this.#context.options, 'one entity');
-    return this.#entities.read(key, value, parameters, attributes);
+    return taggedEntity(request, this.#entities.read(key, value, parameters, attributes));
   }
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
@@ -142,7 +150,8 @@ export class DataclassReads {
         'an entity that is looked up by a value is named by its key there',
       );
     }
-    return this.#entities.readByValue(readLookup(lookup), parameters, attributes);
+    const entity = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
+    return taggedEntity(request, entity);
   }
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
@@ -198,18 +207,29 @@ export class DataclassReads {
 
   /** A page of entities, in the format that the request wants. */
   #page(
-    request: SelectionRequest,
+    request: DataclassRequest,
+    selection: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
-  ): PendingAnswer {
+  ): Pending<Answer> {
     const context = this.#context;
-    const { dataclass } = request;
+    const { dataclass } = selection;
     const format = answerFormat(parameters, context.options);
     const page = { format, dataclass, parameters, attributes };
     const isContinued = parameters.cursor || parameters.after !== undefined;
+    const tagged = isContinued || isExplained(parameters) ? undefined : taggedRead(request.raw);
+    if (tagged !== undefined) return drive(readTaggedPage(context, selection, page, tagged));
     const read = isContinued ? readCursor : readPage;
-    const answer = drive(read(context, request, page));
-    return explainedAnswer(context, request, parameters, answer);
+    const answer = drive(read(context, selection, page));
+    return explainedAnswer(context, selection, parameters, answer);
+  }
+
+  #aggregate(request: DataclassRequest, wanted: AggregateRequest): Pending<Answer> {
+    const context = this.#context;
+    const tagged = isExplained(wanted.parameters) ? undefined : taggedRead(request.raw);
+    return tagged === undefined
+      ? drive(readAggregate(context, wanted))
+      : drive(readTaggedAggregate(context, wanted, tagged));
   }
 
   /**
@@ -217,13 +237,14 @@ export class DataclassReads {
    * exist.
    */
   #related(
+    request: DataclassRequest,
     relation: ToManyDefinition,
     key: string | number,
     parameters: Parameters,
-  ): PendingAnswer {
-    const request = relatedRequest(this.#context, this.#dataclass, relation, key, parameters);
+  ): Pending<Answer> {
+    const related = relatedRequest(this.#context, this.#dataclass, relation, key, parameters);
     const expand = beyondRelation(this.#dataclass, relation.name, parameters.expand);
-    return this.#page(request, { ...parameters, expand }, undefined);
+    return this.#page(request, related, { ...parameters, expand }, undefined);
   }
 
   /** A set of the entities to which a to-many relation of one entity leads (protocol P9.2). */
@@ -266,6 +287,17 @@ export class DataclassReads {
     const items = parseAttributeList(expand, '$expand', this.#dataclass.longNames);
     return items.some(({ path }) => path.length === 1 && path[0] === name) ? attribute : undefined;
   }
+}
+
+/** Reading an entity costs as much as reading the version of the data would: its tag is made of its content. */
+function taggedEntity({ raw }: DataclassRequest, entity: PendingAnswer): Pending<Answer> {
+  const tagged = taggedRead(raw);
+  if (tagged === undefined) return entity;
+  return whenThere(entity, (json) => json && taggedByContent(tagged, json));
+}
+
+function isExplained({ queryplan, querypath }: Parameters): boolean {
+  return queryplan || querypath;
 }
 
 /**

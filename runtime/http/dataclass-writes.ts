@@ -19,7 +19,7 @@ import { allows, requirePrivilege } from './route-privileges.js';
 import { isUnique } from '../write/finder.js';
 import { SaveService, type WriteCaller } from '../write/save-service.js';
 import { readJson } from './body.js';
-import { readIfMatch, refuseIfMatch } from './if-match.js';
+import { readIfMatch, refuseIfMatch } from './preconditions.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { AddressParts, DataclassRequest, ServiceContext } from './service-context.js';
 

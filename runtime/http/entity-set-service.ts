@@ -93,8 +93,8 @@ export class EntitySetService {
     const { context, dataclass } = this;
     const { parameters, attributes } = request;
     if (aggregationOf(parameters) !== undefined) {
-      const members = membersRequest(context, dataclass, keys, parameters);
-      return yield* readAggregate(context, members, attributes, parameters);
+      const selection = membersRequest(context, dataclass, keys, parameters);
+      return yield* readAggregate(context, { selection, path: attributes, parameters });
     }
     const makesSet = parameters.method === 'entityset';
     const method = makesSet ? 'entityset' : undefined;

@@ -5,6 +5,7 @@ import type { Pending } from '../dialect/pending.js';
 import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { StatusAndJson } from '../write/answers.js';
+import { TaggedAnswer } from '../query/tags.js';
 import { releaseWhenSent } from './answer-memory.js';
 
 /**
@@ -18,12 +19,26 @@ const jsonHeaders = {
 } as const;
 
 /** Sends a text that is JSON. */
-export function sendJson(reply: FastifyReply, json: string | Uint8Array): FastifyReply {
+export function sendJson(
+  reply: FastifyReply,
+  json: string | Uint8Array,
+  cacheControl: string = jsonHeaders['cache-control'],
+): FastifyReply {
   return reply
     .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
+    .header('cache-control', cacheControl)
     .header('x-content-type-options', 'nosniff')
     .send(json);
+}
+
+/** A client may keep a tagged answer for itself, and asks whether it still holds before it uses it. */
+const revalidated = 'private, no-cache';
+
+/** Sends an answer with its tag; only the tag with 304, if the client has the answer (protocol P1.13). */
+export function sendTagged(reply: FastifyReply, { tag, json }: TaggedAnswer): FastifyReply {
+  reply.header('etag', tag);
+  if (json === undefined) return reply.code(304).header('cache-control', revalidated).send();
+  return sendJson(reply, json, revalidated);
 }
 
 /** Bytes of clients and of class code must not run script in a browser in the name of this server. */
@@ -54,10 +69,11 @@ export function errorHeaders({ headers }: RequestError): Readonly<Record<string,
 }
 
 /**
- * What a request is answered with: JSON; `undefined` if the entity that it names is missing; or what sends
+ * What a request is answered with: JSON, with a tag or without; `undefined` if the entity that it names is missing; or what sends
  * the answer itself, and does not fail.
  */
-export type Answer = JsonAnswer | undefined | StatusAndJson | ((reply: FastifyReply) => unknown);
+export type Answer =
+  JsonAnswer | TaggedAnswer | undefined | StatusAndJson | ((reply: FastifyReply) => unknown);
 
 /**
  * Sends an answer when it is ready, at once if it is; 404 if there is none, because an entity of the
@@ -94,6 +110,9 @@ function sendNow(reply: FastifyReply, dataclass: string, answer: Answer): void {
   else if (answer instanceof Uint8Array) {
     releaseWhenSent(reply, answer);
     sendJson(reply, answer);
+  } else if (answer instanceof TaggedAnswer) {
+    if (answer.json instanceof Uint8Array) releaseWhenSent(reply, answer.json);
+    sendTagged(reply, answer);
   } else if (typeof answer === 'function') answer(reply);
   else sendJson(reply.code(answer.status), answer.json);
 }

@@ -6,6 +6,7 @@ import type { SetDefinitions } from '../entity-set/set-definitions.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { Counts, type KnownNumbers } from '../query/counts.js';
 import type { ReadingContext } from '../query/reading-context.js';
+import { Tags } from '../query/tags.js';
 import { allFunctions, Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
 import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
@@ -83,7 +84,8 @@ export class ServedModel {
     const { dataclasses } = view;
     const statements = shared.statements.of(view.visible);
     const counts = new Counts(database, options, statements, numbers, restrictions);
-    const reading = { ...shared, statements, counts };
+    const tags = new Tags(database, restrictions);
+    const reading = { ...shared, statements, counts, tags };
     const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
     this.context = { ...reading, dataclasses, sets, locks: stores.locks };
   }

@@ -1,12 +1,14 @@
 import { leadsToMany, type ToManyDefinition } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { awaited, type Steps } from '../dialect/pending.js';
+import type { JsonAnswer } from '../dialect/executor.js';
+import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
 import {
+  type BoundSelection,
   boundStatement,
   relatedRequest,
   type SelectionRequest,
@@ -18,6 +20,14 @@ import { computeStatement, checkAggregate, computeKeyword, readComputed } from '
 import { distinctStatement } from './distinct.js';
 import { boundGroups } from './group-request.js';
 import { explainedAnswer } from './page.js';
+import {
+  type AnswerRow,
+  answerRow,
+  jsonOf,
+  type PreparedAnswer,
+  type TaggedAnswer,
+  type TaggedRead,
+} from './tags.js';
 
 /** The path of `$compute` or `$distinct` behind a relation, and the relation. */
 interface RelatedPath {
@@ -36,10 +46,18 @@ export function aggregationOf({
   return distinct ? '$distinct' : undefined;
 }
 
+/** What a request computes of a selection. */
+export interface AggregateRequest {
+  readonly selection: SelectionRequest;
+  readonly parameters: Parameters;
+  /** What the address names behind the selection. */
+  readonly path: string | undefined;
+  /** The name of the attribute in the answer to `$compute=$all`; the path if left out. */
+  readonly name?: string | undefined;
+}
+
 /**
  * Answers `$groupby`, `$compute` and `$distinct` (protocol P5.1 to P5.18).
- * @param path what the address names behind the selection
- * @param name of the attribute in the answer to `$compute=$all`; the path if left out
  * @returns the JSON of a value, of an object for `$all` and groups, or of an array; `undefined` if the entity
  * whose relation is read does not exist
  * @throws RequestError for a wrong path or keyword, for a `$top` above the server's limit, and 400
@@ -47,91 +65,110 @@ export function aggregationOf({
  */
 export function* readAggregate(
   context: ReadingContext,
-  unresolved: SelectionRequest,
-  path: string | undefined,
-  parameters: Parameters,
-  name?: string,
+  request: AggregateRequest,
 ): Steps<JsonAnswer | undefined> {
-  checkCompanions(parameters);
-  const text = (path ?? '').trim();
-  const { groupby } = parameters;
-  if (groupby !== undefined) {
-    if (text !== '') throw pathBesideGroups(unresolved.dataclass);
-    return yield* readGroups(context, unresolved, parameters, groupby);
-  }
-  const request = yield* awaited(resolved(context, unresolved));
-  const { compute } = parameters;
-  return yield* awaited(
-    compute === undefined
-      ? readDistinct(context, request, text, parameters)
-      : readCompute(context, request, text, compute, (name ?? text).trim()),
-  );
+  const answer = drive(jsonOf(yield* preparedAggregate(context, request)));
+  const { selection, parameters } = request;
+  return yield* awaited(explainedAnswer(context, unordered(selection), parameters, answer));
 }
 
-/** Answers `/<dataClass>(<key>)/<relation>.<path>`, as {@link readAggregate} does. */
-export function readRelatedAggregate(
+/** Answers as {@link readAggregate} does, unless the client has the answer. */
+export function* readTaggedAggregate(
+  context: ReadingContext,
+  request: AggregateRequest,
+  tagged: TaggedRead,
+): Steps<TaggedAnswer | JsonAnswer | undefined> {
+  return yield* context.tags.read(tagged, yield* preparedAggregate(context, request));
+}
+
+/** `/<dataClass>(<key>)/<relation>.<path>` */
+export function relatedAggregate(
   context: ReadingContext,
   owner: Dataclass,
   key: string | number,
   path: string | undefined,
   parameters: Parameters,
-): Steps<JsonAnswer | undefined> {
+): AggregateRequest {
   const { relation, rest } = relatedPath(owner, path ?? '', parameters);
-  const request = relatedRequest(context, owner, relation, key, parameters);
-  return readAggregate(context, request, rest, parameters, path);
+  const selection = relatedRequest(context, owner, relation, key, parameters);
+  return { selection, path: rest, parameters, name: path };
 }
 
-function readCompute(
+function* preparedAggregate(
+  context: ReadingContext,
+  { selection, path, parameters, name }: AggregateRequest,
+): Steps<PreparedAnswer> {
+  checkCompanions(parameters);
+  const text = (path ?? '').trim();
+  const { groupby, compute } = parameters;
+  if (groupby !== undefined && text !== '') throw pathBesideGroups(selection.dataclass);
+  const unresolved = groupby === undefined ? selection : unordered(selection);
+  const request = yield* awaited(resolved(context, unresolved));
+  const { database } = context;
+  const read = (statement: Statement, given: readonly SqlValue[]): Pending<AnswerRow> =>
+    answerRow(database, statement, given);
+  const bound =
+    groupby === undefined
+      ? compute === undefined
+        ? boundDistinct(context, request, text, parameters)
+        : boundCompute(context, request, text, compute, (name ?? text).trim())
+      : boundTerms(context, request, selection, parameters, groupby);
+  return {
+    ...bound,
+    isOfCode: request !== unresolved,
+    row: () => awaited(readComputed(read, bound)),
+  };
+}
+
+/** Terms of `$orderby` are not the paths of an order of entities. */
+function unordered(selection: SelectionRequest): SelectionRequest {
+  return { ...selection, orderBy: undefined };
+}
+
+function boundCompute(
   { database, statements, options }: ReadingContext,
   request: SelectionRequest,
   path: string,
   keyword: string,
   shown: string,
-): PendingAnswer {
+): BoundSelection {
   const computed = computeKeyword(keyword);
   const shape = shapeName(['compute', path, computed, computed === '$all' ? shown : undefined]);
-  const bound = boundStatement(statements, request, shape, {}, (selection) => {
+  return boundStatement(statements, request, shape, {}, (selection) => {
     const resolved = valuePath(selection.dataclass, path, '$compute');
     checkAggregate(computed, resolved, shown);
     return computeStatement(database.dialect, options, selection, resolved, computed, shown);
   });
-  return readComputed(database.executor, bound);
 }
 
-function readDistinct(
+function boundDistinct(
   context: ReadingContext,
   request: SelectionRequest,
   path: string,
   { skip = 0, top }: Parameters,
-): PendingAnswer {
+): BoundSelection {
   const { database, statements, options } = context;
   const isPaged = top !== undefined;
   const most = isPaged ? pageTop(context, top) : Number.MAX_SAFE_INTEGER;
   const shape = shapeName(['distinct', path, isPaged ? 'page' : undefined]);
   const fixed = { skip, top: most };
-  const { statement, values } = boundStatement(statements, request, shape, fixed, (selection) => {
+  return boundStatement(statements, request, shape, fixed, (selection) => {
     const resolved = valuePath(selection.dataclass, path, '$distinct');
     return distinctStatement(database.dialect, options, selection, resolved, isPaged);
   });
-  return database.executor.read(statement, values);
 }
 
-/** Answers `$groupby` (protocol P5.13). */
-function* readGroups(
+/** The statement of `$groupby` (protocol P5.13). */
+function boundTerms(
   context: ReadingContext,
-  unresolved: SelectionRequest,
-  parameters: Parameters,
+  request: SelectionRequest,
+  order: SelectionRequest,
+  { compute, having, params, skip = 0, count, top }: Parameters,
   groupby: string,
-): Steps<JsonAnswer | undefined> {
-  const { compute, having, params, skip = 0, count } = parameters;
-  const top = pageTop(context, parameters.top);
-  // Terms are not the paths of an order of entities.
-  const unordered = { ...unresolved, orderBy: undefined };
-  const request = yield* awaited(resolved(context, unordered));
-  const groups = { groupby, compute, having, params, order: unresolved, skip, top };
-  const bound = boundGroups(context, request, { ...groups, isCounted: count !== false });
-  const answer = context.database.executor.read(bound.statement, bound.values);
-  return yield* awaited(explainedAnswer(context, unordered, parameters, answer));
+): BoundSelection {
+  const bounds = { skip, top: pageTop(context, top) };
+  const groups = { groupby, compute, having, params, order, ...bounds };
+  return boundGroups(context, request, { ...groups, isCounted: count !== false });
 }
 
 function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {

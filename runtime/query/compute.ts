@@ -1,17 +1,13 @@
 import { sql } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import {
-  type Executor,
-  type JsonAnswer,
-  type PendingAnswer,
-  UnusableValueError,
-} from '../dialect/executor.js';
-import { caught } from '../dialect/pending.js';
+import { UnusableValueError } from '../dialect/executor.js';
+import { caught, type Pending } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import type { BoundSelection } from './selection-request.js';
 import {
+  answerStatement,
   ifBaseExists,
-  selectionStatement,
   queryContext,
   type Selection,
   type SelectionStatement,
@@ -53,16 +49,16 @@ export function computeStatement(
 }
 
 /** Runs the statement of {@link computeStatement}. */
-export function readComputed(
-  reads: Pick<Executor, 'read'>,
+export function readComputed<T>(
+  read: (statement: Statement, values: readonly SqlValue[]) => Pending<T>,
   { statement, ifTooLarge, values }: BoundSelection,
-): PendingAnswer {
-  if (ifTooLarge === undefined) return reads.read(statement, values);
-  return caught<JsonAnswer | undefined>(
-    () => reads.read(statement, values),
+): Pending<T> {
+  if (ifTooLarge === undefined) return read(statement, values);
+  return caught(
+    () => read(statement, values),
     (error) => {
       if (!(error instanceof UnusableValueError)) throw error;
-      return reads.read(ifTooLarge, values);
+      return read(ifTooLarge, values);
     },
   );
 }
@@ -81,7 +77,7 @@ function statementWith(
   const { values, from } = computed(context, path, rows, aggregates);
   const parts = keyword === '$all' ? object(name, aggregates, values) : values;
   const answer = sql`(select ${dialect.concat(parts)} from ${from})`;
-  return selectionStatement(context, sql`select ${ifBaseExists(context, selection, answer)}`);
+  return answerStatement(context, sql`select ${ifBaseExists(context, selection, answer)}`);
 }
 
 interface Aggregates {

@@ -4,12 +4,12 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type BuiltQuery, subquery } from '../dialect/compile.js';
 import type { Database } from '../dialect/database.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import type { JsonAnswer } from '../dialect/executor.js';
-import { awaited, type Pending, type Steps } from '../dialect/pending.js';
+import { awaited, type Steps } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import type { StatementCache } from './statement-cache.js';
+import { type AnswerRow, answerRow, nameOfValues, type RestrictionKeys } from './tags.js';
 import { boundStatement, type SelectionRequest } from './selection-request.js';
 import {
   chosenEntities,
@@ -34,6 +34,12 @@ interface CountedSelection {
   readonly name: string;
 }
 
+interface CountingStatement {
+  readonly statement: Statement;
+  readonly values: SqlValue[];
+  readonly numberAt: number;
+}
+
 /** A number, and the data that it is true of. */
 interface KnownNumber {
   readonly number: number;
@@ -46,11 +52,6 @@ export type KnownNumbers = BoundedCache<KnownNumber>;
 
 export function noKnownNumbers(): KnownNumbers {
   return new BoundedCache(maxCountBytes, () => 32);
-}
-
-/** Tells what restricts a statement in the current scope. */
-interface RestrictionKeys {
-  keyOf(statement: Statement): Pending<readonly SqlValue[]>;
 }
 
 /**
@@ -78,29 +79,24 @@ export class Counts {
   *count(request: SelectionRequest): Steps<number | undefined> {
     const counted = this.#bound(request);
     if (this.database.dialect.tablesVersion === undefined) return yield* this.#number(counted);
-    const [number] = yield* this.#row(counted, counted.statement, counted.values);
+    const [number] = yield* this.#row(counted, { ...counted, numberAt: 0 });
     return numberOf(number);
   }
 
   /**
    * Reads a page whose statement says how many entities the selection has.
-   * @returns `undefined` if the entity whose relation is read does not exist
+   * @returns the row of the page; an empty one if the entity whose relation is read does not exist
    */
-  *readPage(
-    request: SelectionRequest,
-    statement: Statement,
-    values: SqlValue[],
-  ): Steps<JsonAnswer | undefined> {
-    const { dialect, executor } = this.database;
+  *readPage(request: SelectionRequest, statement: Statement, values: SqlValue[]): Steps<AnswerRow> {
+    const { dialect } = this.database;
     const counted = this.#bound(request);
     if (dialect.tablesVersion !== undefined) {
-      const [answer, number] = yield* this.#row(counted, statement, values);
-      return numberOf(number) === undefined ? undefined : (answer as JsonAnswer);
+      return yield* this.#row(counted, { statement, values, numberAt: 1 });
     }
     const count = yield* this.#number(counted);
-    if (count === undefined) return undefined;
+    if (count === undefined) return [];
     values[countSlot.index] = count;
-    return yield* awaited(executor.read(statement, values));
+    return yield* awaited(answerRow(this.database, statement, values));
   }
 
   #bound(request: SelectionRequest): CountedSelection {
@@ -129,11 +125,13 @@ export class Counts {
     return number;
   }
 
-  /** Reads the only row of a statement, whose last columns are the number and the version. */
+  /**
+   * Reads the only row of a statement that counts the selection.
+   * @param numberAt the column of the number, which is before that of the version
+   */
   *#row(
     counted: CountedSelection,
-    statement: Statement,
-    values: SqlValue[],
+    { statement, values, numberAt }: CountingStatement,
   ): Steps<readonly SqlValue[]> {
     const { executor } = this.database;
     // Inside a transaction, the version does not change with each statement that changes data.
@@ -143,8 +141,8 @@ export class Counts {
     values[countSlot.index] = known?.number ?? 0;
     values[versionSlot.index] = known?.version ?? null;
     const [row = []] = yield* awaited(executor.rows(statement, values));
-    const number = numberOf(row.at(-2));
-    const version = row.at(-1) ?? null;
+    const number = numberOf(row[numberAt]);
+    const version = row[numberAt + 1] ?? null;
     if (isShared && number !== undefined && version !== known?.version) {
       this.numbers.set(name, { number, version });
     }
@@ -159,18 +157,6 @@ export class Counts {
 
 function numberOf(value: SqlValue | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
-}
-
-function nameOfValues(values: readonly unknown[]): string {
-  // Without a filter.
-  if (values.length === 1 && values[0] === null) return '[null]';
-  const isInfinite = values.includes(Infinity) || values.includes(-Infinity);
-  return JSON.stringify(isInfinite ? values.map(withoutInfinity) : values);
-}
-
-/** `1e999` in a filter is infinite, and JSON would write it as null. */
-function withoutInfinity(value: unknown): unknown {
-  return value === Infinity || value === -Infinity ? [String(value)] : value;
 }
 
 /** Counts a selection; null if the entity whose relation is read does not exist. */

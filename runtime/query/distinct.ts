@@ -5,8 +5,8 @@ import { jsonBoolean } from '../dialect/json-parts.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { scalarJson } from './value-json.js';
 import {
+  answerStatement,
   ifBaseExists,
-  selectionStatement,
   queryContext,
   type Selection,
   type SelectionStatement,
@@ -36,7 +36,7 @@ export function distinctStatement(
   const page = sql`limit ${dialect.integer(sql`${topSlot}`)} offset ${dialect.integer(sql`${skipSlot}`)}`;
   const values = differentValues(context, path, rows, isPaged);
   const answer = sql`(select ${list} from (${values} ${page}) as ${sql.id(alias)})`;
-  return selectionStatement(
+  return answerStatement(
     context,
     sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`,
   );

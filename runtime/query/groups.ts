@@ -31,12 +31,12 @@ import { type OrderedTerm, termError, type TermPlace } from './group-terms.js';
 import { orderList, type OrderTerm } from './order-sql.js';
 import { collectionHead } from './page.js';
 import {
+  answerStatement,
   ifBaseExists,
   queryContext,
   type Selection,
   selectionCondition,
   type SelectionStatement,
-  selectionStatement,
   skipSlot,
   topSlot,
 } from './selection.js';
@@ -71,7 +71,7 @@ export function groupsStatement(
   const writer = new GroupWriter(context, selection, groups);
   const answer = writer.answer();
   const statement = sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`;
-  return selectionStatement(context, statement);
+  return answerStatement(context, statement);
 }
 
 /** A key in the result of the pass. */

@@ -36,6 +36,7 @@ import {
   resolved,
 } from './selection-request.js';
 import {
+  answerStatement,
   baseSlot,
   chosenEntities,
   ifBaseExists,
@@ -47,6 +48,14 @@ import {
   skipSlot,
   topSlot,
 } from './selection.js';
+import {
+  type AnswerRow,
+  answerRow,
+  jsonOf,
+  type PreparedAnswer,
+  type TaggedAnswer,
+  type TaggedRead,
+} from './tags.js';
 import { keyJson, keyNumber } from './value-json.js';
 
 /**
@@ -86,9 +95,27 @@ interface PageBounds {
  */
 export function* readPage(
   context: ReadingContext,
+  request: SelectionRequest,
+  page: PageRequest,
+): Steps<JsonAnswer | undefined> {
+  return yield* jsonOf(yield* preparedPage(context, request, page));
+}
+
+/** Reads a page as {@link readPage} does, unless the client has it. */
+export function* readTaggedPage(
+  context: ReadingContext,
+  request: SelectionRequest,
+  page: PageRequest,
+  tagged: TaggedRead,
+): Steps<TaggedAnswer | JsonAnswer | undefined> {
+  return yield* context.tags.read(tagged, yield* preparedPage(context, request, page));
+}
+
+function* preparedPage(
+  context: ReadingContext,
   unresolved: SelectionRequest,
   given: PageRequest,
-): Steps<JsonAnswer | undefined> {
+): Steps<PreparedAnswer> {
   const page = expandedPage(context, given);
   const bounds = boundsOf(context, page.parameters);
   const shape = shapeOf(page, bounds.name);
@@ -106,9 +133,11 @@ export function* readPage(
     },
   );
   refuseTooManyRelated(bounds.top * (statement.page?.related ?? 0));
-  return isUncounted(page)
-    ? yield* awaited(context.database.executor.read(statement, values))
-    : yield* context.counts.readPage(request, statement, values);
+  const row = (): Steps<AnswerRow> =>
+    isUncounted(page)
+      ? awaited(answerRow(context.database, statement, values))
+      : context.counts.readPage(request, statement, values);
+  return { statement, values, isOfCode: request !== unresolved, row };
 }
 
 /** Reads a prepared page; gets the address of the set that the request made. */
@@ -281,7 +310,8 @@ export function pageStatement(
     source === 'keys'
       ? answerWith(query, page, source, content, rowsOfKeys(query, page, content))
       : answerOfSelection(query, page, source, content);
-  const written = selectionStatement(query, answer);
+  const written =
+    source === 'keys' ? selectionStatement(query, answer) : answerStatement(query, answer);
   const related = content.kind === 'entity' ? mostRelated(content.projection, options.pageSize) : 0;
   const isOfAll = isPageOfAll(source, written.statement);
   return {

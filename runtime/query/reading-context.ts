@@ -6,6 +6,7 @@ import type { Counts } from './counts.js';
 import { refuse } from '../protocol/errors.js';
 import type { StatementCache } from './statement-cache.js';
 import type { ComputedRequests } from './selection-request.js';
+import type { Tags } from './tags.js';
 
 /** What readers of all dataclasses share. */
 export interface ReadingContext {
@@ -15,6 +16,7 @@ export interface ReadingContext {
   readonly limits: { readonly maxPageSize: number; readonly expandDepth: number };
   readonly statements: StatementCache;
   readonly counts: Counts;
+  readonly tags: Tags;
   readonly cursors: CursorSecret;
   /** Present if class code computes attributes of the model. */
   readonly computed?: ComputedRequests | undefined;

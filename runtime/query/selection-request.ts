@@ -162,7 +162,7 @@ export function boundStatement(
   const { inputs } = request.inputs;
   const fullName = name + request.name;
   const usual = statements.get(fullName) ?? written(statements, fullName, request, [], write);
-  const values: SqlValue[] = [request.baseValue, skip, top, count, set, null];
+  const values: SqlValue[] = [request.baseValue, skip, top, count, set, null, null];
   const mismatched = usual.filterSlots.fill(inputs, values);
   if (mismatched.length === 0) return bound(usual, values);
   // A value that cannot be of the attribute's type makes another condition.

@@ -60,7 +60,9 @@ export const countSlot = new Slot(3);
 export const setSlot = new Slot(4);
 /** The version of the data at which `countSlot` was the number; null if the statement has to count. */
 export const versionSlot = new Slot(5);
-export const firstFilterSlot = 6;
+/** The version of the data at which the client has read the answer; null if it has none. */
+export const tagSlot = new Slot(6);
+export const firstFilterSlot = 7;
 
 /** A statement over a selection, and the values of its filter. */
 export interface SelectionStatement {
@@ -93,6 +95,18 @@ export function selectionStatement(
   query: Sql | BuiltQuery,
 ): SelectionStatement {
   return { statement: compileAnswer(context, query), filterSlots: context.slots };
+}
+
+/** The statement of an answer that has a tag (see `tags.ts`) unless class code computes values in it. */
+export function answerStatement(
+  context: QueryContext,
+  query: Sql | BuiltQuery,
+): SelectionStatement {
+  const { dialect, aliases, computed } = context;
+  if (computed.list.length > 0) return selectionStatement(context, query);
+  const tagged = dialect.tagged?.(query, sql`${tagSlot}`, aliases.tables) ?? query;
+  const { statement, filterSlots } = selectionStatement(context, tagged);
+  return { statement: { ...statement, isTagged: true }, filterSlots };
 }
 
 /** How a statement selects the entities. */

@@ -26,6 +26,10 @@ interface Command {
   readonly jar?: string;
   readonly savesJar: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The files into which the entity tag goes, or from which it comes. */
+  readonly tag?: { readonly saved?: string; readonly compared?: string };
+  /** Whether the status is written behind the answer. */
+  readonly showsStatus?: boolean;
 }
 
 function commandOf(line: string): Command {
@@ -36,9 +40,15 @@ function commandOf(line: string): Command {
   let command: Command = { url: '', savesJar: false };
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     const options = /^-([a-zH]+)$/.exec(word)?.[1] ?? '';
-    if (options === '') command = { ...command, url: word.replace(base, '') };
+    if (word === '--etag-save') command = { ...command, tag: { saved: words.shift() ?? '' } };
+    else if (word === '--etag-compare') {
+      command = { ...command, tag: { compared: words.shift() ?? '' } };
+    } else if (options === '') command = { ...command, url: word.replace(base, '') };
     for (const option of options) {
-      if (option === 'd') command = { ...command, body: words.shift() ?? '' };
+      if (option === 'w') {
+        expect(words.shift()).toBe('%{http_code}');
+        command = { ...command, showsStatus: true };
+      } else if (option === 'd') command = { ...command, body: words.shift() ?? '' };
       else if (option === 'b') command = { ...command, jar: words.shift() ?? '' };
       else if (option === 'c') command = { ...command, jar: words.shift() ?? '', savesJar: true };
       else if (option === 'H') {
@@ -54,6 +64,7 @@ function commandOf(line: string): Command {
 class Tour {
   readonly #app: FastifyInstance;
   readonly #jars = new Map<string, string>();
+  readonly #tags = new Map<string, string>();
 
   constructor(app: FastifyInstance) {
     this.#app = app;
@@ -96,16 +107,23 @@ class Tour {
     expect(answer).not.toContain('__ERROR');
   }
 
-  async ask({ url, body, jar = '', savesJar, headers = {} }: Command): Promise<string> {
+  async ask({ url, body, jar = '', savesJar, headers = {}, ...given }: Command): Promise<string> {
+    const { tag = {}, showsStatus = false } = given;
+    const known = this.#tags.get(tag.compared ?? '');
     const response = await this.#app.inject({
       method: body === undefined ? 'GET' : 'POST',
       url,
-      headers: { ...headers, cookie: this.#jars.get(jar) ?? '' },
+      headers: {
+        ...headers,
+        cookie: this.#jars.get(jar) ?? '',
+        ...(known === undefined ? {} : { 'if-none-match': known }),
+      },
       ...(body === undefined ? {} : { payload: body }),
     });
     const [cookie] = response.cookies;
     if (savesJar && cookie !== undefined) this.#jars.set(jar, `${cookie.name}=${cookie.value}`);
-    return response.body;
+    if (tag.saved !== undefined) this.#tags.set(tag.saved, String(response.headers['etag']));
+    return response.body + (showsStatus ? String(response.statusCode) : '');
   }
 
   close(): Promise<void> {

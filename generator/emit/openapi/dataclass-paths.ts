@@ -56,6 +56,7 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
       ],
       get: {
         id: 'listAttributes',
+        isTagged: true,
         tag,
         summary: 'Read attributes of a page, or aggregate them',
         parameters: [
@@ -112,6 +113,7 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
       parts,
       get: {
         id: 'getAttributes',
+        isTagged: true,
         tag,
         summary: 'Read attributes of an entity, or aggregate those of related entities',
         parameters: [
@@ -125,6 +127,7 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
       parts,
       get: {
         id: 'getByValue',
+        isTagged: true,
         tag,
         summary: 'Read the first entity with this value',
         parameters: [...inPath('dataclass', 'attribute', 'value'), ...inQuery(...showing)],
@@ -135,6 +138,7 @@ export function commonPaths({ dataclasses }: RoleView): Paths {
       parts,
       get: {
         id: 'getByValue.attributes',
+        isTagged: true,
         tag,
         summary: 'Read attributes of the first entity with this value',
         parameters: [
@@ -204,6 +208,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
       parameters: inQueryFor(read, ...choosing, ...showing, ...saving, ...planning),
       get: {
         id: `list.${id}`,
+        isTagged: true,
         tag,
         summary: 'Read a page',
         parts: read,
@@ -234,6 +239,7 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
       ],
       get: {
         id: `get.${id}`,
+        isTagged: true,
         tag,
         summary: 'Read an entity',
         parts: read,
@@ -272,6 +278,7 @@ function lookupPaths(dataclass: Dataclass, read: readonly SeenAttribute[]): Path
       parts: `${parts}.${attribute.name}`,
       get: {
         id: `getBy.${id}.${componentName(attribute.name)}`,
+        isTagged: true,
         tag,
         summary: `Read the entity with this ${attribute.name}`,
         parameters: [...inPath('value'), ...inQuery(...showing)],
@@ -298,6 +305,7 @@ function singleAttribute(dataclass: Dataclass, { attribute, actions }: SeenAttri
       parameters: [...inPath('key'), ...inQuery(...choosing, ...showing, 'timeout', 'subOrderby')],
       get: {
         id: `related.${id}`,
+        isTagged: true,
         tag: name,
         summary: `Read a page of related entities, with $expand=${attribute.name}`,
         parameters: [method('related'), ...inQuery(...forming, ...continuing, ...grouping)],

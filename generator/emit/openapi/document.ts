@@ -92,7 +92,7 @@ export function wholeDocument(model: Model): JsonObject {
         ...dataclasses.map((each) => dataclassSchemas(model, whole, each, returned)),
       ]),
       responses: merged([
-        { 'rest.Error': refusal },
+        { 'rest.Error': refusal, 'rest.Unchanged': { description: 'The client has the answer.' } },
         ...dataclasses.map(dataclassResponses),
         functionResponses(functions),
       ]),

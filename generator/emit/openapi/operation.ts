@@ -13,6 +13,8 @@ export interface Operation {
   readonly body?: JsonObject;
   /** The response of 200. */
   readonly answer: JsonObject;
+  /** Whether the answer has an entity tag (protocol P1.13). */
+  readonly isTagged?: boolean;
   /** Responses besides it, and those for errors whose bodies have a form of their own. */
   readonly responses?: JsonObject;
 }
@@ -46,7 +48,9 @@ export function address(
 }
 
 function operation(given: Operation): JsonObject {
-  const { id, tag, summary, parts, parameters = [], body, answer, responses } = given;
+  const { id, tag, summary, parts, body, answer, responses, isTagged = false } = given;
+  const tagged = isTagged ? [reference('parameters', 'ifNoneMatch')] : [];
+  const parameters = [...(given.parameters ?? []), ...tagged];
   return {
     operationId: id,
     tags: [tag],
@@ -54,8 +58,17 @@ function operation(given: Operation): JsonObject {
     ...(parts === undefined ? {} : { 'x-for': parts }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { 200: answer, ...responses, default: reference('responses', 'rest.Error') },
+    responses: {
+      ...(isTagged ? taggedResponses(answer) : { 200: answer }),
+      ...responses,
+      default: reference('responses', 'rest.Error'),
+    },
   };
+}
+
+function taggedResponses(answer: JsonObject): JsonObject {
+  const headers = { ETag: { schema: { type: 'string' } } };
+  return { 200: { ...answer, headers }, 304: reference('responses', 'rest.Unchanged') };
 }
 
 export function ok(schema: JsonObject, description = 'Done.'): JsonObject {

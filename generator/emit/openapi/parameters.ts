@@ -112,6 +112,15 @@ export function sharedParameters({ reportFormat, limits }: Model): JsonObject {
         schema: { type: 'string', pattern: '^("[0-9]+"|\\*)$' },
       },
     ],
+    [
+      'ifNoneMatch',
+      {
+        name: 'If-None-Match',
+        in: 'header',
+        description: 'The ETag of an earlier answer: 304 if the answer would be the same.',
+        schema: { type: 'string' },
+      },
+    ],
     ...Object.entries(pathParameters).map(([name, schema]): [string, JsonObject] => [
       `path.${name}`,
       { name, in: 'path', required: true, schema },

@@ -45,14 +45,27 @@ const login: Operation = {
 /** The addresses that are open to everybody, whatever the model says. */
 export const openPaths: Paths = [
   ...address('/rest/$catalog', {
-    get: { id: 'catalog', tag, summary: 'The names of the dataclasses', answer: catalog },
+    get: {
+      id: 'catalog',
+      isTagged: true,
+      tag,
+      summary: 'The names of the dataclasses',
+      answer: catalog,
+    },
   }),
   ...address('/rest/$catalog/$all', {
-    get: { id: 'catalog.all', tag, summary: 'All dataclasses', answer: catalog },
+    get: {
+      id: 'catalog.all',
+      isTagged: true,
+      tag,
+      summary: 'All dataclasses',
+      answer: catalog,
+    },
   }),
   ...address('/rest/$catalog/{names}', {
     get: {
       id: 'catalog.some',
+      isTagged: true,
       tag,
       summary: 'One dataclass, or some with commas between their names',
       parameters: inPath('names'),

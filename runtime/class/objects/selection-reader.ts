@@ -187,7 +187,9 @@ export class SelectionReader {
         (selection) => write(selection, this.#valuePath(path, aggregation)),
         { top },
       );
-      return whenThere(readComputed(this.#model.database.executor, bound), (answer) =>
+      const { executor } = this.#model.database;
+      const read = readComputed((...run) => executor.read(...run), bound);
+      return whenThere(read, (answer) =>
         answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown),
       );
     });

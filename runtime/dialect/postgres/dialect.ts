@@ -174,6 +174,10 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   insertedKey,
   foreignKeyChecks: (when) => sql`set constraints all ${sql.raw(when)}`,
   tablesVersion,
+  // The comparison depends on no row of the answer, so it is made before they are read. Without the offset it would
+  // become a condition of the join, which is tested behind them.
+  tagged: (query, known, tables) =>
+    sql`with "__tag" as materialized (select concat(${tablesVersion(tables)}, '-', ${sql.raw(globalStamp)}) as "version") select "__answer".*, "__tag"."version" from "__tag" left join (select * from ${subquery(query)} as "__read" where (select "version" from "__tag") is distinct from cast(${known} as text) offset 0) as "__answer" on true`,
   direct: {
     // A cast to the table would mean a type of PostgreSQL where the table is called as one is.
     rows: (table, list) =>

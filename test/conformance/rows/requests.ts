@@ -1,10 +1,15 @@
+import { createHash } from 'node:crypto';
 import { get, post, refused, type Request, type Row } from '../../support/row.js';
 
 const other = (method: Request['method'], url: string): Request => ({ method, url });
 const notAllowed = { ...refused(405, 1832), headers: { allow: 'GET, HEAD, POST' } };
 const first = { has: { __KEY: '1', name: 'Ärger' } };
 
-/** Protocol P1.1 to P1.8, P1.10, P1.12. */
+const named = '/rest/Company(1)/name';
+const content = '{"__entityModel":"Company","__KEY":"1","__STAMP":1,"name":"Ärger"}';
+const tag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+
+/** Protocol P1.1 to P1.8, P1.10, P1.12, P1.13. */
 export const requestRows: readonly Row[] = [
   {
     id: 'P1.1 dataclass',
@@ -322,5 +327,55 @@ export const requestRows: readonly Row[] = [
     says: 'reads from another site change nothing and are served',
     request: get('/rest/Company(1)', { 'sec-fetch-site': 'cross-site' }),
     expect: first,
+  },
+  {
+    id: 'P1.13 tag',
+    says: 'the tag of an entity is made of the answer',
+    request: get(named),
+    expect: {
+      has: { name: 'Ärger' },
+      headers: { etag: tag, 'cache-control': 'private, no-cache' },
+    },
+  },
+  {
+    id: 'P1.13 known',
+    says: 'an answer that the client has is not sent',
+    request: get(named, { 'if-none-match': tag }),
+    expect: {
+      status: 304,
+      bytes: '',
+      headers: { etag: tag, 'cache-control': 'private, no-cache' },
+    },
+  },
+  {
+    id: 'P1.13 one of several',
+    says: 'one of the tags is enough',
+    request: get(named, { 'if-none-match': `"1", W/"x", ${tag}` }),
+    expect: { status: 304, bytes: '' },
+  },
+  {
+    id: 'P1.13 stamp',
+    says: 'the stamp of an entity is no tag of an answer',
+    request: get(named, { 'if-none-match': '"1"' }),
+    expect: { has: { name: 'Ärger' } },
+  },
+  {
+    id: 'P1.13 changed',
+    says: 'a change is seen',
+    request: post('/rest/Company(1)', { __STAMP: 1, name: 'Anders' }),
+    expect: { has: { __STATUS: { success: true } } },
+    then: [[get(named, { 'if-none-match': tag }), { has: { name: 'Anders', __STAMP: 2 } }]],
+  },
+  ...['$method=entityset', '$cursor=true', '$queryplan=true'].map((parameter): Row => ({
+    id: `P1.13 without ${parameter}`,
+    says: `an answer with ${parameter} has no tag`,
+    request: get(`/rest/Company?${parameter}`, { 'if-none-match': tag }),
+    expect: { headers: { etag: undefined, 'cache-control': 'no-store' } },
+  })),
+  {
+    id: 'P1.13 save',
+    says: 'an answer to a change has no tag',
+    request: post('/rest/Company?$method=update', { name: 'X' }, { 'if-none-match': tag }),
+    expect: { has: { __KEY: '6' }, headers: { etag: undefined, 'cache-control': 'no-store' } },
   },
 ];

@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { refuse } from '../protocol/errors.js';
 import { integerFromText } from '../protocol/numbers.js';
+import type { TaggedRead } from '../query/tags.js';
 import type { Precondition } from '../write/sent-body.js';
 
 /**
@@ -26,4 +27,14 @@ export function refuseIfMatch({ 'if-match': text }: IncomingHttpHeaders): void {
     'malformedUrl',
     'If-Match names the stamp of one entity, and does not apply to several.',
   );
+}
+
+/** A request that reads; `undefined` for another one (protocol P1.13). */
+export function taggedRead({
+  method,
+  url = '',
+  headers,
+}: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): TaggedRead | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  return { address: url, known: headers['if-none-match'] ?? '' };
 }
