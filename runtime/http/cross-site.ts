@@ -13,6 +13,7 @@ const exposedHeaders = [
   'Content-Disposition',
   'Content-Length',
   'Content-Range',
+  'ETag',
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',
