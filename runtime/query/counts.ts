@@ -91,7 +91,9 @@ export class Counts {
     const { dialect } = this.database;
     const counted = this.#bound(request);
     if (dialect.tablesVersion !== undefined) {
-      return yield* this.#row(counted, { statement, values, numberAt: 1 });
+      const row = yield* this.#row(counted, { statement, values, numberAt: 1 });
+      const isMissing = row[0] !== null && numberOf(row[1]) === undefined;
+      return isMissing ? [] : row;
     }
     const count = yield* this.#number(counted);
     if (count === undefined) return [];

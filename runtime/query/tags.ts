@@ -85,11 +85,12 @@ export class Tags {
     const restricted = yield* this.#restricted(statement);
     const scope = `${this.#own}.${digest(`${address}\n${restricted}`)}.`;
     if (dialect.tagged !== undefined) {
-      const given = versionIn(known, scope);
-      values[tagSlot.index] = given ?? null;
+      const given = versionIn(known, scope) ?? null;
+      values[tagSlot.index] = given;
       const row = yield* answer.row();
-      const [json, version] = [row[0] as JsonAnswer | null | undefined, row.at(-1)];
-      if (version !== given && (json ?? undefined) === undefined) return undefined;
+      const [json = null, version = null] = [row[0] as JsonAnswer | null | undefined, row.at(-1)];
+      const isKnown = version !== null && version === given;
+      if (json === null && !isKnown) return undefined;
       return new TaggedAnswer(tagOf(scope, version), json ?? undefined);
     }
     // Read before the answer, so that no tag is given for data that came later.
@@ -118,7 +119,7 @@ export function taggedByContent(
 }
 
 /** Weak, as `If-Match` names the stamp of an entity. */
-function tagOf(scope: string, version: SqlValue | undefined): string {
+function tagOf(scope: string, version: SqlValue): string {
   return `W/"${scope}${String(version)}"`;
 }
 

@@ -229,7 +229,9 @@ describeDatabases('A request without parameters', ({ driver, create: createDatab
     await run('GET', '/rest/Note');
     const counted = sqlOf(count(entities(db)));
     const statement = sqlOf(page(entities(db), top, skip, selectPageOf('Note')));
-    expect(statements).toEqual(driver === 'sqlite' ? [counted, statement] : [statement]);
+    expect(statements).toEqual(
+      driver === 'sqlite' ? [counted, statement] : [expect.stringContaining(`(${statement})`)],
+    );
     if (driver === 'postgres') expect(statement).toContain(`(${counted})`);
   });
 

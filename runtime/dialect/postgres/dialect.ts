@@ -177,7 +177,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   // The comparison depends on no row of the answer, so it is made before they are read. Without the offset it would
   // become a condition of the join, which is tested behind them.
   tagged: (query, known, tables) =>
-    sql`with "__tag" as materialized (select concat(${tablesVersion(tables)}, '-', ${sql.raw(globalStamp)}) as "version") select "__answer".*, "__tag"."version" from "__tag" left join (select * from ${subquery(query)} as "__read" where (select "version" from "__tag") is distinct from cast(${known} as text) offset 0) as "__answer" on true`,
+    sql`with "__tag" as materialized (select ${dataVersion(tables)} as "version") select "__answer".*, "__tag"."version" from "__tag" left join (select * from ${subquery(query)} as "__read" where (select "version" from "__tag") is distinct from cast(${known} as text) offset 0) as "__answer" on true`,
   direct: {
     // A cast to the table would mean a type of PostgreSQL where the table is called as one is.
     rows: (table, list) =>
@@ -205,6 +205,12 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     },
   },
 };
+
+/** Each change that the counter counts is one of a table, so the version of all tables tells of the counter as well. */
+function dataVersion(tables: ReadonlySet<string> | undefined): Sql {
+  const version = tablesVersion(tables);
+  return tables === undefined ? version : sql`concat(${version}, '-', ${sql.raw(globalStamp)})`;
+}
 
 function bigint(value: Sql): Sql {
   return sql`cast(${value} as bigint)`;
