@@ -141,7 +141,6 @@ export class DataclassReads {
   ): Pending<Answer> {
     requirePrivilege(request, scope.session, 'read');
     const parameters = readingParameters(request);
-    refuseFormats(parameters, this.#context.options, 'one entity');
     const { lookup = '', attributes } = address;
     const aggregation = aggregationOf(parameters);
     if (aggregation !== undefined) {
@@ -150,6 +149,7 @@ export class DataclassReads {
         'an entity that is looked up by a value is named by its key there',
       );
     }
+    refuseFormats(parameters, this.#context.options, 'one entity');
     const entity = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
     return taggedEntity(request, entity);
   }

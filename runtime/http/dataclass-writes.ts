@@ -12,7 +12,12 @@ import { refuseFormats } from '../query/parameters.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { chosenEntities, DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
-import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
+import {
+  parametersOf,
+  refusedMethod,
+  refuseLock,
+  refuseSaveParameters,
+} from './reading-parameters.js';
 import { bodyTooLarge } from './errors.js';
 import { type Answer, missingEntity } from './reply.js';
 import { allows, requirePrivilege } from './route-privileges.js';
@@ -104,6 +109,7 @@ export class DataclassWrites {
   ): Pending<Answer> {
     const given = parametersOf(request, 'read');
     refuseLock(given);
+    refuseSaveParameters(given);
     const { method, rawPict, binary } = given;
     const { key, attributes = '' } = address;
     const type = readRawPict(rawPict) ? 'image' : binary ? 'blob' : undefined;

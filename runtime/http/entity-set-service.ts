@@ -147,7 +147,8 @@ export class EntitySetService {
 
   /** Whether an entity of both sets matches the filter. */
   *#intersect(keys: KeyList, others: KeyList, parameters: Parameters): Steps<string> {
-    refuseBesideIntersect(parameters, this.context.options);
+    // The answer is true or false.
+    refuseFormats(parameters, this.context.options, '$logicOperator=INTERSECT');
     const { context, dataclass } = this;
     const { filter, clean } = parameters;
     const isWhole = filter === undefined && !clean && dataclass.restriction === undefined;
@@ -168,15 +169,6 @@ export class EntitySetService {
     if (other !== undefined) return other;
     throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
   }
-}
-
-/** The answer is true or false, so it cannot be combined with formats of lists. */
-function refuseBesideIntersect(parameters: Parameters, options: ServiceContext['options']): void {
-  const aggregation = aggregationOf(parameters);
-  if (aggregation !== undefined) {
-    throw refuse('malformedUrl', `${aggregation} and $logicOperator=INTERSECT cannot be combined.`);
-  }
-  refuseFormats(parameters, options, '$logicOperator=INTERSECT');
 }
 
 const operations = { AND: and, OR: or, EXCEPT: except } as const;

@@ -72,10 +72,10 @@ function refuseMisplaced(
   name: string,
   options: Pick<AnswerOptions, 'reportFormat'>,
 ): void {
-  refuseFormats(parameters, options, 'a function');
-  refuseSetParameters(parameters);
   const aggregation = aggregationOf(parameters);
   if (aggregation !== undefined) throw notApplicable(aggregation, `${name} is a function`);
+  refuseFormats(parameters, options, 'a function');
+  refuseSetParameters(parameters);
   const { savedfilter, savedorderby, atomic, refresh, rawPict } = parameters;
   const misplaced =
     savedfilter !== undefined

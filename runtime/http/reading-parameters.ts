@@ -30,6 +30,7 @@ export function readingParameters(
   if (!mayLock) refuseLock(parameters);
   const { method } = parameters;
   if (method !== undefined && !methods.includes(method)) throw refusedMethod(method, 'GET');
+  refuseSaveParameters(parameters);
   return parameters;
 }
 
@@ -73,6 +74,16 @@ export function refuseLock({ lock }: Parameters): void {
     'methodNotApplicable',
     '$lock applies to one entity: /<dataClass>(<key>)?$lock=true.',
   );
+}
+
+/** Parameters of a save: a client that sends one expects that entities are saved. */
+export function refuseSaveParameters({ upsert, atMost }: Parameters): void {
+  if (upsert === undefined && atMost === undefined) return;
+  const [name, remedy] =
+    upsert === undefined
+      ? ['$atMost', '$filter=...&$method=update&$atMost=<number>']
+      : ['$upsert', '$method=update&$upsert=<attribute>'];
+  throw refuse('malformedUrl', `${name} applies to a save: POST /<dataClass>?${remedy}.`);
 }
 
 function checkEncoding(url: string): void {

@@ -309,9 +309,19 @@ export const parameterNames: readonly string[] = rules.map(({ name }) => name);
 /** The ordinary collection, a bare list, or a report (protocol P6.1, P6.2). */
 export type AnswerFormat = 'collection' | 'array' | 'report';
 
+/** Parameters about several entities, except `$format`. */
+const aboutSeveral = [
+  'asArray',
+  'queryplan',
+  'querypath',
+  'groupby',
+  'compute',
+  'distinct',
+] as const;
+
 type FormatParameters = Pick<
   Parameters,
-  'format' | 'asArray' | 'count' | 'queryplan' | 'querypath' | 'method'
+  'format' | 'count' | 'method' | (typeof aboutSeveral)[number]
 >;
 
 /** The format that a request selects. @throws RequestError 400 with 1801 or 1806 */
@@ -332,19 +342,25 @@ export function answerFormat(
   return format === undefined ? 'array' : 'report';
 }
 
-/** Refuses formats of several entities; `what` is at the address instead. @throws RequestError 400 with 1801 or 1806 */
+/**
+ * Refuses formats and aggregates of several entities; `what` is at the address instead.
+ * @throws RequestError 400 with 1801 or 1806
+ */
 export function refuseFormats(
-  { format, asArray, queryplan, querypath }: FormatParameters,
+  parameters: FormatParameters,
   { reportFormat }: { readonly reportFormat: string },
   what: string,
 ): void {
+  const { format } = parameters;
   if (format !== undefined) {
     checkFormat(format, reportFormat);
     throw misplaced(`$format=${reportFormat}`, what);
   }
-  if (asArray) throw misplaced('$asArray', what);
-  if (queryplan) throw misplaced('$queryplan', what);
-  if (querypath) throw misplaced('$querypath', what);
+  for (const name of aboutSeveral) {
+    if (parameters[name] !== undefined && parameters[name] !== false) {
+      throw misplaced(`$${name}`, what);
+    }
+  }
 }
 
 function misplaced(name: string, what: string): RequestError {

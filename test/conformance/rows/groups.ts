@@ -1,5 +1,5 @@
 import { employee } from '../../support/staff-fixture.js';
-import { get, type Expectation, refused, type Row } from '../../support/row.js';
+import { get, type Expectation, post, refused, type Row } from '../../support/row.js';
 
 type Case = readonly [says: string, address: string, expect: Expectation];
 
@@ -514,6 +514,20 @@ export const groupRows: readonly Row[] = [
       ],
     ],
   },
+  ...[
+    'Company?$method=update&$groupby=city',
+    'Company?$method=validate&$groupby=city',
+    'Company?$method=update&$groupby=city&$having="count > 1"',
+    'Company?$method=update&$upsert=name&$compute=count',
+    'Company(1)?$distinct=true',
+    'Company(1)/logo?$rawPict=true&$groupby=city',
+  ].map((address) => ({
+    id: `P1.7 save ${address}`,
+    says: 'a save has no groups',
+    request: post(`/rest/${address}`, { name: 'M' }),
+    expect: { ...refused(400, 1806), message: /several entities, not to an? (change|image)/ },
+    then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]] as const,
+  })),
   ...rows('P5.13', answers),
   ...rows('P5.14', keys),
   ...rows('P5.15', computed),

@@ -255,6 +255,33 @@ export const requestRows: readonly Row[] = [
       then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]] as const,
     })),
   ),
+  ...[
+    'Company',
+    'Company/name',
+    'Company(1)',
+    'Company:name(Bolt)',
+    'Company(1)/staff?$expand=staff',
+    'Company/$entityset/0123456789ABCDEF0123456789ABCD77?$savedfilter="ID < 4"',
+    '$catalog',
+  ].flatMap((address) =>
+    ['$atMost=5', '$upsert=name'].map((parameter): Row => {
+      const url = `/rest/${address}${address.includes('?') ? '&' : '?'}${parameter}`;
+      return {
+        id: `P1.7 save ${url}`,
+        says: 'a parameter of a save is refused in a read',
+        request: get(url),
+        expect: { ...refused(400, 1806), message: /applies to a save: POST/ },
+      };
+    }),
+  ),
+  ...['$groupby=city', '$compute=count', '$distinct=true'].flatMap((parameter) =>
+    [`Company(1)?$lock=true&${parameter}`, `$catalog?${parameter}`].map((address) => ({
+      id: `P1.7 several ${address}`,
+      says: 'what is about several entities is refused elsewhere',
+      request: get(`/rest/${address}`),
+      expect: refused(400, 1806),
+    })),
+  ),
   ...['-1', '1.5', 'ten', '', '1e2', '0x10', ' ', '9007199254740992', '٣'].flatMap((value) =>
     ['$top', '$limit', '$skip', '$timeout'].map((name) => ({
       id: `P1.8 number ${name}=${value}`,

@@ -184,4 +184,6 @@ export const upsertRows: readonly Row[] = [
   refuses('a filter', post(`${upsert}&$filter="ID=2"`, { name: 'x' }), unusable),
   refuses('If-Match', post(upsert, { name: 'Bolt' }, { 'if-match': '"1"' }), unusable),
   refuses('a deletion', post('/rest/Company(2)?$method=delete&$upsert=name'), unusable),
+  refuses('a set', post('/rest/Company?$method=entityset&$upsert=name'), refused(400, 1806)),
+  refuses('an image', post('/rest/Company(2)/logo?$rawPict=true&$upsert=name'), refused(400, 1806)),
 ];
