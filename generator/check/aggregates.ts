@@ -1,14 +1,15 @@
 import { type FilterNode, type PathStep } from '../../runtime/filter/ast.js';
 import { parseFilter } from '../../runtime/filter/parser.js';
+import { type Aggregate, aggregates } from '../../runtime/protocol/aggregate.js';
 import { moreDecimals } from '../../runtime/protocol/decimal.js';
 import { RequestError } from '../../runtime/protocol/errors.js';
 import { child, textOf } from '../source/tree.js';
-import { aggregates, isOneOf } from '../source/vocabulary.js';
+import { isOneOf } from '../source/vocabulary.js';
 import { maxRelations, type Aliases } from './aliases.js';
 import { relationTarget } from './relation-target.js';
 import { renamedFromOf, renameHint } from './renames.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
-import type { AggregateAttribute, AggregateName, StorageType } from '../model/model.js';
+import type { AggregateAttribute, StorageType } from '../model/model.js';
 import type { Digits } from '../model/decimals.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -93,7 +94,7 @@ export function aggregateAttribute(
 
 /** Sums and averages of whole numbers may be larger than those, or have decimals. */
 function resultOf(
-  aggregate: AggregateName,
+  aggregate: Aggregate,
   value: Value | undefined,
 ): Pick<AggregateAttribute, 'type' | 'dateOnly' | 'precision' | 'scale'> {
   if (aggregate === 'count' || value === undefined) return { type: 'integer', dateOnly: false };

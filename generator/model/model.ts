@@ -1,3 +1,4 @@
+import type { Aggregate } from '../../runtime/protocol/aggregate.js';
 import type { StorageType } from '../../runtime/protocol/storage-type.js';
 
 export type { StorageType };
@@ -229,7 +230,7 @@ export interface RelationAliasAttribute extends AttributeBase {
 /** A value over related entities, which the database computes for each read. */
 export interface AggregateAttribute extends AttributeBase {
   readonly kind: 'aggregate';
-  readonly aggregate: AggregateName;
+  readonly aggregate: Aggregate;
   /** Relations, one of them to-many, then an attribute, which `count` may leave out. */
   readonly path: readonly string[];
   /** Which entities of the last to-many relation count. */
@@ -240,8 +241,6 @@ export interface AggregateAttribute extends AttributeBase {
   readonly precision?: number;
   readonly scale?: number;
 }
-
-export type AggregateName = 'count' | 'sum' | 'average' | 'min' | 'max';
 
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';
 

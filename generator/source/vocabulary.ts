@@ -19,7 +19,6 @@ export const dateOnlyFormats = ['iso', 'bang'] as const;
 export const compatibilities = ['wakanda'] as const;
 export const generatedKinds = ['sequence', 'uuid'] as const;
 export const deleteRules = ['restrict', 'setNull', 'cascade', 'none'] as const;
-export const aggregates = ['count', 'sum', 'average', 'min', 'max'] as const;
 export const accessors = ['get', 'set', 'query', 'orderBy'] as const;
 export const singletonScopes = ['process', 'shared', 'session'] as const;
 

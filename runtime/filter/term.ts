@@ -1,3 +1,4 @@
+import { type Aggregate, aggregates } from '../protocol/aggregate.js';
 import {
   bracketedName,
   dottedPath,
@@ -8,11 +9,6 @@ import {
 } from '../protocol/names.js';
 import type { ErrorName } from '../protocol/errors.js';
 import { blanksEnd, type Cursor } from './lexer.js';
-
-/** The functions of `$compute`, in the order of its answers. */
-export const aggregates = ['count', 'sum', 'average', 'min', 'max'] as const;
-
-export type Aggregate = (typeof aggregates)[number];
 
 /** The parts of a date that make groups. */
 export const dateParts = ['year', 'quarter', 'month', 'day'] as const;

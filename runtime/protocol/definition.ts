@@ -1,3 +1,4 @@
+import type { Aggregate } from './aggregate.js';
 import type { DataclassQueries } from './queries.js';
 import type { StorageType } from './storage-type.js';
 
@@ -169,7 +170,7 @@ export interface AliasDefinition extends NamedDefinition {
 export interface AggregateDefinition extends NamedDefinition {
   readonly kind: 'aggregate';
   readonly type: StorageType;
-  readonly aggregate: 'count' | 'sum' | 'average' | 'min' | 'max';
+  readonly aggregate: Aggregate;
   /** Relations, one of them to-many, then an attribute, which `count` may leave out. */
   readonly path: readonly string[];
   /** Which entities of the last to-many relation count. */

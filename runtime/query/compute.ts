@@ -14,12 +14,12 @@ import {
 } from './selection.js';
 import { type ValuePath, notApplicable, numericTypes } from './value-path.js';
 import { valueRows, type RowValue, type ValueRows } from './value-rows.js';
+import { type Aggregate, aggregates } from '../protocol/aggregate.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import type { ByKind, JsonPlace } from '../dialect/json-access.js';
 import type { GroupValue } from '../filter/having.js';
-import type { Aggregate } from '../filter/term.js';
 import { jsonBoolean } from '../dialect/json-parts.js';
 import { scalarJson, scaleOf } from './value-json.js';
 
@@ -40,8 +40,8 @@ export function computeStatement(
 ): SelectionStatement {
   const { quickTotal } = dialect;
   const exact = statementWith(dialect, options, selection, path, keyword, name);
-  const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
-  const hasSum = aggregates.some((each) => each === 'sum' || each === 'average');
+  const wanted = keyword === '$all' ? aggregatesOf(path) : [keyword];
+  const hasSum = wanted.some((each) => each === 'sum' || each === 'average');
   if (quickTotal === undefined || !hasSum) return exact;
   const quick = { ...dialect, total: quickTotal };
   const { statement } = statementWith(quick, options, selection, path, keyword, name);
@@ -73,9 +73,9 @@ function statementWith(
 ): SelectionStatement {
   const context = queryContext(dialect, options);
   const rows: WriteRows = () => valueRows(context, selection, path, 'whole');
-  const aggregates = keyword === '$all' ? aggregatesOf(path) : [keyword];
-  const { values, from } = computed(context, path, rows, aggregates);
-  const parts = keyword === '$all' ? object(name, aggregates, values) : values;
+  const wanted = keyword === '$all' ? aggregatesOf(path) : [keyword];
+  const { values, from } = computed(context, path, rows, wanted);
+  const parts = keyword === '$all' ? object(name, wanted, values) : values;
   const answer = sql`(select ${dialect.concat(parts)} from ${from})`;
   return answerStatement(context, sql`select ${ifBaseExists(context, selection, answer)}`);
 }
@@ -90,13 +90,13 @@ function computed(
   context: QueryContext,
   path: ValuePath,
   rows: WriteRows,
-  aggregates: readonly Aggregate[],
+  wanted: readonly Aggregate[],
 ): Aggregates {
   const pass = new ComputePass(context, context.aliases.next());
   const { value, where } = rows();
   const stored: StoredText = (found) => storedText(context.dialect, rows(), found);
   const jsonOf = (of: RowValue): readonly Sql[] =>
-    aggregates.map((each) => pass.aggregate(each, path.attribute, of).json(stored));
+    wanted.map((each) => pass.aggregate(each, path.attribute, of).json(stored));
   if (value.kind === 'column') return { values: jsonOf(value), from: pass.over(where()) };
   const found = context.aliases.next();
   const place = { kind: sql`${sql.id(found, 'kind')}`, value: sql`${sql.id(found, 'value')}` };
@@ -108,10 +108,10 @@ function computed(
 
 function object(
   name: string,
-  aggregates: readonly Aggregate[],
+  wanted: readonly Aggregate[],
   values: readonly Sql[],
 ): readonly JsonPart[] {
-  const members = aggregates.flatMap((each, index): JsonPart[] => [
+  const members = wanted.flatMap((each, index): JsonPart[] => [
     `${index === 0 ? '' : ','}${JSON.stringify(each)}:`,
     values[index] as Sql,
   ]);
@@ -119,13 +119,10 @@ function object(
 }
 
 /** The values of `$compute`. */
-type ComputeKeyword = '$all' | Aggregate;
+const keywords = ['$all', ...aggregates] as const;
 
-/** The keywords as the protocol writes them. */
-const keywords: readonly ComputeKeyword[] = ['$all', 'average', 'count', 'min', 'max', 'sum'];
+type ComputeKeyword = (typeof keywords)[number];
 
-/** In the order of the answer to `$all`. */
-const ofNumbers: readonly Aggregate[] = ['count', 'sum', 'average', 'min', 'max'];
 const ofOthers: readonly Aggregate[] = ['count', 'min', 'max'];
 
 /** @throws RequestError 400 with 1817 */
@@ -138,7 +135,7 @@ export function computeKeyword(text: string): ComputeKeyword {
 
 /** The aggregates of an attribute; of a property, whose values may be of any type, all. */
 function aggregatesOf({ attribute: { type } }: ValuePath): readonly Aggregate[] {
-  return numericTypes.has(type) || type === 'object' ? ofNumbers : ofOthers;
+  return numericTypes.has(type) || type === 'object' ? aggregates : ofOthers;
 }
 
 /** @throws RequestError 400 with 1813 for a sum or an average of what is no number */

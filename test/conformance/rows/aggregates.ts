@@ -174,7 +174,7 @@ const refusals: readonly Case[] = [
     'Company/revenue?$compute=avg',
     {
       ...refused(400, 1817),
-      message: /expected one of \$all, average, count, min, max, sum\.$/,
+      message: /expected one of \$all, count, sum, average, min, max\.$/,
     },
   ],
   ['no keyword', 'Company/revenue?$compute=', refused(400, 1817)],
