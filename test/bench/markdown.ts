@@ -25,7 +25,7 @@ export function markdown(result: Result & { readonly picture: string }): string 
   ];
   return [
     '',
-    `${on}Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s (R9 to R12: ${2 * seconds} s):`,
+    `${on}Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s (R9 to R12, R17, R18: ${2 * seconds} s):`,
     '',
     line(head),
     line(head.map((_, index) => (index === 0 ? '---' : '---:'))),

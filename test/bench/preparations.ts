@@ -18,6 +18,27 @@ export async function makeSets(
   return { sets };
 }
 
+/** Walks through the employees, and returns the tokens of ten pages of 100 at the far end. */
+export async function walkToEnd({ name, origin }: Server, rows: number): Promise<Prepared> {
+  const tokens: string[] = [];
+  let [from, begin] = [0, '$cursor=true'];
+  // The last page has none.
+  while (from < rows - 200) {
+    const far = rows - 1_100 - from;
+    const top = far > 0 ? Math.min(far, mostOfPage) : 100;
+    const response = await fetch(`${origin}/rest/Employee?$attributes=ID&$top=${top}&${begin}`);
+    const token = /"__NEXT":"([^"]*)"\}$/.exec(await response.text())?.[1];
+    if (token === undefined) throw new Error(`${name} has no page behind ${from} employees.`);
+    from += top;
+    begin = `$after=${token}`;
+    if (far <= top) tokens.push(token);
+  }
+  return { tokens };
+}
+
+/** Entities that a generated server sends at once. */
+const mostOfPage = 10_000;
+
 /** Logs in, and returns the header with the session. */
 export async function logIn({ name, origin }: Server): Promise<Prepared> {
   const response = await fetch(`${origin}/rest/$directory/login`, {

@@ -2,7 +2,7 @@ import { type ChangeKind, changePath } from './changes.js';
 import { cities } from './data/names.js';
 import type { Random } from './data/random.js';
 import type { SentRequest, ServiceName } from './load-job.js';
-import { logIn, makeSets } from './preparations.js';
+import { logIn, makeSets, walkToEnd } from './preparations.js';
 import type { Server } from './server.js';
 import type { VariantName } from './variants.js';
 
@@ -32,6 +32,8 @@ export interface Prepared {
   readonly headers?: Readonly<Record<string, string>>;
   /** IDs of entity sets. */
   readonly sets?: readonly string[];
+  /** Tokens of cursors. */
+  readonly tokens?: readonly string[];
 }
 
 export interface RequestContext extends Prepared {
@@ -196,6 +198,44 @@ const further: readonly BenchRequest[] = [
   },
 ];
 
+const queries: readonly BenchRequest[] = [
+  {
+    ...large,
+    rows: 100_000,
+    name: 'R17',
+    title: 'employees grouped by city, with number and sum of salaries, 40 groups by that sum',
+    request: () => ({
+      path: '/rest/Employee?$groupby=city&$compute=count,sum(salary)&$orderby=sum(salary)%20desc&$top=40',
+    }),
+  },
+  {
+    ...large,
+    name: 'R18',
+    title: 'page of 100 behind a cursor at the far end of the dataclass',
+    prepare: walkToEnd,
+    request: (random, { tokens = [] }) => ({
+      path: `/rest/Employee?$top=100&$after=${random.pick(tokens)}`,
+    }),
+  },
+  {
+    ...usual,
+    name: 'R19',
+    title: 'page of 20 companies, each with the three employees who earn most',
+    request: (random) => ({
+      path: `/rest/Company?$skip=${20 * random.below(pages)}&$top=20&$expand=staff($orderby=salary%20desc;$top=3)`,
+    }),
+  },
+  {
+    ...usual,
+    variant: 'aggregates',
+    name: 'R20',
+    title: 'page of 40 employees with number and salaries of those whom they manage',
+    request: (random) => ({
+      path: `/rest/Employee?$skip=${40 * random.below(pages)}&$top=40&$attributes=lastName,reportCount,reportSalaries`,
+    }),
+  },
+];
+
 /** R1 to R4 and R7 again, by a user who has logged in. */
 function again(name: string, variant: VariantName, who: string): readonly BenchRequest[] {
   return everyday
@@ -215,6 +255,7 @@ export const requests: readonly BenchRequest[] = [
   ...further,
   ...again('R15', 'roles', 'with roles and a session'),
   ...again('R16', 'restrict', 'with roles, a session and restrict'),
+  ...queries,
 ];
 
 function ofCity(random: Random): string {

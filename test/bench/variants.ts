@@ -1,8 +1,8 @@
 /**
  * Additions to `model.yaml` for the generated servers of the bench: class code, roles,
- * restrictions.
+ * restrictions, aggregates.
  */
-export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict' | 'texts';
+export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict' | 'texts' | 'aggregates';
 
 export interface Variant {
   /** Appended to `model.yaml`, which ends with the attributes of Employee. */
@@ -61,6 +61,12 @@ const notes = `
       score: integer
 `;
 
+/** Values over the employees whom an employee manages. */
+const aggregates = `      reports: { to: Employee, many: true, inverse: manager }
+      reportCount: { aggregate: count(reports) }
+      reportSalaries: { aggregate: sum(reports.salary) }
+`;
+
 /** Most employees are visible; the value comes from the session. */
 const restrictedClass = `import { EmployeeBase, type Restriction, type Session } from '../generated/api.js';
 
@@ -83,4 +89,5 @@ export const variants: Readonly<Record<VariantName, Variant>> = {
     files: { 'src/login.ts': login, 'src/classes/Employee.ts': restrictedClass },
   },
   texts: { model: notes, files: {} },
+  aggregates: { model: aggregates, files: {} },
 };

@@ -11,6 +11,8 @@ export interface Answers {
   readonly employee: (key: number) => Answer;
   readonly employees: (query: PageQuery) => Answer;
   readonly companies: (query: PageQuery) => Answer;
+  /** So many cities, those with the greatest sums of salaries. */
+  readonly groups: (top: number) => Answer;
   readonly salaries: () => Answer;
   readonly members: (page: SetPage) => Answer;
   /** The answer for a saved employee. */

@@ -3,13 +3,14 @@ import type { Ask } from './postgres-ask.js';
 import type { Known, PageStatement } from './postgres-known.js';
 import {
   companyColumns,
+  earnersPage,
   employeeColumns,
   employeesWhere,
   orders,
   savedColumns,
   staffOf,
 } from './postgres-text.js';
-import type { Filter, Order, PageQuery } from './query.js';
+import { type Filter, type Order, type PageQuery, topEarners } from './query.js';
 
 /** JSON as it is sent; nothing for what is not there or not understood. */
 export type PostgresAnswer = string | undefined;
@@ -55,8 +56,11 @@ export class PostgresAnswers {
     return `select row_to_json(r)::text${this.ask.isAllowed} from (select ${columns} from "Employee" e ${where}) r`;
   }
 
-  employees({ skip, top, filter, order, expand }: PageQuery): Promise<string> {
+  employees(query: PageQuery): Promise<string> {
+    const { skip, top, filter, order, expand, after } = query;
     const { maxScore } = this;
+    if (after !== undefined) return this.#behind(after, top);
+    if (query.isOfReports) return this.#reports(query);
     const rows = (): string => {
       const [limit, offset] = filter === undefined ? ['$1', '$2'] : ['$2', '$3'];
       const columns = employeeColumns({ maxScore, isEmployerExpanded: expand === 'employer' });
@@ -78,6 +82,52 @@ export class PostgresAnswers {
     });
   }
 
+  async #behind(after: number, top: number): Promise<string> {
+    const { maxScore } = this;
+    const where = employeesWhere(undefined, maxScore, 'e."ID" > $1');
+    const { stamp, count, sent, list } = await this.known.page(this.ask, {
+      name: `behind ${String(maxScore)}`,
+      counted: `${String(maxScore)}  `,
+      rows: () =>
+        `select ${employeeColumns({ maxScore })} from "Employee" e ${where} order by e."ID" limit $2`,
+      count: () => `select count(*) from "Employee" e ${employeesWhere(undefined, maxScore)}`,
+      values: [after, top],
+    });
+    // Only an employee of the page begins with a key: a text has its quotes escaped.
+    const last = list.slice(list.lastIndexOf('{"__KEY":"'));
+    const next = sent < top ? 'null' : `"${String(/\d+/.exec(last)?.[0])}"`;
+    return `{"__entityModel":"Employee","__GlobalStamp":${stamp},"__COUNT":${count},"__SENT":${sent},"__ENTITIES":${list},"__NEXT":${next}}`;
+  }
+
+  /** A page of employees with the number and the salaries of those whom they manage. */
+  #reports({ skip, top }: PageQuery): Promise<string> {
+    const where = employeesWhere(undefined, this.maxScore);
+    return this.#page('Employee', skip, {
+      name: `reports ${String(this.maxScore)}`,
+      counted: `${String(this.maxScore)}  `,
+      rows: () => `select e."ID"::text as "__KEY", e."__TIMESTAMP", e."__STAMP", e."lastName", r.* from (
+        select * from "Employee" e ${where} order by e."ID" limit $1 offset $2) e cross join lateral (
+        select count(*) as "reportCount", coalesce(sum(r."salary"), 0) as "reportSalaries" from "Employee" r where r."managerID" = e."ID") r`,
+      count: () => `select count(*) from "Employee" e ${where}`,
+      values: [top, skip],
+    });
+  }
+
+  /** So many cities, those with the greatest sums of salaries. */
+  async groups(top: number): Promise<string> {
+    const where = employeesWhere(undefined, this.maxScore);
+    const { stamp, count, sent, list } = await this.known.page(this.ask, {
+      name: `groups ${String(this.maxScore)}`,
+      counted: `${String(this.maxScore)} cities`,
+      rows: () => `select min(e."city") as "city", count(*) as "count", coalesce(sum(e."salary"), 0) as "sum(salary)"
+        from "Employee" e ${where} group by e."__folded_city" order by 3 desc, e."__folded_city" nulls first limit $1`,
+      count: () =>
+        `select count(*) from (select from "Employee" e ${where} group by e."__folded_city") g`,
+      values: [top],
+    });
+    return `{"__entityModel":"Employee","__GlobalStamp":${stamp},"__COUNT":${count},"__SENT":${sent},"__FIRST":0,"__GROUPS":${list}}`;
+  }
+
   companies({ skip, top, expand }: PageQuery): Promise<string> {
     const { maxScore } = this;
     const stamp = this.known.stampAt(3);
@@ -87,7 +137,12 @@ export class PostgresAnswers {
         expand === undefined
           ? companyColumns()
           : companyColumns(
-              staffOf(employeeColumns({ maxScore, isManagerExpanded }), maxScore, stamp.text),
+              staffOf(
+                employeeColumns({ maxScore, isManagerExpanded }),
+                maxScore,
+                stamp.text,
+                expand === topEarners ? earnersPage : undefined,
+              ),
             );
       return `select ${columns} from (select * from "Company" c order by c."ID" limit $1 offset $2) c`;
     };

@@ -77,13 +77,19 @@ export function companyColumns(
     c."active" = 1 as "active", ${staff} as "staff"`;
 }
 
-const staffPage = 100;
+const firstPage = { order: 'e."ID"', top: 100 };
+export const earnersPage = { order: 'e."salary" desc nulls last, e."ID"', top: 3 };
 
 /** A page of a company's staff; one that is not full has been counted already. */
-export function staffOf(employee: string, maxScore: MaxScore, globalStamp: string): string {
+export function staffOf(
+  employee: string,
+  maxScore: MaxScore,
+  globalStamp: string,
+  { order, top } = firstPage,
+): string {
   const from = `from "Employee" e ${employeesWhere(undefined, maxScore, 'e."employerID" = c."ID"')}`;
   return `(select json_build_object('__ENTITYSET', '/rest/Company(' || c."ID" || ')/staff?$expand=staff', '__GlobalStamp', ${globalStamp},
-      '__COUNT', case when count(*) < ${staffPage} then count(*) else (select count(*) ${from}) end, '__SENT', count(*), '__FIRST', 0,
+      '__COUNT', case when count(*) < ${top} then count(*) else (select count(*) ${from}) end, '__SENT', count(*), '__FIRST', 0,
       '__ENTITIES', coalesce(json_agg(r), '[]'))
-    from (select ${employee} ${from} order by e."ID" limit ${staffPage}) r)`;
+    from (select ${employee} from (select * ${from} order by ${order} limit ${top}) e) r)`;
 }

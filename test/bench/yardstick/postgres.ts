@@ -15,7 +15,13 @@ import { type Ask, askOf, SessionEnded } from './postgres-ask.js';
 import { KnownInDatabase, KnownInMemory } from './postgres-known.js';
 import { PostgresSave } from './postgres-save.js';
 import { PostgresSessions } from './postgres-sessions.js';
-import { type PageQuery, type QueryString, readFilter, readPageQuery } from './query.js';
+import {
+  type PageQuery,
+  type QueryString,
+  readFilter,
+  readGroupsTop,
+  readPageQuery,
+} from './query.js';
 import type { Sent } from './save.js';
 import { type Privilege, type Session, Sessions } from './sessions.js';
 import { combine, type Operator, parseKeys, Sets } from './sets.js';
@@ -78,6 +84,10 @@ app.get<{ Params: { key: string } }>('/rest/Employee(:key', (request, reply) =>
 );
 app.get<{ Querystring: QueryString }>('/rest/Employee', (request, reply) =>
   answered(request, reply, 'viewStaff', async ({ answers }) => {
+    if (request.query['$groupby'] !== undefined) {
+      const top = readGroupsTop(request.query);
+      return top === undefined ? undefined : answers.groups(top);
+    }
     const query = readPageQuery(request.query);
     if (query === undefined) return undefined;
     return request.query['$method'] === 'entityset' ? newSet(query) : answers.employees(query);

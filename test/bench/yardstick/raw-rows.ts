@@ -3,6 +3,7 @@
  * concatenates the JSON.
  */
 import type { Database, Statement } from 'better-sqlite3';
+import { groupsOf, reportsOf } from './aggregate-rows.js';
 import type { Answers } from './answers.js';
 import {
   boundTo,
@@ -54,6 +55,8 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
       `select ${companyColumns} from "Company" c order by c."ID" limit ${integer} offset ${integer}`,
     )
     .raw();
+  const groups = groupsOf(database, maxScore);
+  const reports = reportsOf(database, maxScore);
   const members = database
     .prepare<[string], EmployeeRow | readonly [null]>(
       `select ${columns} from json_each(?) k left join "Employee" e on e."ID" = k.value order by k.key`,
@@ -80,12 +83,19 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
       const head = `{"__entityModel":"Employee","__STATUS":{"success":true},"uri":"/rest/Employee(${key})",`;
       return row === undefined ? '' : withHead(row, head);
     },
-    employees: ({ skip, top, filter, order, expand }) => {
-      const rows = pages[order][placeOf(filter)].all(...boundTo(filter), top, skip);
+    employees: ({ skip, top, filter, order, expand, isOfReports, after }) => {
       const count = counts.of(
         `${String(maxScore)} ${filter?.by ?? ''} ${filter?.value ?? ''}`,
         () => countEmployees[placeOf(filter)].get(...boundTo(filter)),
       );
+      if (isOfReports) {
+        const list = reports(top, skip);
+        return `{"__entityModel":"Employee",${envelope({ stamp: stamp.get(), count, sent: list.length, first: skip, list: list.join() })}`;
+      }
+      const rows =
+        after === undefined
+          ? pages[order][placeOf(filter)].all(...boundTo(filter), top, skip)
+          : pages.behind.all(after, top);
       const employer =
         expand === 'employer' ? employers(rows.map((row) => row[13])) : deferredEmployer;
       let list = '';
@@ -93,7 +103,16 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
         list +=
           (list === '' ? '' : ',') + employeeJson(row, employer(row[13]), deferredManager(row[14]));
       }
+      if (after !== undefined) {
+        const next = rows.length < top ? 'null' : `"${String(rows.at(-1)?.[0])}"`;
+        return `{"__entityModel":"Employee","__GlobalStamp":${String(stamp.get())},"__COUNT":${count},"__SENT":${rows.length},"__ENTITIES":[${list}],"__NEXT":${next}}`;
+      }
       return `{"__entityModel":"Employee",${envelope({ stamp: stamp.get(), count, sent: rows.length, first: skip, list })}`;
+    },
+    groups: (top) => {
+      const list = groups.list(top);
+      const count = counts.of(`${String(maxScore)} cities`, groups.count);
+      return `{"__entityModel":"Employee","__GlobalStamp":${String(stamp.get())},"__COUNT":${count},"__SENT":${list.length},"__FIRST":0,"__GROUPS":[${list.join()}]}`;
     },
     members: ({ keys, count, first, head }) => {
       const rows = members.all(keys);
@@ -129,7 +148,7 @@ function employeePages(
   database: Database,
   maxScore: MaxScore,
   columns: string,
-): Readonly<Record<Order, Filtered<Page>>> {
+): Readonly<Record<Order, Filtered<Page>>> & { readonly behind: Page } {
   // Keys first, so that only the rows of the page are read completely, and skipped rows are not.
   const page = (order: string) => (where: string) =>
     database
@@ -148,5 +167,10 @@ function employeePages(
   return {
     ID: forEachFilter(maxScore, inPlace),
     lastName: forEachFilter(maxScore, page('"__folded_lastName", "ID"')),
+    behind: database
+      .prepare<unknown[], EmployeeRow>(
+        `select ${columns} from (select * from "Employee" ${whereAll(['"ID" > ?'], maxScore)}) e order by e."ID" limit ${integer}`,
+      )
+      .raw(),
   };
 }

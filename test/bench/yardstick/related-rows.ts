@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { managerKey, type MaxScore, whereAll } from './conditions.js';
 import type { Counts } from './counts.js';
+import { topEarners } from './query.js';
 import {
   companyColumns,
   companyJson,
@@ -18,6 +19,7 @@ import {
 type Related = (id: number | null) => string;
 
 const staffPage = 100;
+const earnersPage = 3;
 
 /** The companies of some keys, in one statement, each written once. */
 export function relatedCompanies(
@@ -77,12 +79,21 @@ export function staffOf(
       `select ${columns} from (select * from "Employee" ${employed}) e order by e."ID" limit ${staffPage}`,
     )
     .raw();
+  const earners = database
+    .prepare<[number], EmployeeRow>(
+      // Keys first, so that only rows of the page are read completely.
+      `select ${columns} from (
+        select "ID" as k from "Employee" ${employed} order by "salary" desc, "ID" limit ${earnersPage}
+      ) cross join "Employee" e on e."ID" = k`,
+    )
+    .raw();
   const count = database
     .prepare<[number], number>(`select count(*) from "Employee" ${employed}`)
     .pluck();
   const managers = relatedManagers(database, maxScore);
   return (companies, stamp, expand) => {
-    const pages = new Map(companies.map(([id]) => [id, page.all(id)]));
+    const [read, top] = expand === topEarners ? [earners, earnersPage] : [page, staffPage];
+    const pages = new Map(companies.map(([id]) => [id, read.all(id)]));
     const manager =
       expand === 'staff.manager.employer'
         ? managers([...pages.values()].flatMap((rows) => rows.map((row) => row[14])))
@@ -96,7 +107,7 @@ export function staffOf(
       }
       // An incomplete page is its own count.
       const total =
-        rows.length < staffPage || id === null
+        rows.length < top || id === null
           ? rows.length
           : counts.of(`${String(maxScore)} staff ${id}`, () => count.get(id));
       return `{"__ENTITYSET":"/rest/Company(${String(id)})/staff?$expand=staff",${envelope({ stamp, count: total, sent: rows.length, first: 0, list })}`;

@@ -93,7 +93,7 @@ export function envelope({ stamp, count, sent, first, list }: Envelope): string 
 // eslint's rule against control characters is about mistakes; JSON escapes exactly these.
 const mustEscape = new RegExp('["\\\\\\u0000-\\u001f\\ud800-\\udfff]');
 
-function text(value: string | null): string {
+export function text(value: string | null): string {
   if (value === null) return 'null';
   return mustEscape.test(value) ? JSON.stringify(value) : `"${value}"`;
 }

@@ -5,7 +5,7 @@ import type { Answer, Answers, AnswersOf } from './answers.js';
 import type { MaxScore } from './conditions.js';
 import { Counts } from './counts.js';
 import { type EmployeeFunction, employeeFunctions } from './functions.js';
-import { type QueryString, readFilter, readPageQuery } from './query.js';
+import { type QueryString, readFilter, readGroupsTop, readPageQuery } from './query.js';
 import { saveEmployees, type Sent } from './save.js';
 import { type Privilege, type Session, Sessions } from './sessions.js';
 import { SetRoutes } from './set-routes.js';
@@ -65,6 +65,11 @@ export async function serveYardstick(answersOf: AnswersOf): Promise<void> {
   app.get<{ Querystring: QueryString }>('/rest/Employee', (request, reply) => {
     const view = allowed(request, reply, 'viewStaff');
     if (view === undefined) return;
+    if (request.query['$groupby'] !== undefined) {
+      const top = readGroupsTop(request.query);
+      send(reply, top === undefined ? undefined : view.answers.groups(top));
+      return;
+    }
     const query = readPageQuery(request.query);
     if (query === undefined) send(reply, undefined);
     else if (request.query['$method'] === 'entityset') send(reply, sets.create(query));

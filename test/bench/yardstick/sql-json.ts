@@ -13,9 +13,15 @@ import {
   whereAll,
 } from './conditions.js';
 import type { Counts } from './counts.js';
-import type { PageQuery } from './query.js';
+import { type PageQuery, topEarners } from './query.js';
 import { serveYardstick } from './serve.js';
-import { companyText, companyWithStaff, employeeText } from './sql-text.js';
+import {
+  companyText,
+  companyWithStaff,
+  earnersPage,
+  employeeText,
+  reportsText,
+} from './sql-text.js';
 
 // A bare variable after LIMIT makes SQLite prepare the statement again whenever it is bound.
 const integer = 'cast(? as integer)';
@@ -56,6 +62,26 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
     counts,
     companyWithStaff(employeeText({ maxScore, isManagerExpanded: true }), globalStamp, maxScore),
   );
+  const companiesWithEarners = companyPages(
+    database,
+    counts,
+    companyWithStaff(plain, globalStamp, maxScore, earnersPage),
+  );
+  const reports = employeePages(database, counts, maxScore, reportsText);
+  const seen = whereAll([], maxScore);
+  const groups = page(
+    database,
+    'Employee',
+    `select format('{"city":%s,"count":%d,"sum(salary)":%s}', json_quote("city"), "count", "sum") as j from (
+      select min("city") as "city", count(*) as "count", total("salary") as "sum" from "Employee" ${seen}
+      group by "__folded_city" order by 3 desc, "__folded_city" limit ${integer})`,
+    '__GROUPS',
+  );
+  const cities = database
+    .prepare<[], number>(
+      `select count(*) from (select 1 from "Employee" ${seen} group by "__folded_city")`,
+    )
+    .pluck();
   const members = database
     .prepare<[string, number, number, string], Uint8Array>(
       `select cast(concat('{', ?, '"__entityModel":"Employee","__GlobalStamp":', ${globalStamp}, ',"__COUNT":', ${integer},
@@ -73,12 +99,20 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
   return {
     // A short text is sent in one piece with its headers; bytes are not.
     employee: (key) => one.get(key),
-    employees: (query) => (query.expand === 'employer' ? employeesExpanded : employees)(query),
+    employees: (query) => {
+      if (query.isOfReports) return reports(query);
+      return (query.expand === 'employer' ? employeesExpanded : employees)(query);
+    },
     companies: (query) => {
       if (query.expand === undefined) return companies(query);
+      if (query.expand === topEarners) return companiesWithEarners(query);
       return (query.expand === 'staff' ? companiesWithStaff : companiesWithManagers)(query);
     },
     members: ({ keys, count, first, head }) => members.get(head, count, first, keys),
+    groups: (top) => {
+      const all = counts.of(`${String(maxScore)} cities`, () => cities.get());
+      return groups.get(all, 0, top);
+    },
     salaries: () => salaries.get(),
     saved: (key) => saved.get(key) ?? '',
   };
@@ -112,11 +146,21 @@ function employeePages(database: Database, counts: Counts, maxScore: MaxScore, j
   const count = forEachFilter(maxScore, (where) =>
     database.prepare<unknown[], number>(`select count(*) from "Employee" ${where}`).pluck(),
   );
-  return ({ skip, top, filter, order }) => {
+  const behind = database
+    .prepare<[number, number, number, number], Uint8Array>(
+      `select cast(concat('{"__entityModel":"Employee","__GlobalStamp":', ${globalStamp}, ',"__COUNT":', ${integer},
+        ',"__SENT":', count(*), ',"__ENTITIES":[', group_concat(j), '],"__NEXT":',
+        iif(count(*) < ${integer}, 'null', concat('"', max(k), '"')), '}') as blob)
+        from (select ${json} as j, e."ID" as k from (select * from "Employee" ${whereAll(['"ID" > ?'], maxScore)}) e
+          order by e."ID" limit ${integer})`,
+    )
+    .pluck();
+  return ({ skip, top, filter, order, after }) => {
     const values = boundTo(filter);
     const all = counts.of(`${String(maxScore)} ${filter?.by ?? ''} ${filter?.value ?? ''}`, () =>
       count[placeOf(filter)].get(...values),
     );
+    if (after !== undefined) return behind.get(all, top, after, top);
     return statements[order][placeOf(filter)].get(all, skip, ...values, top, skip);
   };
 }
@@ -135,11 +179,16 @@ function companyPages(database: Database, counts: Counts, json: string): Page {
 }
 
 /** Its values are the number of all, the skip, and those of the rows. */
-function page(database: Database, dataclass: string, rows: string): PageStatement {
+function page(
+  database: Database,
+  dataclass: string,
+  rows: string,
+  list = '__ENTITIES',
+): PageStatement {
   return database
     .prepare<unknown[], Uint8Array>(
       `select cast(concat('{"__entityModel":"${dataclass}","__GlobalStamp":', ${globalStamp}, ',"__COUNT":', ${integer},
-        ',"__SENT":', count(*), ',"__FIRST":', ${integer}, ',"__ENTITIES":[', group_concat(j), ']}') as blob) from (${rows})`,
+        ',"__SENT":', count(*), ',"__FIRST":', ${integer}, ',"${list}":[', group_concat(j), ']}') as blob) from (${rows})`,
     )
     .pluck();
 }

@@ -67,6 +67,11 @@ export function employeeText(options: EmployeeText): string {
   return entity(head, values, [employer(e, options), manager(e, options)]);
 }
 
+/** An employee with both values over the reports by one search. */
+export const reportsText = `format('{"__KEY":"%d","__TIMESTAMP":"%s","__STAMP":%d,"lastName":%s,%s}', e."ID", e."__TIMESTAMP", e."__STAMP",
+  json_quote(e."lastName"), (select format('"reportCount":%d,"reportSalaries":%s', count(*), total(r."salary"))
+    from "Employee" r where r."managerID" = e."ID"))`;
+
 /** A subquery, not a join: a join is made for the rows, too, that `offset` passes over. */
 function employer(e: string, { isEmployerExpanded = false }: EmployeeText): Part {
   if (!isEmployerExpanded) return deferred('employer', 'Company', `${e}."employerID"`);
@@ -96,20 +101,32 @@ export function companyText(): string {
   return entity(companyHead, companyValues, [{ format: staff, values: ', c."ID"' }]);
 }
 
-const staffPage = 100;
+const firstPage = { order: 'e."ID"', top: 100 };
+export const earnersPage = { order: 'e."salary" desc, e."ID"', top: 3 };
 
 /**
  * A company with a page of its staff. Long texts are put together by `concat`, which measures first and copies once; a page that
  * is not full has been counted already.
  * @param stamp SQL that gives the global stamp
  */
-export function companyWithStaff(employee: string, stamp: string, maxScore: MaxScore): string {
+export function companyWithStaff(
+  employee: string,
+  stamp: string,
+  maxScore: MaxScore,
+  { order, top } = firstPage,
+): string {
   const employed = `where e."employerID" = c."ID"${andSeen('e', maxScore)}`;
+  // Keys first where employees are sorted, as only those of the page are written.
+  const employees =
+    order === firstPage.order
+      ? `select ${employee} as j from "Employee" e ${employed} order by ${order} limit ${top}`
+      : `select ${employee} as j from (select e."ID" as k from "Employee" e ${employed} order by ${order} limit ${top})
+          cross join "Employee" e on e."ID" = k`;
   return `concat(format('${companyHead}', ${companyValues}), (
     select concat(',"staff":{"__ENTITYSET":"/rest/Company(', c."ID", ')/staff?$expand=staff","__GlobalStamp":', ${stamp},
-      ',"__COUNT":', iif(count(*) < ${staffPage}, count(*), (select count(*) from "Employee" e ${employed})), ',"__SENT":', count(*),
+      ',"__COUNT":', iif(count(*) < ${top}, count(*), (select count(*) from "Employee" e ${employed})), ',"__SENT":', count(*),
       ',"__FIRST":0,"__ENTITIES":[', group_concat(j), ']}')
-    from (select ${employee} as j from "Employee" e ${employed} order by e."ID" limit ${staffPage})), '}')`;
+    from (${employees})), '}')`;
 }
 
 function boolean(column: string): string {
