@@ -4,7 +4,7 @@ import type { JsonAnswer } from '../dialect/executor.js';
 import { awaited, drive, type Pending, type Steps } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { refuse } from '../protocol/errors.js';
-import type { Parameters } from './parameters.js';
+import { answerFormat, type Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
 import {
@@ -163,11 +163,15 @@ function boundTerms(
   context: ReadingContext,
   request: SelectionRequest,
   order: SelectionRequest,
-  { compute, having, params, skip = 0, count, top }: Parameters,
+  parameters: Parameters,
   groupby: string,
 ): BoundSelection {
+  const { compute, filter, having, params, skip = 0, count, top } = parameters;
   const bounds = { skip, top: pageTop(context, top) };
-  const groups = { groupby, compute, having, params, order, ...bounds };
+  const isReport = answerFormat(parameters, context.options) === 'report';
+  const isFiltered = filter !== undefined || having !== undefined;
+  const report = isReport ? { isFiltered } : undefined;
+  const groups = { groupby, compute, having, params, order, report, ...bounds };
   return boundGroups(context, request, { ...groups, isCounted: count !== false });
 }
 
@@ -196,19 +200,12 @@ function pathBesideGroups({ name }: Dataclass): Error {
 }
 
 /** Parameters that have nothing to select, to order or to page beside an aggregation. */
-const neverBeside = [
-  'expand',
-  'attributes',
-  'method',
-  'format',
-  'asArray',
-  'cursor',
-  'after',
-] as const;
+const neverBeside = ['expand', 'attributes', 'method', 'asArray', 'cursor', 'after'] as const;
+const besideValues = [...neverBeside, 'format', 'orderby', 'queryplan', 'querypath'] as const;
 const apartFrom = {
   $groupby: ['distinct', ...neverBeside],
-  $compute: ['distinct', ...neverBeside, 'orderby', 'queryplan', 'querypath', 'skip', 'top'],
-  $distinct: [...neverBeside, 'orderby', 'queryplan', 'querypath'],
+  $compute: ['distinct', ...besideValues, 'skip', 'top'],
+  $distinct: besideValues,
 } as const satisfies Readonly<Record<Aggregation, readonly (keyof Parameters)[]>>;
 
 function checkCompanions(parameters: Parameters): void {

@@ -4,7 +4,7 @@ import { inHaving, parseHaving } from '../filter/having.js';
 import { filterInputs, type FilterParser } from '../filter/prepared-filter.js';
 import type { AnswerOptions } from './context.js';
 import { TermReader } from './group-terms.js';
-import { groupsStatement } from './groups.js';
+import { type Groups, groupsStatement } from './groups.js';
 import type { Parameters } from './parameters.js';
 import {
   type BoundSelection,
@@ -22,6 +22,7 @@ export interface GroupRequest extends Pick<Parameters, 'compute' | 'having' | 'p
   readonly top: number;
   /** Whether the answer says how many groups there are. */
   readonly isCounted: boolean;
+  readonly report?: Groups['report'];
   /** The names that paths may use; what is exposed if left out. */
   readonly names?: NameScope;
 }
@@ -43,7 +44,7 @@ export function boundGroups(
   request: SelectionRequest,
   wanted: GroupRequest,
 ): BoundSelection {
-  const { groupby, compute = 'count', order, isCounted, names } = wanted;
+  const { groupby, compute = 'count', order, isCounted, report, names } = wanted;
   const filter = wanted.having === undefined ? undefined : parseHaving(filters, wanted.having);
   const own = filter && inHaving(() => filterInputs(filter, wanted.params));
   const { inputs, nulls, patterns } = request.inputs;
@@ -58,6 +59,7 @@ export function boundGroups(
   };
   const shape = shapeName([
     `groups ${isCounted ? '' : 'uncounted'} ${names ?? ''}`,
+    report && `report ${String(report.isFiltered)}`,
     groupby,
     compute,
     order.orderBy,
@@ -76,6 +78,7 @@ export function boundGroups(
       order: orderBy === undefined ? [] : terms.order(orderBy, parameter, orderOrigin.start),
       orderParameter: parameter,
       isCounted,
+      report,
       names,
     });
   });

@@ -30,6 +30,7 @@ import { page as pageJson } from './entity-json.js';
 import { type OrderedTerm, termError, type TermPlace } from './group-terms.js';
 import { orderList, type OrderTerm } from './order-sql.js';
 import { collectionHead } from './page.js';
+import { type ColumnType, report, reportValue } from './report.js';
 import {
   answerStatement,
   ifBaseExists,
@@ -54,6 +55,8 @@ export interface Groups {
   readonly orderParameter: '$orderby' | '$filter';
   /** Whether the answer says how many groups there are. */
   readonly isCounted: boolean;
+  /** Whether the groups are the rows of a report, and what it says of filters. */
+  readonly report?: { readonly isFiltered: boolean } | undefined;
   readonly names?: NameScope | undefined;
 }
 
@@ -78,6 +81,13 @@ export function groupsStatement(
 interface Key {
   /** The columns that are equal in a group, and only there. */
   readonly columns: readonly Sql[];
+  readonly value: GroupValue;
+  readonly json: Sql;
+}
+
+/** What a group shows. */
+interface Member {
+  readonly term: Term;
   readonly value: GroupValue;
   readonly json: Sql;
 }
@@ -111,7 +121,8 @@ class GroupWriter {
     // By position: PostgreSQL treats two expressions with equal bound values as different ones.
     const places: Sql[] = [];
     for (const key of this.groups.keys) this.#keys.set(key.name, this.#key(key, places));
-    const json = dialect.concat(this.#members());
+    const members = this.#members();
+    const json = dialect.concat(this.#row(members));
     const having = this.#having();
     const order = orderList(this.#order());
     // Written last, when every column and every join is known.
@@ -120,28 +131,45 @@ class GroupWriter {
     const bounds = sql`limit ${dialect.integer(sql`${topSlot}`)} offset ${dialect.integer(sql`${skipSlot}`)}`;
     const page = sql`(select * from ${table} as ${alias} order by ${order} ${bounds}) as ${alias}`;
     const rows = sql`(select ${json} as "json" from ${sql.join([page, ...this.#joins], sql` `)} order by ${order})`;
-    const first = dialect.integer(sql`${skipSlot}`);
-    const shown = pageJson(this.context, { head: this.#head(), rows, first, list: '__GROUPS' });
+    const shown = this.#shown(members, rows);
     return sql`(with ${table} as materialized (select * from ${pass}${having}) select ${shown.json} ${shown.from})`;
   }
 
-  #head(): readonly JsonPart[] {
-    const { dataclass } = this.selection;
-    const count = this.groups.isCounted ? sql`(select count(*) from ${table})` : undefined;
-    return collectionHead(this.context, { format: 'collection', dataclass }, count);
+  #shown(members: readonly Member[], rows: Sql): ReturnType<typeof pageJson> {
+    const { context, groups, selection } = this;
+    const count = sql`(select count(*) from ${table})`;
+    if (groups.report !== undefined) {
+      return report(context, members.map(columnOf), { count, rows, ...groups.report });
+    }
+    const page = { format: 'collection', dataclass: selection.dataclass } as const;
+    const head = collectionHead(context, page, groups.isCounted ? count : undefined);
+    const first = context.dialect.integer(sql`${skipSlot}`);
+    return pageJson(context, { head, rows, first, list: '__GROUPS' });
   }
 
-  #members(): readonly JsonPart[] {
-    const keys = [...this.#keys].map(([name, { json }]) => [name, json] as const);
+  #members(): readonly Member[] {
+    const keys = this.groups.keys.map((term) => ({ term, ...(this.#keys.get(term.name) as Key) }));
     const computed = this.groups.computed.map((term) => {
       const computed = this.#computedOf(term, '$compute');
-      return [term.name, computed.json((found) => this.#stored(term, found))] as const;
+      const json = computed.json((found) => this.#stored(term, found));
+      return { term, value: computed.value, json };
     });
-    const members = [...keys, ...computed].flatMap(([name, json], index) => [
-      `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`,
-      json,
+    return [...keys, ...computed];
+  }
+
+  #row(members: readonly Member[]): readonly JsonPart[] {
+    if (this.groups.report === undefined) {
+      const parts = members.flatMap(({ term, json }, index) => [
+        `${index === 0 ? '{' : ','}${JSON.stringify(term.name)}:`,
+        json,
+      ]);
+      return [...parts, '}'];
+    }
+    const values = members.flatMap((member, index) => [
+      index === 0 ? '{"values":[' : ',',
+      reportValue(columnOf(member).type, member.json),
     ]);
-    return [...members, '}'];
+    return [...values, ']}'];
   }
 
   /** @param places gets the positions of the columns that make groups */
@@ -254,6 +282,14 @@ class GroupWriter {
     const problem = `expected a key of $groupby, or count, sum, average, min or max of a path`;
     throw termError(place, term.start, `${problem}, found ${JSON.stringify(shortened(term.name))}`);
   }
+}
+
+/** @throws RequestError 400 with 1804 or 1817 for a value without a type of its own */
+function columnOf({ term, value: { type } }: Member): ColumnType {
+  const { name, aggregate, start } = term;
+  if (type !== 'property') return { name, type };
+  const problem = `${shortened(name)} is a property of an object, which cannot stand in a report`;
+  throw termError(aggregate === undefined ? '$groupby' : '$compute', start, problem);
 }
 
 /** Booleans, then numbers, then texts. */

@@ -41,9 +41,25 @@ export function reportAnswer(
   counted: Counted | undefined,
   isFiltered: boolean,
 ): Sql {
-  const { dialect } = context;
   const { prefix, count, columns: more } = countingOf(context, counted);
-  const alias = context.aliases.next();
+  const types = columns.map(({ name, attribute: { type } }) => ({ name, type }));
+  const { json, from } = report(context, types, { count, rows, isFiltered });
+  return sql`${prefix}select ${context.dialect.asBytes(json)}${more} ${from}`;
+}
+
+interface Report {
+  readonly count: JsonPart;
+  readonly rows: Sql;
+  readonly isFiltered: boolean;
+}
+
+/** A report as JSON: the column to select, and its FROM clause. */
+export function report(
+  { dialect, aliases }: QueryContext,
+  columns: readonly ColumnType[],
+  { count, rows, isFiltered }: Report,
+): { readonly json: Sql; readonly from: Sql } {
+  const alias = aliases.next();
   const json = dialect.concat([
     '{"__COUNT":',
     count,
@@ -53,7 +69,7 @@ export function reportAnswer(
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     `],"filtersApplied":${String(isFiltered)}}`,
   ]);
-  return sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`;
+  return { json, from: sql`from ${rows} as ${sql.id(alias)}` };
 }
 
 /** The values of one entity. */
@@ -87,16 +103,28 @@ function columnJson(
     return [dialect.jsonRaw(dialect.decimalText(value, scaleOf(attribute)))];
   }
   if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
-  const json = jsonBoolean(attributeColumn(source, attribute));
-  return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
+  return [reportValue('boolean', jsonBoolean(attributeColumn(source, attribute)))];
+}
+
+/** @param json of a value of the type, as a page has it */
+export function reportValue(type: StorageType, json: Sql): Sql {
+  if (type === 'decimal') return sql`replace(${json}, '"', '')`;
+  if (type !== 'boolean') return json;
+  return sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`;
+}
+
+/** A column, as its schema describes it. */
+export interface ColumnType {
+  readonly name: string;
+  readonly type: StorageType;
 }
 
 const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'decimal', 'duration']);
 
 /** How a report describes its columns, in their order (protocol P6.5). */
-function reportSchema(columns: readonly ReportColumn[]): readonly object[] {
-  return columns.map(({ name, attribute }) => {
-    const isNumber = numberTypes.has(attribute.type);
+function reportSchema(columns: readonly ColumnType[]): readonly object[] {
+  return columns.map(({ name, type }) => {
+    const isNumber = numberTypes.has(type);
     const semantics = isNumber
       ? { conceptType: 'METRIC', semanticGroup: 'NUMERIC', semanticType: 'NUMBER' }
       : { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' };

@@ -1,4 +1,5 @@
 import { employee } from '../../support/staff-fixture.js';
+import { number, report, text } from './reports.js';
 import { get, type Expectation, post, refused, type Row } from '../../support/row.js';
 
 type Case = readonly [says: string, address: string, expect: Expectation];
@@ -477,10 +478,117 @@ const refusals: readonly Case[] = [
     '$attributes=name',
     '$method=entityset',
     '$asArray=true',
-    '$format=REPORT',
   ].map((other): Case => [
     `$groupby with ${other}`,
     `Company?$groupby=city&${other}`,
+    refused(400, 1806),
+  ]),
+];
+
+const cities = [text('city'), number('count')];
+
+/** Protocol P6.11. */
+const reports: readonly Case[] = [
+  [
+    'a row for each group',
+    'Company?$format=LOOKER&$groupby=city',
+    report(4, cities, [
+      [null, 1],
+      ['Berlin', 1],
+      ['Oslo', 1],
+      ['Paris', 2],
+    ]),
+  ],
+  [
+    'a page of groups in an order, with filters',
+    'Company?$format=looker&$groupby=city&$filter=ID<5&$having="not(city=null)"&$orderby=count desc,city&$top=1',
+    report(2, cities, [['Paris', 2]], true),
+  ],
+  [
+    'a filter of groups alone',
+    'Company?$format=looker&$groupby=city&$having="count > 1"',
+    report(1, cities, [['Paris', 2]], true),
+  ],
+  [
+    'groups behind the first ones',
+    'Company?$format=looker&$groupby=city&$skip=3',
+    { has: { __COUNT: 4, __FIRST: 3, rows: [{ values: ['Paris', 2] }] } },
+  ],
+  ['of nothing', 'Company?$format=looker&$groupby=city&$filter=ID>9', report(0, cities, [], true)],
+  [
+    'the types of keys',
+    'Employee?$format=looker&$groupby=remote,employer,hiredAt:year,salary,boss.lastName&$top=0',
+    report(
+      4,
+      [
+        text('remote'),
+        number('employer'),
+        text('hiredAt:year'),
+        number('salary'),
+        text('boss.lastName'),
+        number('count'),
+      ],
+      [],
+    ),
+  ],
+  [
+    'the types of computed values',
+    'Employee?$format=looker&$groupby=employer&$compute=max(hiredAt),min(remote),max(ID),sum(shift),max(lastName),average(salary),count(remote)&$filter=employer=1',
+    report(
+      1,
+      [
+        number('employer'),
+        text('max(hiredAt)'),
+        text('min(remote)'),
+        text('max(ID)'),
+        number('sum(shift)'),
+        text('max(lastName)'),
+        number('average(salary)'),
+        number('count(remote)'),
+      ],
+      [[1, '2020-01-02T03:04:05.678Z', 'true', employee(2), 28_800_000, 'Ångström', 4000, 1]],
+      true,
+    ),
+  ],
+  [
+    'booleans',
+    'Company?$format=looker&$groupby=active&$compute=count,sum(extra.deep.x)',
+    report(
+      2,
+      [text('active'), number('count'), number('sum(extra.deep.x)')],
+      [
+        ['false', 1, 0],
+        ['true', 4, 1],
+      ],
+    ),
+  ],
+  [
+    'related entities',
+    'Company(1)/staff?$format=looker&$groupby=boss.lastName&$compute=sum(salary)',
+    { has: { schema: [text('boss.lastName'), number('sum(salary)')] } },
+  ],
+  [
+    'an entity that is not there',
+    'Company(9)/staff?$format=looker&$groupby=ID',
+    refused(404, 1543),
+  ],
+  [
+    'a property as a key',
+    'Company?$format=looker&$groupby=city,extra.deep.x',
+    { ...refused(400, 1804), message: /^Character 6 of \$groupby: extra.deep.x is a property/ },
+  ],
+  [
+    'the least value of a property',
+    'Company?$format=looker&$groupby=city&$compute=min(extra.deep.x)',
+    {
+      ...refused(400, 1817),
+      message: /^Character 1 of \$compute: min\(extra.deep.x\) is a property/,
+    },
+  ],
+  ['another format', 'Company?$format=REPORT&$groupby=city', refused(400, 1801)],
+  ...['$count=false', '$queryplan=true', '$asArray=true', '$attributes=name'].map((other): Case => [
+    `a report with ${other}`,
+    `Company?$format=looker&$groupby=city&${other}`,
     refused(400, 1806),
   ]),
 ];
@@ -509,6 +617,13 @@ export const groupRows: readonly Row[] = [
         { has: { __COUNT: 1, __GROUPS: [{ city: 'Paris', count: 2 }] } },
       ],
       [
+        get(`${set}?$groupby=city&$format=looker`),
+        report(2, cities, [
+          ['Berlin', 1],
+          ['Paris', 2],
+        ]),
+      ],
+      [
         get(`/rest/Company/name${set.slice('/rest/Company'.length)}?$groupby=city`),
         refused(400, 1806),
       ],
@@ -534,4 +649,5 @@ export const groupRows: readonly Row[] = [
   ...rows('P5.16', having),
   ...rows('P5.17', orders),
   ...rows('P5.18', refusals),
+  ...rows('P6.11', reports),
 ];

@@ -7,7 +7,7 @@ function foundBy(isIndex: boolean, attribute: string, rest: string): string {
   return `${isIndex ? `[index : ${attribute} ]` : attribute} ${rest}`;
 }
 
-function number(name: string): object {
+export function number(name: string): object {
   return {
     name,
     dataType: 'NUMBER',
@@ -15,7 +15,7 @@ function number(name: string): object {
   };
 }
 
-function text(name: string): object {
+export function text(name: string): object {
   return {
     name,
     dataType: 'STRING',
@@ -24,7 +24,7 @@ function text(name: string): object {
 }
 
 /** A whole report whose page begins at the beginning. */
-function report(
+export function report(
   count: number,
   schema: readonly object[],
   rows: readonly (readonly unknown[])[],

@@ -275,6 +275,12 @@ describeDatabases('A decimal', (databases) => {
     ] as const) {
       expect(await groups(`$having=${having}`), having).toMatchObject({ __GROUPS: expected });
     }
+    const terms = 'sum(code),min(code),average(code)';
+    const { body } = await app.inject(
+      `/rest/Item?$format=looker&$groupby=tax&$compute=${terms}&$orderby=sum(code)`,
+    );
+    expect(body).toContain('"rows":[{"values":[null,-5.000000000,-5.000000000,-5.0000000000000]},');
+    expect(body).toContain('{"values":[0.190,11999999999.999999922,');
   });
 
   it('is a text in class code, whose sums are texts', async () => {
