@@ -173,10 +173,20 @@ function positionsStatement(
   const ordered = from
     .complete(query, condition, behind)
     .clearOrderBy()
-    .orderBy(orderList(terms))
+    .orderBy(orderList(orderOfPart(terms, beginning)))
     .limit(sql<number>`${topSlot}`);
   const columns = sql.join([keyColumn(from.root), ...values]);
   return selectionStatement(context, selecting(ordered, columns));
+}
+
+/** The order of a part. Among nulls the first direction means nothing, and ascending is that of the index. */
+function orderOfPart(
+  terms: readonly OrderTerm[],
+  { part, isNull }: Beginning,
+): readonly OrderTerm[] {
+  const [leading, ...others] = terms;
+  if (leading === undefined || (part !== 'null' && isNull[0] !== true)) return terms;
+  return [{ ...leading, descending: false }, ...others];
 }
 
 /** A value that reaches the server with all its digits. @throws RequestError 400 with 1810 if none does */
