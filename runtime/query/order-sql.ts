@@ -89,9 +89,10 @@ export function orderTerms(
   return terms;
 }
 
-/** A joined table may have no row. */
+/** A joined table may have no row, and the index of a text has a NULLS clause: its column may hold no folded text yet. */
 function hasNoNull(from: From, source: Source, attribute: ColumnDefinition): boolean {
   if (source !== from.root || attribute.kind !== 'storage') return false;
+  if (attribute.type === 'string') return false;
   return attribute.key === true || attribute.mandatory === true;
 }
 

@@ -67,7 +67,10 @@ async function seen(
     url,
     ...(body === undefined ? {} : { payload: body }),
   });
-  const headers = Object.entries(response.headers).filter(([name]) => name !== 'date');
+  // The tags of pages are those of one server.
+  const headers = Object.entries(response.headers).filter(
+    ([name]) => name !== 'date' && name !== 'etag',
+  );
   const text = response.body
     .replaceAll(/"__TIMESTAMP":"[^"]*"/g, '')
     .replaceAll(/"__UNIQID":"[^"]*"/g, '');
