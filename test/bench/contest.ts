@@ -27,7 +27,7 @@ export interface Ground {
 }
 
 /** Seconds of warm-up, in which V8 compiles the frequent code. */
-const warmUpSeconds = 2;
+const warmUpSeconds = 4;
 
 /**
  * Starts the servers, compares their answers to one kind of request and measures it. Databases are
