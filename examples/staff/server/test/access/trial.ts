@@ -120,7 +120,9 @@ export class Trial {
 
   /** No entity has the key, or none that the session can see. */
   isMissing({ status, codes }: Answer): boolean {
-    return status === 404 && codes.some((code) => missingCodes.includes(code));
+    // With `If-Match`, a change of a missing entity is 412.
+    const isRefused = status === 404 || status === 412;
+    return isRefused && codes.some((code) => missingCodes.includes(code));
   }
 
   /** A `restrict` that is not written yet refuses everything. */
