@@ -1,7 +1,7 @@
 import { created, employee } from '../../support/staff-fixture.js';
 import { type Expectation, get, post, type Request, refused, type Row } from '../../support/row.js';
 
-const set = '/rest/Employee/$entityset/0123456789ABCDEF0123456789ABCDEF';
+const set = '/rest/Employee/$entityset/0123456789ABCDEF0123456789ABCD99';
 const unclear = refused(400, 1813);
 
 /** A change of all that a filter matches. */
