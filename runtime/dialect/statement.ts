@@ -38,6 +38,8 @@ export interface Statement {
   readonly isOfState?: true;
   /** Set for the statement of an answer that has a tag: see `Dialect.tagged`. */
   readonly isTagged?: true;
+  /** Set for a page of a cursor: behind the JSON, its row tells where the next page begins. */
+  readonly hasPosition?: true;
   /** Set for a page of entities. */
   readonly page?: EntitiesPage;
 }

@@ -216,32 +216,43 @@ export interface Counted {
   readonly tables: ReadonlySet<string> | undefined;
 }
 
+/** What a statement tells beside an answer. */
+export interface Beside {
+  /** Queries behind WITH. */
+  readonly queries: readonly Sql[];
+  readonly columns: readonly Sql[];
+}
+
+/** The statement of an answer, with further columns behind it. */
+export function selectAnswer(answer: Sql, from: Sql, ...others: readonly Beside[]): Sql {
+  const columns = [answer, ...others.flatMap((each) => each.columns)];
+  const queries = others.flatMap((each) => each.queries);
+  const select = sql`select ${sql.join(columns)} ${from}`;
+  return queries.length === 0 ? select : sql`with ${sql.join(queries)} ${select}`;
+}
+
 /** How a statement that answers a page knows the number of all entities. */
-interface Counting {
-  /** Precedes the statement. */
-  readonly prefix: Sql;
+interface Counting extends Beside {
   readonly count: Sql;
-  /** Columns after the answer: the number, and the version of the data at which it was counted. */
-  readonly columns: Sql;
 }
 
 /**
  * On SQLite the number of all entities is a bound value. On PostgreSQL the statement compares the
  * version of the tables with that of the bound number, and counts again if they differ: number and
- * page belong to the same moment, and cost one round trip.
+ * page belong to the same moment, and cost one round trip. Its columns are the number, and the version.
  * @param counted none for an entity set, whose members are known
  */
 export function countingOf(context: QueryContext, counted: Counted | undefined): Counting {
   const { dialect } = context;
   if (counted === undefined || dialect.tablesVersion === undefined) {
-    return { prefix: sql``, count: dialect.integer(sql`${countSlot}`), columns: sql`` };
+    return { queries: [], count: dialect.integer(sql`${countSlot}`), columns: [] };
   }
   const count = sql`(select "count" from "__counted")`;
   const { query, tables } = counted;
   return {
-    prefix: sql`with ${knownOrCounted(context, dialect.tablesVersion, query, tables)} `,
+    queries: [knownOrCounted(context, dialect.tablesVersion, query, tables)],
     count,
-    columns: sql`, ${count}, (select "version" from "__counted")`,
+    columns: [count, sql`(select "version" from "__counted")`],
   };
 }
 

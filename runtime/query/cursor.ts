@@ -1,38 +1,23 @@
 import { sql } from 'kysely';
-import { From, keyColumn, selecting } from '../dataclass/source.js';
-import type { JsonAnswer, Rows } from '../dialect/executor.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import { awaited, type Steps } from '../dialect/pending.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { never } from '../filter/context.js';
 import { refuse } from '../protocol/errors.js';
-import type { AnswerOptions, QueryContext } from './context.js';
+import type { QueryContext } from './context.js';
 import { positionOf, tokenOf } from './cursor-token.js';
 import type { OrderItem } from './order-by.js';
 import { orderList, type OrderTerm, orderTerms } from './order-sql.js';
-import { type PageRequest, preparePageOfKeys, withMember } from './page.js';
+import { type CursorPage, type PageRequest, readCursorRow, withMember } from './page.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
-import {
-  boundStatement,
-  orderOf,
-  resolved,
-  type SelectionRequest,
-  shapeName,
-} from './selection-request.js';
-import {
-  chosenEntities,
-  queryContext,
-  type Selection,
-  selectionStatement,
-  type SelectionStatement,
-  topSlot,
-} from './selection.js';
+import { orderOf, resolved, type SelectionRequest, shapeName } from './selection-request.js';
 
 /**
  * Reads a page of a selection, and tells where the next one begins (protocol P3.29): behind the values by which its last
  * entity is ordered, and its key. No other entity has these, so that entities that others create or delete move
- * nothing. The keys are read first, then the entities.
+ * nothing.
  * @returns no answer if the entity whose relation is read does not exist
  * @throws RequestError 400 with 1806 for a token of something else, and parameters that exclude each other; 1810 for an order
  * whose values a token cannot hold
@@ -43,28 +28,24 @@ export function* readCursor(
   page: PageRequest,
 ): Steps<JsonAnswer | undefined> {
   const { parameters } = page;
-  const { after } = parameters;
   const top = cursorTop(context, page);
   const request = yield* awaited(resolved(context, unresolved));
-  const order = orderOf(request);
   const secret = yield* awaited(context.cursors.get());
-  const about = subjectOf(context, unresolved, order);
-  const position = after === undefined ? undefined : positionOf(secret, about, after);
-  const rows = yield* positionsBehind(context, { request, order, top, position });
-  const isCounted = parameters.count !== false;
-  // A relation of an entity that does not exist has no entities either.
-  const mustCount = isCounted || (rows.length === 0 && request.base.kind === 'related');
-  const count = mustCount ? yield* context.counts.count(request) : 0;
-  if (count === undefined) return undefined;
-  const keys = rows.slice(0, top).map(([key]) => (typeof key === 'bigint' ? Number(key) : key));
-  const list = JSON.stringify(keys);
+  const about = subjectOf(context, unresolved, orderOf(request));
+  const position =
+    parameters.after === undefined ? undefined : positionOf(secret, about, parameters.after);
   const format = position === undefined ? 'cursor' : 'cursorAfter';
   const shown = { ...page, format, parameters: { ...parameters, skip: 0, top } } as const;
-  const read = preparePageOfKeys(context, { length: count, page: () => list }, shown);
-  const answer = yield* awaited(read());
-  const last = rows.length > top ? rows[top - 1] : undefined;
-  const next = last === undefined ? null : tokenOf(secret, about, last.slice(1));
-  return answer && withMember(answer, `"__NEXT":${JSON.stringify(next)}`);
+  const { inputs } = request.inputs;
+  const values = (position ?? []).map((value) => ({ value }));
+  const behind = { ...request, inputs: { ...request.inputs, inputs: [...inputs, ...values] } };
+  const row = yield* readCursorRow(context, behind, shown, pageBehind(position, inputs.length));
+  const [answer, ...others] = row as readonly [JsonAnswer | null | undefined, ...SqlValue[]];
+  if (answer === null || answer === undefined) return undefined;
+  const countColumns = context.database.dialect.tablesVersion === undefined ? 0 : 2;
+  const [found, ...last] = others.slice(parameters.count === false ? 0 : countColumns);
+  const next = Number(found) > 1 ? tokenOf(secret, about, last) : null;
+  return withMember(answer, `"__NEXT":${JSON.stringify(next)}`);
 }
 
 /** The size of the page. @throws RequestError 400 with 1806 */
@@ -99,14 +80,8 @@ function subjectOf(
   return JSON.stringify([database.schemaHash, visible, entities, terms]);
 }
 
-/** The entities whose positions are read, and where they begin. */
-interface Wanted {
-  readonly request: SelectionRequest;
-  readonly order: readonly OrderItem[];
-  readonly top: number;
-  /** The values of the order of the last entity before them; none for the first ones. */
-  readonly position: readonly SqlValue[] | undefined;
-}
+/** The values of the order of the last entity before a page; none for the first page. */
+type Position = readonly SqlValue[] | undefined;
 
 /**
  * A part of the entities behind a position: in its beginning, a range of values of the first term that an index finds;
@@ -114,39 +89,32 @@ interface Wanted {
  */
 type Part = 'all' | 'range' | 'null' | 'notNull';
 
-function partsBehind({ order, position }: Wanted): readonly Part[] {
+function partsBehind(position: Position, leading: OrderTerm | undefined): readonly Part[] {
   if (position === undefined) return ['all'];
   const isNull = position[0] === null;
-  if (order[0]?.descending === true) return isNull ? ['range'] : ['range', 'null'];
-  return isNull ? ['range', 'notNull'] : ['range'];
+  if (leading?.descending !== true) return isNull ? ['range', 'notNull'] : ['range'];
+  return isNull || leading.isNeverNull === true ? ['range'] : ['range', 'null'];
 }
 
-/** The keys and the positions of the entities of a page, and of one more. */
-function* positionsBehind(context: ReadingContext, wanted: Wanted): Steps<Rows> {
-  const { database, options, statements } = context;
-  const { request, order, top, position } = wanted;
-  const { inputs } = request.inputs;
-  const values = (position ?? []).map((value) => ({ value }));
-  const behind = {
-    ...request,
-    inputs: { ...request.inputs, inputs: [...inputs, ...values] },
+/** @param first place of the position's first value among the inputs */
+function pageBehind(position: Position, first: number): CursorPage {
+  const isNull = position?.map((value) => value === null) ?? [];
+  return {
+    shape: shapeName(['cursor', position && isNull.join()]),
+    parts: (context, chosen, order) => {
+      const terms = orderTerms(context, chosen, order);
+      return {
+        position: terms.map((term, index) => exactValue(term, order[index])),
+        parts: partsBehind(position, terms[0]).map((part) => {
+          const beginning = { part, first, isNull };
+          return {
+            condition: conditionBehind(context, terms, beginning),
+            order: orderList(orderOfPart(terms, beginning)),
+          };
+        }),
+      };
+    },
   };
-  const nulls = position?.map((value) => (value === null ? 'null' : '')).join();
-  const found: (readonly SqlValue[])[] = [];
-  for (const part of partsBehind(wanted)) {
-    const shape = shapeName(['cursor', request.orderBy, nulls, part]);
-    const fixed = { top: top + 1 - found.length };
-    const bound = boundStatement(statements, behind, shape, fixed, (selection) =>
-      positionsStatement(database.dialect, options, selection, order, {
-        part,
-        first: inputs.length,
-        isNull: position?.map((value) => value === null) ?? [],
-      }),
-    );
-    found.push(...(yield* awaited(database.executor.rows(bound.statement, bound.values))));
-    if (found.length > top) break;
-  }
-  return found;
 }
 
 /** The position behind which entities begin, without its values. */
@@ -155,28 +123,6 @@ interface Beginning {
   /** Position of the first value among the inputs. */
   readonly first: number;
   readonly isNull: readonly boolean[];
-}
-
-function positionsStatement(
-  dialect: Dialect,
-  options: AnswerOptions,
-  selection: Selection,
-  order: readonly OrderItem[],
-  beginning: Beginning,
-): SelectionStatement {
-  const context = queryContext(dialect, options);
-  const from = new From(context.aliases, selection.dataclass, 'table');
-  const { query, condition } = chosenEntities(context, from, selection);
-  const terms = orderTerms(context, from, order);
-  const values = terms.map((term, index) => exactValue(term, order[index]));
-  const behind = conditionBehind(context, terms, beginning);
-  const ordered = from
-    .complete(query, condition, behind)
-    .clearOrderBy()
-    .orderBy(orderList(orderOfPart(terms, beginning)))
-    .limit(sql<number>`${topSlot}`);
-  const columns = sql.join([keyColumn(from.root), ...values]);
-  return selectionStatement(context, selecting(ordered, columns));
 }
 
 /** The order of a part. Among nulls the first direction means nothing, and ascending is that of the index. */
@@ -210,8 +156,8 @@ function conditionBehind(
 ): Sql | undefined {
   const [leading] = terms;
   if (leading === undefined || part === 'all') return undefined;
-  const { value, isNeverNull } = leading;
-  if (part === 'null') return isNeverNull === true ? never : sql`${value} is null`;
+  const { value } = leading;
+  if (part === 'null') return sql`${value} is null`;
   if (part === 'notNull') return sql`${value} is not null`;
   const bound = terms.map((term, index) =>
     isNull[index] === true ? undefined : boundTerm(context, term, first + index),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, From, keyColumn, selecting } from '../dataclass/source.js';
-import { subquery } from '../dialect/compile.js';
+import { type SelectBuilder, subquery } from '../dialect/compile.js';
 import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { awaited, type Steps } from '../dialect/pending.js';
@@ -11,7 +11,13 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import type { AnyRow, Attributes, EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
-import { type Counted, countingOf, countIfBaseExists } from './counts.js';
+import {
+  type Beside,
+  type Counted,
+  countingOf,
+  countIfBaseExists,
+  selectAnswer,
+} from './counts.js';
 import {
   type EntityFormat,
   entityJson,
@@ -78,6 +84,21 @@ interface ExpandedPageRequest extends PageRequest {
   readonly expansions?: Expansions | undefined;
 }
 
+/** What a cursor adds to a page (see `cursor.ts`). */
+export interface CursorPage {
+  /** Decides the statement, in addition to what decides that of any page. */
+  readonly shape: string;
+  /** Joins to `chosen` what the order needs. @throws RequestError 400 with 1810 */
+  parts(context: QueryContext, chosen: From, order: readonly OrderItem[]): CursorParts;
+}
+
+interface CursorParts {
+  /** The entities behind a position, in parts that follow each other. */
+  readonly parts: readonly { readonly condition: Sql | undefined; readonly order: Sql }[];
+  /** The values of the position of an entity. */
+  readonly position: readonly Sql[];
+}
+
 /** `$skip` and `$top`. */
 interface PageBounds {
   readonly skip: number;
@@ -120,15 +141,43 @@ function* preparedPage(
   const bounds = boundsOf(context, page.parameters);
   const shape = shapeOf(page, bounds.name);
   const request = yield* awaited(resolved(context, unresolved, ordered(shape, unresolved)));
-  const name = ordered(shape, request);
-  const expanded = withExpanded(request, page.expansions);
+  const bound = boundPage(context, request, page, bounds);
+  return { ...bound, isOfCode: request !== unresolved };
+}
+
+/**
+ * Reads a page of a cursor.
+ * @param request a resolved one, with the values of the beginning
+ * @returns the row: behind the JSON, and the number of all entities with its version where the statement tells them, two
+ * if more entities follow, or else at most one; then the position of the last entity. It is empty if the entity whose
+ * relation is read does not exist.
+ */
+export function* readCursorRow(
+  context: ReadingContext,
+  request: SelectionRequest,
+  given: PageRequest,
+  cursor: CursorPage,
+): Steps<AnswerRow> {
+  const page = expandedPage(context, given);
+  const bounds = boundsOf(context, page.parameters);
+  return yield* boundPage(context, request, page, bounds, cursor).row();
+}
+
+function boundPage(
+  context: ReadingContext,
+  request: SelectionRequest,
+  page: ExpandedPageRequest,
+  bounds: PageBounds,
+  cursor?: CursorPage,
+): Omit<PreparedAnswer, 'isOfCode'> {
+  const shape = shapeOf(page, bounds.name) + (cursor?.shape ?? '');
   const { statement, values } = boundStatement(
     context.statements,
-    expanded,
-    name,
+    withExpanded(request, page.expansions),
+    ordered(shape, request),
     bounds,
     (selection) => {
-      const source = { selection, order: orderOf(request), bounds };
+      const source = { selection, order: orderOf(request), bounds, cursor };
       return pageStatement(context, page, source, valuesBehind(request, selection));
     },
   );
@@ -137,7 +186,7 @@ function* preparedPage(
     isUncounted(page)
       ? awaited(answerRow(context.database, statement, values))
       : context.counts.readPage(request, statement, values);
-  return { statement, values, isOfCode: request !== unresolved, row };
+  return { statement, values, row };
 }
 
 /** Reads a prepared page; gets the address of the set that the request made. */
@@ -278,6 +327,7 @@ interface PageOfSelection {
   readonly selection: Selection;
   readonly order: readonly OrderItem[];
   readonly bounds: PageBounds;
+  readonly cursor?: CursorPage | undefined;
 }
 
 /**
@@ -310,14 +360,15 @@ export function pageStatement(
     source === 'keys'
       ? answerWith(query, page, source, content, rowsOfKeys(query, page, content))
       : answerOfSelection(query, page, source, content);
+  const isOfCursor = source !== 'keys' && source.cursor !== undefined;
   const written =
-    source === 'keys' ? selectionStatement(query, answer) : answerStatement(query, answer);
+    source === 'keys' || isOfCursor
+      ? selectionStatement(query, answer)
+      : answerStatement(query, answer);
   const related = content.kind === 'entity' ? mostRelated(content.projection, options.pageSize) : 0;
   const isOfAll = isPageOfAll(source, written.statement);
-  return {
-    ...written,
-    statement: { ...written.statement, page: { isOfAll, top: topSlot, related } },
-  };
+  const statement = { ...written.statement, page: { isOfAll, top: topSlot, related } };
+  return { ...written, statement: isOfCursor ? { ...statement, hasPosition: true } : statement };
 }
 
 function contentOf(
@@ -363,24 +414,106 @@ function answerOfSelection(
   source: PageOfSelection,
   content: Content,
 ): Sql {
-  const { selection, bounds } = source;
+  const { selection, order, bounds, cursor } = source;
   const { queries } = selection.dataclass;
   const chosen = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, chosen, selection);
   const entities = chosen.complete(query, condition);
+  // Called before the rows are written: only tables that the count reads decide its version.
+  const counted = (count: EntityQuery): Counted => ({
+    query: countIfBaseExists(context, selection, count),
+    tables: context.aliases.tables,
+  });
   const { top, skip } = shownBounds(bounds);
-  return queries.page(entities, top, skip, (emitted, attributes, count) => {
-    // Only tables that the count reads decide its version.
-    const counted = {
-      query: countIfBaseExists(context, selection, count),
-      tables: context.aliases.tables,
-    };
-    const rows = pageRows(context, chosen, source, emitted, content, attributes);
-    return answerWith(context, page, source, content, rows, counted);
+  if (cursor === undefined) {
+    return queries.page(entities, top, skip, (emitted, attributes, count) => {
+      const all = counted(count);
+      const rows = pageRows(context, chosen, source, emitted, content, attributes);
+      return answerWith(context, page, source, content, rows, all);
+    });
+  }
+  const all = counted(queries.count(entities));
+  const { parts, position } = cursor.parts(context, chosen, order);
+  const behind = parts.map((part) => ({
+    ...part,
+    query: chosen.complete(query, condition, part.condition),
+  }));
+  const next = nextPosition(context, behind, position, bounds);
+  const [first] = behind;
+  return queries.page(first?.query ?? entities, top, skip, (emitted, attributes) => {
+    const keys = isOrdered(selection, order)
+      ? keysOfParts(context, behind, keyColumn(chosen.root), bounds)
+      : undefined;
+    const rows = pageRows(context, chosen, source, emitted, content, attributes, keys);
+    return answerWith(context, page, source, content, rows, all, next);
   });
 }
 
-/** @param page a query of `chosen`, without columns */
+/** A part of the entities of a cursor. */
+interface PartOfCursor {
+  readonly query: SelectBuilder;
+  readonly order: Sql;
+}
+
+/** The rows of parts that follow each other, as `UNION ALL` without a limit of its own. */
+function rowsOfParts(parts: readonly PartOfCursor[], columns: Sql, limit: Sql): Sql {
+  const rows = parts.map(({ query, order }) => {
+    const ordered = query
+      .clearOrderBy()
+      .orderBy(order)
+      .limit(sql<number>`${limit}`);
+    return sql`select * from ${subquery(selecting(ordered, columns))} as "__part"`;
+  });
+  return sql.join(rows, sql` union all `);
+}
+
+/**
+ * Limits of a cursor. Subqueries hide those that are values, so that the plan does not depend on them; see `boundsOf`.
+ * `most` is the page's own limit where that is part of the statement.
+ */
+function cursorLimits(
+  { dialect }: QueryContext,
+  { name, within, top }: PageBounds,
+): { readonly top: Sql; readonly most: Sql } {
+  const isWritten = name !== undefined && within === undefined;
+  const limit = isWritten ? sql.lit(top) : dialect.integer(sql`${topSlot}`);
+  return { top: limit, most: within === undefined ? limit : sql.lit(within) };
+}
+
+function keysOfParts(
+  context: QueryContext,
+  parts: readonly PartOfCursor[],
+  key: Sql,
+  bounds: PageBounds,
+): Sql {
+  const { top, most } = cursorLimits(context, bounds);
+  return sql`(${rowsOfParts(parts, sql`${key} as "key"`, most)} limit (select ${top}))`;
+}
+
+/** How many of the last entity of a page and the one behind it there are, and the position of the last one. */
+function nextPosition(
+  context: QueryContext,
+  parts: readonly PartOfCursor[],
+  position: readonly Sql[],
+  bounds: PageBounds,
+): Beside {
+  const names = position.map((_value, index) => sql.id(`p${index}`));
+  const values = position.map((value, index) => sql`${value} as ${names[index]}`);
+  const { top, most } = cursorLimits(context, bounds);
+  const rows = rowsOfParts(parts, sql.join(values), sql`${most} + 1`);
+  return {
+    queries: [sql`"__next" as materialized (${rows} limit 2 offset (select ${top} - 1))`],
+    columns: [
+      sql`(select count(*) from "__next")`,
+      ...names.map((name) => sql`(select ${name} from "__next" limit 1)`),
+    ],
+  };
+}
+
+/**
+ * @param page a query of `chosen`, without columns
+ * @param ordered the keys of the page, if a cursor has found them
+ */
 function pageRows(
   context: QueryContext,
   chosen: From,
@@ -388,25 +521,36 @@ function pageRows(
   page: EntityQuery,
   content: Content,
   attributes: Attributes<AnyRow>,
+  ordered?: Sql,
 ): Sql {
-  const known = chosen.joinCount;
-  const sorted = isOrdered(selection, order)
-    ? selectionOrder(context, chosen, selection, order)
-    : undefined;
-  if (sorted === undefined) {
+  if (!isOrdered(selection, order)) {
     const rows = unjoinedRows(context, chosen, page, content, attributes, bounds);
     if (rows !== undefined) return rows;
   }
-  // Sorting moves only keys, an index that covers the order serves a deep page without reading the
-  // table, and joins of the answer are not made for skipped rows.
-  const ordered =
-    sorted === undefined ? page : chosen.join(page, known).clearOrderBy().orderBy(sorted);
-  const keys = sql`${selecting(ordered, sql`${keyColumn(chosen.root)} as "key"`)}`;
+  const keys = ordered ?? keysOfPage(context, chosen, selection, order, page);
   const { dialect } = context;
   const from = new From(context.aliases, selection.dataclass, { rows: keys, dialect });
   const json = contentJson(context, from, content, attributes);
   const rows = (columns: Sql): Sql => sql`select ${columns} ${from.clause}${from.order}`;
   return subquery(dialect.objects(json, rows, 'json'));
+}
+
+/**
+ * The keys of a page in its order. Sorting moves only keys, an index that covers the order serves a deep page without
+ * reading the table, and joins of the answer are not made for skipped rows.
+ */
+function keysOfPage(
+  context: QueryContext,
+  chosen: From,
+  selection: Selection,
+  order: readonly OrderItem[],
+  page: EntityQuery,
+): Sql {
+  const key = sql`${keyColumn(chosen.root)} as "key"`;
+  if (!isOrdered(selection, order)) return sql`${selecting(page, key)}`;
+  const known = chosen.joinCount;
+  const sorted = selectionOrder(context, chosen, selection, order);
+  return sql`${selecting(chosen.join(page, known).clearOrderBy().orderBy(sorted), key)}`;
 }
 
 /** The rows of a page in the order of their keys; none if an entity cannot be written without a join. */
@@ -437,27 +581,15 @@ function shownBounds({ name, within, top, skip }: PageBounds): {
     : { top: sql.lit(top), skip: sql.lit(skip) };
 }
 
-function rowsOfKeys(
-  context: QueryContext,
-  { dataclass, format }: PageRequest,
-  content: Content,
-): Sql {
+function rowsOfKeys(context: QueryContext, { dataclass }: PageRequest, content: Content): Sql {
   const from = new From(context.aliases, dataclass, {
     list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
   });
   const object = contentJson(context, from, content, dataclass.queries.attributes);
   const json = context.dialect.object(object);
   const isMissing = sql`${keyColumn(from.root)} is null`;
-  if (isOfCursor(format)) {
-    return sql`(select ${json} as "json" ${from.clause} where not ${isMissing}${from.order})`;
-  }
   const entity = sql`case when ${isMissing} then ${sql.lit(missingJson(content))} else ${json} end`;
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
-}
-
-/** A cursor has no list of entities: what was deleted since its keys were read is left out. */
-function isOfCursor(format: PageFormat): boolean {
-  return format === 'cursor' || format === 'cursorAfter';
 }
 
 /** An entity that was deleted after its set was made (protocol P9.5, P6.7). */
@@ -474,6 +606,7 @@ function answerWith(
   content: Content,
   rows: Sql,
   counted?: Counted,
+  next?: Beside,
 ): Sql {
   if (content.kind === 'row') {
     const isFiltered = page.parameters.filter !== undefined;
@@ -491,9 +624,10 @@ function answerWith(
   const first = page.format === 'cursorAfter' ? undefined : dialect.integer(sql`${skipSlot}`);
   const { json, from } = pageJson(context, { head, rows, first });
   const written = dialect.asBytes(json);
+  const others = next === undefined ? [] : [next];
   return counting === undefined
-    ? sql`select ${uncounted(context, source, written)} ${from}`
-    : sql`${counting.prefix}select ${written}${counting.columns} ${from}`;
+    ? selectAnswer(uncounted(context, source, written), from, ...others)
+    : selectAnswer(written, from, counting, ...others);
 }
 
 /** The fields of a collection before its entities (protocol P3.9). */
@@ -505,7 +639,7 @@ export function collectionHead(
   const name = JSON.stringify(dataclass.name);
   const head: JsonPart[] = ['{'];
   if (format === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
-  if (format !== 'collection' && !isOfCursor(format)) head.push(`"__DATACLASS":${name},`);
+  if (format === 'set' || format === 'newSet') head.push(`"__DATACLASS":${name},`);
   head.push(`"__entityModel":${name},"__GlobalStamp":`, dialect.globalStamp);
   if (count !== undefined) head.push(',"__COUNT":', count);
   return [...head, ','];

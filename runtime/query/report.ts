@@ -21,7 +21,7 @@ import type { Dataclass, Source } from '../dataclass/dataclasses.js';
 import { refuse } from '../protocol/errors.js';
 import { type ListedPath, listError, parseAttributeList } from './attribute-list.js';
 import type { QueryContext } from './context.js';
-import { type Counted, countingOf } from './counts.js';
+import { type Counted, countingOf, selectAnswer } from './counts.js';
 import { computedJson, valueOfJoined } from './entity-json.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
@@ -41,10 +41,11 @@ export function reportAnswer(
   counted: Counted | undefined,
   isFiltered: boolean,
 ): Sql {
-  const { prefix, count, columns: more } = countingOf(context, counted);
+  const counting = countingOf(context, counted);
   const types = columns.map(({ name, attribute: { type } }) => ({ name, type }));
+  const { count } = counting;
   const { json, from } = report(context, types, { count, rows, isFiltered });
-  return sql`${prefix}select ${context.dialect.asBytes(json)}${more} ${from}`;
+  return selectAnswer(context.dialect.asBytes(json), from, counting);
 }
 
 interface Report {

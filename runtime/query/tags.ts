@@ -45,7 +45,7 @@ export function answerRow(
   statement: Statement,
   values: readonly SqlValue[],
 ): Pending<AnswerRow> {
-  return dialect.tagged === undefined
+  return dialect.tagged === undefined && statement.hasPosition !== true
     ? whenThere(executor.read(statement, values), (json) => (json === undefined ? [] : [json]))
     : whenThere(executor.rows(statement, values), ([row = []]) => row);
 }

@@ -61,21 +61,17 @@ describe('The statement of a page behind a token', () => {
     return response.json<Page>();
   }
 
-  function plansSent(): readonly string[] {
+  function stepsSent(): readonly string[] {
     const database = new Database(file, { readonly: true });
     database.function('drs_fold', { deterministic: true }, (text) => text);
-    // A condition that never holds is not scanned: null behind what is never null.
-    const statements = sent
-      .filter((sql) => !sql.includes('1 = 0'))
-      .filter((sql) => /order by/.test(sql) && !/json_each/.test(sql));
-    const plans = statements.map((sql) => {
+    const steps = sent.flatMap((sql) => {
       // The values do not decide the plan.
       const values = Array.from({ length: sql.split('?').length - 1 }, () => 1);
       const rows = database.prepare(`explain query plan ${sql}`).all(...values);
-      return (rows as { readonly detail: string }[]).map(({ detail }) => detail).join('; ');
+      return (rows as { readonly detail: string }[]).map(({ detail }) => detail);
     });
     database.close();
-    return plans;
+    return steps;
   }
 
   it.each([
@@ -97,9 +93,11 @@ describe('The statement of a page behind a token', () => {
       sent.length = 0;
       ({ __NEXT: next, __ENTITIES: entities } = await page({ ...query, $after: next }));
       all += entities.length;
-      for (const plan of plansSent()) {
-        expect(plan, order).toMatch(/^SEARCH Person USING /);
-        expect(plan, order).not.toMatch(/TEMP B-TREE(?! FOR LAST)/);
+      expect(sent).toHaveLength(1);
+      const steps = stepsSent().filter((step) => /Person|TEMP B-TREE/.test(step));
+      expect(steps.length).toBeGreaterThan(1);
+      for (const step of steps) {
+        expect(step, order).toMatch(/^SEARCH Person USING |TEMP B-TREE FOR LAST/);
       }
     }
     expect(all).toBe(600);
