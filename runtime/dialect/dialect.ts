@@ -75,11 +75,11 @@ export interface Dialect {
   /** Folds a text, as `fold` does in SQL, before it is bound. */
   readonly foldText: Fold;
   /**
-   * A bound value in the form in which `=` compares it with a column; null for a number that equals no integer. A
-   * decimal, which is a text with the decimals of its attribute, gets the form of its column.
+   * A bound value in the form in which `=` compares it with a column. A decimal, which is a text with the decimals of its
+   * attribute, gets the form of its column.
    */
   bound(value: Sql, type: ValueType): Sql;
-  /** Compares with a bound value. An integer may be compared with any number. */
+  /** Compares with a bound value. */
   compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
   /** The sum of numbers; a real number if the sum is too large to be exact, 0 if there are no numbers. */
   total(value: Sql): Sql;

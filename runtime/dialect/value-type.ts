@@ -1,8 +1,8 @@
 import type { StorageType } from '../protocol/storage-type.js';
 
 /**
- * The type by which values are compared; the bound value may have another one, such as a fraction. A `total` is a sum or an
- * average of decimals, a text, which may have more digits than a decimal.
+ * The type by which values are compared. A `total` is a sum or an average of decimals, a text, which may have more digits than
+ * a decimal.
  */
 export type ValueType = 'text' | 'number' | 'integer' | 'decimal' | 'total' | 'boolean';
 

@@ -162,9 +162,15 @@ export function attributeValue(
   const dateOnly = attribute.dateOnly === true;
   const value = (input: FilterInput): SqlValue | undefined =>
     comparisonValue(type, dateOnly, input, dialect.foldText);
+  const rounding = roundings[comparator] ?? 'exact';
+  if (type === 'integer' || type === 'duration') {
+    return single((input) => {
+      const given = value(input);
+      return typeof given === 'number' ? integerFor(given, rounding) : given;
+    });
+  }
   if (type !== 'decimal') return single(value);
   const { scale = 0 } = attribute;
-  const rounding = roundings[comparator] ?? 'exact';
   return single((input) => {
     const given = value(input);
     return typeof given === 'string' ? decimalAtScale(given, scale, rounding) : given;
@@ -177,8 +183,8 @@ export function totalValue({ dialect }: FilterContext): Convert {
 }
 
 /**
- * How a decimal is rounded to the scale of its attribute: with two decimals, `< 1.005` is `< 1.01`,
- * `> 1.005` is `> 1.00`, and nothing is `= 1.005`.
+ * How a number is rounded to the scale of its attribute: with two decimals, `< 1.005` is `< 1.01`,
+ * `> 1.005` is `> 1.00`, and nothing is `= 1.005`. Integers have no decimals.
  */
 const roundings: Readonly<Partial<Record<Comparator, Rounding>>> = {
   '<': 'ceiling',
@@ -186,6 +192,19 @@ const roundings: Readonly<Partial<Record<Comparator, Rounding>>> = {
   '<=': 'floor',
   '>': 'floor',
 };
+
+/** Beyond every stored integer, and within 64 bits. */
+const mostInteger = 9e18;
+
+/** The integer that compares with all integers as the number does; `undefined` if it would have to equal one. */
+function integerFor(given: number, rounding: Rounding): number | undefined {
+  if (rounding === 'exact') {
+    return Number.isInteger(given) && Math.abs(given) < mostInteger ? given : undefined;
+  }
+  const whole = rounding === 'ceiling' ? Math.ceil(given) : Math.floor(given);
+  // Not -0.
+  return Math.max(-mostInteger, Math.min(whole, mostInteger)) + 0;
+}
 
 /** Text of a property of an object; null for everything that is no text. */
 export function propertyText({ dialect }: FilterContext): Convert {

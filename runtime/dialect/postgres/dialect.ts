@@ -278,28 +278,15 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
   boolean: sql`smallint`,
 };
 
-/** Compares an integer with an integer, which uses an index, also where the given number is a fraction or too large. */
 function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
-  if (operator === '!=') {
-    return type === 'integer'
-      ? sql`not coalesce(${compare(value, '=', wanted, type)}, 1 = 0)`
-      : sql`${value} is distinct from ${bound(wanted, type)}`;
-  }
-  if (type !== 'integer' || operator === '=') {
-    return sql`${value} ${sql.raw(operator)} ${bound(wanted, type)}`;
-  }
-  switch (operator) {
-    case '<':
-    case '>=':
-      return sql`${value} ${sql.raw(operator)} drs_ceiling(${wanted})`;
-    case '<=':
-    case '>':
-      return sql`${value} ${sql.raw(operator)} drs_floor(${wanted})`;
-  }
+  const given = bound(wanted, type);
+  return operator === '!='
+    ? sql`${value} is distinct from ${given}`
+    : sql`${value} ${sql.raw(operator)} ${given}`;
 }
 
 function bound(value: Sql, type: ValueType): Sql {
-  return type === 'integer' ? sql`drs_integer(${value})` : sql`cast(${value} as ${sqlTypes[type]})`;
+  return sql`cast(${value} as ${sqlTypes[type]})`;
 }
 
 /** The items of a bound JSON list: `key` is the position, `value` the item; null for one that equals no integer. */

@@ -119,12 +119,6 @@ return case when given is null or given in ('NaN', 'Infinity', '-Infinity') then
     `create or replace function drs_integer(given double precision) returns bigint
 language sql immutable parallel safe
 return case when given = floor(given) and abs(given) < 9e18 then given::bigint end`,
-    `create or replace function drs_floor(given double precision) returns bigint
-language sql immutable parallel safe
-return floor(greatest(least(given, 9e18), -9e18))::bigint`,
-    `create or replace function drs_ceiling(given double precision) returns bigint
-language sql immutable parallel safe
-return ceil(greatest(least(given, 9e18), -9e18))::bigint`,
     `create or replace function drs_sum(small double precision, large numeric) returns double precision
 language sql immutable parallel safe
 return case when large is null then small
