@@ -222,6 +222,22 @@ interface Reached {
   readonly condition: Sql | undefined;
 }
 
+/** The relations of an aggregate's path, which an attribute may follow. */
+export function relationsInPath(
+  dataclass: Dataclass,
+  path: readonly string[],
+): readonly Relation[] {
+  const relations: Relation[] = [];
+  let here = dataclass;
+  for (const name of path) {
+    const step = here.allAttributes.get(name);
+    if (step?.kind !== 'relatedEntity' && step?.kind !== 'relatedEntities') break;
+    relations.push(step);
+    here = here.target(step);
+  }
+  return relations;
+}
+
 /** The entities to which relations lead from those of a table. */
 export function reached(aliases: Aliases, start: Reached, relations: readonly Relation[]): Reached {
   return relations.reduce((at, relation): Reached => {

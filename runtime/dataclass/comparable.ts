@@ -1,13 +1,8 @@
 import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Slot } from '../dialect/statement.js';
-import {
-  type Dataclass,
-  isReadFromTarget,
-  type Source,
-  type WriteAggregate,
-} from './dataclasses.js';
-import type { ColumnDefinition } from './attribute-path.js';
+import { type Dataclass, isReadFromTarget, type Source } from './dataclasses.js';
+import { type ColumnDefinition, relationsInPath } from './attribute-path.js';
 import { column, type From } from './source.js';
 import type { JsonPlace } from '../dialect/json-access.js';
 import type {
@@ -19,33 +14,72 @@ import type {
 /** The value of an attribute in its column, or that of an aggregate as a column would have it. */
 export function attributeColumn(source: Source, attribute: ColumnDefinition): Sql {
   if (attribute.kind !== 'aggregate') return column(source, attribute.column);
-  return sql`(${writeAggregate(source, attribute, 'compared')})`;
+  return sql`(${writtenAggregates(source, [attribute], 'compared')})`;
+}
+
+/** Aggregates as they are shown, each computed once, however often a statement names its value. */
+export interface ShownAggregates {
+  /** The FROM clause in which the values are. */
+  readonly from: Sql;
+  /** A decimal is a text with all its digits. */
+  readonly values: ReadonlyMap<AggregateDefinition, Sql>;
 }
 
 /**
- * An aggregate as it is shown: a FROM clause, and the value in it; a decimal as text with all its digits. So it is
- * computed once, however often a statement names the value.
+ * Writes aggregates, of which those over the same related entities share one search.
+ * @param attributes at least one
  */
+export function shownAggregates(
+  dialect: Pick<Dialect, 'decimalText'>,
+  source: Source,
+  attributes: readonly AggregateDefinition[],
+): ShownAggregates {
+  const searches = new Map<string, AggregateDefinition[]>();
+  for (const attribute of attributes) {
+    const name = relatedBy(source.dataclass, attribute);
+    const known = searches.get(name);
+    if (known === undefined) searches.set(name, [attribute]);
+    else known.push(attribute);
+  }
+  const values = new Map<AggregateDefinition, Sql>();
+  const tables = [...searches.values()].map((searched) => {
+    const alias = source.aliases.next();
+    for (const [index, attribute] of searched.entries()) {
+      const { aggregate, type, scale = 0 } = attribute;
+      const found = sql`${sql.id(alias, `value${index}`)}`;
+      const isColumn = type === 'decimal' && (aggregate === 'min' || aggregate === 'max');
+      values.set(attribute, isColumn ? dialect.decimalText(found, scale) : found);
+    }
+    return sql`(${writtenAggregates(source, searched, 'shown')}) as ${sql.id(alias)}`;
+  });
+  return { from: sql`from ${sql.join(tables)}`, values };
+}
+
+/** An aggregate by itself: see {@link shownAggregates}. */
 export function shownAggregate(
   dialect: Pick<Dialect, 'decimalText'>,
   source: Source,
   attribute: AggregateDefinition,
 ): { readonly from: Sql; readonly value: Sql } {
-  const { aggregate, type, scale = 0 } = attribute;
-  const alias = source.aliases.next();
-  const found = sql`${sql.id(alias, 'value')}`;
-  const isColumn = type === 'decimal' && (aggregate === 'min' || aggregate === 'max');
-  return {
-    from: sql`from (${writeAggregate(source, attribute, 'shown')}) as ${sql.id(alias)}`,
-    value: isColumn ? dialect.decimalText(found, scale) : found,
-  };
+  const { from, values } = shownAggregates(dialect, source, [attribute]);
+  return { from, value: values.get(attribute) as Sql };
 }
 
-const writeAggregate: WriteAggregate = (source, attribute, form) => {
-  const { aggregate, name } = source.dataclass;
-  if (aggregate === undefined) throw new Error(`The aggregates of ${name} cannot be read here.`);
-  return aggregate(source, attribute, form);
-};
+/** Names the related entities of an aggregate. */
+function relatedBy(dataclass: Dataclass, { path, filter }: AggregateDefinition): string {
+  const { length } = relationsInPath(dataclass, path);
+  return JSON.stringify([path.slice(0, length), filter]);
+}
+
+function writtenAggregates(
+  source: Source,
+  attributes: readonly AggregateDefinition[],
+  form: 'compared' | 'shown',
+): Sql {
+  const { aggregates, name } = source.dataclass;
+  if (aggregates === undefined) throw new Error(`The aggregates of ${name} cannot be read here.`);
+  return aggregates(source, attributes, form);
+}
 
 /**
  * A column in the form of comparisons and orders: text is folded, by its folded column if it has

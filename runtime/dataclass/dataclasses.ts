@@ -47,7 +47,7 @@ export interface Dataclass {
   /** Absent if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
   /** Absent where nothing is read, and for a model without aggregates. */
-  readonly aggregate?: WriteAggregate | undefined;
+  readonly aggregates?: WriteAggregates | undefined;
   target(relation: { readonly target: string }): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
@@ -72,12 +72,12 @@ export interface Source {
 }
 
 /**
- * Writes the subquery with the value of an aggregate, as its only column `value`.
- * @param form `shown` for the value in answers, which may have more digits than a column can hold
+ * Writes the subquery with the values of aggregates over the same related entities, as columns `value0`, `value1` and so on.
+ * @param form `shown` for values in answers, which may have more digits than a column can hold
  */
-export type WriteAggregate = (
+export type WriteAggregates = (
   source: Source,
-  attribute: AggregateDefinition,
+  attributes: readonly AggregateDefinition[],
   form: 'compared' | 'shown',
 ) => Sql;
 
@@ -91,13 +91,13 @@ export interface ReferringRelation {
  * Links the definitions of a datastore by their names.
  * @param permissions by the name of their dataclass
  * @param restrictions by the name of their dataclass
- * @param aggregate needed to read a model with aggregates
+ * @param aggregates needed to read a model with aggregates
  */
 export function linkDataclasses(
   definitions: readonly DataclassDefinition[],
   permissions?: ReadonlyMap<string, Permissions>,
   restrictions?: ReadonlyMap<string, RowRestriction>,
-  aggregate?: WriteAggregate,
+  aggregates?: WriteAggregates,
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
   // A name that is not exposed must be read as one that does not exist.
@@ -116,7 +116,7 @@ export function linkDataclasses(
       longNames,
       ...(allowed === undefined ? {} : { permissions: allowed }),
       ...(restriction === undefined ? {} : { restriction }),
-      ...(aggregate === undefined ? {} : { aggregate }),
+      ...(aggregates === undefined ? {} : { aggregates }),
     });
   }
   return dataclasses;

@@ -5,7 +5,7 @@ import { ScopeExecutor } from '../access/scope-executor.js';
 import type { ClassContext } from '../class/objects/context.js';
 import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
-import { linkDataclasses, type WriteAggregate } from '../dataclass/dataclasses.js';
+import { linkDataclasses, type WriteAggregates } from '../dataclass/dataclasses.js';
 import { aggregateWriter, checkAggregates } from '../query/aggregate-attributes.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
@@ -77,7 +77,7 @@ function openServices(app: FastifyInstance): Services {
   if (hasMedia(definitions)) requireMedia(media);
   const permissions = permissionsOf(app);
   const parts = sharedParts(app, code, media);
-  const whole = wholeView(definitions, parts.aggregate);
+  const whole = wholeView(definitions, parts.aggregates);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);
     return servedModels({ ...parts, ...hooks, setDefinitions }, whole, definitions, permissions);
@@ -138,7 +138,7 @@ function sharedParts(
     reportError,
     options: { pageSize, dateOnlyFormat, reportFormat },
     filters,
-    aggregate: hasAggregates(definitions) ? aggregateWriter(database.dialect, filters) : undefined,
+    aggregates: hasAggregates(definitions) ? aggregateWriter(database.dialect, filters) : undefined,
     statements: new StatementCache(),
     cursors: new CursorSecret(database),
     numbers: noKnownNumbers(),
@@ -165,10 +165,10 @@ function openHost<Data extends ClassData>(
 /** The model without limits. */
 function wholeView(
   definitions: readonly DataclassDefinition[],
-  aggregate: WriteAggregate | undefined,
+  aggregates: WriteAggregates | undefined,
 ): ModelView {
-  const dataclasses = linkDataclasses(definitions, undefined, undefined, aggregate);
-  if (aggregate !== undefined) checkAggregates(dataclasses.values());
+  const dataclasses = linkDataclasses(definitions, undefined, undefined, aggregates);
+  if (aggregates !== undefined) checkAggregates(dataclasses.values());
   return {
     visible: '',
     dataclasses,

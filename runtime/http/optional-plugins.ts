@@ -5,7 +5,7 @@ import type { ScopeExecutor } from '../access/scope-executor.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import type { ClassContext } from '../class/objects/context.js';
 import type { ClassRegistry } from '../class/objects/registry.js';
-import type { Dataclass, WriteAggregate } from '../dataclass/dataclasses.js';
+import type { Dataclass, WriteAggregates } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
@@ -45,13 +45,13 @@ export interface ServedPermissions extends Pick<LoginModule, 'endedUsers'> {
   /**
    * Makes one object for each view of the model, and finds the one of a session.
    * @param functions of the datastore and of singletons
-   * @param aggregate see {@link Dataclass.aggregate}
+   * @param aggregates see {@link Dataclass.aggregates}
    */
   byView<T>(
     definitions: readonly DataclassDefinition[],
     functions: readonly FunctionDefinition[],
     make: (view: ModelView) => T,
-    aggregate: WriteAggregate | undefined,
+    aggregates: WriteAggregates | undefined,
   ): { of(session: Session): T };
 }
 

@@ -1,5 +1,5 @@
 import type { Session } from '../access/session.js';
-import type { WriteAggregate } from '../dataclass/dataclasses.js';
+import type { WriteAggregates } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import type { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -33,8 +33,8 @@ export interface ModelParts
   readonly reportError: ErrorReporter;
   /** The functions of the datastore and of singletons. */
   readonly functions: ServerFunctions;
-  /** See {@link Dataclass.aggregate}. */
-  readonly aggregate: WriteAggregate | undefined;
+  /** See {@link Dataclass.aggregates}. */
+  readonly aggregates: WriteAggregates | undefined;
   /** The numbers of entities that all models remember. */
   readonly numbers: KnownNumbers;
 }
@@ -56,7 +56,7 @@ export function servedModels(
   const whole = new ServedModel(parts, wholeView);
   const functions = allFunctions(parts.functions);
   const make = (view: ModelView): ServedModel => new ServedModel(parts, view);
-  const views = permissions?.byView(definitions, functions, make, parts.aggregate);
+  const views = permissions?.byView(definitions, functions, make, parts.aggregates);
   return { whole, visibleTo: views === undefined ? () => whole : (session) => views.of(session) };
 }
 

@@ -3,7 +3,7 @@ import {
   type Dataclass,
   linkDataclasses,
   restrictionOf,
-  type WriteAggregate,
+  type WriteAggregates,
 } from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
 import type { DenialStatus } from '../protocol/errors.js';
@@ -40,7 +40,7 @@ export class View {
     definitions: readonly DataclassDefinition[],
     held: PrivilegeSet,
     status: DenialStatus,
-    aggregate?: WriteAggregate,
+    aggregates?: WriteAggregates,
   ) {
     this.status = status;
     this.#definitions = definitions;
@@ -64,7 +64,7 @@ export class View {
           restrictionOf(name, restrictsWrites && status),
         ]),
       ),
-      aggregate,
+      aggregates,
     );
   }
 
@@ -227,13 +227,13 @@ export class Views<T> {
     definitions: readonly DataclassDefinition[],
     functions: readonly FunctionDefinition[],
     make: (view: View) => T,
-    private readonly aggregate?: WriteAggregate,
+    private readonly aggregates?: WriteAggregates,
   ) {
     this.#definitions = definitions;
     this.#make = make;
     const names = openings(this.#definitions, functions).flat().map(foldName);
     this.#relevant = [...new Set(names)].sort();
-    this.#guest = make(new View(this.#definitions, new Set(), 401, this.aggregate));
+    this.#guest = make(new View(this.#definitions, new Set(), 401, this.aggregates));
   }
 
   of({ isGuest, privileges }: Viewer): T {
@@ -263,7 +263,7 @@ export class Views<T> {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
     const held = new Set(this.#heldOf(privileges));
-    return this.#make(new View(this.#definitions, held, status, this.aggregate));
+    return this.#make(new View(this.#definitions, held, status, this.aggregates));
   }
 }
 

@@ -47,6 +47,8 @@ export interface ObjectJson {
   readonly members: readonly JsonMember[];
   /** Whether it contains pages of other objects. */
   readonly isLong: boolean;
+  /** A FROM clause with one row, in which values of members are. */
+  readonly from?: RawBuilder<unknown>;
 }
 
 export interface JsonMember {

@@ -1,8 +1,13 @@
 import { sql } from 'kysely';
-import { type ColumnDefinition, reached, type Relation } from '../dataclass/attribute-path.js';
+import {
+  type ColumnDefinition,
+  reached,
+  type Relation,
+  relationsInPath,
+} from '../dataclass/attribute-path.js';
 import { Aliases } from '../dataclass/aliases.js';
 import { attributeColumn } from '../dataclass/comparable.js';
-import type { Dataclass, Source, WriteAggregate } from '../dataclass/dataclasses.js';
+import type { Dataclass, Source, WriteAggregates } from '../dataclass/dataclasses.js';
 import { foreignKeyColumn, From, keyColumn, linkedColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Similarities } from '../filter/context.js';
@@ -14,23 +19,28 @@ import { scaleOf } from './value-json.js';
 import { storedValue } from './value-rows.js';
 
 /**
- * Writes the aggregates of a model (`model.md#aggregates`): each is a subquery over the related entities
- * that the reader of the entity sees.
+ * Writes the aggregates of a model (`model.md#aggregates`) as a subquery over the related entities that the reader of the
+ * entity sees.
  */
-export function aggregateWriter(dialect: Dialect, filters: FilterParser): WriteAggregate {
-  return (source, attribute, form) => {
-    const { from, source: end, condition, value } = valuesOf(source, attribute);
+export function aggregateWriter(dialect: Dialect, filters: FilterParser): WriteAggregates {
+  return (source, attributes, form) => {
+    const [first] = attributes;
+    if (first === undefined) throw new Error('No aggregate is wanted.');
+    const relations = relationsInPath(source.dataclass, first.path);
+    const { from, source: end, condition } = relatedEntities(source, relations);
     const conditions = condition === undefined ? [] : [condition];
-    if (attribute.filter !== undefined) {
-      conditions.push(filterOf(dialect, filters, from, attribute.filter));
-    }
-    const values = value === undefined ? keyColumn(end) : storedValue(end, value);
-    const result = aggregated(dialect, attribute, value, values, form);
-    // Nothing has a sum, but a missing entity has no attributes.
-    const shown = source.isJoined
-      ? sql`case when ${keyColumn(source)} is not null then ${result} end`
-      : result;
-    return sql`select ${shown} as "value" ${from.clause} where ${sql.join(conditions, sql` and `)}`;
+    if (first.filter !== undefined) conditions.push(filterOf(dialect, filters, from, first.filter));
+    const columns = attributes.map((attribute, index) => {
+      const value = valueOf(end.dataclass, attribute.path[relations.length]);
+      const values = value === undefined ? keyColumn(end) : storedValue(end, value);
+      const result = aggregated(dialect, attribute, value, values, form);
+      // Nothing has a sum, but a missing entity has no attributes.
+      const shown = source.isJoined
+        ? sql`case when ${keyColumn(source)} is not null then ${result} end`
+        : result;
+      return sql`${shown} as ${sql.id(`value${index}`)}`;
+    });
+    return sql`select ${sql.join(columns)} ${from.clause} where ${sql.join(conditions, sql` and `)}`;
   };
 }
 
@@ -54,30 +64,25 @@ export function checkAggregates(dataclasses: Iterable<Dataclass>): void {
   }
 }
 
-/** The rows of the related entities; no value if the path ends in a relation. */
-function valuesOf(
+/** The attribute at the end of a path; none if the path ends in a relation. */
+function valueOf(dataclass: Dataclass, name: string | undefined): ColumnDefinition | undefined {
+  if (name === undefined) return undefined;
+  const attribute = dataclass.allAttributes.get(name);
+  if (attribute?.kind === 'storage' || attribute?.kind === 'expression') return attribute;
+  throw new Error(`${dataclass.name} has no ${name}.`);
+}
+
+function relatedEntities(
   source: Source,
-  { path }: AggregateDefinition,
-): ReturnType<typeof reached> & { readonly value: ColumnDefinition | undefined } {
-  const relations: Relation[] = [];
-  let value: ColumnDefinition | undefined;
-  let here = source.dataclass;
-  for (const name of path) {
-    const step = here.allAttributes.get(name);
-    if (step?.kind === 'relatedEntity' || step?.kind === 'relatedEntities') {
-      relations.push(step);
-      here = here.target(step);
-    } else if (step?.kind === 'storage' || step?.kind === 'expression') value = step;
-    else throw new Error(`${here.name} has no ${name}.`);
-  }
-  const [first, ...others] = relations;
-  if (first === undefined) throw new Error(`The path ${path.join('.')} has no relation.`);
+  [first, ...others]: readonly Relation[],
+): ReturnType<typeof reached> {
+  if (first === undefined) throw new Error('The path of an aggregate has no relation.');
   const from = new From(source.aliases, source.dataclass.target(first));
   const condition =
     first.kind === 'relatedEntity'
       ? sql`${linkedColumn(from.root, first)} = ${foreignKeyColumn(source, first)}`
       : ofOwner(source, from.root, source.dataclass.inverse(first));
-  return { ...reached(source.aliases, { from, source: from.root, condition }, others), value };
+  return reached(source.aliases, { from, source: from.root, condition }, others);
 }
 
 function ofOwner(owner: Source, related: Source, inverse: Parameters<typeof linkedColumn>[1]): Sql {

@@ -18,6 +18,7 @@ import {
   linkedColumn,
   linkedValue,
 } from '../dataclass/source.js';
+import { type ShownAggregates, shownAggregates } from '../dataclass/comparable.js';
 import { subquery } from '../dialect/compile.js';
 import type { JsonMember, JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import type {
@@ -36,7 +37,7 @@ import { keyOrder, orderSql } from './order-sql.js';
 import type { QueryContext } from './context.js';
 import type { Parameters } from './parameters.js';
 import type { Projection } from './projection.js';
-import { keyedUri, keyJson, quotedJson, valueJson } from './value-json.js';
+import { aggregateJson, keyedUri, keyJson, quotedJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
 /** What differs between the formats of an entity: that of the protocol, and that of `$asArray`. */
@@ -151,6 +152,7 @@ export function entityJson(
   head: readonly JsonMember[] = [],
 ): ObjectJson {
   const members = [...head, ...format.begin(context, source, projection)];
+  const aggregates = aggregatesOf(context, source, projection);
   for (const { attribute, expanded, query } of projection.fields) {
     const { name } = attribute;
     if (expanded !== undefined && isRelation(attribute)) {
@@ -159,10 +161,25 @@ export function entityJson(
     } else {
       const json = queryOf(attributes, name);
       if (json === undefined) throw new Error(`No query has the attribute ${name}.`);
-      members.push({ name, json: json(rowOf(context, from, source, attribute, format)) });
+      const shown = attribute.kind === 'aggregate' ? aggregates?.values.get(attribute) : undefined;
+      const row = rowOf(context, from, source, attribute, format, false, shown);
+      members.push({ name, json: json(row) });
     }
   }
-  return { members, isLong: isLong(projection) };
+  const object = { members, isLong: isLong(projection) };
+  return aggregates === undefined ? object : { ...object, from: aggregates.from };
+}
+
+/** The aggregates of a projection, over which the object is written; none if it has none. */
+function aggregatesOf(
+  { dialect }: QueryContext,
+  source: Source,
+  { fields }: Projection,
+): ShownAggregates | undefined {
+  const wanted = fields.flatMap(({ attribute }) =>
+    attribute.kind === 'aggregate' ? [attribute] : [],
+  );
+  return wanted.length === 0 ? undefined : shownAggregates(dialect, source, wanted);
 }
 
 /** Whether it contains pages of other entities. */
@@ -176,6 +193,7 @@ function isLong({ fields }: Projection): boolean {
 /**
  * A row as an emitted attribute sees it.
  * @param isJoined whether it may be missing, because its table is joined
+ * @param shown the value of an aggregate
  */
 function rowOf(
   context: QueryContext,
@@ -184,6 +202,7 @@ function rowOf(
   attribute: AttributeDefinition,
   format: EntityFormat,
   isJoined = false,
+  shown?: Sql,
 ): AnyRow {
   const { dataclass } = source;
   const json =
@@ -221,7 +240,9 @@ function rowOf(
     aggregate: (name) => {
       const found = dataclass.allAttributes.get(name);
       if (found?.kind !== 'aggregate') throw misused(attribute);
-      return valueJson(context, source, found);
+      return shown === undefined
+        ? valueJson(context, source, found)
+        : [aggregateJson(context, found, shown)];
     },
     computed: () => {
       if (attribute.kind !== 'computed') throw misused(attribute);

@@ -5,7 +5,7 @@ import { shownAggregate } from '../dataclass/comparable.js';
 import { column, keyColumn } from '../dataclass/source.js';
 import type { Json, JsonPart, Sql } from '../dialect/dialect.js';
 import { ifNumber, jsonBangDate, jsonBoolean } from '../dialect/json-parts.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import type { AggregateDefinition, StorageDefinition } from '../protocol/definition.js';
 import type { ValueJson } from '../protocol/queries.js';
 import type { QueryContext } from './context.js';
 
@@ -17,9 +17,7 @@ export function valueJson(
 ): Json {
   if (attribute.kind === 'aggregate') {
     const { from, value } = shownAggregate(context.dialect, source, attribute);
-    const isText = attribute.type === 'decimal';
-    const json = isText ? context.dialect.jsonText(value) : scalarJson(context, attribute, value);
-    return [{ from, json: [json] }];
+    return [{ from, json: [aggregateJson(context, attribute, value)] }];
   }
   const { dialect, options } = context;
   const value = column(source, attribute.column);
@@ -61,6 +59,26 @@ export function valueJson(
       return [{ value: number, type: 'number', json: [json] }];
     }
   }
+}
+
+/** An aggregate's value, as {@link shownAggregate} returns it. */
+export function aggregateJson(
+  context: QueryContext,
+  attribute: AggregateDefinition,
+  value: Sql,
+): JsonPart {
+  const { type } = attribute;
+  if (type === 'number') return realJson(context, value);
+  if (type === 'decimal') return { value, type: 'text', json: [context.dialect.jsonText(value)] };
+  const json = scalarJson(context, attribute, value);
+  if (type === 'integer' || type === 'duration') {
+    return { value: ifNumber(value), type: 'number', json: [json] };
+  }
+  if (type === 'boolean') return { value, type, json: [json] };
+  const isBang = type === 'date' && context.options.dateOnlyFormat === 'bang';
+  return isBang && attribute.dateOnly === true
+    ? { short: [json] }
+    : { value, type: 'text', json: [json] };
 }
 
 /** A text that is never null and contains nothing that JSON would escape. */

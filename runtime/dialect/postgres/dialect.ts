@@ -342,9 +342,12 @@ function pieces(json: Json): readonly (string | Sql)[] {
 
 function object(of: ObjectJson): Sql {
   const columns = rowColumns(of);
-  return columns === undefined
-    ? concat(objectParts(of))
-    : sql`(${rowJson(sql`(select ${columns})`)})`;
+  const { from } = of;
+  if (columns === undefined) {
+    const text = concat(objectParts(of));
+    return from === undefined ? text : sql`(select ${text} ${from})`;
+  }
+  return sql`(${rowJson(from === undefined ? sql`(select ${columns})` : sql`(select ${columns} ${from})`)})`;
 }
 
 function objects(
@@ -352,10 +355,10 @@ function objects(
   rows: (columns: Sql) => Sql | BuiltQuery,
   name?: string,
 ): Sql | BuiltQuery {
-  const columns = rowColumns(of);
+  const columns = of.from === undefined ? rowColumns(of) : undefined;
   const named = name === undefined ? sql`` : sql` as ${sql.id(name)}`;
   return columns === undefined
-    ? rows(sql`${concat(objectParts(of))}${named}`)
+    ? rows(sql`${object(of)}${named}`)
     : rowJson(subquery(rows(columns)), named);
 }
 
@@ -398,7 +401,9 @@ function relatedValue({ json, from }: QueryJson): Sql | undefined {
   const [part] = json;
   if (part !== undefined && typeof part !== 'string' && 'members' in part) {
     const columns = rowColumns(part);
-    return columns && sql`(${rowJson(sql`(select ${columns} ${from})`)})`;
+    return columns && part.from === undefined
+      ? sql`(${rowJson(sql`(select ${columns} ${from})`)})`
+      : columns && sql`(select ${object(part)} ${from})`;
   }
   const value = rowValue(json);
   return value && sql`(select ${value} ${from})`;

@@ -244,7 +244,8 @@ function jsonRaw(value: Sql): Sql {
 
 function object(of: ObjectJson): Sql {
   const parts = textParts(objectParts(of));
-  return of.isLong ? concat(parts) : fill(parts);
+  const text = of.isLong ? concat(parts) : fill(parts);
+  return of.from === undefined ? text : sql`(select ${text} ${of.from})`;
 }
 
 function objects(
