@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isIn, type Operator, type Sql } from '../dialect/dialect.js';
+import { type Dialect, isIn, type Operator, type Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { ValueType } from '../dialect/value-type.js';
 import type { Comparator, ComparisonNode } from './ast.js';
@@ -154,7 +154,7 @@ function patternsOf(convert: Convert): Convert {
 
 /** A value of an attribute's type. */
 export function attributeValue(
-  { dialect }: FilterContext,
+  { dialect }: { readonly dialect: Pick<Dialect, 'foldText'> },
   attribute: Pick<ColumnDefinition, 'type' | 'dateOnly'> & { readonly scale?: number },
   comparator: Comparator,
 ): Convert {
