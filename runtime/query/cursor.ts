@@ -44,7 +44,7 @@ export function* readCursor(
   if (answer === null || answer === undefined) return undefined;
   const countColumns = context.database.dialect.tablesVersion === undefined ? 0 : 2;
   const [found, ...last] = others.slice(parameters.count === false ? 0 : countColumns);
-  const next = Number(found) > 1 ? tokenOf(secret, about, last) : null;
+  const next = Number(found) > top ? tokenOf(secret, about, last) : null;
   return withMember(answer, `"__NEXT":${JSON.stringify(next)}`);
 }
 

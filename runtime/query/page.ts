@@ -148,9 +148,9 @@ function* preparedPage(
 /**
  * Reads a page of a cursor.
  * @param request a resolved one, with the values of the beginning
- * @returns the row: behind the JSON, and the number of all entities with its version where the statement tells them, two
- * if more entities follow, or else at most one; then the position of the last entity. It is empty if the entity whose
- * relation is read does not exist.
+ * @returns the row: behind the JSON, and the number of all entities with its version where the statement tells them, how many
+ * entities are left, at most one more than the page has; then the position of the page's last one. It is empty if the
+ * entity whose relation is read does not exist.
  */
 export function* readCursorRow(
   context: ReadingContext,
@@ -438,12 +438,10 @@ function answerOfSelection(
     ...part,
     query: chosen.complete(query, condition, part.condition),
   }));
-  const next = nextPosition(context, behind, position, bounds);
+  const next = cursorRows(context, behind, keyColumn(chosen.root), position, bounds);
   const [first] = behind;
   return queries.page(first?.query ?? entities, top, skip, (emitted, attributes) => {
-    const keys = isOrdered(selection, order)
-      ? keysOfParts(context, behind, keyColumn(chosen.root), bounds)
-      : undefined;
+    const keys = isOrdered(selection, order) ? next.keys : undefined;
     const rows = pageRows(context, chosen, source, emitted, content, attributes, keys);
     return answerWith(context, page, source, content, rows, all, next);
   });
@@ -455,57 +453,39 @@ interface PartOfCursor {
   readonly order: Sql;
 }
 
-/** The rows of parts that follow each other, as `UNION ALL` without a limit of its own. */
-function rowsOfParts(parts: readonly PartOfCursor[], columns: Sql, limit: Sql): Sql {
-  const rows = parts.map(({ query, order }) => {
-    const ordered = query
-      .clearOrderBy()
-      .orderBy(order)
-      .limit(sql<number>`${limit}`);
-    return sql`select * from ${subquery(selecting(ordered, columns))} as "__part"`;
-  });
-  return sql.join(rows, sql` union all `);
-}
-
 /**
- * Limits of a cursor. Subqueries hide those that are values, so that the plan does not depend on them; see `boundsOf`.
- * `most` is the page's own limit where that is part of the statement.
+ * The entities of a page of a cursor and the one behind it, each by its key and its position. They are found once: for an
+ * order that no index serves, that costs the most. Subqueries hide limits that are values, so that the plan does not depend
+ * on them; see `boundsOf`.
  */
-function cursorLimits(
+function cursorRows(
   { dialect }: QueryContext,
-  { name, within, top }: PageBounds,
-): { readonly top: Sql; readonly most: Sql } {
-  const isWritten = name !== undefined && within === undefined;
-  const limit = isWritten ? sql.lit(top) : dialect.integer(sql`${topSlot}`);
-  return { top: limit, most: within === undefined ? limit : sql.lit(within) };
-}
-
-function keysOfParts(
-  context: QueryContext,
   parts: readonly PartOfCursor[],
   key: Sql,
-  bounds: PageBounds,
-): Sql {
-  const { top, most } = cursorLimits(context, bounds);
-  return sql`(${rowsOfParts(parts, sql`${key} as "key"`, most)} limit (select ${top}))`;
-}
-
-/** How many of the last entity of a page and the one behind it there are, and the position of the last one. */
-function nextPosition(
-  context: QueryContext,
-  parts: readonly PartOfCursor[],
   position: readonly Sql[],
-  bounds: PageBounds,
-): Beside {
+  { name, within, top }: PageBounds,
+): Beside & { readonly keys: Sql } {
+  const isWritten = name !== undefined && within === undefined;
+  const shown = isWritten ? sql.lit(top) : dialect.integer(sql`${topSlot}`);
+  const most = sql<number>`${within === undefined ? shown : sql.lit(within)} + 1`;
   const names = position.map((_value, index) => sql.id(`p${index}`));
-  const values = position.map((value, index) => sql`${value} as ${names[index]}`);
-  const { top, most } = cursorLimits(context, bounds);
-  const rows = rowsOfParts(parts, sql.join(values), sql`${most} + 1`);
+  const columns = sql.join([
+    sql`${key} as "key"`,
+    ...position.map((value, index) => sql`${value} as ${names[index]}`),
+  ]);
+  const rows = parts.map(({ query, order }) => {
+    const found = selecting(query.clearOrderBy().orderBy(order).limit(most), columns);
+    return sql`select * from ${subquery(found)} as "__part"`;
+  });
+  const behind = sql`${sql.join(rows, sql` union all `)} limit (select ${shown} + 1)`;
   return {
-    queries: [sql`"__next" as materialized (${rows} limit 2 offset (select ${top} - 1))`],
+    keys: sql`(select "key" from "__behind" limit (select ${shown}))`,
+    queries: [sql`"__behind" as materialized (${behind})`],
     columns: [
-      sql`(select count(*) from "__next")`,
-      ...names.map((name) => sql`(select ${name} from "__next" limit 1)`),
+      sql`(select count(*) from "__behind")`,
+      ...names.map(
+        (each) => sql`(select ${each} from "__behind" limit 1 offset (select ${shown} - 1))`,
+      ),
     ],
   };
 }

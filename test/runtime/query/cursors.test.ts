@@ -95,7 +95,7 @@ describe('The statement of a page behind a token', () => {
       all += entities.length;
       expect(sent).toHaveLength(1);
       const steps = stepsSent().filter((step) => /Person|TEMP B-TREE/.test(step));
-      expect(steps.length).toBeGreaterThan(1);
+      expect(steps).not.toEqual([]);
       for (const step of steps) {
         expect(step, order).toMatch(/^SEARCH Person USING |TEMP B-TREE FOR LAST/);
       }
