@@ -10,7 +10,7 @@ import type { QueryContext } from './context.js';
 import { positionOf, tokenOf } from './cursor-token.js';
 import type { OrderItem } from './order-by.js';
 import { orderList, type OrderTerm, orderTerms } from './order-sql.js';
-import { type CursorPage, type PageRequest, readCursorRow, withMember } from './page.js';
+import { type CursorPage, type PageRequest, readCursorPage, withMember } from './page.js';
 import { pageTop, type ReadingContext } from './reading-context.js';
 import { orderOf, resolved, type SelectionRequest, shapeName } from './selection-request.js';
 
@@ -39,13 +39,11 @@ export function* readCursor(
   const { inputs } = request.inputs;
   const values = (position ?? []).map((value) => ({ value }));
   const behind = { ...request, inputs: { ...request.inputs, inputs: [...inputs, ...values] } };
-  const row = yield* readCursorRow(context, behind, shown, pageBehind(position, inputs.length));
-  const [answer, ...others] = row as readonly [JsonAnswer | null | undefined, ...SqlValue[]];
-  if (answer === null || answer === undefined) return undefined;
-  const countColumns = context.database.dialect.tablesVersion === undefined ? 0 : 2;
-  const [found, ...last] = others.slice(parameters.count === false ? 0 : countColumns);
-  const next = Number(found) > top ? tokenOf(secret, about, last) : null;
-  return withMember(answer, `"__NEXT":${JSON.stringify(next)}`);
+  const answer = yield* readCursorPage(context, behind, shown, pageBehind(position, inputs.length));
+  if (answer === undefined) return undefined;
+  const { json, end } = answer;
+  const next = end === undefined ? null : tokenOf(secret, about, end);
+  return withMember(json, `"__NEXT":${JSON.stringify(next)}`);
 }
 
 /** The size of the page. @throws RequestError 400 with 1806 */

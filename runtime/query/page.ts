@@ -5,7 +5,7 @@ import { type SelectBuilder, subquery } from '../dialect/compile.js';
 import type { JsonPart, ObjectJson, Sql } from '../dialect/dialect.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { awaited, type Steps } from '../dialect/pending.js';
-import type { Statement } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
@@ -145,22 +145,32 @@ function* preparedPage(
   return { ...bound, isOfCode: request !== unresolved };
 }
 
+/** A page of a cursor. */
+interface CursorAnswer {
+  readonly json: JsonAnswer;
+  /** The position of the last entity; none if no other entity follows. */
+  readonly end: readonly SqlValue[] | undefined;
+}
+
 /**
  * Reads a page of a cursor.
  * @param request a resolved one, with the values of the beginning
- * @returns the row: behind the JSON, and the number of all entities with its version where the statement tells them, how many
- * entities are left, at most one more than the page has; then the position of the page's last one. It is empty if the
- * entity whose relation is read does not exist.
+ * @returns none if the entity whose relation is read does not exist
  */
-export function* readCursorRow(
+export function* readCursorPage(
   context: ReadingContext,
   request: SelectionRequest,
   given: PageRequest,
   cursor: CursorPage,
-): Steps<AnswerRow> {
+): Steps<CursorAnswer | undefined> {
   const page = expandedPage(context, given);
   const bounds = boundsOf(context, page.parameters);
-  return yield* boundPage(context, request, page, bounds, cursor).row();
+  const [json, ...columns] = yield* boundPage(context, request, page, bounds, cursor).row();
+  if (json === undefined || json === null) return undefined;
+  // See `countingOf` and `cursorRows`.
+  const isCounted = !isUncounted(page) && context.database.dialect.tablesVersion !== undefined;
+  const [found, ...position] = columns.slice(isCounted ? 2 : 0);
+  return { json: json as JsonAnswer, end: Number(found) > bounds.top ? position : undefined };
 }
 
 function boundPage(

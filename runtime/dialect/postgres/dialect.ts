@@ -401,9 +401,10 @@ function relatedValue({ json, from }: QueryJson): Sql | undefined {
   const [part] = json;
   if (part !== undefined && typeof part !== 'string' && 'members' in part) {
     const columns = rowColumns(part);
-    return columns && part.from === undefined
+    if (columns === undefined) return undefined;
+    return part.from === undefined
       ? sql`(${rowJson(sql`(select ${columns} ${from})`)})`
-      : columns && sql`(select ${object(part)} ${from})`;
+      : sql`(select ${object(part)} ${from})`;
   }
   const value = rowValue(json);
   return value && sql`(select ${value} ${from})`;
