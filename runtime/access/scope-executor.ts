@@ -1,5 +1,5 @@
 import type { Executor, Transaction } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import {
   type BindTransaction,
@@ -35,6 +35,8 @@ export interface StatementRestrictions {
   readonly reads: (executor: Outside) => Outside;
   readonly transaction: BindTransaction;
 }
+
+type WorkInScope<T> = (transaction: TransactionScope) => Pending<T>;
 
 interface ScopeExecutorOptions {
   /** Whether class code may run inside {@link ScopeExecutor.write}, and so needs its transaction. */
@@ -107,10 +109,11 @@ export class ScopeExecutor implements Executor {
   }
 
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+    const { transaction: open } = this.scopes.current();
     // Only the work itself uses the transaction: it needs no scope.
-    if (!this.#runsCode && this.scopes.current().transaction === undefined)
-      return this.executor.write(work);
-    return this.writeIn(async ({ transaction }) => work(transaction));
+    if (!this.#runsCode && open === undefined) return this.executor.write(work);
+    const joined = this.#joined(({ transaction }) => work(transaction));
+    return open === undefined ? this.#open(joined) : open.run(joined);
   }
 
   get change(): Executor['change'] {
@@ -122,12 +125,16 @@ export class ScopeExecutor implements Executor {
     return transaction === undefined ? undefined : (work) => this.writeIn(work);
   }
 
-  /** Runs work in a transaction that the code of the work joins. */
-  writeIn<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
-    const joined = (transaction: TransactionScope): Promise<T> =>
-      this.scopes.with({ transaction }, () => work(transaction));
-    const { transaction } = this.scopes.current();
-    return transaction === undefined ? this.#open(joined) : transaction.run(joined);
+  /**
+   * Runs work of class code in a transaction that the code of the work joins. Code that does not await a save may set
+   * further values until its next await. It awaits what it returns, so that the stack of an error leads to the code.
+   */
+  async writeIn<T>(work: WorkInScope<T>): Promise<T> {
+    const joined = this.#joined(work);
+    const { transaction: open } = this.scopes.current();
+    if (open !== undefined) return await open.run(joined);
+    await Promise.resolve();
+    return await this.#open(joined);
   }
 
   close(): Promise<void> {
@@ -144,28 +151,37 @@ export class ScopeExecutor implements Executor {
     return this.scopes.current().transaction?.transaction ?? this.#outside;
   }
 
-  async #open<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+  #joined<T>(work: WorkInScope<T>): WorkInScope<T> {
+    return (transaction) => this.scopes.with({ transaction }, () => work(transaction));
+  }
+
+  #open<T>(work: WorkInScope<T>): Pending<T> {
     let begun: TransactionScope | undefined;
-    let isKept = false;
     const { trial, isServer } = this.scopes.current();
-    // Class code that does not await a save may set further values until its next await. What `restrict` stores as the
-    // server is not dropped with what it returns.
-    await (isServer === true ? trial?.confirmed() : undefined);
-    try {
-      const write = (): Pending<T> =>
-        this.executor.write((transaction) => {
-          const opened = new TransactionScope(transaction, undefined, this.#bound);
-          begun = opened;
-          return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
-            opened.close();
-            return new TransactionIdleError(this.#longestIdle);
-          });
+    const write = (): Pending<T> =>
+      this.executor.write((transaction) => {
+        const opened = new TransactionScope(transaction, undefined, this.#bound);
+        begun = opened;
+        return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
+          opened.close();
+          return new TransactionIdleError(this.#longestIdle);
         });
-      const result = await this.#begin(write);
-      isKept = true;
-      return result;
-    } finally {
-      begun?.reportOutcome(isKept);
-    }
+      });
+    // What `restrict` stores as the server is not dropped with what it returns.
+    const confirmed = isServer === true ? trial?.confirmed() : undefined;
+    return caught(
+      () =>
+        whenThere(
+          whenThere(confirmed, () => this.#begin(write)),
+          (result) => {
+            begun?.reportOutcome(true);
+            return result;
+          },
+        ),
+      (error) => {
+        begun?.reportOutcome(false);
+        throw error;
+      },
+    );
   }
 }

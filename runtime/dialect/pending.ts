@@ -51,6 +51,21 @@ export function caught<T>(
   return pending instanceof Promise ? pending.catch(handle) : pending;
 }
 
+/** Calls a function when work has ended, synchronous or not, with its error. */
+export function atEnd<T>(work: () => Pending<T>, end: (error?: unknown) => void): Pending<T> {
+  return caught(
+    () =>
+      whenThere(work(), (result) => {
+        end();
+        return result;
+      }),
+    (error) => {
+      end(error);
+      throw error;
+    },
+  );
+}
+
 /** Continues with a result, synchronously if it is available. */
 export function whenThere<T, R>(pending: Pending<T>, next: (result: T) => Pending<R>): Pending<R> {
   return pending instanceof Promise ? pending.then(next) : next(pending);

@@ -1,5 +1,5 @@
 import type { Executor, Transaction } from './executor.js';
-import type { Pending } from './pending.js';
+import { atEnd, type Pending, whenThere } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
 type OutcomeListener = (isKept: boolean) => void;
@@ -44,14 +44,9 @@ export class TransactionScope {
     this.clock = parent?.clock ?? new IdleClock();
     const guarded = guardedTransaction(
       base,
-      async (run) => {
+      (run) => {
         this.#checkOpen();
-        this.clock.begin();
-        try {
-          return await run();
-        } finally {
-          this.clock.end();
-        }
+        return this.clock.during(run);
       },
       (changes) => {
         this.#checkOpen();
@@ -66,12 +61,12 @@ export class TransactionScope {
   }
 
   /** Runs `work` in a savepoint; if it throws, its changes are rolled back and the scope continues. */
-  run<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
+  run<T>(work: (scope: TransactionScope) => Pending<T>): Promise<T> {
     return this.alone(() => this.#runPart(work));
   }
 
   /** Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
+  async alone<T>(work: () => Pending<T>): Promise<T> {
     this.#checkOpen();
     const before = this.#parts;
     const result = (async () => {
@@ -99,8 +94,8 @@ export class TransactionScope {
   }
 
   /** Waits for parts that nobody awaited; these may start more. */
-  async idle(): Promise<void> {
-    while (this.#parts !== undefined) await this.#parts;
+  idle(): Pending<void> {
+    return this.#parts?.then(() => this.idle());
   }
 
   /** Refuses everything from now on. */
@@ -115,7 +110,7 @@ export class TransactionScope {
     for (const each of isKept ? listeners : listeners.reverse()) each(isKept);
   }
 
-  async #runPart<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
+  async #runPart<T>(work: (scope: TransactionScope) => Pending<T>): Promise<T> {
     const part = new TransactionScope(this.base, this, this.bound);
     const name = `"part ${part.depth}"`;
     await this.#statement(`savepoint ${name}`);
@@ -164,17 +159,16 @@ export class TransactionScope {
 }
 
 /** Runs `work` in a scope, waits for parts that it did not await, and closes the scope. */
-export async function runToEnd<T>(
+export function runToEnd<T>(
   scope: TransactionScope,
-  work: (scope: TransactionScope) => Promise<T>,
-): Promise<T> {
-  try {
-    const result = await work(scope);
-    await scope.idle();
-    return result;
-  } finally {
-    scope.close();
-  }
+  work: (scope: TransactionScope) => Pending<T>,
+): Pending<T> {
+  return atEnd(
+    () => whenThere(work(scope), (result) => whenThere(scope.idle(), () => result)),
+    () => {
+      scope.close();
+    },
+  );
 }
 
 /**
@@ -196,7 +190,7 @@ function nothing(): void {
 /** @param guard runs each statement */
 function guardedTransaction(
   transaction: Transaction,
-  guard: <T>(run: () => Pending<T>) => Promise<T>,
+  guard: <T>(run: () => Pending<T>) => Pending<T>,
   raiseStamp: Transaction['raiseStamp'],
 ): Transaction {
   return {
@@ -215,13 +209,13 @@ class IdleClock {
   #running = 0;
   #since = performance.now();
 
-  begin(): void {
+  /** Runs a statement, during which the transaction is not idle. */
+  during<T>(run: () => Pending<T>): Pending<T> {
     this.#running += 1;
-  }
-
-  end(): void {
-    this.#running -= 1;
-    this.#since = performance.now();
+    return atEnd(run, () => {
+      this.#running -= 1;
+      this.#since = performance.now();
+    });
   }
 
   /** Milliseconds; 0 while a statement runs. */
@@ -236,11 +230,12 @@ class IdleClock {
  * @param expired called when the limit is exceeded; its result is thrown
  */
 export function unlessIdle<T>(
-  work: Promise<T>,
+  work: Pending<T>,
   clock: IdleClock,
   longest: number,
   expired: () => Error,
-): Promise<T> {
+): Pending<T> {
+  if (!(work instanceof Promise)) return work;
   return new Promise<T>((resolve, reject) => {
     const look = (): void => {
       const { idle } = clock;
