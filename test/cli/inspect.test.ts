@@ -1,7 +1,9 @@
+import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
 import { plain } from '../../generator/cli/colors.js';
 import { describeModel } from '../../generator/cli/commands/inspect.js';
-import type { Model, StorageAttribute } from '../../generator/model/model.js';
+import { mermaidDiagram, svgDiagram } from '../../generator/cli/diagram.js';
+import type { Dataclass, Model, StorageAttribute } from '../../generator/model/model.js';
 import { fakeWorld, model as empty } from '../support/fake-world.js';
 
 const id: StorageAttribute = {
@@ -78,6 +80,30 @@ const staff: Model = {
   singletons: [{ name: 'Clock', scope: 'shared', functions: [] }],
 };
 
+const related: Model = {
+  ...staff,
+  dataclasses: [
+    ...staff.dataclasses,
+    {
+      ...(staff.dataclasses[0] as Dataclass),
+      name: 'Employee',
+      attributes: [
+        id,
+        { ...id, name: 'employerID', key: false },
+        {
+          kind: 'relatedEntity',
+          name: 'employer',
+          exposed: true,
+          target: 'Company',
+          foreignKey: 'employerID',
+          onDelete: 'restrict',
+          mandatory: true,
+        },
+      ],
+    },
+  ],
+};
+
 describe('drs-gen inspect', () => {
   it('shows the model as the generator understands it', () => {
     expect(describeModel(staff, plain)).toMatchInlineSnapshot(`
@@ -99,6 +125,46 @@ describe('drs-gen inspect', () => {
   it('prints the model to stdout and problems to stderr', async () => {
     const { code, out, err } = await fakeWorld().run('inspect model.yaml');
     expect({ code, out, err }).toEqual({ code: 0, out: 'staff  sqlite\n', err: '' });
+  });
+
+  it('draws the model for Mermaid', () => {
+    expect(mermaidDiagram(related)).toMatchInlineSnapshot(`
+      "erDiagram
+        "Company" {
+          integer ID PK
+          string 名前
+          string label
+        }
+        "Employee" {
+          integer ID PK
+        }
+        "Employee" }o--|| "Company" : "employer"
+      "
+    `);
+  });
+
+  it('draws the model as SVG, whatever its names are', () => {
+    const [company] = related.dataclasses as [Dataclass];
+    const hostile = { ...company, name: '<script>"&', attributes: [{ ...id, name: '</text>' }] };
+    const texts: string[] = [];
+    const parser = new SaxesParser();
+    const names: string[] = [];
+    parser.on('error', (error) => {
+      throw error;
+    });
+    parser.on('opentag', ({ name }) => names.push(name));
+    parser.on('text', (text) => texts.push(text.trim()));
+    parser.write(svgDiagram({ ...staff, dataclasses: [...related.dataclasses, hostile] })).close();
+    expect(new Set(names)).toEqual(new Set(['svg', 'title', 'path', 'text', 'rect']));
+    expect(texts).toEqual(expect.arrayContaining(['<script>"&', '</text>', 'employer', '名前']));
+    expect(names.filter((each) => each === 'rect')).toHaveLength(3);
+    expect(names.filter((each) => each === 'path')).toHaveLength(1);
+  });
+
+  it('refuses a picture in another form', async () => {
+    const { code, out, err } = await fakeWorld().run('inspect model.yaml --diagram=png');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('--diagram takes mermaid or svg, not "png".');
   });
 
   it('prints the resolved model as JSON', async () => {

@@ -1,5 +1,7 @@
 import { diagnosticsJson } from '../diagnostics-json.js';
+import { mermaidDiagram, svgDiagram } from '../diagram.js';
 import { exitCode } from '../exit-code.js';
+import { UsageError } from '../failure.js';
 import { readModel } from '../read-model.js';
 import { print, printJson, tellProblems, type Session } from '../session.js';
 import { Granted, type Holder } from '../../model/granted.js';
@@ -12,6 +14,8 @@ export interface InspectOptions {
   readonly json?: boolean;
   /** Prints access rights instead of the whole model. */
   readonly access?: boolean;
+  /** Prints the model as a picture, in this form; `true` for the usual one, Mermaid. */
+  readonly diagram?: string | true;
 }
 
 /** `drs-gen inspect <model>`: prints the model as the generator understands it, with defaults filled in. */
@@ -20,6 +24,8 @@ export async function inspect(
   file: string,
   options: InspectOptions,
 ): Promise<number> {
+  const { diagram } = options;
+  const draw = diagram === undefined ? undefined : diagramOf(diagram);
   const checked = await readModel(session.world, file);
   const { value: model, problems, sources } = checked;
   if (model === undefined) {
@@ -34,12 +40,23 @@ export async function inspect(
     else print(session, describeAccess(model, session.out));
     return exitCode.ok;
   }
+  if (draw !== undefined) {
+    print(session, draw(model));
+    return exitCode.ok;
+  }
   const { compiler } = session.world;
   print(
     session,
     options.json === true ? await compiler.serialize(model) : describeModel(model, session.out),
   );
   return exitCode.ok;
+}
+
+/** @throws UsageError for a form that does not exist */
+function diagramOf(form: string | true): (model: Model) => string {
+  if (form === true || form === 'mermaid') return mermaidDiagram;
+  if (form === 'svg') return svgDiagram;
+  throw new UsageError(`--diagram takes mermaid or svg, not "${form}".`);
 }
 
 const letters = { create: 'c', read: 'r', update: 'u', drop: 'd', execute: 'x' } as const;
