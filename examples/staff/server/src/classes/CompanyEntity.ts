@@ -17,7 +17,9 @@ export class CompanyEntity extends CompanyEntityBase {
   /** The rating is our own: clients cannot see it, and it follows the revenue. */
   saving(event: SaveEvent<CompanyTypes>): undefined {
     if (!event.touched.includes('revenue')) return;
-    this.internalRating = this.revenue === null ? null : Math.floor(Math.log10(this.revenue + 1));
+    const { revenue } = this;
+    const isRated = revenue !== null && revenue >= 0;
+    this.internalRating = isRated ? Math.floor(Math.log10(revenue + 1)) : null;
   }
 
   validateDrop(): EventError | undefined {
