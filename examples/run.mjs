@@ -78,7 +78,7 @@ function start() {
   const child = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: server,
     // The page may use the server, although it is served on another port.
-    env: { ...process.env, ...(isWeb ? { ORIGINS: pageOrigin() } : {}) },
+    env: { ...process.env, EXPLORER: 'on', ...(isWeb ? { ORIGINS: pageOrigin() } : {}) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child.stdout.setEncoding('utf8');
@@ -155,5 +155,8 @@ function servePage(base) {
 function printAddresses(base) {
   const tries = readFileSync(join(folder, 'try.txt'), 'utf8');
   console.log(`\n${tries.replaceAll('{base}', base).replaceAll('{password}', password)}`);
+  const explorer = base.replace(/rest$/, 'explorer');
+  const names = Object.keys(users).join(' or ');
+  console.log(`The data in a browser: ${explorer} (log in as ${names}, password ${password})`);
   console.log('Ctrl-C stops the server; its data stays in server/data.sqlite.');
 }

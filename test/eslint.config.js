@@ -74,7 +74,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['runtime/**/*.ts'],
+    files: ['runtime/**/*.{ts,tsx}'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
@@ -96,7 +96,10 @@ export default tseslint.config(
   },
   {
     languageOptions: {
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: `${import.meta.dirname}/..` },
+      parserOptions: {
+        project: ['./tsconfig.json', './runtime/explorer/tsconfig.json'],
+        tsconfigRootDir: `${import.meta.dirname}/..`,
+      },
     },
     rules: {
       '@typescript-eslint/restrict-template-expressions': [

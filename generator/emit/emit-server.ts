@@ -113,6 +113,7 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   compatibility: { purpose: 'what clients of Wakanda send', when: isCompatible },
   state: { purpose: 'sessions, entity sets, locks and quotas in the database; loaded for `STATE`' },
   processes: { purpose: 'several processes at one address; loaded for `PROCESSES`' },
+  explorer: { purpose: 'the data in a browser; loaded for `EXPLORER`' },
   metrics: { purpose: 'metrics for Prometheus; loaded for `METRICS_PORT`' },
   tracing: { purpose: 'spans of OpenTelemetry; loaded for `TRACING`' },
   'openapi-document': {
@@ -140,10 +141,10 @@ function runtimeFiles(
   model: Model,
   migrations: readonly string[] = [],
 ): Omit<EmittedFile, 'owner'>[] {
-  const partOf = (file: string): string => file.replace(/\..*$/s, '');
-  const files = readdirSync(runtimeFolder, { withFileTypes: true })
-    .filter((each) => each.isFile())
-    .map(({ name }) => name)
+  const partOf = (file: string): string => file.replace(/[./\\].*$/s, '');
+  // Other folders of it belong to the generator.
+  const files = ['', 'explorer/']
+    .flatMap((folder) => filesIn(join(runtimeFolder, folder)).map((name) => folder + name))
     .filter((name) => runtimeParts[partOf(name)]?.when?.(model, migrations) !== false);
   const present = new Set(files.map(partOf));
   const rows = Object.entries(runtimeParts)
@@ -156,6 +157,12 @@ function runtimeFiles(
       text: readFileSync(join(runtimeFolder, name), 'utf8'),
     })),
   ];
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map(({ name }) => name);
 }
 
 const runtimeIntroduction = `# The runtime

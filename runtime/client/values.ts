@@ -90,7 +90,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 export function asBlob(value: unknown): Blob | undefined {
   if (value instanceof Blob) return value;
   // A Blob copies the bytes, so the caller may use the array again.
-  if (value instanceof Uint8Array) return new Blob([value]);
+  if (value instanceof Uint8Array) return new Blob([value as Uint8Array<ArrayBuffer>]);
   return undefined;
 }
 

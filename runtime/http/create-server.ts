@@ -102,6 +102,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const hasLog = isOn(environment, 'REQUEST_LOG');
   const portOfMetrics = metricsPort(environment);
   const isTraced = isOn(environment, 'TRACING');
+  const isExplored = isOn(environment, 'EXPLORER', isDeveloped(environment));
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   if (hasLog && ownLog?.isLevelEnabled('info') === false) {
     throw new Error(
@@ -167,6 +168,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   app.decorate('setup', setup);
   gate.guard(app, log);
   if (hasLog) logRequests(app, log);
+  if (isExplored) app.register(import('./explorer.js'));
   if (isTraced) app.register(import('./tracing.js'));
   if (portOfMetrics !== undefined) app.register(import('./metrics.js'), { port: portOfMetrics });
   allowOrigins(app, origins);
@@ -176,6 +178,11 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   prepareOwnRoutes(app);
   options.extend?.(app);
   return app;
+}
+
+/** Whether the server was started by `npm run dev`. */
+function isDeveloped(environment: Environment): boolean {
+  return environment['npm_lifecycle_event'] === 'dev';
 }
 
 /** Logs errors of requests, and no successful requests. */

@@ -81,8 +81,8 @@ export function echoRequestId(request: IncomingMessage, response: ServerResponse
 }
 
 /** @throws Error that names the variable */
-export function isOn(environment: Environment, variable: string): boolean {
-  const text = setting(environment, variable, 'off');
+export function isOn(environment: Environment, variable: string, isUsual = false): boolean {
+  const text = setting(environment, variable, isUsual ? 'on' : 'off');
   if (text === 'on' || text === 'off') return text === 'on';
   throw new Error(`${variable} is ${JSON.stringify(text)}; it must be on or off.`);
 }

@@ -32,6 +32,7 @@ const programs = {
 
 /** What a server loads when a setting, a command or a request asks for it, by the name of its file. */
 const loadedLater = {
+  explorer: 'http/explorer.ts',
   metrics: 'http/metrics.ts',
   migrate: 'migration/command.ts',
   'openapi-document': 'http/openapi-document.ts',
@@ -62,6 +63,7 @@ const ownModules = {
   media: ['media/', 'http/media-'],
   'import-data': ['load/', 'protocol/load-messages', 'protocol/storing-order'],
   seed: ['seed/'],
+  explorer: ['http/explorer'],
   metrics: ['http/metrics'],
   migrate: ['migration/command'],
   'query-plan': ['query/explanation'],
@@ -95,6 +97,7 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
   for (const [name, path] of Object.entries(programs)) {
     await bundle({ [name]: join(runtime, path) });
   }
+  await buildExplorer(join(folder, 'explorer'));
 
   async function bundle(input, chunk) {
     const bundled = await rolldown({
@@ -144,6 +147,28 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
       if (needed.length > 0) throw new Error(`${name}.js needs ${needed.join(', ')}.`);
     }
   }
+}
+
+/**
+ * Compiles the explorer for browsers.
+ * @param folder gets the files of the page
+ */
+async function buildExplorer(folder) {
+  const sources = join(runtime, 'explorer');
+  const bundled = await rolldown({
+    cwd: root,
+    input: { explorer: join(sources, 'main.tsx') },
+    platform: 'browser',
+    tsconfig: join(sources, 'tsconfig.json'),
+    resolve: { extensionAlias: { '.js': ['.ts', '.tsx'] } },
+    onLog: (level, log) => {
+      if (level === 'warn') throw new Error(log.message);
+    },
+  });
+  await bundled.write({ dir: folder, format: 'es', entryFileNames: '[name].js', minify: true });
+  await bundled.close();
+  cpSync(join(sources, 'index.html'), join(folder, 'index.html'));
+  cpSync(join(sources, 'style.css'), join(folder, 'explorer.css'));
 }
 
 /**

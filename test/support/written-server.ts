@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { madeOnce } from './made-once.js';
 
 interface WrittenFile {
@@ -16,8 +16,11 @@ interface WrittenFile {
  */
 export function runtimePaths(runtime: string): string {
   return madeOnce(`${runtime}-paths`, (folder) => {
-    mkdirSync(folder);
-    for (const name of readdirSync(runtime)) writeFileSync(join(folder, name), join(runtime, name));
+    for (const entry of readdirSync(runtime, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const file = join(entry.parentPath, entry.name);
+      write(folder, { path: relative(runtime, file), text: file });
+    }
   });
 }
 
@@ -31,7 +34,7 @@ export function runtimePaths(runtime: string): string {
 export function writeFiles(scratch: string, files: readonly WrittenFile[]): string {
   return madeOnce(join(scratch, 'servers', hashOf(files)), (folder) => {
     for (const file of files) {
-      if (/^runtime\/.*\.(?:js|ts|map)$/.test(file.path)) link(folder, file);
+      if (/^runtime\/.*\.(?:js|ts|map|html|css)$/.test(file.path)) link(folder, file);
       else write(folder, file);
     }
   });

@@ -1,0 +1,185 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { FilterBar, filterProblem } from './filter-bar.js';
+import { Functions } from './functions.js';
+import { Grid, selectionOf } from './grid.js';
+import { Login } from './login.js';
+import { NewPanel, Panel } from './panel.js';
+import { Picture } from './picture.js';
+import type { ExplorerDataclass } from './model.js';
+import { addressOf, gridOf, type Place, start } from './place.js';
+import { type Opened, type State, store, useStore } from './store.js';
+import { shownCount } from './values.js';
+
+export function App(): JSX.Element {
+  const state = useStore();
+  useEffect(() => {
+    void store.attempt(() => store.open());
+  }, []);
+  return (
+    <>
+      <Header {...state} />
+      {state.login === 'required' ? <Login /> : <Main {...state} />}
+      <Footer {...state} />
+    </>
+  );
+}
+
+function Header({ opened, place, user, login }: State): JSX.Element {
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <header>
+      <a class="name" href={addressOf(start)}>
+        {opened?.model.name ?? 'Explorer'}
+      </a>
+      <span>{place.dataclass ?? ''}</span>
+      <span class="who">
+        {user !== null && (
+          <>
+            {user}{' '}
+            <button type="button" onClick={() => void store.attempt(() => store.logout())}>
+              Log out
+            </button>
+          </>
+        )}
+        {user === null && login === 'possible' && (
+          <button
+            type="button"
+            onClick={() => {
+              setAsked(!isAsked);
+            }}
+          >
+            Log in
+          </button>
+        )}
+      </span>
+      {user === null && login === 'possible' && isAsked && <Login />}
+    </header>
+  );
+}
+
+function Main({ opened, place, problem, views, edits }: State): JSX.Element {
+  if (opened === undefined) return <main class="quiet">Reading the model…</main>;
+  const { model } = opened;
+  const dataclass = model.dataclasses.get(place.dataclass ?? '');
+  return (
+    <>
+      <nav aria-label="Dataclasses">
+        <a
+          href={addressOf(start)}
+          aria-current={place.dataclass === undefined ? 'page' : undefined}
+        >
+          Model
+        </a>
+        {[...model.dataclasses.keys()].map((name) => (
+          <a
+            key={name}
+            href={addressOf(gridOf(name))}
+            aria-current={name === place.dataclass ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+      </nav>
+      {dataclass === undefined ? (
+        <main>
+          {place.dataclass !== undefined && (
+            <p class="problem" role="alert">
+              The session sees no dataclass {place.dataclass}.
+            </p>
+          )}
+          <ServerFunctions {...{ opened }} />
+          <Picture model={model} />
+        </main>
+      ) : (
+        <main>
+          <FilterBar {...{ model, dataclass, place, problem }} />
+          <DataclassFunctions {...{ opened, dataclass, place }} />
+          <Grid {...{ opened, dataclass, place, views, edits }} />
+        </main>
+      )}
+      {dataclass !== undefined && place.isNew === true && (
+        <NewPanel {...{ opened, dataclass, place }} />
+      )}
+      {dataclass !== undefined && place.isNew !== true && place.entity !== undefined && (
+        <Panel {...{ opened, dataclass, place }} entityKey={place.entity} />
+      )}
+    </>
+  );
+}
+
+/** Functions of the datastore and of singletons. */
+function ServerFunctions({ opened }: { readonly opened: Opened }): JSX.Element | null {
+  const { model, datastore } = opened;
+  const { functions, singletons } = model;
+  if (functions.length + singletons.size === 0) return null;
+  return (
+    <details class="calls">
+      <summary>Functions</summary>
+      <Functions {...{ opened, functions }} owner={() => datastore.own} />
+      {[...singletons].map(([name, own]) => (
+        <section key={name} aria-label={name}>
+          <h3>{name}</h3>
+          <Functions {...{ opened }} functions={own} owner={() => datastore.singleton(name)} />
+        </section>
+      ))}
+    </details>
+  );
+}
+
+interface DataclassFunctionsProps {
+  readonly opened: Opened;
+  readonly dataclass: ExplorerDataclass;
+  readonly place: Place;
+}
+
+/** Functions of a dataclass, and of the entities that the grid shows. */
+function DataclassFunctions({
+  opened,
+  dataclass,
+  place,
+}: DataclassFunctionsProps): JSX.Element | null {
+  const { name, functions } = dataclass;
+  const { datastore } = opened;
+  if (functions.dataclass.length + functions.selection.length === 0) return null;
+  return (
+    <details class="calls">
+      <summary>Functions</summary>
+      <Functions
+        {...{ opened }}
+        functions={functions.dataclass}
+        owner={() => datastore.dataclass(name)}
+      />
+      <Functions
+        {...{ opened }}
+        functions={functions.selection}
+        owner={() => selectionOf(datastore, place)}
+      />
+    </details>
+  );
+}
+
+function Footer({ count, request, problem, place }: State): JSX.Element {
+  return (
+    <footer>
+      {place.dataclass !== undefined && count !== undefined && (
+        <span class="count">{`${shownCount(count)} ${count === 1 ? 'entity' : 'entities'}`}</span>
+      )}
+      {problem !== undefined && filterProblem(problem) === undefined && (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
+      {request !== undefined && (
+        <>
+          <span class="request" title={request.address}>
+            {request.method} {request.address}
+          </span>
+          <span class="time">
+            {request.status} · {request.milliseconds.toFixed(1)} ms
+          </span>
+        </>
+      )}
+    </footer>
+  );
+}

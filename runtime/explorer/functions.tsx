@@ -1,0 +1,184 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ResultType } from '../client/table.js';
+import { labelOfEntity } from './entity.js';
+import { Field } from './field.js';
+import type { ExplorerAttribute, ExplorerFunction, ExplorerModel } from './model.js';
+import { addressOf, gridOf } from './place.js';
+import type { AnyEntity, Selection } from './server.js';
+import { type Opened, problemOf, store } from './store.js';
+import { shownCount, shownValue } from './values.js';
+import { valueOf } from './written.js';
+
+interface FunctionsProps {
+  readonly opened: Opened;
+  readonly functions: readonly ExplorerFunction[];
+  /** The object whose members the functions are. */
+  readonly owner: () => object | Promise<object>;
+}
+
+/** A form for each function, which shows what it returns. */
+export function Functions({ opened, functions, owner }: FunctionsProps): JSX.Element {
+  return (
+    <div class="functions">
+      {functions.map((called) => (
+        <FunctionForm key={called.name} {...{ opened, called, owner }} />
+      ))}
+    </div>
+  );
+}
+
+interface FunctionFormProps extends Pick<FunctionsProps, 'opened' | 'owner'> {
+  readonly called: ExplorerFunction;
+}
+
+interface Returned {
+  readonly value: unknown;
+}
+
+function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element {
+  const { name, params, returns } = called;
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
+  const [returned, setReturned] = useState<Returned>();
+  const call = async (): Promise<void> => {
+    setReturned(undefined);
+    const wrong: Record<string, string> = {};
+    const args: unknown[] = [];
+    for (const each of params) {
+      try {
+        args.push(await argumentOf(opened, each, texts[each.name] ?? ''));
+      } catch (error) {
+        wrong[each.name] = problemOf(error);
+      }
+    }
+    setProblems(wrong);
+    if (Object.keys(wrong).length > 0) return;
+    const target = (await owner()) as Readonly<
+      Record<string, (...args: readonly unknown[]) => Promise<unknown>>
+    >;
+    setReturned({ value: await target[name]?.(...args) });
+    // It may have changed anything.
+    store.edited();
+  };
+  return (
+    <form
+      aria-label={name}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void store.attempt(call);
+      }}
+    >
+      {params.map((each) => (
+        <label key={each.name}>
+          {each.name}
+          <Field
+            id={`call-${name}-${each.name}`}
+            attribute={each}
+            text={texts[each.name] ?? ''}
+            problem={problems[each.name]}
+            change={(text) => {
+              setTexts({ ...texts, [each.name]: text });
+            }}
+          />
+        </label>
+      ))}
+      <button type="submit">{name}</button>
+      {returned !== undefined && (
+        <output>
+          <Result model={opened.model} type={returns} value={returned.value} />
+        </output>
+      )}
+    </form>
+  );
+}
+
+/** @throws TypedWrong */
+async function argumentOf(
+  { datastore }: Opened,
+  parameter: ExplorerAttribute,
+  text: string,
+): Promise<unknown> {
+  const { kind, target = '' } = parameter;
+  if (kind !== 'one' || text === '') return valueOf(parameter, text);
+  const entity = await datastore.get(target, text);
+  if (entity === null) throw new Error(`There is no ${target} with the key ${text}.`);
+  return entity;
+}
+
+interface ResultProps {
+  readonly model: ExplorerModel;
+  readonly type: ResultType;
+  readonly value: unknown;
+}
+
+function Result({ model, type, value }: ResultProps): JSX.Element {
+  if (type === 'void') return <span class="quiet">done</span>;
+  if (value === null || value === undefined) return <span class="quiet">nothing</span>;
+  if (type === 'message') return <Message response={value as Response} />;
+  if (type === 'image' || type === 'blob') return <Bytes blob={value as Blob} />;
+  if (type === 'date' || type === 'day' || type === 'object') {
+    return <span>{shownValue({ kind: type }, value)}</span>;
+  }
+  if (type === 'plain') {
+    return <span>{typeof value === 'string' ? value : JSON.stringify(value)}</span>;
+  }
+  if ('list' in type) {
+    return (
+      <ul>
+        {(value as readonly unknown[]).map((each, index) => (
+          <li key={index}>
+            <Result model={model} type={type.list} value={each} />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  if ('selection' in type) return <SelectionResult selection={value as Selection} />;
+  const entity = value as AnyEntity;
+  const dataclass = model.dataclasses.get(type.entity);
+  const text = dataclass === undefined ? String(entity.key) : labelOfEntity(dataclass, entity);
+  return <a href={addressOf(gridOf(type.entity, { entity: String(entity.key) }))}>{text}</a>;
+}
+
+/** The number of entities of a selection, which is an entity set of the server. */
+function SelectionResult({ selection }: { readonly selection: Selection }): JSX.Element {
+  const [count, setCount] = useState<number>();
+  useEffect(() => {
+    void store.attempt(async () => {
+      setCount(await selection.count());
+      await selection.release();
+    });
+  }, [selection]);
+  return <span>{count === undefined ? '…' : `${shownCount(count)} entities`}</span>;
+}
+
+function Message({ response }: { readonly response: Response }): JSX.Element {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    void store.attempt(async () => {
+      setText(await response.text());
+    });
+  }, [response]);
+  return (
+    <span>
+      {response.status} {text}
+    </span>
+  );
+}
+
+function Bytes({ blob }: { readonly blob: Blob }): JSX.Element {
+  const [url, setUrl] = useState('');
+  useEffect(() => {
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => {
+      URL.revokeObjectURL(made);
+    };
+  }, [blob]);
+  return (
+    <a href={url} download="result">
+      {shownCount(blob.size)} bytes
+    </a>
+  );
+}

@@ -1,0 +1,143 @@
+import { useEffect, useState } from 'preact/hooks';
+import { RestError } from '../client/errors.js';
+import type { ExplorerModel } from './model.js';
+import { addressOf, type Place, placeOf } from './place.js';
+import { type ExplorerDatastore, type SentRequest, Server } from './server.js';
+
+/** All that the explorer knows; parts of the page keep only what belongs to themselves. */
+export interface State {
+  readonly place: Place;
+  /** Absent until the catalog is read. */
+  readonly opened?: Opened | undefined;
+  /** Name of the user; `null` for a guest. */
+  readonly user: string | null;
+  readonly login: 'none' | 'possible' | 'required';
+  /** How many entities the grid shows; absent until that is known. */
+  readonly count?: number | undefined;
+  readonly request?: SentRequest;
+  /** Rises when entities were made or deleted, so that the grid has to find its entities again. */
+  readonly views: number;
+  /** Rises when an entity was changed, so that the grid has to read its rows again. */
+  readonly edits: number;
+  /** What did not work, as a sentence. */
+  readonly problem?: string | undefined;
+}
+
+/** The model that the session sees, and its data. */
+export interface Opened {
+  readonly model: ExplorerModel;
+  readonly datastore: ExplorerDatastore;
+}
+
+/** What is known of the model before the catalog is read. */
+const noModel: ExplorerModel = {
+  name: '',
+  dataclasses: new Map(),
+  functions: [],
+  singletons: new Map(),
+};
+
+/** The one store of the page. */
+export class Store {
+  #state: State = { place: placeOf(location.hash), user: null, login: 'none', views: 0, edits: 0 };
+  readonly #listeners = new Set<() => void>();
+  readonly #server = new Server();
+
+  constructor() {
+    addEventListener('hashchange', () => {
+      this.set({ place: placeOf(location.hash), problem: undefined });
+    });
+    this.#server.onAnswer((request) => {
+      this.set({ request });
+    });
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  set(changes: Partial<State>): void {
+    this.#state = { ...this.#state, ...changes };
+    for (const each of this.#listeners) each();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells the grid that an entity was changed. */
+  edited(): void {
+    this.set({ edits: this.#state.edits + 1 });
+  }
+
+  /** Shows another place; the browser's back leads to this one. */
+  go(place: Place): void {
+    location.hash = addressOf(place);
+  }
+
+  /** Reads who asks, and the model as they see it: at the start, and after a login or a logout. */
+  async open(): Promise<void> {
+    const { session } = this.#server.datastore(noModel);
+    const user = await session.userName().catch(() => undefined);
+    const login = user === undefined ? 'none' : 'possible';
+    try {
+      const model = await this.#server.model();
+      const datastore = this.#server.datastore(model);
+      this.set({ user: user ?? null, login, opened: { model, datastore } });
+    } catch (error) {
+      if (!(error instanceof RestError) || error.status !== 401) throw error;
+      this.set({ user: null, login: 'required' });
+    }
+  }
+
+  /** @returns whether the name and the password are right */
+  async login(name: string, password: string): Promise<boolean> {
+    const { session } = this.#server.datastore(noModel);
+    if (!(await session.login(name, password))) return false;
+    this.set({ problem: undefined });
+    await this.open();
+    return true;
+  }
+
+  async logout(): Promise<void> {
+    await this.#state.opened?.datastore.session.logout();
+    this.set({ opened: undefined, count: undefined });
+    await this.open();
+  }
+
+  /** Runs work, and shows why it did not succeed. */
+  async attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isAborted(error)) return;
+      this.set({ problem: problemOf(error) });
+      if (error instanceof RestError && error.status === 401) this.set({ login: 'required' });
+    }
+  }
+}
+
+/** What went wrong, as people can read it. */
+export function problemOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+export const store = new Store();
+
+/** The state of the store; the component is drawn again when it changes. */
+export function useStore(): State {
+  const [state, setState] = useState(store.state);
+  useEffect(
+    () =>
+      store.subscribe(() => {
+        setState(store.state);
+      }),
+    [],
+  );
+  return state;
+}

@@ -1,0 +1,453 @@
+import { existsSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import axe, { type AxeResults } from 'axe-core';
+import type { FastifyInstance } from 'fastify';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describeDatabases } from '../support/databases.js';
+import type { TestDatabase } from '../support/postgres.js';
+import { png } from '../support/media-samples.js';
+import { itLong, itOnOne } from '../support/long.js';
+import { type StaffClient, staffClient, staffServer } from '../support/staff-example.js';
+
+const executablePath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path));
+
+declare global {
+  /** The module, in a page. */
+  var axe: { readonly run: () => Promise<AxeResults> };
+}
+
+/** A text that runs as a script wherever a page takes it for HTML. */
+const script = `<img src=x onerror="globalThis.broken = true"><script>globalThis.broken = true</script>`;
+
+const companies = 3;
+const employees = 250;
+
+/** Adds a million companies, in the order of their names. */
+function manyCompanies(driver: 'sqlite' | 'postgres'): string {
+  const numbers =
+    driver === 'postgres'
+      ? 'select generate_series(1, 1000000) as n'
+      : 'with recursive c (n) as (select 1 union all select n + 1 from c where n < 1000000) select n from c';
+  const number = driver === 'postgres' ? `lpad(n::text, 7, '0')` : `printf('%07d', n)`;
+  return `insert into "Company" ("name", "__folded_name", "__TIMESTAMP")
+    select 'Many ' || ${number}, 'many ' || ${number}, '2026-01-01T00:00:00.000Z' from (${numbers}) as numbers`;
+}
+
+let browser: Browser;
+let client: StaffClient;
+
+beforeAll(async () => {
+  client = await staffClient();
+  if (executablePath === undefined) return;
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+});
+
+afterAll(async () => {
+  if (executablePath !== undefined) await browser.close();
+});
+
+describeDatabases('The explorer', ({ create, driver, run }) => {
+  let database: TestDatabase;
+  let app: FastifyInstance;
+  let url: string;
+
+  beforeAll(async () => {
+    database = await create();
+    const environment = { EXPLORER: 'on' };
+    ({ app, url } = await staffServer({ databaseUrl: database.url, environment }, { driver }));
+    const ds = client.connect(url);
+    await ds.session.login('mia', 'example');
+    const named = Array.from({ length: companies }, (_, at) =>
+      ds.Company.new({ name: `Company ${at}`, city: at === 0 ? script : 'Paris' }),
+    );
+    await ds.atomic(named);
+    for (let from = 0; from < employees; from += 125) {
+      const people = Array.from({ length: 125 }, (_, index) => {
+        const at = from + index;
+        const lastName = at === 0 ? script : `Person ${String(at).padStart(3, '0')}`;
+        return ds.Employee.new({ lastName, salary: at, employer: named[at % companies] ?? null });
+      });
+      await ds.atomic(people);
+    }
+  });
+
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+  });
+
+  describe.skipIf(executablePath === undefined)('in a browser', () => {
+    const onOne = itOnOne({ driver });
+    let page: Page;
+    let violations: string[];
+
+    beforeEach(async () => {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
+      page = await context.newPage();
+      violations = [];
+      page.on('pageerror', (error) => violations.push(error.message));
+      page.on('console', (message) => {
+        if (message.type() === 'error' && /Content Security Policy/.test(message.text())) {
+          violations.push(message.text());
+        }
+      });
+    });
+
+    afterEach(async () => {
+      expect(violations).toEqual([]);
+      expect(await page.evaluate(() => 'broken' in globalThis)).toBe(false);
+      await page.context().close();
+    });
+
+    async function open(address: string, user?: string): Promise<void> {
+      await page.goto(`${url}/explorer${address}`);
+      if (user === undefined) return;
+      await page.getByRole('button', { name: 'Log in' }).click();
+      const form = page.getByRole('form', { name: 'Log in' });
+      await form.getByLabel('Name').fill(user);
+      await form.getByLabel('Password').fill('example');
+      await form.getByRole('button').click();
+      await page.getByText('Log out').waitFor();
+    }
+
+    onOne(
+      'shows a guest the dataclasses that a guest sees, and a user more after the login',
+      async () => {
+        await open('');
+        const names = page.getByRole('navigation').getByRole('link');
+        await names.getByText('Company').waitFor();
+        expect(await names.allTextContents()).toEqual(['Model', 'Company']);
+        await open('', 'mia');
+        await names.getByText('Employee').waitFor();
+        expect(await names.allTextContents()).toEqual(['Model', 'Company', 'Employee']);
+      },
+    );
+
+    onOne('draws the model, whose boxes lead to the entities', async () => {
+      await open('', 'mia');
+      const picture = page.getByRole('group', { name: 'The dataclasses of staff' });
+      await picture.getByText('employer', { exact: true }).first().waitFor();
+      await picture.getByRole('link', { name: 'Employee' }).click();
+      await page.getByText('250 entities').waitFor();
+      expect(new URL(page.url()).hash).toBe('#/Employee');
+    });
+
+    onOne('scrolls through all entities, and reads only what is seen', async () => {
+      await open('#/Employee?order=lastName', 'mia');
+      const grid = page.getByRole('grid');
+      await grid.getByText('Person 001').first().waitFor();
+      expect(await grid.getByRole('row').count()).toBeLessThan(40);
+      await grid.press('End');
+      await grid.getByText('Person 249').first().waitFor();
+      await grid.press('Home');
+      await grid.getByText('Person 002').first().waitFor();
+      expect(await grid.getAttribute('aria-rowcount')).toBe('251');
+    });
+
+    itLong('scrolls through a million entities', async () => {
+      await run(database.url, manyCompanies(driver));
+      await open('#/Company?filter=name+begin+Many');
+      await page.getByText('1,000,000 entities').waitFor();
+      const grid = page.getByRole('grid');
+      await grid.press('End');
+      await grid.getByText('Many 1000000').first().waitFor();
+      await grid.press('PageUp');
+      await grid
+        .getByText(/Many 09999\d\d/)
+        .first()
+        .waitFor();
+      await grid.evaluate((element) => {
+        element.scrollTop = element.scrollHeight / 2;
+      });
+      await grid
+        .getByText(/Many 0(?:49|50)\d{4}/)
+        .first()
+        .waitFor();
+      expect(await grid.getByRole('row').count()).toBeLessThan(40);
+      await grid.press('Home');
+      await grid.getByText('Many 0000001').first().waitFor();
+    });
+
+    onOne('shows what a filter matches, and why a wrong one matches nothing', async () => {
+      await open('#/Employee', 'mia');
+      const filter = page.getByLabel('Filter');
+      await filter.fill('salary > 240 and employer.name = "Company 1"');
+      await filter.press('Enter');
+      await page.getByText('3 entities').waitFor();
+      await filter.fill('salry > 1');
+      await filter.press('Enter');
+      const alert = page.getByRole('alert');
+      await alert.waitFor();
+      expect(await alert.textContent()).toContain('salry');
+      await filter.fill('salary >> 1');
+      await filter.press('Enter');
+      await page.getByRole('search').getByRole('alert').waitFor();
+      const marked = await filter.evaluate((element) =>
+        Number((element as unknown as { selectionStart: unknown }).selectionStart),
+      );
+      expect(marked).toBe(8);
+    });
+
+    onOne('proposes the attributes behind a path, and completes it', async () => {
+      await open('#/Employee', 'mia');
+      const filter = page.getByLabel('Filter');
+      await filter.pressSequentially('employer.ci');
+      await page.getByRole('option', { name: 'city' }).waitFor();
+      await filter.press('ArrowDown');
+      await filter.press('Enter');
+      await filter.pressSequentially(' = "Paris"');
+      expect(await filter.inputValue()).toBe('employer.city = "Paris"');
+      await filter.press('Enter');
+      await page.getByText('166 entities').waitFor();
+    });
+
+    onOne('orders by a column, first up, then down, then not at all', async () => {
+      await open('#/Employee', 'mia');
+      const header = page.getByRole('columnheader', { name: 'salary' });
+      const first = page.getByRole('row').nth(1);
+      await header.click();
+      await first.getByText('<img').first().waitFor();
+      await header.click();
+      await first.getByText('Person 249').first().waitFor();
+      expect(await header.getAttribute('aria-sort')).toBe('descending');
+    });
+
+    onOne('shows one entity, and leads along its relations', async () => {
+      await open('#/Company?entity=2', 'mia');
+      const panel = page.getByRole('complementary');
+      await panel.getByRole('heading', { name: 'Company 1' }).waitFor();
+      await panel.getByText('83').click();
+      await page.getByText('83 entities').waitFor();
+      await page.getByText('staff of Company 2').waitFor();
+      await page.getByRole('row').nth(1).click();
+      await panel.getByRole('heading', { name: 'Person' }).waitFor();
+      await panel.getByRole('link', { name: 'Company 1' }).click();
+      await panel.getByRole('heading', { name: 'Company 1' }).waitFor();
+      await panel.press('Escape');
+      await panel.waitFor({ state: 'detached' });
+    });
+
+    onOne('creates, changes and deletes an entity, and names what the model refuses', async () => {
+      await open('#/Company', 'mia');
+      const panel = page.getByRole('complementary');
+      await page.getByRole('link', { name: 'New' }).click();
+      const made = panel.getByRole('form', { name: 'New Company' });
+      await made.getByLabel('name *').fill('Brand new');
+      await made.getByLabel('revenue').fill('much');
+      await made.getByRole('button', { name: 'Save' }).click();
+      await made.getByText('A number is expected').waitFor();
+      await made.getByLabel('revenue').fill('-5');
+      await made.getByRole('button', { name: 'Save' }).click();
+      await made.getByLabel('revenue').and(page.locator('[aria-invalid=true]')).waitFor();
+      await made.getByLabel('revenue').fill('1000.5');
+      await made.getByLabel('founded').fill('2001-02-03');
+      await made.getByLabel('extra').fill('{"size": [1, 2]}');
+      await made.getByRole('button', { name: 'Save' }).click();
+      await panel.getByRole('heading', { name: 'Brand new' }).waitFor();
+      await panel.getByText('1,000.5').waitFor();
+      await panel.getByText('Feb 3, 2001').waitFor();
+      await page.getByRole('grid').getByText('Brand new').first().waitFor();
+
+      await panel.getByRole('button', { name: 'Edit' }).click();
+      const edited = panel.getByRole('form', { name: 'Edit' });
+      await edited.getByLabel('name *').fill('Company 1');
+      await edited.getByRole('button', { name: 'Save' }).click();
+      await edited.getByLabel('name *').and(page.locator('[aria-invalid=true]')).waitFor();
+      await edited.getByLabel('name *').fill('Renamed');
+      await edited.getByLabel('active').selectOption('no');
+      await edited.getByRole('button', { name: 'Save' }).click();
+      await panel.getByRole('heading', { name: 'Renamed' }).waitFor();
+      await page.getByRole('grid').getByText('Renamed').first().waitFor();
+
+      await panel.getByRole('button', { name: 'Delete…' }).click();
+      await panel.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('3 entities').waitFor();
+      await panel.waitFor({ state: 'detached' });
+    });
+
+    onOne('shows mine and theirs if somebody else has changed the entity', async () => {
+      await open('#/Company?entity=3', 'mia');
+      const panel = page.getByRole('complementary');
+      const edit = panel.getByRole('form', { name: 'Edit' });
+      const ds = client.connect(url);
+      await ds.session.login('mia', 'example');
+      for (const [mine, theirs, choice, stored] of [
+        ['Nice', 'Lyon', 'Save mine', 'Nice'],
+        ['Metz', 'Caen', 'Keep theirs', 'Caen'],
+      ] as const) {
+        await panel.getByRole('button', { name: 'Edit' }).click();
+        await edit.getByLabel('city').fill(mine);
+        const company = await ds.Company.get(3);
+        company?.fromObject({ city: theirs });
+        await company?.save();
+        await edit.getByRole('button', { name: 'Save' }).click();
+        const conflict = panel.getByRole('alertdialog', { name: 'Conflict' });
+        await conflict.getByRole('cell', { name: mine }).waitFor();
+        await conflict.getByRole('cell', { name: theirs }).waitFor();
+        await conflict.getByRole('button', { name: choice }).click();
+        if (choice === 'Keep theirs') await edit.getByRole('button', { name: 'Discard' }).click();
+        await panel.getByText(stored, { exact: true }).waitFor();
+        expect((await ds.Company.get(3))?.city).toBe(stored);
+      }
+    });
+
+    onOne('uploads an image and a BLOB, shows them, and removes them', async () => {
+      await open('#/Employee?filter=salary+%3D+9', 'mia');
+      await page.getByRole('row').nth(1).click();
+      const panel = page.getByRole('complementary');
+      await panel.getByRole('button', { name: 'Edit' }).click();
+      const photo = { name: 'me.png', mimeType: 'image/png', buffer: png };
+      await panel.getByLabel('photo').setInputFiles(photo);
+      const cv = { name: `${script}.txt`, mimeType: 'text/plain', buffer: Buffer.from('A life.') };
+      await panel.getByLabel('cv').setInputFiles(cv);
+      await panel.getByRole('button', { name: 'Save' }).click();
+      const image = panel.getByRole('img', { name: 'photo' });
+      await image.waitFor();
+      const isShown = (): Promise<unknown> =>
+        image.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth);
+      await expect.poll(isShown).toBeGreaterThan(0);
+      const download = page.waitForEvent('download');
+      await panel.getByRole('link', { name: 'download' }).click();
+      const stream = await (await download).createReadStream();
+      expect(await text(stream)).toBe('A life.');
+      await panel.getByRole('button', { name: 'Edit' }).click();
+      await panel.getByLabel('remove').first().check();
+      await panel.getByRole('button', { name: 'Save' }).click();
+      await panel.getByRole('button', { name: 'Edit' }).waitFor();
+      expect(await image.count()).toBe(0);
+    });
+
+    onOne('calls functions of each kind, and shows what they return', async () => {
+      await open('', 'mia');
+      await page.getByText('Functions', { exact: true }).click();
+      const clock = page.getByRole('region', { name: 'Clock' });
+      await clock.getByRole('button', { name: 'now' }).click();
+      await clock.getByRole('status').getByText(/\d{4}/).waitFor();
+      await open('#/Company?filter=city+%3D+%22Paris%22');
+      await page.getByText('Functions', { exact: true }).click();
+      const found = page.getByRole('form', { name: 'fromCity' });
+      await found.getByLabel('city').fill('Paris');
+      await found.getByRole('button').click();
+      await found.getByRole('status').getByText('2 entities').waitFor();
+      const total = page.getByRole('form', { name: 'totalRevenue' });
+      await total.getByRole('button').click();
+      await total.getByRole('status').getByText('0').waitFor();
+      await page.getByRole('grid').getByText('Company 2').first().click();
+      const hire = page.getByRole('form', { name: 'hire' });
+      await hire.getByLabel('person').fill('nobody');
+      await hire.getByRole('button').click();
+      await hire.getByText('There is no Employee with the key nobody.').waitFor();
+      const ds = client.connect(url);
+      await ds.session.login('mia', 'example');
+      const person = await ds.Employee.query('salary = 1').first();
+      await hire.getByLabel('person').fill(String(person?.key));
+      await hire.getByRole('button').click();
+      await hire.getByRole('status').getByRole('link', { name: 'Person 001' }).waitFor();
+      await person?.reload();
+      expect(person?.employer.key).toBe(3);
+      person?.employer.set(2);
+      await person?.save();
+    });
+
+    onOne('keeps what a session may not change', async () => {
+      await open('#/Employee?filter=lastName+%3D+%22Person+007%22', 'tom');
+      await page.getByRole('row').nth(1).click();
+      const panel = page.getByRole('complementary');
+      await panel.getByRole('button', { name: 'Edit' }).click();
+      expect(await panel.getByLabel('salary').count()).toBe(0);
+      await panel.getByLabel('lastName *').fill('Mine');
+      await panel.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('alert').getByText('No permission').waitFor();
+      const ds = client.connect(url);
+      await ds.session.login('mia', 'example');
+      expect(await ds.Employee.query('lastName = "Person 007"').count()).toBe(1);
+    });
+
+    onOne('shows texts that are scripts as texts, in the grid and in the panel', async () => {
+      await open('#/Employee?order=salary', 'mia');
+      await page.getByRole('grid').getByText('<img src=x').first().click();
+      const panel = page.getByRole('complementary');
+      await panel.getByRole('heading').getByText('<script>').waitFor();
+      await open('#/Company?entity=1');
+      await panel.getByText('<img src=x').first().waitFor();
+    });
+
+    onOne('shows the same at the same address', async () => {
+      await open('#/Employee?filter=salary+%3C+20&order=lastName+desc', 'mia');
+      await page.getByText('20 entities').waitFor();
+      await page.reload();
+      await page.getByText('20 entities').waitFor();
+      expect(await page.getByLabel('Filter').inputValue()).toBe('salary < 20');
+    });
+
+    onOne.each(['light', 'dark'] as const)('can be used by everybody, %s', async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      for (const address of ['', '#/Employee', '#/Employee?filter=salry', '#/Company?entity=2']) {
+        await open(address, address === '' ? 'mia' : undefined);
+        await page.getByRole('link', { name: 'Model' }).waitFor();
+        await page.waitForLoadState('networkidle');
+        await page.evaluate(axe.source);
+        const { violations: faults } = await page.evaluate(() => globalThis.axe.run());
+        const serious = faults.filter(
+          ({ impact }) => impact === 'serious' || impact === 'critical',
+        );
+        expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+      }
+    });
+
+    onOne('releases its entity sets when another view is shown', async () => {
+      await open('#/Employee', 'mia');
+      await page.getByText('250 entities').waitFor();
+      const sets = (): Promise<number> =>
+        page.evaluate(async () => {
+          const response = await fetch('/rest/$info');
+          return ((await response.json()) as { entitySetCount: number }).entitySetCount;
+        });
+      expect(await sets()).toBe(1);
+      await page.getByRole('link', { name: 'Model' }).click();
+      await expect.poll(sets).toBe(0);
+    });
+  });
+
+  it('runs no script but its own, and stands in no frame', async () => {
+    for (const address of ['/explorer', '/explorer/', '/explorer/explorer.js']) {
+      const { status, headers } = await fetch(`${url}${address}`);
+      expect(status).toBe(200);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'; script-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+    }
+  });
+});
+
+describe('A server', () => {
+  it.each([{}, { EXPLORER: 'off' }])('serves no explorer with %j', async (environment) => {
+    const { app } = await staffServer({ environment });
+    try {
+      expect((await app.inject('/explorer')).statusCode).toBe(404);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('serves the explorer under npm run dev', async () => {
+    const { app } = await staffServer({ environment: { npm_lifecycle_event: 'dev' } });
+    try {
+      const { statusCode, headers } = await app.inject('/explorer');
+      expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('is told apart from one that is neither on nor off', async () => {
+    await expect(staffServer({ environment: { EXPLORER: 'yes' } })).rejects.toThrow(
+      'EXPLORER is "yes"; it must be on or off.',
+    );
+  });
+});
