@@ -6,7 +6,6 @@ import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { StatusAndJson } from '../write/answers.js';
 import { TaggedAnswer } from '../query/tags.js';
-import { releaseWhenSent } from './answer-memory.js';
 
 /**
  * The headers of every answer in JSON; {@link sendJson} sets them one by one, which is faster than
@@ -105,15 +104,10 @@ function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void 
 }
 
 function sendNow(reply: FastifyReply, dataclass: string, answer: Answer): void {
-  if (typeof answer === 'string') sendJson(reply, answer);
+  if (typeof answer === 'string' || answer instanceof Uint8Array) sendJson(reply, answer);
   else if (answer === undefined) reply.send(missingEntity(dataclass));
-  else if (answer instanceof Uint8Array) {
-    releaseWhenSent(reply, answer);
-    sendJson(reply, answer);
-  } else if (answer instanceof TaggedAnswer) {
-    if (answer.json instanceof Uint8Array) releaseWhenSent(reply, answer.json);
-    sendTagged(reply, answer);
-  } else if (typeof answer === 'function') answer(reply);
+  else if (answer instanceof TaggedAnswer) sendTagged(reply, answer);
+  else if (typeof answer === 'function') answer(reply);
   else sendJson(reply.code(answer.status), answer.json);
 }
 
