@@ -9,7 +9,7 @@ import { Picture } from './picture.js';
 import type { ExplorerDataclass } from './model.js';
 import { addressOf, gridOf, type Place, start } from './place.js';
 import { type Opened, type State, store, useStore } from './store.js';
-import { shownCount } from './values.js';
+import { shownEntities } from './values.js';
 
 export function App(): JSX.Element {
   const state = useStore();
@@ -163,7 +163,7 @@ function Footer({ count, request, problem, place }: State): JSX.Element {
   return (
     <footer>
       {place.dataclass !== undefined && count !== undefined && (
-        <span class="count">{`${shownCount(count)} ${count === 1 ? 'entity' : 'entities'}`}</span>
+        <span class="count">{shownEntities(count)}</span>
       )}
       {problem !== undefined && filterProblem(problem) === undefined && (
         <span class="problem" role="alert">

@@ -7,7 +7,7 @@ import type { ExplorerAttribute, ExplorerFunction, ExplorerModel } from './model
 import { addressOf, gridOf } from './place.js';
 import type { AnyEntity, Selection } from './server.js';
 import { type Opened, problemOf, store } from './store.js';
-import { shownCount, shownValue } from './values.js';
+import { shownCount, shownEntities, shownValue } from './values.js';
 import { valueOf } from './written.js';
 
 interface FunctionsProps {
@@ -150,7 +150,7 @@ function SelectionResult({ selection }: { readonly selection: Selection }): JSX.
       await selection.release();
     });
   }, [selection]);
-  return <span>{count === undefined ? '…' : `${shownCount(count)} entities`}</span>;
+  return <span>{count === undefined ? '…' : shownEntities(count)}</span>;
 }
 
 function Message({ response }: { readonly response: Response }): JSX.Element {

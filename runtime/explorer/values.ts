@@ -74,3 +74,7 @@ const counts = new Intl.NumberFormat();
 export function shownCount(count: number): string {
   return counts.format(count);
 }
+
+export function shownEntities(count: number): string {
+  return `${shownCount(count)} ${count === 1 ? 'entity' : 'entities'}`;
+}

@@ -59,17 +59,17 @@ async function readmeOf(yaml: string): Promise<string> {
 
 async function modulesOf(yaml: string): Promise<readonly string[]> {
   const files = await filesOf(yaml);
-  return files.flatMap((path) => /^runtime\/(.*)\.js$/.exec(path)?.[1] ?? []).sort();
+  return files.flatMap((path) => /^runtime\/([^/]*)\.js$/.exec(path)?.[1] ?? []).sort();
 }
 
 describe('The runtime of a server', () => {
-  it('has at most 40 files for a first model, which its README lists, and the server has at most 42 others', async () => {
+  it('has at most 45 files for a first model, which its README lists, and the server has at most 42 others', async () => {
     const files = await filesOf(firstModel('staff'));
     const own = files.filter((path) => path.startsWith('runtime/'));
-    expect(own.length).toBeLessThanOrEqual(40);
+    expect(own.length).toBeLessThanOrEqual(45);
     const [, ...rows] = (await readmeOf(firstModel('staff'))).split('|---|---|\n');
     const listed = rows.join('').match(/(?<=^\| `)[\w-]+/gm);
-    const named = own.map((path) => path.replace('runtime/', '').replace(/\..*/, ''));
+    const named = own.map((path) => path.replace('runtime/', '').replace(/[./].*/, ''));
     expect(new Set(listed)).toEqual(new Set(named.filter((name) => name !== 'README')));
     expect(files.length - own.length).toBeLessThanOrEqual(42);
   });
@@ -78,6 +78,7 @@ describe('The runtime of a server', () => {
     const first = firstModel('staff');
     const commands = ['import-data', 'migrate', 'seed'];
     const loadedLater = [
+      'explorer',
       'metrics',
       'openapi-document',
       'processes',

@@ -294,6 +294,9 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
         await panel.getByText(stored, { exact: true }).waitFor();
         expect((await ds.Company.get(3))?.city).toBe(stored);
       }
+      const company = await ds.Company.get(3);
+      company?.fromObject({ city: 'Paris' });
+      await company?.save();
     });
 
     onOne('uploads an image and a BLOB, shows them, and removes them', async () => {
