@@ -89,8 +89,8 @@ export function isSame(a: unknown, b: unknown): boolean {
 /** Bytes that are uploaded before they are used. */
 export function asBlob(value: unknown): Blob | undefined {
   if (value instanceof Blob) return value;
-  // A Blob copies the bytes, so the caller may use the array again.
-  if (value instanceof Uint8Array) return new Blob([value as Uint8Array<ArrayBuffer>]);
+  // A copy, so that the caller may use the array again; the types of browsers take no shared memory.
+  if (value instanceof Uint8Array) return new Blob([value.slice()]);
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import type { ExplorerAttribute } from './model.js';
 import { inputType } from './written.js';
 
 interface FieldProps {
-  /** Of the input, once in the page. */
+  /** The ID of the input, once in the page. */
   readonly id: string;
   readonly attribute: ExplorerAttribute;
   /** The text as it is typed. */

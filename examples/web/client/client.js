@@ -246,7 +246,7 @@ function isSame(a, b) {
 /** Bytes that are uploaded before they are used. */
 function asBlob(value) {
 	if (value instanceof Blob) return value;
-	if (value instanceof Uint8Array) return new Blob([value]);
+	if (value instanceof Uint8Array) return new Blob([value.slice()]);
 }
 /** The part of an address that names an entity: `Company(7)`. */
 function entityPath(dataclass, key) {
