@@ -94,12 +94,12 @@ function Main({ opened, place, problem, views, edits }: State): JSX.Element {
       ) : (
         <main>
           <FilterBar {...{ model, dataclass, place, problem }} />
-          <DataclassFunctions {...{ opened, dataclass, place }} />
+          <DataclassFunctions key={dataclass.name} {...{ opened, dataclass, place }} />
           <Grid {...{ opened, dataclass, place, views, edits }} />
         </main>
       )}
       {dataclass !== undefined && place.isNew === true && (
-        <NewPanel {...{ opened, dataclass, place }} />
+        <NewPanel key={dataclass.name} {...{ opened, dataclass, place }} />
       )}
       {dataclass !== undefined && place.isNew !== true && place.entity !== undefined && (
         <Panel {...{ opened, dataclass, place }} entityKey={place.entity} />

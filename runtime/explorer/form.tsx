@@ -33,7 +33,7 @@ export function Form({ dataclass, entity, saved, cancel }: FormProps): JSX.Eleme
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>(() =>
     Object.fromEntries(fields.filter(isTyped).map((each) => [each.name, textOf(entity, each)])),
   );
-  const [files, setFiles] = useState<Readonly<Record<string, File | null>>>({});
+  const [files, setFiles] = useState<Readonly<Record<string, File | null | undefined>>>({});
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const [conflict, setConflict] = useState<Conflict>();
 
@@ -133,8 +133,8 @@ interface FileFieldProps {
   /** Whether the entity has bytes there. */
   readonly hasFile: boolean;
   readonly problem: string | undefined;
-  /** Gets `null` to remove them. */
-  readonly change: (file: File | null) => void;
+  /** Gets `null` to remove them, and `undefined` to leave them as they are. */
+  readonly change: (file: File | null | undefined) => void;
 }
 
 function FileField({ attribute, hasFile, problem, change }: FileFieldProps): JSX.Element {
@@ -146,16 +146,15 @@ function FileField({ attribute, hasFile, problem, change }: FileFieldProps): JSX
         type="file"
         accept={kind === 'image' ? 'image/*' : undefined}
         onChange={({ currentTarget }) => {
-          const file = currentTarget.files?.[0];
-          if (file !== undefined) change(file);
+          change(currentTarget.files?.[0]);
         }}
       />
       {hasFile && (
         <label>
           <input
             type="checkbox"
-            onChange={() => {
-              change(null);
+            onChange={({ currentTarget }) => {
+              change(currentTarget.checked ? null : undefined);
             }}
           />{' '}
           remove

@@ -17,7 +17,7 @@ const rowHeight = 30;
 /** Browsers make no element that is much higher: beyond it, a step of the scroll bar passes several rows. */
 const mostPixels = 15_000_000;
 
-/** Columns that are shown at first. */
+/** More columns would not be read; the panel shows all attributes. */
 const mostColumns = 12;
 
 /** A column: an attribute, or the label of a to-one relation. */

@@ -56,10 +56,6 @@ export interface ValueRules {
   readonly min?: number;
   readonly max?: number;
   readonly maxLength?: number;
-  /** The source of a regular expression with the flag `u`. */
-  readonly pattern?: string;
-  /** Digits behind the point of a decimal. */
-  readonly scale?: number;
 }
 
 export type ValueKind =
@@ -184,15 +180,14 @@ function attributeOf(
 }
 
 function rulesOf(entry: JsonRecord): ValueRules {
-  const { enum: values, pattern } = entry;
-  const numbers = ['min', 'max', 'maxLength', 'scale'].flatMap((name) => {
+  const { enum: values } = entry;
+  const numbers = ['min', 'max', 'maxLength'].flatMap((name) => {
     const value = entry[name];
     return typeof value === 'number' ? [[name, value] as const] : [];
   });
   return {
     ...Object.fromEntries(numbers),
     ...(Array.isArray(values) ? { enum: values.map(String) } : {}),
-    ...(typeof pattern === 'string' ? { pattern } : {}),
   };
 }
 

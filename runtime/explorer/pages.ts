@@ -8,8 +8,8 @@ const mostPages = 40;
  * other: while somebody scrolls fast, those that they pass are never read.
  */
 export class Pages {
-  /** By their numbers; those that were used last are at the end. */
-  readonly #pages = new Map<number, readonly Row[]>();
+  /** By their numbers, in the order in which they were read. */
+  #pages = new Map<number, readonly Row[]>();
   #wanted: readonly number[] = [];
   #isReading = false;
 
@@ -39,7 +39,8 @@ export class Pages {
 
   /** Reads the rows again that are looked at. */
   forget(): void {
-    this.#pages.clear();
+    // What is being read now may be older than what made the pages old.
+    this.#pages = new Map();
     if (!this.#isReading) void this.#read();
   }
 
@@ -51,7 +52,9 @@ export class Pages {
         const number = this.#wanted.find((each) => !this.#pages.has(each));
         if (number === undefined) return;
         const start = number * pageSize;
+        const pages = this.#pages;
         const rows = await this.rows.slice(start, start + pageSize, { signal });
+        if (pages !== this.#pages) continue;
         this.#keep(number, rows);
         this.changed();
       }

@@ -29,6 +29,8 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
   const { datastore } = opened;
   const panel = useRef<HTMLElement>(null);
   const [read, setRead] = useState<Read>();
+  /** Another one after each save, so that everything is read anew. */
+  const [saves, setSaves] = useState(0);
   useEffect(() => {
     panel.current?.focus();
   }, [dataclass, entityKey]);
@@ -51,8 +53,10 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
       ref={panel}
       tabIndex={-1}
       aria-label={`${dataclass.name} ${entityKey}`}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') store.go(grid);
+      onKeyDown={({ key, target }) => {
+        // What is typed in a form would be lost.
+        const isTyped = target instanceof Element && target.closest('form') !== null;
+        if (key === 'Escape' && !isTyped) store.go(grid);
       }}
     >
       <a class="close" href={addressOf(grid)} aria-label="Close the entity">
@@ -66,9 +70,13 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
       )}
       {entity !== null && entity !== undefined && (
         <EntityView
-          key={`${entityKey} ${entity.stamp}`}
+          key={`${entityKey} ${saves}`}
           {...{ opened, dataclass, entity }}
           closed={grid}
+          saved={() => {
+            setSaves(saves + 1);
+            store.edited();
+          }}
         />
       )}
     </aside>
@@ -84,9 +92,10 @@ interface EntityProps {
 interface EntityViewProps extends EntityProps {
   /** The place without this entity. */
   readonly closed: Place;
+  readonly saved: () => void;
 }
 
-function EntityView({ opened, dataclass, entity, closed }: EntityViewProps): JSX.Element {
+function EntityView({ opened, dataclass, entity, closed, saved }: EntityViewProps): JSX.Element {
   const { attributes } = dataclass;
   const [mode, setMode] = useState<'read' | 'edit' | 'delete'>('read');
   const read = (): void => {
@@ -100,14 +109,7 @@ function EntityView({ opened, dataclass, entity, closed }: EntityViewProps): JSX
     return (
       <>
         <h2>{labelOfEntity(dataclass, entity)}</h2>
-        <Form
-          {...{ dataclass, entity }}
-          saved={() => {
-            store.edited();
-            read();
-          }}
-          cancel={() => void store.attempt(discard)}
-        />
+        <Form {...{ dataclass, entity, saved }} cancel={() => void store.attempt(discard)} />
       </>
     );
   }

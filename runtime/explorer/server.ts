@@ -1,4 +1,4 @@
-import { isRecord, RestError } from '../client/errors.js';
+import { Connection } from '../client/connection.js';
 import { open } from '../client/open.js';
 import type {
   DataclassObject,
@@ -59,14 +59,8 @@ export class Server {
    * @throws RestError with status 401 if that needs a login
    */
   async model(): Promise<ExplorerModel> {
-    const response = await this.#fetch(`${this.#origin}/rest/$catalog/$all`, {
-      credentials: 'include',
-    });
-    const catalog: unknown = await response.json();
-    if (response.ok && isRecord(catalog)) return modelOf(catalog);
-    throw new RestError(response.status, [
-      { message: `The server answered with status ${response.status}.`, errCode: 0 },
-    ]);
+    const connection = new Connection(this.#origin, { fetch: this.#fetch });
+    return modelOf(await connection.object({ path: '/$catalog/$all' }));
   }
 
   /** @param model as the session sees it */

@@ -80,7 +80,10 @@ export function echoRequestId(request: IncomingMessage, response: ServerResponse
   if (id !== undefined && !response.headersSent) response.setHeader('X-Request-Id', id);
 }
 
-/** @throws Error that names the variable */
+/**
+ * @param isUsual whether it is on if the variable is not set
+ * @throws Error that names the variable
+ */
 export function isOn(environment: Environment, variable: string, isUsual = false): boolean {
   const text = setting(environment, variable, isUsual ? 'on' : 'off');
   if (text === 'on' || text === 'off') return text === 'on';

@@ -128,6 +128,11 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       },
     );
 
+    onOne('opens at its address with a slash at the end, too', async () => {
+      await page.goto(`${url}/explorer/`);
+      await page.getByRole('link', { name: 'Model' }).waitFor();
+    });
+
     onOne('draws the model, whose boxes lead to the entities', async () => {
       await open('', 'mia');
       const picture = page.getByRole('group', { name: 'The dataclasses of staff' });
@@ -256,6 +261,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
 
       await panel.getByRole('button', { name: 'Edit' }).click();
       const edited = panel.getByRole('form', { name: 'Edit' });
+      await edited.getByLabel('city').press('Escape');
       await edited.getByLabel('name *').fill('Company 1');
       await edited.getByRole('button', { name: 'Save' }).click();
       await edited.getByLabel('name *').and(page.locator('[aria-invalid=true]')).waitFor();
@@ -320,10 +326,13 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       const stream = await (await download).createReadStream();
       expect(await text(stream)).toBe('A life.');
       await panel.getByRole('button', { name: 'Edit' }).click();
+      await panel.getByLabel('remove').nth(1).check();
+      await panel.getByLabel('remove').nth(1).uncheck();
       await panel.getByLabel('remove').first().check();
       await panel.getByRole('button', { name: 'Save' }).click();
       await panel.getByRole('button', { name: 'Edit' }).waitFor();
       expect(await image.count()).toBe(0);
+      await panel.getByRole('link', { name: 'download' }).waitFor();
     });
 
     onOne('calls functions of each kind, and shows what they return', async () => {
