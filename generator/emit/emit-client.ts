@@ -261,6 +261,10 @@ class ClientTypes {
       read.map(({ attribute }) => attribute),
       this.seen.dataclasses.flatMap((each) => each.attributes.map((seen) => seen.attribute)),
     );
+    const media = read
+      .filter(({ attribute }) => !('target' in attribute) && isLarge(attribute.type))
+      .map(({ attribute }) => stringLiteral(attribute.name))
+      .join(' | ');
     const one = read.filter(({ attribute }) => 'target' in attribute && !leadsToMany(attribute));
     const many = read.filter(({ attribute }) => leadsToMany(attribute));
     const related = (list: readonly SeenAttribute[]): string =>
@@ -284,6 +288,7 @@ class ClientTypes {
         field('readonly', 'key', keyType(model, dataclass)),
         field('readonly', 'attributes', names.attributes),
         ...(decimals === undefined ? [] : [field('readonly', 'decimals', decimals)]),
+        ...(media === '' ? [] : [field('readonly', 'media', media)]),
         field('readonly', 'one', related(one)),
         field('readonly', 'many', related(many)),
         field('readonly', 'values', names.values),

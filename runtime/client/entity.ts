@@ -1,7 +1,14 @@
 import { bodyOf, type Connection } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
 import type { AttributeTable, DataclassTable } from './table.js';
-import type { Entity, EntityTypes, Media, RelatedEntity, RequestOptions } from './types.js';
+import type {
+  Entity,
+  EntityTypes,
+  Media,
+  RelatedEntity,
+  RequestOptions,
+  StoredMedia,
+} from './types.js';
 import { asBlob, decodeValue, encodeValue, entityPath, isSame } from './values.js';
 
 /** A dataclass of one client. */
@@ -431,6 +438,35 @@ class RelatedHandle implements RelatedEntity<AnyTypes> {
   }
 }
 
+/** An image or BLOB as it is stored. */
+export function storedMedia(
+  state: ClientEntityState,
+  name: string,
+  type: 'image' | 'blob',
+): StoredMedia {
+  if (state.isNew || state.stored(name) === null) {
+    return { url: null, read: () => Promise.resolve(null) };
+  }
+  const { connection } = state.dataclass;
+  const form =
+    type === 'image'
+      ? { $imageformat: 'best', $version: String(state.stamp) }
+      : { $binary: 'true' };
+  const path = `${state.path}/${encodeURIComponent(name)}`;
+  const request = { path, query: { ...form, $expand: name } };
+  return {
+    url: connection.urlOf(request),
+    read: async ({ signal } = {}) => {
+      const response = await connection.send({ ...request, signal });
+      if (!response.ok) {
+        throw new RestError(response.status, reasonsOf(await bodyOf(response, request)));
+      }
+      const bytes = await response.blob();
+      return bytes.size === 0 ? null : bytes;
+    },
+  };
+}
+
 class MediaHandle implements Media {
   readonly #state: ClientEntityState;
   readonly #name: string;
@@ -443,37 +479,21 @@ class MediaHandle implements Media {
   }
 
   get url(): string | null {
-    const request = this.#request;
-    return request === undefined ? null : this.#state.dataclass.connection.urlOf(request);
+    return this.#stored.url;
   }
 
-  async read({ signal }: RequestOptions = {}): Promise<Blob | null> {
+  async read(options: RequestOptions = {}): Promise<Blob | null> {
     const set = this.#state.changes.get(this.#name);
-    if (set !== undefined) return set instanceof Blob ? set : null;
-    const request = this.#request;
-    if (request === undefined) return null;
-    const response = await this.#state.dataclass.connection.send({ ...request, signal });
-    if (!response.ok) {
-      throw new RestError(response.status, reasonsOf(await bodyOf(response, request)));
-    }
-    const bytes = await response.blob();
-    return bytes.size === 0 ? null : bytes;
+    if (set === undefined) return this.#stored.read(options);
+    return set instanceof Blob ? set : null;
   }
 
   set(bytes: Blob | Uint8Array | null): void {
     this.#state.set(this.#name, bytes);
   }
 
-  get #request(): { path: string; query: Record<string, string> } | undefined {
-    if (this.#state.isNew || this.#state.stored(this.#name) === null) return undefined;
-    const form =
-      this.#type === 'image'
-        ? { $imageformat: 'best', $version: String(this.#state.stamp) }
-        : { $binary: 'true' };
-    return {
-      path: `${this.#state.path}/${encodeURIComponent(this.#name)}`,
-      query: { ...form, $expand: this.#name },
-    };
+  get #stored(): StoredMedia {
+    return storedMedia(this.#state, this.#name, this.#type);
   }
 }
 

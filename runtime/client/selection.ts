@@ -7,6 +7,7 @@ import {
   entityOf,
   findState,
   type ClientKey,
+  storedMedia,
 } from './entity.js';
 import type {
   ChangeOptions,
@@ -15,6 +16,7 @@ import type {
   ExpandOptions,
   GroupOptions,
   RequestOptions,
+  StoredMedia,
 } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
 
@@ -365,8 +367,7 @@ function checkPaths(dataclass: ClientDataclass, paths: readonly string[]): void 
       at = at.dataclass(target);
     }
     if (last === '*') continue;
-    const { type } = at.attributes.get(last) ?? {};
-    if (type === undefined || type === 'image' || type === 'blob') {
+    if (at.attributes.get(last)?.type === undefined) {
       throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
     }
   }
@@ -583,10 +584,9 @@ async function rowOf(
     const inside = below(shape, name);
     const value = answer[name];
     if (type !== undefined) {
-      const isWanted = paths.includes('*') || paths.includes(name);
-      if (isWanted && type !== 'image' && type !== 'blob') {
-        row.push([name, decodeValue(type, value)]);
-      }
+      if (!paths.includes('*') && !paths.includes(name)) continue;
+      const isMedia = type === 'image' || type === 'blob';
+      row.push([name, isMedia ? mediaOf(dataclass, answer, name, type) : decodeValue(type, value)]);
     } else if (inside.paths.length > 0) {
       const target = dataclass.dataclass(one ?? many ?? '');
       const isOne = one !== undefined;
@@ -603,6 +603,18 @@ async function rowOf(
     }
   }
   return Object.fromEntries(row);
+}
+
+/** An image or BLOB of a row. */
+function mediaOf(
+  dataclass: ClientDataclass,
+  answer: JsonRecord,
+  name: string,
+  type: 'image' | 'blob',
+): StoredMedia {
+  const state = new ClientEntityState(dataclass);
+  state.load(answer);
+  return storedMedia(state, name, type);
 }
 
 /**

@@ -10,6 +10,8 @@ export interface EntityTypes {
   readonly attributes: object;
   /** Names of those with decimals, if a dataclass of the model has any. */
   readonly decimals?: string;
+  /** Names of the images and BLOBs, if there are any. */
+  readonly media?: string;
   /** Name → types of the related dataclass, of the to-one relations. */
   readonly one: object;
   /** Name → types of the related dataclass, of the to-many relations. */
@@ -125,6 +127,9 @@ export interface Media {
   set(bytes: Blob | Uint8Array | null): void;
 }
 
+/** An image or BLOB of a row of `select()`. */
+export type StoredMedia = Omit<Media, 'set'>;
+
 /** Which entities of a to-many relation a row has. */
 export interface ExpandOptions {
   /** How many at most, up to the server's `maxPageSize`. */
@@ -155,7 +160,7 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
    * Reads rows with these values instead of entities: attributes, those of related entities
    * (`employer.name`, `staff.lastName`), or all of them (`*`, `employer.*`).
    */
-  select<const P extends (keyof T['attributes'] & string) | (string & {})>(
+  select<const P extends (keyof T['attributes'] & string) | MediaName<T> | (string & {})>(
     ...paths: readonly (P & ValidPath<T, P>)[]
   ): EntitySelection<T, Row<T, P>>;
   /**
@@ -319,7 +324,9 @@ export type Row<T extends EntityTypes, P extends string> = {
   readonly key: T['key'];
   readonly stamp: number;
 } & {
-  readonly [N in OwnNames<T, P>]: T['attributes'][N];
+  readonly [N in OwnNames<P, keyof T['attributes']>]: T['attributes'][N];
+} & {
+  readonly [N in OwnNames<P, MediaName<T>>]: StoredMedia;
 } & {
   readonly [N in Head<P> & keyof T['one']]: T['one'][N] extends EntityTypes
     ? Row<T['one'][N], Tail<P, N & string>> | null
@@ -330,14 +337,13 @@ export type Row<T extends EntityTypes, P extends string> = {
     : never;
 };
 
-type OwnNames<T extends EntityTypes, P extends string> =
-  ('*' extends P ? keyof T['attributes'] : never) | (P & keyof T['attributes']);
+type OwnNames<P extends string, Names> = ('*' extends P ? Names : never) | (P & Names);
 type Head<P extends string> = P extends `${infer H}.${string}` ? H : never;
 type Tail<P extends string, H extends string> = P extends `${H}.${infer R}` ? R : never;
 
 /** The path itself if it leads to a value of the model, else nothing. */
 export type ValidPath<T extends EntityTypes, P extends string> = P extends
-  '*' | (keyof T['attributes'] & string)
+  '*' | (keyof T['attributes'] & string) | MediaName<T>
   ? P
   : P extends `${infer H}.${infer R}`
     ? H extends keyof T['one']
@@ -419,6 +425,10 @@ type TermAt<T extends EntityTypes, A extends string> = A extends 'count' | `coun
 type DecimalName<T extends EntityTypes> = T extends {
   readonly decimals: infer Names extends string;
 }
+  ? Names
+  : never;
+
+type MediaName<T extends EntityTypes> = T extends { readonly media: infer Names extends string }
   ? Names
   : never;
 

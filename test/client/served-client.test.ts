@@ -599,6 +599,24 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await person.cv.read()).toBeNull();
   });
 
+  onOne('reads the images and BLOBs of rows, also of related entities', async () => {
+    await open();
+    const acme = await ds.Company.get(2);
+    if (acme === null) throw new Error('no Acme');
+    const logo = new Blob([png], { type: 'image/png' });
+    await acme.fromObject({ logo, staff: [{ lastName: 'X', cv: new Blob(['text']) }] }).save();
+    const [bolt, row] = await ds.Company.all()
+      .select('logo', 'staff.photo', 'staff.cv')
+      .slice(0, 2);
+    expect([bolt?.logo.url, await bolt?.logo.read()]).toEqual([null, null]);
+    expect(row?.logo.url).toBe(acme.logo.url);
+    expect((await row?.logo.read())?.size).toBe(png.length);
+    const [person] = row?.staff ?? [];
+    expect([person?.photo.url, await (await person?.cv.read())?.text()]).toEqual([null, 'text']);
+    const whole = await ds.Company.query('name = Acme').select('*').first();
+    expect([whole?.name, whole?.logo.url]).toEqual(['Acme', acme.logo.url]);
+  });
+
   it('locks entities, reloads and deletes them', async () => {
     await open();
     const acme = await ds.Company.get(2);

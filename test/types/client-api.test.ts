@@ -153,9 +153,15 @@ export async function selections(): Promise<void> {
   paris.select('manager.nmae');
   // @ts-expect-error no relation
   paris.select('name.lastName');
+  const [first] = await paris.select('logo', 'staff.photo').toArray();
+  const picture: string | null | undefined = first?.logo.url;
+  const photo: Blob | null | undefined = await first?.staff[0]?.photo.read();
+  const cv: string | null | undefined = rows[0]?.cv.url ?? rows[0]?.employer?.logo.url;
+  // @ts-expect-error rows cannot be changed
+  first?.logo.set(null);
   // @ts-expect-error no value
-  paris.select('logo');
-  const given: readonly unknown[] = [total, sum, cities, oldest, salary, active];
+  paris.select('staff');
+  const given: readonly unknown[] = [total, sum, cities, oldest, salary, active, picture, photo, cv];
   void given;
 }
 

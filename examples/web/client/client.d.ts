@@ -39,6 +39,8 @@ interface EntityTypes {
     readonly attributes: object;
     /** Names of those with decimals, if a dataclass of the model has any. */
     readonly decimals?: string;
+    /** Names of the images and BLOBs, if there are any. */
+    readonly media?: string;
     /** Name → types of the related dataclass, of the to-one relations. */
     readonly one: object;
     /** Name → types of the related dataclass, of the to-many relations. */
@@ -138,6 +140,8 @@ interface Media {
     /** Uploaded and stored by `save()`. */
     set(bytes: Blob | Uint8Array | null): void;
 }
+/** An image or BLOB of a row of `select()`. */
+type StoredMedia = Omit<Media, 'set'>;
 /** Which entities of a to-many relation a row has. */
 interface ExpandOptions {
     /** How many at most, up to the server's `maxPageSize`. */
@@ -167,7 +171,7 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
      * Reads rows with these values instead of entities: attributes, those of related entities
      * (`employer.name`, `staff.lastName`), or all of them (`*`, `employer.*`).
      */
-    select<const P extends (keyof T['attributes'] & string) | (string & {})>(...paths: readonly (P & ValidPath<T, P>)[]): EntitySelection<T, Row<T, P>>;
+    select<const P extends (keyof T['attributes'] & string) | MediaName<T> | (string & {})>(...paths: readonly (P & ValidPath<T, P>)[]): EntitySelection<T, Row<T, P>>;
     /**
      * Reads only the first entities of a to-many relation of `select()`, which it names as a path:
      * `select('name', 'staff.lastName').expand('staff', { top: 3, orderBy: 'hiredAt desc' })`.
@@ -297,17 +301,19 @@ type Row<T extends EntityTypes, P extends string> = {
     readonly key: T['key'];
     readonly stamp: number;
 } & {
-    readonly [N in OwnNames<T, P>]: T['attributes'][N];
+    readonly [N in OwnNames<P, keyof T['attributes']>]: T['attributes'][N];
+} & {
+    readonly [N in OwnNames<P, MediaName<T>>]: StoredMedia;
 } & {
     readonly [N in Head<P> & keyof T['one']]: T['one'][N] extends EntityTypes ? Row<T['one'][N], Tail<P, N & string>> | null : never;
 } & {
     readonly [N in Head<P> & keyof T['many']]: T['many'][N] extends EntityTypes ? readonly Row<T['many'][N], Tail<P, N & string>>[] : never;
 };
-type OwnNames<T extends EntityTypes, P extends string> = ('*' extends P ? keyof T['attributes'] : never) | (P & keyof T['attributes']);
+type OwnNames<P extends string, Names> = ('*' extends P ? Names : never) | (P & Names);
 type Head<P extends string> = P extends `${infer H}.${string}` ? H : never;
 type Tail<P extends string, H extends string> = P extends `${H}.${infer R}` ? R : never;
 /** The path itself if it leads to a value of the model, else nothing. */
-type ValidPath<T extends EntityTypes, P extends string> = P extends '*' | (keyof T['attributes'] & string) ? P : P extends `${infer H}.${infer R}` ? H extends keyof T['one'] ? T['one'][H] extends EntityTypes ? `${H}.${ValidPath<T['one'][H], R>}` : never : H extends keyof T['many'] ? T['many'][H] extends EntityTypes ? `${H}.${ValidPath<T['many'][H], R>}` : never : never : never;
+type ValidPath<T extends EntityTypes, P extends string> = P extends '*' | (keyof T['attributes'] & string) | MediaName<T> ? P : P extends `${infer H}.${infer R}` ? H extends keyof T['one'] ? T['one'][H] extends EntityTypes ? `${H}.${ValidPath<T['one'][H], R>}` : never : H extends keyof T['many'] ? T['many'][H] extends EntityTypes ? `${H}.${ValidPath<T['many'][H], R>}` : never : never : never;
 /** An attribute with values, or a path to one such as `employer.name` or `extra.size`. */
 type ValuePath<T extends EntityTypes> = (keyof T['attributes'] & string) | `${string}.${string}`;
 type ValueAt<T extends EntityTypes, P extends string> = P extends keyof T['attributes'] ? NonNullable<T['attributes'][P]> : unknown;
@@ -337,15 +343,19 @@ type TermAt<T extends EntityTypes, A extends string> = A extends 'count' | `coun
 type DecimalName<T extends EntityTypes> = T extends {
     readonly decimals: infer Names extends string;
 } ? Names : never;
+type MediaName<T extends EntityTypes> = T extends {
+    readonly media: infer Names extends string;
+} ? Names : never;
 
 export { RestError };
-export type { AliasedEntity, ChangeOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, ValidPath, ValueAt, ValuePath, Vector };
+export type { AliasedEntity, ChangeOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, StoredMedia, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {
   readonly name: 'Company';
   readonly key: number;
   readonly attributes: CompanyAttributes;
+  readonly media: 'logo';
   readonly one: { readonly manager: EmployeeTypes; };
   readonly many: { readonly staff: EmployeeTypes; };
   readonly values: CompanyValues;
@@ -419,6 +429,7 @@ export interface EmployeeTypes {
   readonly name: 'Employee';
   readonly key: string;
   readonly attributes: EmployeeAttributes;
+  readonly media: 'photo' | 'cv';
   readonly one: { readonly employer: CompanyTypes; };
   readonly many: object;
   readonly values: EmployeeValues;

@@ -579,6 +579,37 @@ var RelatedHandle = class {
 		this.#state.set(this.#name, related);
 	}
 };
+/** An image or BLOB as it is stored. */
+function storedMedia(state, name, type) {
+	if (state.isNew || state.stored(name) === null) return {
+		url: null,
+		read: () => Promise.resolve(null)
+	};
+	const { connection } = state.dataclass;
+	const form = type === "image" ? {
+		$imageformat: "best",
+		$version: String(state.stamp)
+	} : { $binary: "true" };
+	const request = {
+		path: `${state.path}/${encodeURIComponent(name)}`,
+		query: {
+			...form,
+			$expand: name
+		}
+	};
+	return {
+		url: connection.urlOf(request),
+		read: async ({ signal } = {}) => {
+			const response = await connection.send({
+				...request,
+				signal
+			});
+			if (!response.ok) throw new RestError(response.status, reasonsOf(await bodyOf(response, request)));
+			const bytes = await response.blob();
+			return bytes.size === 0 ? null : bytes;
+		}
+	};
+}
 var MediaHandle = class {
 	#state;
 	#name;
@@ -589,38 +620,18 @@ var MediaHandle = class {
 		this.#type = type;
 	}
 	get url() {
-		const request = this.#request;
-		return request === void 0 ? null : this.#state.dataclass.connection.urlOf(request);
+		return this.#stored.url;
 	}
-	async read({ signal } = {}) {
+	async read(options = {}) {
 		const set = this.#state.changes.get(this.#name);
-		if (set !== void 0) return set instanceof Blob ? set : null;
-		const request = this.#request;
-		if (request === void 0) return null;
-		const response = await this.#state.dataclass.connection.send({
-			...request,
-			signal
-		});
-		if (!response.ok) throw new RestError(response.status, reasonsOf(await bodyOf(response, request)));
-		const bytes = await response.blob();
-		return bytes.size === 0 ? null : bytes;
+		if (set === void 0) return this.#stored.read(options);
+		return set instanceof Blob ? set : null;
 	}
 	set(bytes) {
 		this.#state.set(this.#name, bytes);
 	}
-	get #request() {
-		if (this.#state.isNew || this.#state.stored(this.#name) === null) return void 0;
-		const form = this.#type === "image" ? {
-			$imageformat: "best",
-			$version: String(this.#state.stamp)
-		} : { $binary: "true" };
-		return {
-			path: `${this.#state.path}/${encodeURIComponent(this.#name)}`,
-			query: {
-				...form,
-				$expand: this.#name
-			}
-		};
+	get #stored() {
+		return storedMedia(this.#state, this.#name, this.#type);
 	}
 };
 /** Somebody may change an entity again while a conflict is resolved. */
@@ -1007,8 +1018,7 @@ function checkPaths(dataclass, paths) {
 			at = at.dataclass(target);
 		}
 		if (last === "*") continue;
-		const { type } = at.attributes.get(last) ?? {};
-		if (type === void 0 || type === "image" || type === "blob") throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
+		if (at.attributes.get(last)?.type === void 0) throw new TypeError(`${at.name}.${last} is not an attribute with a value (${path}).`);
 	}
 }
 /** @throws TypeError for a path that is no to-many relation of `select()` */
@@ -1180,7 +1190,9 @@ async function rowOf(dataclass, shape, answer, signal) {
 		const inside = below(shape, name);
 		const value = answer[name];
 		if (type !== void 0) {
-			if ((paths.includes("*") || paths.includes(name)) && type !== "image" && type !== "blob") row.push([name, decodeValue(type, value)]);
+			if (!paths.includes("*") && !paths.includes(name)) continue;
+			const isMedia = type === "image" || type === "blob";
+			row.push([name, isMedia ? mediaOf(dataclass, answer, name, type) : decodeValue(type, value)]);
 		} else if (inside.paths.length > 0) {
 			const target = dataclass.dataclass(one ?? many ?? "");
 			const isOne = one !== void 0;
@@ -1192,6 +1204,12 @@ async function rowOf(dataclass, shape, answer, signal) {
 		}
 	}
 	return Object.fromEntries(row);
+}
+/** An image or BLOB of a row. */
+function mediaOf(dataclass, answer, name, type) {
+	const state = new ClientEntityState(dataclass);
+	state.load(answer);
+	return storedMedia(state, name, type);
 }
 /**
 * The related entities of an answer, which holds a first page of them, and the rest of them.
