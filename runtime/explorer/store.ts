@@ -37,6 +37,9 @@ const noModel: ExplorerModel = {
   singletons: new Map(),
 };
 
+/** The server says it in the page: without roles, nobody can log in. */
+const hasLogins = document.getElementById('app')?.dataset['logins'] !== 'off';
+
 /** The one store of the page. */
 export class Store {
   #state: State = { place: placeOf(location.hash), user: null, login: 'none', views: 0, edits: 0 };
@@ -79,12 +82,12 @@ export class Store {
   /** Reads who asks, and the model as they see it: at the start, and after a login or a logout. */
   async open(): Promise<void> {
     const { session } = this.#server.datastore(noModel);
-    const user = await session.userName().catch(() => undefined);
-    const login = user === undefined ? 'none' : 'possible';
+    const user = await session.userName();
+    const login = hasLogins ? 'possible' : 'none';
     try {
       const model = await this.#server.model();
       const datastore = this.#server.datastore(model);
-      this.set({ user: user ?? null, login, opened: { model, datastore } });
+      this.set({ user, login, opened: { model, datastore } });
     } catch (error) {
       if (!(error instanceof RestError) || error.status !== 401) throw error;
       this.set({ user: null, login: 'required' });

@@ -31,8 +31,10 @@ const policy = [
  */
 export default fastifyPlugin(
   (app, _options, done) => {
+    const { isOpen } = app.setup.settings;
     for (const { address, name, type } of files) {
-      const bytes = readFileSync(new URL(`./explorer/${name}`, import.meta.url));
+      const text = readFileSync(new URL(`./explorer/${name}`, import.meta.url), 'utf8');
+      const bytes = isOpen ? text.replace('data-logins="on"', 'data-logins="off"') : text;
       const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
       app.get(address, (request, reply) => {
         reply

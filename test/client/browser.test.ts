@@ -9,6 +9,7 @@ import { SignJWT } from 'jose';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { writeClient } from '../support/built-client.js';
+import { chromiumPath } from '../support/chromium.js';
 import { packageRoot } from '../support/server.js';
 import {
   type StaffClient,
@@ -17,12 +18,7 @@ import {
   staffServer,
 } from '../support/staff-example.js';
 
-const executablePath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
-if (executablePath === undefined) {
+if (chromiumPath === undefined) {
   console.warn(
     'The tests in a browser are skipped: install chromium, or set CHROMIUM to its path.',
   );
@@ -51,7 +47,7 @@ declare global {
   var staffClient: StaffClient;
 }
 
-describe.skipIf(executablePath === undefined)('A typed client in a browser', () => {
+describe.skipIf(chromiumPath === undefined)('A typed client in a browser', () => {
   let browser: BrowserContext;
   let profile: string;
   /** Serves the page of the example and its client. */
@@ -84,7 +80,7 @@ describe.skipIf(executablePath === undefined)('A typed client in a browser', () 
     const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
     writeFileSync(join(profile, 'Default/Preferences'), JSON.stringify(preferences));
     browser = await chromium.launchPersistentContext(profile, {
-      ...(executablePath === undefined ? {} : { executablePath }),
+      ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
       args: ['--no-sandbox'],
     });
   });

@@ -1,20 +1,14 @@
-import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import axe, { type AxeResults } from 'axe-core';
 import type { FastifyInstance } from 'fastify';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { chromiumPath, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { png } from '../support/media-samples.js';
 import { itLong, itOnOne } from '../support/long.js';
 import { type StaffClient, staffClient, staffServer } from '../support/staff-example.js';
-
-const executablePath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
 
 declare global {
   /** The module, in a page. */
@@ -43,12 +37,11 @@ let client: StaffClient;
 
 beforeAll(async () => {
   client = await staffClient();
-  if (executablePath === undefined) return;
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  if (chromiumPath !== undefined) browser = await startChromium();
 });
 
 afterAll(async () => {
-  if (executablePath !== undefined) await browser.close();
+  if (chromiumPath !== undefined) await browser.close();
 });
 
 describeDatabases('The explorer', ({ create, driver, run }) => {
@@ -81,7 +74,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
     await database.drop();
   });
 
-  describe.skipIf(executablePath === undefined)('in a browser', () => {
+  describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const onOne = itOnOne({ driver });
     let page: Page;
     let violations: string[];
