@@ -179,7 +179,12 @@ function makeProgram(session: Session, finish: (code: number) => void): Command 
     .description('show what the generator understands of a model')
     .argument('<model>', 'model file')
     .option('--access', 'show who may do what: roles, dataclasses, attributes, actions')
-    .option('--diagram [form]', 'print a picture of the model: mermaid, or svg')
+    .addOption(
+      new Option('--diagram [form]', 'print a picture of the model: mermaid, or svg').conflicts([
+        'access',
+        'json',
+      ]),
+    )
     .option('--json', 'print the whole resolved model, or with --access the matrix, as JSON')
     .action(async (model: string, options: InspectOptions) => {
       finish(await (await import('./commands/inspect.js')).inspect(session, model, options));

@@ -167,6 +167,12 @@ describe('drs-gen inspect', () => {
     expect(err).toContain('--diagram takes mermaid or svg, not "png".');
   });
 
+  it.each(['--json', '--access'])('refuses a picture with %s', async (option) => {
+    const { code, out, err } = await fakeWorld().run(`inspect model.yaml --diagram ${option}`);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(`'--diagram [form]' cannot be used with option '${option}'`);
+  });
+
   it('prints the resolved model as JSON', async () => {
     const { code, out } = await fakeWorld().run('inspect model.yaml --json');
     expect(code).toBe(0);

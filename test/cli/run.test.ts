@@ -235,7 +235,7 @@ describe('drs-gen init', () => {
     expect(await world.run('init My-Shop!')).toEqual({
       code: 0,
       out: '',
-      err: "Wrote My-Shop!/model.yaml, and model.schema.json next to it for your editor.\nNext: npx drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
+      err: "Wrote My-Shop!/model.yaml, and model.schema.json next to it for your editor.\nFor a picture of it: npx drs-gen inspect 'My-Shop!/model.yaml' --diagram\nNext: npx drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
     });
     const tree = world.disk.tree('/home/My-Shop!');
     expect(tree['model.yaml']).toMatch(

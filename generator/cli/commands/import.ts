@@ -352,6 +352,7 @@ function tellDone(
       `${join(options.output, 'classes')}: the old code; copy the folder into ${target}`,
     );
   }
+  tell(session, `For a picture of it: npx drs-gen inspect ${shellWord(model)} --diagram`);
   tell(session, `Next: npx drs-gen ${shellWord(model)} -o ${shellWord(server)}`);
   if (imported.kind !== 'sqlite' && imported.kind !== 'postgres') return;
   const ofModel = model === modelFile ? '' : ` --model ${shellWord(model)}`;

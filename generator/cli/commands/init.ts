@@ -36,6 +36,7 @@ export async function init(session: Session, folder: string): Promise<number> {
   }
   const model = join(folder, 'model.yaml');
   tell(session, `Wrote ${model}, and ${schemaFileName} next to it for your editor.`);
+  tell(session, `For a picture of it: npx drs-gen inspect ${shellWord(model)} --diagram`);
   tell(session, `Next: npx drs-gen ${shellWord(model)} -o ${shellWord(join(folder, 'server'))}`);
   return exitCode.ok;
 }
