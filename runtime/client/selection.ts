@@ -71,6 +71,21 @@ function stateOf(selection: object): ClientSelectionState {
   return state;
 }
 
+/** The ID of the entity set that a selection is; `undefined` if it describes a request. */
+export function setIdOf(selection: object): string | undefined {
+  const { source } = stateOf(selection);
+  return source.kind === 'set' ? source.id : undefined;
+}
+
+/**
+ * The entities of an entity set, without a request.
+ * @param all of the dataclass of the set
+ */
+export function selectionOfSet<S extends object>(all: S, id: string): S {
+  const state = stateOf(all);
+  return state.make(from(state, { kind: 'set', id })) as S;
+}
+
 /** What is the same for the selections of all dataclasses. */
 export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
   constructor(state: ClientSelectionState) {

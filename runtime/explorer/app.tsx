@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Answered } from './answered.js';
 import { FilterBar, filterProblem } from './filter-bar.js';
 import { Functions } from './functions.js';
 import { Grid, selectionOf } from './grid.js';
+import { KeptSets } from './kept.js';
 import { Login } from './login.js';
 import { NewPanel, Panel } from './panel.js';
 import { Picture } from './picture.js';
@@ -58,7 +60,7 @@ function Header({ opened, place, user, login }: State): JSX.Element {
   );
 }
 
-function Main({ opened, place, problem, views, edits }: State): JSX.Element {
+function Main({ opened, place, problem, kept, found, views, edits }: State): JSX.Element {
   if (opened === undefined) return <main class="quiet">Reading the model…</main>;
   const { model } = opened;
   const dataclass = model.dataclasses.get(place.dataclass ?? '');
@@ -94,6 +96,7 @@ function Main({ opened, place, problem, views, edits }: State): JSX.Element {
       ) : (
         <main>
           <FilterBar {...{ model, dataclass, place, problem }} />
+          <KeptSets {...{ dataclass, place, kept, found }} />
           <DataclassFunctions key={dataclass.name} {...{ opened, dataclass, place }} />
           <Grid {...{ opened, dataclass, place, views, edits }} />
         </main>
@@ -159,27 +162,18 @@ function DataclassFunctions({
   );
 }
 
-function Footer({ count, request, problem, place }: State): JSX.Element {
+function Footer({ found, problem, place, requests, user, opened }: State): JSX.Element {
   return (
     <footer>
-      {place.dataclass !== undefined && count !== undefined && (
-        <span class="count">{shownEntities(count)}</span>
+      {place.dataclass !== undefined && found !== undefined && (
+        <span class="count">{shownEntities(found.count)}</span>
       )}
       {problem !== undefined && filterProblem(problem) === undefined && (
         <span class="problem" role="alert">
           {problem}
         </span>
       )}
-      {request !== undefined && (
-        <>
-          <span class="request" title={request.address}>
-            {request.method} {request.address}
-          </span>
-          <span class="time">
-            {request.status} · {request.milliseconds.toFixed(1)} ms
-          </span>
-        </>
-      )}
+      {requests.length > 0 && <Answered {...{ requests, user, place, opened }} />}
     </footer>
   );
 }

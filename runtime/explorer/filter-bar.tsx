@@ -16,7 +16,9 @@ const nothing: Completion = { from: 0, names: [] };
 
 /** The text of `$filter`, which can be edited, and whose entities the grid shows. */
 export function FilterBar({ model, dataclass, place, problem }: FilterBarProps): JSX.Element {
-  const { filter, of } = place;
+  const { filter, of, set } = place;
+  const related = of === undefined ? undefined : `${of.relation} of ${of.dataclass} ${of.key}`;
+  const source = set === undefined ? related : 'a kept set';
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
   const [{ from, names }, setCompletion] = useState(nothing);
@@ -75,11 +77,11 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
         store.go({ ...placeOfGrid(place), filter: text.trim() });
       }}
     >
-      {of !== undefined && (
+      {source !== undefined && (
         <span class="chip">
-          {of.relation} of {of.dataclass} {of.key}{' '}
+          {source}{' '}
           <a
-            href={addressOf({ ...place, of: undefined })}
+            href={addressOf({ ...place, of: undefined, set: undefined })}
             aria-label={`Show all of ${dataclass.name}`}
           >
             ×

@@ -1,33 +1,25 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import {
-  type ExplorerAttribute,
-  type ExplorerDataclass,
-  type ExplorerModel,
-  isValue,
-} from './model.js';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { cellOf, ColumnHead } from './column-head.js';
+import { type Column, columnsOf, columnsText, possibleColumns } from './columns.js';
+import type { ExplorerDataclass, ExplorerModel } from './model.js';
 import { Pages } from './pages.js';
 import { addressOf, gridOf, type Place, placeOfGrid } from './place.js';
-import { type ExplorerDatastore, type Row, type Rows, type Selection } from './server.js';
+import {
+  type ExplorerDatastore,
+  type Media,
+  type Row,
+  type Rows,
+  type Selection,
+  selectionOfSet,
+} from './server.js';
 import { type Opened, problemOf, type State, store } from './store.js';
-import { isRightAligned, shownValue } from './values.js';
+import { shownValue } from './values.js';
 
 const rowHeight = 30;
 
 /** Browsers make no element that is much higher: beyond it, a step of the scroll bar passes several rows. */
 const mostPixels = 15_000_000;
-
-/** More columns would not be read; the panel shows all attributes. */
-const mostColumns = 12;
-
-/** A column: an attribute, or the label of a to-one relation. */
-interface Column {
-  readonly attribute: ExplorerAttribute;
-  /** The path of its value in a row. */
-  readonly path: string;
-  /** The attribute at the end of the path. */
-  readonly shown: ExplorerAttribute;
-}
 
 interface GridProps {
   readonly opened: Opened;
@@ -37,27 +29,35 @@ interface GridProps {
   readonly place: Place;
 }
 
-/** What the grid knows of its entities. */
+/** The entities of the grid, as an entity set of the server. */
 interface Found {
-  /** Another one for each view, so that the table begins anew. */
-  readonly id: number;
-  readonly columns: readonly Column[];
+  /** The address of the place that it was made for, and the session's data. */
+  readonly shown: string;
+  readonly datastore: ExplorerDatastore;
+  readonly set: Selection;
   readonly count: number;
-  readonly pages: Pages;
+  /** Ends all reads of it. */
+  readonly signal: AbortSignal;
 }
-
-let lastFound = 0;
 
 /** The entities of a dataclass, or of a filter, as a table in which one scrolls through all of them. */
 export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX.Element {
-  const found = useFound(opened, dataclass, place, views);
+  const found = useFound(opened, place, views);
+  const { model } = opened;
+  const columns = useMemo(
+    () => columnsOf(model, dataclass, place.columns),
+    [model, dataclass, place.columns],
+  );
+  const pages = usePages(found, columns);
   useEffect(() => {
-    if (edits > 0) found?.pages.forget();
+    if (edits > 0) pages?.forget();
   }, [edits]);
   return (
     <div class="grid">
       {found === undefined && <p class="quiet">Reading…</p>}
-      {found && <Table key={found.id} {...{ dataclass, place, found }} />}
+      {found && pages && (
+        <Table count={found.count} {...{ model, dataclass, place, columns, pages }} />
+      )}
     </div>
   );
 }
@@ -66,15 +66,9 @@ export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX
  * Makes an entity set of what the place names, and releases it when another place is shown.
  * @returns `undefined` while it is made, `null` if that did not succeed
  */
-function useFound(
-  { datastore, model }: Opened,
-  dataclass: ExplorerDataclass,
-  place: Place,
-  views: number,
-): Found | undefined | null {
+function useFound({ datastore }: Opened, place: Place, views: number): Found | undefined | null {
   const [found, setFound] = useState<Found | null>();
-  const [, draw] = useState(0);
-  const shown = addressOf(placeOfGrid(place));
+  const shown = addressOf({ ...placeOfGrid(place), columns: '' });
   useEffect(() => {
     const view = new AbortController();
     const { signal } = view;
@@ -85,18 +79,12 @@ function useFound(
         // Sets that nobody releases expire.
         set.release().catch(() => undefined);
       });
-      const columns = columnsOf(model, dataclass);
-      const rows = set.select(...columns.map(({ path }) => path as never)) as unknown as Rows;
       const count = await set.count({ signal });
-      const pages = new Pages(rows, signal, (error) => {
-        draw((times) => times + 1);
-        if (error !== undefined) store.set({ problem: problemOf(error) });
-      });
-      store.set({ count });
-      setFound({ id: (lastFound += 1), columns, count, pages });
+      store.set({ found: { set, count } });
+      setFound({ shown, datastore, set, count, signal });
     };
     setFound(undefined);
-    store.set({ count: undefined });
+    store.set({ found: undefined });
     void store.attempt(() =>
       find().catch((error: unknown) => {
         if (!signal.aborted) setFound(null);
@@ -106,16 +94,33 @@ function useFound(
     return () => {
       view.abort();
     };
-  }, [datastore, model, dataclass, shown, views]);
-  return found;
+  }, [datastore, shown, views]);
+  // Until the entities of another place or session are found, these are those before.
+  const isOld = found && (found.shown !== shown || found.datastore !== datastore);
+  return isOld ? undefined : found;
+}
+
+/** The rows of what was found, which are read anew for other columns. */
+function usePages(found: Found | undefined | null, columns: readonly Column[]): Pages | undefined {
+  const [, draw] = useState(0);
+  const paths = columns.map(({ path }) => path);
+  return useMemo(() => {
+    if (!found) return undefined;
+    const rows = found.set.select(...(paths as never[])) as unknown as Rows;
+    return new Pages(rows, found.signal, (error) => {
+      draw((times) => times + 1);
+      if (error !== undefined) store.set({ problem: problemOf(error) });
+    });
+  }, [found, paths.join()]);
 }
 
 /** The entities that a place names. */
 export async function selectionOf(
   datastore: ExplorerDatastore,
-  { dataclass = '', filter, order, of }: Place,
+  { dataclass = '', filter, order, of, set }: Place,
 ): Promise<Selection> {
   let chosen = datastore.all(dataclass);
+  if (set !== undefined) chosen = selectionOfSet(chosen, set);
   if (of !== undefined) {
     const owner = await datastore.get(of.dataclass, of.key);
     if (owner === null) throw new Error(`There is no ${of.dataclass} with the key ${of.key}.`);
@@ -127,13 +132,15 @@ export async function selectionOf(
 }
 
 interface TableProps {
+  readonly model: ExplorerModel;
   readonly dataclass: ExplorerDataclass;
   readonly place: Place;
-  readonly found: Found;
+  readonly columns: readonly Column[];
+  readonly count: number;
+  readonly pages: Pages;
 }
 
-function Table({ dataclass, place, found }: TableProps): JSX.Element {
-  const { columns, count, pages } = found;
+function Table({ model, dataclass, place, columns, count, pages }: TableProps): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -199,7 +206,7 @@ function Table({ dataclass, place, found }: TableProps): JSX.Element {
       role="grid"
       aria-label={`Entities of ${dataclass.name}`}
       aria-rowcount={count + 1}
-      aria-colcount={columns.length}
+      aria-colcount={columns.length + 1}
       aria-activedescendant={`row-${active}`}
       onKeyDown={onKeyDown}
       onScroll={(event) => {
@@ -207,7 +214,7 @@ function Table({ dataclass, place, found }: TableProps): JSX.Element {
       }}
     >
       <div class="extent" style={{ height: `${scale.pixels}px` }}>
-        <HeaderRow {...{ columns, place }} />
+        <HeaderRow {...{ model, dataclass, columns, place }} />
         <div class="window" style={{ top: `${rowHeight + scale.offset(top, first)}px` }}>
           {numbers.map((number) => (
             <BodyRow
@@ -258,35 +265,39 @@ function scaleOf(count: number, height: number): Scale {
   };
 }
 
-function HeaderRow({ columns, place }: Pick<BodyRowProps, 'columns' | 'place'>): JSX.Element {
+function HeaderRow({
+  model,
+  dataclass,
+  columns,
+  place,
+}: Omit<TableProps, 'count' | 'pages'>): JSX.Element {
+  const others = possibleColumns(model, dataclass).filter(
+    ({ path }) => !columns.some((each) => each.path === path),
+  );
   return (
     <div class="row head" role="row" aria-rowindex={1}>
-      {columns.map(({ attribute, path, shown }) => {
-        const direction = directionOf(place.order, path);
-        const next = direction === 'asc' ? `${path} desc` : direction === 'desc' ? '' : path;
-        return (
-          <a
-            key={path}
-            class={cellClass(shown)}
-            role="columnheader"
-            aria-sort={
-              direction === undefined ? 'none' : direction === 'asc' ? 'ascending' : 'descending'
-            }
-            href={addressOf({ ...place, order: next })}
+      {columns.map(({ path }, at) => (
+        <ColumnHead key={path} {...{ columns, at, place }} />
+      ))}
+      {others.length > 0 && (
+        <span class="cell add" role="columnheader">
+          <select
+            aria-label="Add a column"
+            value=""
+            onInput={({ currentTarget }) => {
+              const added = others.filter(({ path }) => path === currentTarget.value);
+              store.go({ ...place, columns: columnsText([...columns, ...added]) });
+            }}
           >
-            {attribute.name}
-            {direction === undefined ? '' : direction === 'asc' ? ' ↑' : ' ↓'}
-          </a>
-        );
-      })}
+            <option value="">+</option>
+            {others.map(({ path }) => (
+              <option key={path}>{path}</option>
+            ))}
+          </select>
+        </span>
+      )}
     </div>
   );
-}
-
-function directionOf(order: string, path: string): 'asc' | 'desc' | undefined {
-  const [ordered, direction = 'asc'] = order.trim().split(/\s+/);
-  if (ordered !== path) return undefined;
-  return direction.toLowerCase() === 'desc' ? 'desc' : 'asc';
 }
 
 interface BodyRowProps {
@@ -328,22 +339,31 @@ function Cell({
   readonly row: Row | undefined;
   readonly column: Column;
 }): JSX.Element {
-  const { attribute, shown } = column;
-  const related =
-    attribute.kind === 'one' ? (row?.[attribute.name] as Row | null | undefined) : row;
-  const value = related?.[shown.name];
+  const { hops, shown } = column;
+  /** The entities along the path, which begin with the row itself. */
+  const along = hops
+    .slice(0, -1)
+    .reduce<readonly (Row | null | undefined)[]>(
+      (owners, { name }) => [...owners, owners.at(-1)?.[name] as Row | null | undefined],
+      [row],
+    );
+  const owner = along.at(-1);
+  const value = owner?.[shown.name];
+  const target = hops.at(-2)?.target;
+  if (shown.kind === 'image')
+    return <Thumbnail {...{ column }} image={value as Media | undefined} />;
   const text = row === undefined ? '…' : shownValue(shown, value);
-  const isLink = attribute.kind === 'one' && related !== null && related !== undefined;
+  const isLink = target !== undefined && owner !== null && owner !== undefined;
   return (
-    <span class={cellClass(shown)} role="gridcell" title={text}>
+    <span {...cellOf(column)} role="gridcell" title={text}>
       {isLink ? (
         <a
-          href={addressOf(gridOf(attribute.target ?? '', { entity: String(related.key) }))}
+          href={addressOf(gridOf(target, { entity: String(owner.key) }))}
           onClick={(event) => {
             event.stopPropagation();
           }}
         >
-          {text === '' ? String(related.key) : text}
+          {text === '' ? String(owner.key) : text}
         </a>
       ) : (
         text
@@ -352,26 +372,17 @@ function Cell({
   );
 }
 
-function cellClass({ kind }: ExplorerAttribute): string {
-  return isRightAligned(kind) ? `cell right ${kind}` : `cell ${kind}`;
-}
-
-/** Values, and names of related entities: images and lists are in the panel, and UUIDs say nothing to people. */
-function columnsOf(
-  { dataclasses }: ExplorerModel,
-  dataclass: ExplorerDataclass,
-): readonly Column[] {
-  return dataclass.attributes
-    .flatMap((attribute): readonly Column[] => {
-      if (attribute.kind === 'uuid' && dataclass.label !== undefined) return [];
-      if (isValue(attribute)) return [{ attribute, path: attribute.name, shown: attribute }];
-      if (attribute.kind !== 'one') return [];
-      const target = dataclasses.get(attribute.target ?? '');
-      const name = target?.label ?? target?.key;
-      const shown = target?.attributes.find((each) => each.name === name);
-      return shown === undefined
-        ? []
-        : [{ attribute, path: `${attribute.name}.${shown.name}`, shown }];
-    })
-    .slice(0, mostColumns);
+function Thumbnail({
+  column,
+  image,
+}: {
+  readonly column: Column;
+  readonly image: Pick<Media, 'url'> | undefined;
+}): JSX.Element {
+  const url = image?.url ?? null;
+  return (
+    <span {...cellOf(column)} role="gridcell">
+      {url !== null && <img src={url} alt="" loading="lazy" />}
+    </span>
+  );
 }

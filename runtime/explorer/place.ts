@@ -8,6 +8,10 @@ export interface Place {
   readonly order: string;
   /** The to-many relation of an entity that the grid shows; without it, a whole dataclass. */
   readonly of?: RelatedPlace | undefined;
+  /** ID of the entity set that the grid shows, which the session has. */
+  readonly set?: string | undefined;
+  /** The columns of the grid as `columns.ts` reads them; empty for those that the model suggests. */
+  readonly columns: string;
   /** Key of the entity in the panel. */
   readonly entity?: string | undefined;
   /** Whether the panel makes a new entity. */
@@ -20,7 +24,7 @@ export interface RelatedPlace {
   readonly relation: string;
 }
 
-export const start: Place = { filter: '', order: '' };
+export const start: Place = { filter: '', order: '', columns: '' };
 
 /** The grid of a dataclass. */
 export function gridOf(dataclass: string, more: Partial<Place> = {}): Place {
@@ -36,21 +40,25 @@ export function placeOf(hash: string): Place {
   const owner = given.get('of');
   const key = given.get('key');
   const relation = given.get('relation');
+  const set = given.get('set');
   const entity = given.get('entity');
   return {
     dataclass,
     filter: given.get('filter') ?? '',
     order: given.get('order') ?? '',
+    columns: given.get('columns') ?? '',
     ...(owner !== null && key !== null && relation !== null
       ? { of: { dataclass: owner, key, relation } }
       : {}),
+    ...(set === null ? {} : { set }),
     ...(entity === null ? {} : { entity }),
     ...(given.has('new') ? { isNew: true } : {}),
   };
 }
 
 /** The address of a place, from `#` on. */
-export function addressOf({ dataclass, filter, order, of, entity, isNew }: Place): string {
+export function addressOf(place: Place): string {
+  const { dataclass, filter, order, of, set, columns, entity, isNew } = place;
   if (dataclass === undefined) return '#/';
   const query = new URLSearchParams();
   if (of !== undefined) {
@@ -59,7 +67,9 @@ export function addressOf({ dataclass, filter, order, of, entity, isNew }: Place
     query.set('relation', of.relation);
   }
   if (filter !== '') query.set('filter', filter);
+  if (set !== undefined) query.set('set', set);
   if (order !== '') query.set('order', order);
+  if (columns !== '') query.set('columns', columns);
   if (entity !== undefined) query.set('entity', entity);
   if (isNew === true) query.set('new', '');
   const text = query.toString();

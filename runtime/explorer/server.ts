@@ -1,5 +1,6 @@
 import { Connection } from '../client/connection.js';
 import { open } from '../client/open.js';
+import { selectionOfSet, setIdOf } from '../client/selection.js';
 import type {
   DataclassObject,
   Datastore,
@@ -20,10 +21,16 @@ export type Rows = EntitySelection<EntityTypes, Row>;
 export type AnyEntity = Entity<EntityTypes> & Readonly<Record<string, unknown>>;
 export type Related = RelatedEntity<EntityTypes>;
 export type { Media };
+export { selectionOfSet, setIdOf };
 
 /** A request that the explorer has sent. */
 export interface SentRequest {
+  /** Counts the requests of the page. */
+  readonly number: number;
   readonly method: string;
+  readonly url: string;
+  /** What it sent, if that is a text. */
+  readonly body: string | undefined;
   /** The path with the query, decoded as people read it. */
   readonly address: string;
   readonly status: number;
@@ -33,6 +40,7 @@ export interface SentRequest {
 /** The server of this page, by the core of the typed client. */
 export class Server {
   readonly #origin = location.origin;
+  #sent = 0;
   /** Called after each answer. */
   #answered: (request: SentRequest) => void = () => undefined;
 
@@ -45,8 +53,13 @@ export class Server {
     const begin = performance.now();
     const response = await fetch(url, init);
     const { pathname, search } = new URL(url);
+    // Passwords are told nowhere.
+    if (pathname.startsWith('/rest/$directory/')) return response;
     this.#answered({
+      number: (this.#sent += 1),
       method: init.method ?? 'GET',
+      url,
+      body: typeof init.body === 'string' ? init.body : undefined,
       address: readable(pathname + search),
       status: response.status,
       milliseconds: performance.now() - begin,
@@ -66,7 +79,9 @@ export class Server {
   /** @param model as the session sees it */
   datastore(model: ExplorerModel): ExplorerDatastore {
     const table = clientTable(model, pageSize);
-    return new ExplorerDatastore(open(table, this.#origin, { fetch: this.#fetch }) as Datastore);
+    const connection = new Connection(this.#origin, {});
+    const datastore = open(table, this.#origin, { fetch: this.#fetch }) as Datastore;
+    return new ExplorerDatastore(datastore, connection);
   }
 }
 
@@ -77,8 +92,23 @@ export const pageSize = 100;
 export class ExplorerDatastore {
   readonly session: Datastore['session'];
 
-  constructor(private readonly datastore: Datastore) {
+  /** @param unseen sends requests that the page does not tell of */
+  constructor(
+    private readonly datastore: Datastore,
+    private readonly unseen: Connection,
+  ) {
     this.session = datastore.session;
+  }
+
+  /** How the database answers the filter of a request: protocol P6.3. */
+  async plan({ url }: SentRequest): Promise<string> {
+    const { pathname, searchParams } = new URL(url);
+    for (const name of ['$method', '$subOrderby', '$skip', '$timeout']) searchParams.delete(name);
+    const answer = await this.unseen.object({
+      path: pathname.replace(/^\/rest/, ''),
+      query: { ...Object.fromEntries(searchParams), $top: '0', $queryplan: 'true' },
+    });
+    return JSON.stringify(answer['__queryPlan']);
   }
 
   dataclass(name: string): DataclassObject<EntityTypes> {

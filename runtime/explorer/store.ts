@@ -2,7 +2,13 @@ import { useEffect, useState } from 'preact/hooks';
 import { RestError } from '../client/errors.js';
 import type { ExplorerModel } from './model.js';
 import { addressOf, type Place, placeOf } from './place.js';
-import { type ExplorerDatastore, type SentRequest, Server } from './server.js';
+import {
+  type ExplorerDatastore,
+  type Selection,
+  type SentRequest,
+  Server,
+  setIdOf,
+} from './server.js';
 
 /** All that the explorer knows; parts of the page keep only what belongs to themselves. */
 export interface State {
@@ -12,9 +18,11 @@ export interface State {
   /** Name of the user; `null` for a guest. */
   readonly user: string | null;
   readonly login: 'none' | 'possible' | 'required';
-  /** How many entities the grid shows; absent until that is known. */
-  readonly count?: number | undefined;
-  readonly request?: SentRequest;
+  /** What the grid shows; absent until it is found. */
+  readonly found?: { readonly set: Selection; readonly count: number } | undefined;
+  readonly kept: readonly Kept[];
+  /** The last requests, the newest first. */
+  readonly requests: readonly SentRequest[];
   /** Rises when entities were made or deleted, so that the grid has to find its entities again. */
   readonly views: number;
   /** Rises when an entity was changed, so that the grid has to read its rows again. */
@@ -23,11 +31,24 @@ export interface State {
   readonly problem?: string | undefined;
 }
 
+/** An entity set that somebody keeps while they look at something else. */
+export interface Kept {
+  readonly id: string;
+  readonly dataclass: string;
+  /** What it is called: where its entities come from. */
+  readonly name: string;
+  readonly count: number;
+  readonly set: Selection;
+}
+
 /** The model that the session sees, and its data. */
 export interface Opened {
   readonly model: ExplorerModel;
   readonly datastore: ExplorerDatastore;
 }
+
+/** Requests of which the page tells. */
+const mostRequests = 20;
 
 /** What is known of the model before the catalog is read. */
 const noModel: ExplorerModel = {
@@ -42,7 +63,15 @@ const hasLogins = document.getElementById('app')?.dataset['logins'] !== 'off';
 
 /** The one store of the page. */
 export class Store {
-  #state: State = { place: placeOf(location.hash), user: null, login: 'none', views: 0, edits: 0 };
+  #state: State = {
+    place: placeOf(location.hash),
+    user: null,
+    login: 'none',
+    kept: [],
+    requests: [],
+    views: 0,
+    edits: 0,
+  };
   readonly #listeners = new Set<() => void>();
   readonly #server = new Server();
 
@@ -51,7 +80,7 @@ export class Store {
       this.set({ place: placeOf(location.hash), problem: undefined });
     });
     this.#server.onAnswer((request) => {
-      this.set({ request });
+      this.set({ requests: [request, ...this.#state.requests].slice(0, mostRequests) });
     });
   }
 
@@ -72,6 +101,18 @@ export class Store {
   /** Tells the grid that an entity was changed. */
   edited(): void {
     this.set({ edits: this.#state.edits + 1 });
+  }
+
+  /** Keeps an entity set, which the session has until it is released. */
+  keep(given: Omit<Kept, 'id'>): Kept {
+    const kept = { ...given, id: setIdOf(given.set) ?? '' };
+    this.set({ kept: [...this.#state.kept, kept] });
+    return kept;
+  }
+
+  async release(kept: Kept): Promise<void> {
+    this.set({ kept: this.#state.kept.filter(({ id }) => id !== kept.id) });
+    await kept.set.release();
   }
 
   /** Shows another place; the browser's back leads to this one. */
@@ -105,7 +146,7 @@ export class Store {
 
   async logout(): Promise<void> {
     await this.#state.opened?.datastore.session.logout();
-    this.set({ opened: undefined, count: undefined });
+    this.set({ opened: undefined, found: undefined, kept: [], requests: [] });
     await this.open();
   }
 

@@ -15,6 +15,11 @@ export function isRightAligned(kind: ValueKind): boolean {
   );
 }
 
+/** The class of a cell with values of an attribute. */
+export function cellClass({ kind }: Pick<ExplorerAttribute, 'kind'>): string {
+  return isRightAligned(kind) ? `cell right ${kind}` : `cell ${kind}`;
+}
+
 /** A value as the reader's locale writes it; empty for null. */
 export function shownValue({ kind }: Pick<ExplorerAttribute, 'kind'>, value: unknown): string {
   if (value === null || value === undefined) return '';

@@ -383,6 +383,129 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await panel.getByText('<img src=x').first().waitFor();
     });
 
+    onOne('shows the columns that are chosen, in their order and width', async () => {
+      await open('#/Company?entity=2', 'mia');
+      const heads = page.getByRole('columnheader');
+      const names = async (): Promise<readonly string[]> =>
+        (await heads.locator('.order').allTextContents()).slice(0, 3);
+      const menu = page.getByRole('group', { name: 'Column name' });
+      await page.getByRole('button', { name: 'Column name' }).click();
+      await menu.getByRole('link', { name: 'Move right' }).click();
+      await expect.poll(names).toEqual(['ID', 'city', 'name']);
+      await page.getByRole('button', { name: 'Column name' }).press('Escape');
+      await page.getByRole('button', { name: 'Column city' }).click();
+      await page.getByRole('link', { name: 'Hide' }).click();
+      await expect.poll(names).toEqual(['ID', 'name', 'founded']);
+      await page.getByLabel('Add a column').selectOption('city');
+      await expect.poll(() => heads.locator('.order').allTextContents()).toContain('city');
+      const edge = page.getByRole('separator', { name: 'Width of name' });
+      const width = (): Promise<number | undefined> =>
+        page
+          .getByRole('gridcell', { name: 'Company 1' })
+          .first()
+          .boundingBox()
+          .then((box) => box?.width);
+      const before = (await width()) ?? 0;
+      await edge.press('ArrowRight');
+      await expect.poll(width).toBe(before + 10);
+      await edge.hover();
+      await page.mouse.down();
+      const box = await edge.boundingBox();
+      await page.mouse.move((box?.x ?? 0) + 53.5, box?.y ?? 0);
+      await page.mouse.up();
+      await expect.poll(width).toBe(before + 60);
+      await page.reload();
+      await expect.poll(width).toBe(before + 60);
+      await page.getByRole('complementary').getByRole('heading').waitFor();
+    });
+
+    onOne('filters by a column, with values whose characters mean something', async () => {
+      await open('#/Company', 'mia');
+      const form = page.getByRole('form', { name: 'Filter by city' });
+      const filterBy = async (comparison: string, value: string): Promise<void> => {
+        await page.getByRole('button', { name: 'Column city' }).click();
+        await form.getByLabel('Comparison').selectOption(comparison);
+        await form.getByLabel('Value').fill(value);
+        await form.getByLabel('Value').press('Enter');
+      };
+      await filterBy('is', script);
+      await page.getByText('1 entity').waitFor();
+      await open('#/Company?filter=ID+%3D+1+or+ID+%3D+2');
+      await filterBy('begins with', 'Par');
+      await page.getByText('1 entity').waitFor();
+      expect(await page.getByLabel('Filter', { exact: true }).inputValue()).toBe(
+        '(ID = 1 or ID = 2) AND city begin "Par"',
+      );
+      await filterBy('contains', String.raw`\" or "" = "`);
+      await page.getByText('0 entities').waitFor();
+    });
+
+    onOne('shows images in the table', async () => {
+      const ds = client.connect(url);
+      await ds.session.login('mia', 'example');
+      const person = await ds.Employee.query('salary = 11').first();
+      person?.photo.set(new Blob([png], { type: 'image/png' }));
+      await person?.save();
+      await open('#/Employee?filter=salary+<+12+AND+salary+>+9&columns=photo,lastName', 'mia');
+      const image = page.getByRole('grid').locator('img');
+      await image.waitFor();
+      const width = (): Promise<unknown> =>
+        image.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth);
+      await expect.poll(width).toBeGreaterThan(0);
+    });
+
+    onOne('keeps entity sets, combines and releases them', async () => {
+      await open('#/Employee?filter=salary+<+100', 'mia');
+      await page.getByText('100 entities').waitFor();
+      await page.getByText('Kept sets').click();
+      const keep = page.getByRole('button', { name: 'Keep what is shown' });
+      await keep.click();
+      const list = page.getByRole('list', { name: 'Kept sets' });
+      await list.getByRole('link', { name: 'salary < 100' }).waitFor();
+      const filter = page.getByLabel('Filter', { exact: true });
+      await filter.fill('salary >= 90');
+      await filter.press('Enter');
+      await page.getByText('160 entities').waitFor();
+      await keep.click();
+      const combination = page.getByRole('form', { name: 'Combine two sets' });
+      for (const [operator, count] of [
+        ['and', 10],
+        ['or', 250],
+        ['except', 90],
+      ] as const) {
+        await combination.getByLabel('Combined by').selectOption(operator);
+        await combination.getByRole('button').click();
+        await page.getByText(`${count} entities`).waitFor();
+        const name = `(salary < 100) ${operator} (salary >= 90)`;
+        const item = list.getByRole('listitem').filter({ hasText: name });
+        expect(await item.textContent()).toContain(String(count));
+        await filter.fill('salary = 95');
+        await filter.press('Enter');
+        await page.getByText(operator === 'except' ? '0 entities' : '1 entity').waitFor();
+        await item.getByRole('button', { name: 'Release' }).click();
+      }
+      await page.getByText('a kept set').waitFor();
+      await page.getByRole('link', { name: 'Show all of Employee' }).click();
+      await page.getByText('1 entity').waitFor();
+      expect(await list.getByRole('listitem').count()).toBe(2);
+    });
+
+    onOne('says how what it shows is answered, and tells no password', async () => {
+      await open('#/Company?filter=city+begin+P', 'mia');
+      await page.getByText('2 entities').waitFor();
+      await page.locator('footer summary').click();
+      const sheet = page.getByRole('group', { name: 'How it is answered' });
+      await sheet.getByText('[index : Company.city ] begin P').waitFor();
+      await sheet.getByText(`ds.Company.all().query('city begin P').select(`).waitFor();
+      await sheet
+        .getByRole('button', { name: /Company\?\$filter/ })
+        .first()
+        .click();
+      const command = (await sheet.getByText(/^curl -X POST/).textContent()) ?? '';
+      expect(command).toContain(`-b cookies '${url}/rest/Company?$filter=`);
+      expect(await sheet.textContent()).not.toContain('example');
+    });
+
     onOne('shows the same at the same address', async () => {
       await open('#/Employee?filter=salary+%3C+20&order=lastName+desc', 'mia');
       await page.getByText('20 entities').waitFor();

@@ -1,0 +1,211 @@
+import type { HTMLAttributes, JSX, TargetedPointerEvent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { type Column, columnsText } from './columns.js';
+import { Field } from './field.js';
+import { comparisonsOf, narrowed, pathText, valueText } from './filter-text.js';
+import { addressOf, type Place, placeOfGrid } from './place.js';
+import { problemOf, store } from './store.js';
+import { cellClass } from './values.js';
+import { valueOf } from './written.js';
+
+interface ColumnHeadProps {
+  readonly columns: readonly Column[];
+  /** Its position among the columns. */
+  readonly at: number;
+  readonly place: Place;
+}
+
+const leastWidth = 40;
+/** How much wider an arrow key makes a column, in pixels. */
+const step = 10;
+
+/** The head of a column: orders by it, and opens what else can be done with it. */
+export function ColumnHead({ columns, at, place }: ColumnHeadProps): JSX.Element | null {
+  const [isOpen, setOpen] = useState(false);
+  const column = columns[at];
+  if (column === undefined) return null;
+  const { path, hops, shown } = column;
+  const direction = directionOf(place.order, path);
+  const next = direction === 'asc' ? `${pathText(path)} desc` : pathText(path);
+  const order = direction === 'desc' ? '' : next;
+  const name = hops[0]?.name ?? path;
+  const sorts = { asc: 'ascending', desc: 'descending' } as const;
+  return (
+    <div
+      {...cellOf(column)}
+      role="columnheader"
+      aria-sort={direction === undefined ? 'none' : sorts[direction]}
+      onKeyDown={(event) => {
+        // The rows move by the same keys.
+        event.stopPropagation();
+        if (event.key === 'Escape') setOpen(false);
+      }}
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) {
+          setOpen(false);
+        }
+      }}
+    >
+      {isOrderable(shown) ? (
+        <a class="order" href={addressOf({ ...place, order })} title={path}>
+          {name}
+          {direction === undefined ? '' : direction === 'asc' ? ' ↑' : ' ↓'}
+        </a>
+      ) : (
+        <span class="order">{name}</span>
+      )}
+      <button
+        type="button"
+        class="more"
+        aria-label={`Column ${path}`}
+        aria-expanded={isOpen}
+        onClick={() => {
+          setOpen(!isOpen);
+        }}
+      >
+        ⋮
+      </button>
+      <Edge {...{ columns, at, place }} />
+      {isOpen && (
+        <div class="menu" role="group" aria-label={`Column ${path}`}>
+          <ColumnFilter {...{ column, place }} />
+          <a href={moved(columns, at, at - 1, place)} aria-disabled={at === 0}>
+            Move left
+          </a>
+          <a href={moved(columns, at, at + 1, place)} aria-disabled={at === columns.length - 1}>
+            Move right
+          </a>
+          <a href={moved(columns, at, undefined, place)} aria-disabled={columns.length === 1}>
+            Hide
+          </a>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The class and the width of a cell. */
+export function cellOf({ shown, width }: Column): Pick<HTMLAttributes, 'class' | 'style'> {
+  const style = width === undefined ? {} : { style: { flexBasis: `${width}px` } };
+  return { class: cellClass(shown), ...style };
+}
+
+function isOrderable({ kind }: Column['shown']): boolean {
+  return kind !== 'object' && kind !== 'image';
+}
+
+function directionOf(order: string, path: string): 'asc' | 'desc' | undefined {
+  const [, ordered, direction = ''] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(order.trim()) ?? [];
+  if (ordered !== pathText(path)) return undefined;
+  return direction.toLowerCase() === 'desc' ? 'desc' : 'asc';
+}
+
+/** The address with a column at another position, or without it. */
+function moved(
+  columns: readonly Column[],
+  from: number,
+  to: number | undefined,
+  place: Place,
+): string {
+  const all = [...columns];
+  const taken = all.splice(from, 1);
+  if (to !== undefined) all.splice(Math.max(0, to), 0, ...taken);
+  return addressOf({ ...place, columns: columnsText(all.length === 0 ? columns : all) });
+}
+
+/** The right edge of a column, which changes its width: it is dragged, or moved by the arrow keys. */
+function Edge({ columns, at, place }: ColumnHeadProps): JSX.Element {
+  const edge = useRef<HTMLSpanElement>(null);
+  const widthNow = (): number => edge.current?.parentElement?.offsetWidth ?? leastWidth;
+  const widen = (width: number): void => {
+    const all = columns.map((each, index) =>
+      index === at ? { ...each, width: Math.max(leastWidth, Math.round(width)) } : each,
+    );
+    store.go({ ...place, columns: columnsText(all) });
+  };
+  const onPointerDown = (event: TargetedPointerEvent<HTMLSpanElement>): void => {
+    const { currentTarget: target, pointerId, clientX: from } = event;
+    const width = widthNow();
+    target.setPointerCapture(pointerId);
+    target.onpointerup = ({ clientX }) => {
+      target.onpointerup = null;
+      if (clientX !== from) widen(width + clientX - from);
+    };
+    event.preventDefault();
+  };
+  return (
+    <span
+      ref={edge}
+      class="edge"
+      role="separator"
+      tabIndex={0}
+      aria-orientation="vertical"
+      aria-label={`Width of ${columns[at]?.path ?? ''}`}
+      aria-valuenow={columns[at]?.width ?? leastWidth}
+      onPointerDown={onPointerDown}
+      onKeyDown={({ key }) => {
+        if (key === 'ArrowRight') widen(widthNow() + step);
+        if (key === 'ArrowLeft') widen(widthNow() - step);
+      }}
+    />
+  );
+}
+
+/** Adds a condition for a column to the filter. */
+function ColumnFilter({
+  column,
+  place,
+}: {
+  readonly column: Column;
+  readonly place: Place;
+}): JSX.Element {
+  const { path, shown } = column;
+  const comparisons = comparisonsOf(shown);
+  const [chosen, setChosen] = useState(comparisons[0]);
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const add = (): void => {
+    if (chosen === undefined) return;
+    try {
+      const value = chosen.hasValue ? ` ${valueText(shown, valueOf(shown, text))}` : '';
+      const condition = `${pathText(path)} ${chosen.text}${value}`;
+      store.go({ ...placeOfGrid(place), filter: narrowed(place.filter, condition) });
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+  };
+  return (
+    <form
+      aria-label={`Filter by ${path}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        add();
+      }}
+    >
+      <select
+        aria-label="Comparison"
+        value={chosen?.name}
+        onInput={({ currentTarget }) => {
+          setChosen(comparisons.find(({ name }) => name === currentTarget.value));
+        }}
+      >
+        {comparisons.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      {chosen?.hasValue === true && (
+        <label>
+          Value
+          <Field
+            id="column-value"
+            attribute={{ ...shown, isMandatory: false }}
+            text={text}
+            problem={problem}
+            change={setText}
+          />
+        </label>
+      )}
+      <button type="submit">Filter</button>
+    </form>
+  );
+}
