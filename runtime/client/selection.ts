@@ -230,7 +230,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     terms: readonly string[] = ['count'],
     options: GroupOptions = {},
   ): Promise<never[]> {
-    const { top = Infinity, skip = 0, having, values = [], orderBy } = options;
+    const { top = Infinity, skip = 0, having, values = [], orderBy, onCount } = options;
     for (const each of [top, skip]) {
       if (each !== Infinity) checkPosition(each);
       if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
@@ -254,6 +254,7 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
         const most = Math.min(top - found.length, state.pageSize);
         const page = await reader.groups(query, at, most);
         found.push(...page.groups);
+        if (at === skip) onCount?.(page.count);
         if (page.groups.length === 0 || at + page.groups.length >= page.count) break;
       }
       return found as never[];

@@ -519,7 +519,10 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await named.groupBy(['city'], ['count'], options)).toEqual([
       { city: 'Paris', count: 1 },
     ]);
-    expect(await named.groupBy(['city'], ['count'], { skip: 1, top: 1 })).toHaveLength(1);
+    const counts: number[] = [];
+    const part = { skip: 1, top: 1, onCount: (count: number) => counts.push(count) };
+    expect(await named.groupBy(['city'], ['count'], part)).toHaveLength(1);
+    expect(counts).toEqual([2]);
     const person = ds.Employee.new({ lastName: 'X', hiredAt: new Date(0), employer: 1 });
     await person.save();
     const keys = ['employer', 'employer.name', 'hiredAt:quarter'] as const;
