@@ -1,36 +1,23 @@
 import { text } from 'node:stream/consumers';
-import axe, { type AxeResults } from 'axe-core';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chromiumPath, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
+import {
+  manyCompanies,
+  openExplorer,
+  script,
+  seriousFaults,
+  violationsOf,
+} from '../support/explorer-page.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { png } from '../support/media-samples.js';
 import { itLong, itOnOne } from '../support/long.js';
 import { type StaffClient, staffClient, staffServer } from '../support/staff-example.js';
 
-declare global {
-  /** The module, in a page. */
-  var axe: { readonly run: () => Promise<AxeResults> };
-}
-
-/** A text that runs as a script wherever a page takes it for HTML. */
-const script = `<img src=x onerror="globalThis.broken = true"><script>globalThis.broken = true</script>`;
-
 const companies = 3;
 const employees = 250;
-
-/** Adds a million companies, in the order of their names. */
-function manyCompanies(driver: 'sqlite' | 'postgres'): string {
-  const numbers =
-    driver === 'postgres'
-      ? 'select generate_series(1, 1000000) as n'
-      : 'with recursive c (n) as (select 1 union all select n + 1 from c where n < 1000000) select n from c';
-  const number = driver === 'postgres' ? `lpad(n::text, 7, '0')` : `printf('%07d', n)`;
-  return `insert into "Company" ("name", "__folded_name", "__TIMESTAMP")
-    select 'Many ' || ${number}, 'many ' || ${number}, '2026-01-01T00:00:00.000Z' from (${numbers}) as numbers`;
-}
 
 let browser: Browser;
 let client: StaffClient;
@@ -80,15 +67,8 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
     let violations: string[];
 
     beforeEach(async () => {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
-      page = await context.newPage();
-      violations = [];
-      page.on('pageerror', (error) => violations.push(error.message));
-      page.on('console', (message) => {
-        if (message.type() === 'error' && /Content Security Policy/.test(message.text())) {
-          violations.push(message.text());
-        }
-      });
+      page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+      violations = violationsOf(page);
     });
 
     afterEach(async () => {
@@ -98,14 +78,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
     });
 
     async function open(address: string, user?: string): Promise<void> {
-      await page.goto(`${url}/explorer${address}`);
-      if (user === undefined) return;
-      await page.getByRole('button', { name: 'Log in' }).click();
-      const form = page.getByRole('form', { name: 'Log in' });
-      await form.getByLabel('Name').fill(user);
-      await form.getByLabel('Password').fill('example');
-      await form.getByRole('button').click();
-      await page.getByText('Log out').waitFor();
+      await openExplorer(page, `${url}/explorer${address}`, user);
     }
 
     onOne(
@@ -520,12 +493,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
         await open(address, address === '' ? 'mia' : undefined);
         await page.getByRole('link', { name: 'Model' }).waitFor();
         await page.waitForLoadState('networkidle');
-        await page.evaluate(axe.source);
-        const { violations: faults } = await page.evaluate(() => globalThis.axe.run());
-        const serious = faults.filter(
-          ({ impact }) => impact === 'serious' || impact === 'critical',
-        );
-        expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+        expect(await seriousFaults(page)).toEqual([]);
       }
     });
 
