@@ -4,6 +4,7 @@ import { Answered } from './answered.js';
 import { FilterBar, filterProblem } from './filter-bar.js';
 import { Functions } from './functions.js';
 import { Grid, selectionOf } from './grid.js';
+import { Groups, placeOfGroups } from './groups.js';
 import { KeptSets } from './kept.js';
 import { Login } from './login.js';
 import { NewPanel, Panel } from './panel.js';
@@ -96,9 +97,18 @@ function Main({ opened, place, problem, kept, found, views, edits }: State): JSX
       ) : (
         <main>
           <FilterBar {...{ model, dataclass, place, problem }} />
-          <KeptSets {...{ dataclass, place, kept, found }} />
-          <DataclassFunctions key={dataclass.name} {...{ opened, dataclass, place }} />
-          <Grid {...{ opened, dataclass, place, views, edits }} />
+          <div key={dataclass.name} class="tools">
+            {place.groups === undefined && (
+              <a href={addressOf(placeOfGroups(model, dataclass, place))}>Groups</a>
+            )}
+            <KeptSets {...{ dataclass, place, kept, found }} />
+            <DataclassFunctions {...{ opened, dataclass, place }} />
+          </div>
+          {place.groups === undefined ? (
+            <Grid {...{ opened, dataclass, place, views, edits }} />
+          ) : (
+            <Groups {...{ opened, dataclass, place, views, edits }} groups={place.groups} />
+          )}
         </main>
       )}
       {dataclass !== undefined && place.isNew === true && (

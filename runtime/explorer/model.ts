@@ -47,6 +47,8 @@ export interface ExplorerAttribute {
   /** Whether it is the primary key, which only a new entity gets. */
   readonly isKey: boolean;
   readonly isMandatory: boolean;
+  /** Whether no two entities have the same value. */
+  readonly isUnique?: true;
   readonly rules: ValueRules;
 }
 
@@ -76,6 +78,21 @@ export type ValueKind =
 /** Whether an attribute has a value that a row of the grid can show. */
 export function isValue({ kind }: ExplorerAttribute): boolean {
   return kind !== 'one' && kind !== 'many' && kind !== 'image' && kind !== 'blob';
+}
+
+/** The attribute at the end of a path. */
+export function attributeAt(
+  { dataclasses }: ExplorerModel,
+  dataclass: ExplorerDataclass,
+  path: readonly string[],
+): ExplorerAttribute | undefined {
+  let owner: ExplorerDataclass | undefined = dataclass;
+  let found: ExplorerAttribute | undefined;
+  for (const name of path) {
+    found = owner?.attributes.find((each) => each.name === name);
+    owner = dataclasses.get(found?.target ?? '');
+  }
+  return found;
 }
 
 /** Reads an answer to `$catalog/$all`. */
@@ -162,13 +179,14 @@ function attributeOf(
   entry: JsonRecord,
   collections: ReadonlyMap<string, string>,
 ): ExplorerAttribute {
-  const { name, kind, behavior, type, readOnly, not_null: notNull, identifying } = entry;
+  const { name, kind, behavior, type, readOnly, not_null: notNull, identifying, unique } = entry;
   const relation = kind === 'alias' ? behavior : kind;
   const common = {
     name: String(name),
     isReadOnly: readOnly === true,
     isKey: identifying === true,
     isMandatory: notNull === true,
+    ...(unique === true ? ({ isUnique: true } as const) : {}),
     rules: rulesOf(entry),
   };
   if (relation === 'relatedEntity') return { ...common, kind: 'one', target: String(type) };

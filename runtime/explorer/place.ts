@@ -12,6 +12,8 @@ export interface Place {
   readonly set?: string | undefined;
   /** The columns of the grid as `columns.ts` reads them; empty for those that the model suggests. */
   readonly columns: string;
+  /** Groups of these entities in the place of a table. */
+  readonly groups?: GroupsPlace | undefined;
   /** Key of the entity in the panel. */
   readonly entity?: string | undefined;
   /** Whether the panel makes a new entity. */
@@ -22,6 +24,14 @@ export interface RelatedPlace {
   readonly dataclass: string;
   readonly key: string;
   readonly relation: string;
+}
+
+/** The texts of a request for groups. */
+export interface GroupsPlace {
+  readonly keys: string;
+  readonly terms: string;
+  /** Empty for the order of the keys. */
+  readonly order: string;
 }
 
 export const start: Place = { filter: '', order: '', columns: '' };
@@ -42,6 +52,8 @@ export function placeOf(hash: string): Place {
   const relation = given.get('relation');
   const set = given.get('set');
   const entity = given.get('entity');
+  const keys = given.get('groups');
+  const terms = given.get('terms') ?? 'count';
   return {
     dataclass,
     filter: given.get('filter') ?? '',
@@ -51,6 +63,7 @@ export function placeOf(hash: string): Place {
       ? { of: { dataclass: owner, key, relation } }
       : {}),
     ...(set === null ? {} : { set }),
+    ...(keys === null ? {} : { groups: { keys, terms, order: given.get('by') ?? '' } }),
     ...(entity === null ? {} : { entity }),
     ...(given.has('new') ? { isNew: true } : {}),
   };
@@ -58,7 +71,7 @@ export function placeOf(hash: string): Place {
 
 /** The address of a place, from `#` on. */
 export function addressOf(place: Place): string {
-  const { dataclass, filter, order, of, set, columns, entity, isNew } = place;
+  const { dataclass, filter, order, of, set, columns, groups, entity, isNew } = place;
   if (dataclass === undefined) return '#/';
   const query = new URLSearchParams();
   if (of !== undefined) {
@@ -70,6 +83,11 @@ export function addressOf(place: Place): string {
   if (set !== undefined) query.set('set', set);
   if (order !== '') query.set('order', order);
   if (columns !== '') query.set('columns', columns);
+  if (groups !== undefined) {
+    query.set('groups', groups.keys);
+    query.set('terms', groups.terms);
+    if (groups.order !== '') query.set('by', groups.order);
+  }
   if (entity !== undefined) query.set('entity', entity);
   if (isNew === true) query.set('new', '');
   const text = query.toString();
