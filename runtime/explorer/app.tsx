@@ -2,9 +2,11 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Answered } from './answered.js';
 import { FilterBar, filterProblem } from './filter-bar.js';
+import { Export } from './export.js';
 import { Functions } from './functions.js';
 import { Grid, selectionOf } from './grid.js';
 import { Groups, placeOfGroups } from './groups.js';
+import { Import } from './import.js';
 import { KeptSets } from './kept.js';
 import { Login } from './login.js';
 import { NewPanel, Panel } from './panel.js';
@@ -103,6 +105,8 @@ function Main({ opened, place, problem, kept, found, views, edits }: State): JSX
             )}
             <KeptSets {...{ dataclass, place, kept, found }} />
             <DataclassFunctions {...{ opened, dataclass, place }} />
+            <Export {...{ opened, dataclass, place }} />
+            <Import {...{ opened, dataclass }} />
           </div>
           {place.groups === undefined ? (
             <Grid {...{ opened, dataclass, place, views, edits }} />

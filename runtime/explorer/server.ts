@@ -76,9 +76,12 @@ export class Server {
     return modelOf(await connection.object({ path: '/$catalog/$all' }));
   }
 
-  /** @param model as the session sees it */
-  datastore(model: ExplorerModel): ExplorerDatastore {
-    const table = clientTable(model, pageSize);
+  /**
+   * @param model as the session sees it
+   * @param size how many entities a request reads
+   */
+  datastore(model: ExplorerModel, size = pageSize): ExplorerDatastore {
+    const table = clientTable(model, size);
     const connection = new Connection(this.#origin, {});
     const datastore = open(table, this.#origin, { fetch: this.#fetch }) as Datastore;
     return new ExplorerDatastore(datastore, connection);
@@ -87,6 +90,9 @@ export class Server {
 
 /** Rows of one page of the grid. */
 export const pageSize = 100;
+
+/** Rows that an export reads by one request. */
+export const exportSize = 1000;
 
 /** The datastore of a client, whose dataclasses are found by name. */
 export class ExplorerDatastore {
@@ -118,6 +124,11 @@ export class ExplorerDatastore {
     const found = Object.hasOwn(members, name) ? members[name] : undefined;
     if (found === undefined) throw new Error(`The session sees no dataclass ${name}.`);
     return found;
+  }
+
+  /** Saves all of them or none. */
+  atomic(entities: readonly Entity<EntityTypes>[]): Promise<void> {
+    return this.datastore.atomic(entities);
   }
 
   all(dataclass: string): Selection {

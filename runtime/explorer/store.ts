@@ -4,6 +4,7 @@ import type { ExplorerModel } from './model.js';
 import { addressOf, type Place, placeOf } from './place.js';
 import {
   type ExplorerDatastore,
+  exportSize,
   type Selection,
   type SentRequest,
   Server,
@@ -45,6 +46,8 @@ export interface Kept {
 export interface Opened {
   readonly model: ExplorerModel;
   readonly datastore: ExplorerDatastore;
+  /** Reads larger pages, for exports. */
+  readonly bulk: ExplorerDatastore;
 }
 
 /** Requests of which the page tells. */
@@ -128,7 +131,8 @@ export class Store {
     try {
       const model = await this.#server.model();
       const datastore = this.#server.datastore(model);
-      this.set({ user, login, opened: { model, datastore } });
+      const bulk = this.#server.datastore(model, exportSize);
+      this.set({ user, login, opened: { model, datastore, bulk } });
     } catch (error) {
       if (!(error instanceof RestError) || error.status !== 401) throw error;
       this.set({ user: null, login: 'required' });

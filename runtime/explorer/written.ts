@@ -29,7 +29,7 @@ export function valueOf(attribute: ExplorerAttribute, text: string): unknown {
     case 'duration':
       return numberOf(text);
     case 'boolean':
-      return text === 'true';
+      return booleanOf(text);
     case 'date':
       return dateOf(text);
     case 'object':
@@ -53,10 +53,20 @@ function numberOf(text: string): number {
   throw new TypedWrong('A number is expected, such as 1234.5.');
 }
 
+function booleanOf(text: string): boolean {
+  const word = text.trim().toLowerCase();
+  if (word === 'true' || word === 'false') return word === 'true';
+  throw new TypedWrong('true or false is expected.');
+}
+
+/** A time without a zone is one of this place. */
 function dateOf(text: string): Date {
   const date = new Date(text);
-  if (!Number.isNaN(date.getTime())) return date;
-  throw new TypedWrong('A date and a time are expected.');
+  const [day = ''] = /^\d{4,}-\d\d-\d\d/.exec(text) ?? [];
+  // `Date` takes the 31st of February, and the number 3, for other dates.
+  const isDay = day !== '' && new Date(`${day}T00:00:00Z`).getUTCDate() === Number(day.slice(-2));
+  if (isDay && !Number.isNaN(date.getTime())) return date;
+  throw new TypedWrong('A date and a time are expected, such as 2024-02-29T09:30.');
 }
 
 function objectOf(text: string): unknown {
