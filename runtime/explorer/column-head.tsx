@@ -26,7 +26,8 @@ export function ColumnHead({ columns, at, place }: ColumnHeadProps): JSX.Element
   if (column === undefined) return null;
   const { path, hops, shown } = column;
   const direction = directionOf(place.order, path);
-  const next = direction === 'asc' ? `${pathText(path)} desc` : pathText(path);
+  const next =
+    direction === 'asc' ? `${pathText(path.split('.'))} desc` : pathText(path.split('.'));
   const order = direction === 'desc' ? '' : next;
   const name = hops[0]?.name ?? path;
   const sorts = { asc: 'ascending', desc: 'descending' } as const;
@@ -96,7 +97,7 @@ function isOrderable({ kind }: Column['shown']): boolean {
 
 function directionOf(order: string, path: string): 'asc' | 'desc' | undefined {
   const [, ordered, direction = ''] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(order.trim()) ?? [];
-  if (ordered !== pathText(path)) return undefined;
+  if (ordered !== pathText(path.split('.'))) return undefined;
   return direction.toLowerCase() === 'desc' ? 'desc' : 'asc';
 }
 
@@ -168,8 +169,8 @@ function ColumnFilter({
     if (chosen === undefined) return;
     try {
       const value = chosen.hasValue ? ` ${valueText(shown, valueOf(shown, text))}` : '';
-      const condition = `${pathText(path)} ${chosen.text}${value}`;
-      store.go({ ...placeOfGrid(place), filter: narrowed(place.filter, condition) });
+      const condition = `${pathText(path.split('.'))} ${chosen.text}${value}`;
+      store.go({ ...placeOfGrid(place), filter: narrowed(place.filter, [condition]) });
     } catch (error) {
       setProblem(problemOf(error));
     }

@@ -1,16 +1,20 @@
+import { writtenName } from '../protocol/names.js';
 import type { ExplorerAttribute } from './model.js';
 
-/** A path as filters and orders name it: other names than plain words stand in brackets (`filters.md`, F15). */
-export function pathText(path: string): string {
-  return path
-    .split('.')
-    .map((name) => (/^\w+$/.test(name) ? name : `[${name}]`))
-    .join('.');
+/** A path as filters and orders name it. */
+export function pathText(names: readonly string[]): string {
+  return names.map(writtenName).join('.');
 }
 
-/** A value in quotes, whatever it holds (`filters.md`, F10). */
-export function quoted(value: string): string {
-  return `"${value.replace(/[\\"]/g, '\\$&')}"`;
+/** A value in quotes (filters F10); what a line cannot hold is escaped. */
+export function quoted(text: string): string {
+  const escaped = text
+    .replaceAll(/["\\]/g, '\\$&')
+    .replaceAll(
+      /[\p{Cc}\u2028\u2029]/gu,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+  return `"${escaped}"`;
 }
 
 /** A comparison, and what it is called in the form of a column. */
@@ -69,9 +73,13 @@ export function valueText({ kind }: Pick<ExplorerAttribute, 'kind'>, value: unkn
   return kind === 'decimal' ? value : quoted(value);
 }
 
-/** A filter with one more condition. */
-export function narrowed(filter: string, condition: string): string {
-  if (filter === '') return condition;
+/** A filter with further conditions; its order stays at its end. */
+export function narrowed(filter: string, conditions: readonly string[]): string {
+  const [, rest = '', order = ''] =
+    /^(.*?)(\border\s+by\s[\s\p{L}\p{N}_.,[\]]*)?$/isu.exec(filter) ?? [];
+  const own = rest.trim();
   // AND binds tighter than OR.
-  return /\bor\b|\|/i.test(filter) ? `(${filter}) AND ${condition}` : `${filter} AND ${condition}`;
+  const first = /\bor\b|\|/i.test(own) ? `(${own})` : own;
+  const all = [...(first === '' ? [] : [first]), ...conditions].join(' and ');
+  return order === '' ? all : `${all} ${order}`;
 }

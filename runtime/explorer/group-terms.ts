@@ -1,5 +1,5 @@
 import { takeTerm, type Term } from '../filter/term.js';
-import { writtenName } from '../protocol/names.js';
+import { narrowed, pathText, quoted } from './filter-text.js';
 import {
   attributeAt,
   type ExplorerDataclass,
@@ -54,7 +54,7 @@ function groupTerm(
 
 /** A path as lists of terms write it, where `count` alone would be a term. */
 export function writtenPath(names: readonly string[]): string {
-  const path = names.map(writtenName).join('.');
+  const path = pathText(names);
   return path.toLowerCase() === 'count' ? `[${path}]` : path;
 }
 
@@ -71,10 +71,10 @@ export function filterOfGroup(
 ): string | undefined {
   const own = keys.map((each) => comparison(each, group[each.name]));
   if (own.includes(undefined)) return undefined;
-  const [, rest = '', order = ''] =
-    /^(.*?)(\border\s+by\s[\s\p{L}\p{N}_.,[\]]*)?$/isu.exec(filter) ?? [];
-  const parts = [...(rest.trim() === '' ? [] : [`(${rest.trim()})`]), ...own];
-  return `${parts.join(' and ')}${order === '' ? '' : ` ${order}`}`;
+  return narrowed(
+    filter,
+    own.filter((each) => each !== undefined),
+  );
 }
 
 function comparison({ path, part, kind }: GroupTerm, value: unknown): string | undefined {
@@ -114,15 +114,4 @@ function range(path: string, kind: ValueKind | undefined, text: string): string 
   const from = `${path} >= ${written([year, first, Number(day ?? 1)])}`;
   const isLast = written(ends).startsWith('"+');
   return isLast ? from : `${from} and ${path} < ${written(ends)}`;
-}
-
-/** A value in quotes (filters F10); what a line cannot hold is escaped. */
-function quoted(text: string): string {
-  const escaped = text
-    .replaceAll(/["\\]/g, '\\$&')
-    .replaceAll(
-      /[\p{Cc}\u2028\u2029]/gu,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
-  return `"${escaped}"`;
 }

@@ -407,7 +407,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await filterBy('begins with', 'Par');
       await page.getByText('1 entity').waitFor();
       expect(await page.getByLabel('Filter', { exact: true }).inputValue()).toBe(
-        '(ID = 1 or ID = 2) AND city begin "Par"',
+        '(ID = 1 or ID = 2) and city begin "Par"',
       );
       await filterBy('contains', String.raw`\" or "" = "`);
       await page.getByText('0 entities').waitFor();
