@@ -188,7 +188,7 @@ async function storeAll(
   await storeList(rows.filter(isNew), undefined, options, imported);
 }
 
-/** Stores a list at once, or, if that is refused, one by one. */
+/** Stores a list at once, or, if that is refused, its halves, until only wrong rows are left. */
 async function storeList(
   rows: readonly ReadyRow[],
   match: string | undefined,
@@ -205,8 +205,13 @@ async function storeList(
       imported.stoppedAt = first.number;
       throw error;
     }
-    if (rows.length === 1) imported.refused.push({ ...first, reason: reasonOf(error) });
-    else for (const each of rows) await storeList([each], match, options, imported);
+    if (rows.length === 1) {
+      imported.refused.push({ ...first, reason: reasonOf(error) });
+      return;
+    }
+    const half = Math.ceil(rows.length / 2);
+    await storeList(rows.slice(0, half), match, options, imported);
+    await storeList(rows.slice(half), match, options, imported);
   }
 }
 

@@ -178,7 +178,10 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
         {progress !== undefined && <output>{summary(progress)}</output>}
       </form>
       {progress?.isOver === true && progress.imported.refused.length > 0 && (
-        <Refused {...{ columns, file }} rows={progress.imported.refused} />
+        <Refused
+          {...{ columns, file }}
+          rows={progress.imported.refused.toSorted((a, b) => a.number - b.number)}
+        />
       )}
     </>
   );
