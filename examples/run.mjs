@@ -1,21 +1,35 @@
 // Generates, installs, builds and starts an example server, gives it users and sample data, and prints what to try with curl.
 // The example `web` is a page with a typed client: it is served on another origin, and uses the server of `staff`.
-// usage: npm run example [staff | web]
+// The example `music` has so many rows that its server stores them itself: a million invoice lines with --rows 1000000.
+// usage: npm run example [staff | web | music [-- --rows <number>]]
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const wanted = process.argv[2] ?? 'staff';
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rows: { type: 'string' } },
+});
+const [wanted = 'staff'] = positionals;
+const { rows } = values;
 const isWeb = wanted === 'web';
 const name = isWeb ? 'staff' : wanted;
 const pagePort = 8081;
 const folder = join(root, 'examples', name);
 const server = join(folder, 'server');
+const seeds = join(folder, 'seed');
+const database = rows === undefined ? 'data.sqlite' : `data-${rows}.sqlite`;
 if (!existsSync(join(folder, 'model.yaml'))) {
   console.error(`There is no example ${name}.`);
+  process.exit(2);
+}
+if (rows !== undefined && !(existsSync(seeds) && /^[1-9]\d*$/.test(rows))) {
+  console.error('--rows is a number of invoice lines of the example music.');
   process.exit(2);
 }
 
@@ -42,6 +56,7 @@ if (!existsSync(join(server, 'node_modules'))) {
   run('install its dependencies', server, 'npm', ['install', '--no-audit', '--no-fund']);
 }
 run('build the server', server, 'npm', ['run', '--silent', 'build']);
+if (existsSync(seeds)) seed();
 
 /** Who can log in: `{"mia": ["--role", "HR"]}`. All of them have the same password, which is no secret here. */
 const users = readJson('users.json') ?? {};
@@ -57,6 +72,25 @@ for (const [user, granted] of Object.entries(users)) {
   run(`add the user ${user}`, server, process.execPath, args, `${password}\n`);
 }
 start();
+
+/** Fills a database for each number of rows, once. It gets its name at the end, so that none is half full. */
+function seed() {
+  const unfinished = `unfinished-${database}`;
+  if (!existsSync(join(server, database))) {
+    process.env.DATABASE_URL = `sqlite:${unfinished}`;
+    for (const end of ['', '-wal', '-shm']) rmSync(join(server, unfinished + end), { force: true });
+    const data = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+    run('write the data', root, process.execPath, [join(seeds, 'write.mjs'), data]);
+    run('store the data', server, 'npm', ['run', '--silent', 'seed', '--', data, seeds]);
+    rmSync(data, { recursive: true });
+    if (rows !== undefined) {
+      const script = join('dist', 'src', 'scripts', 'multiply.js');
+      run('multiply the invoices', server, process.execPath, [script, rows]);
+    }
+    renameSync(join(server, unfinished), join(server, database));
+  }
+  process.env.DATABASE_URL = `sqlite:${database}`;
+}
 
 /** @param input what the command reads */
 function run(what, cwd, command, args, input) {
@@ -101,7 +135,7 @@ function start() {
 async function load(base) {
   const [user] = Object.keys(users);
   const headers = user === undefined ? {} : { cookie: await logIn(base, user) };
-  for (const [dataclass, entities] of Object.entries(readJson('data.json'))) {
+  for (const [dataclass, entities] of Object.entries(readJson('data.json') ?? {})) {
     const counted = await fetch(`${base}/${dataclass}?$top=0`, { headers });
     const { __COUNT: count } = await counted.json();
     if (count > 0) continue;
@@ -158,5 +192,5 @@ function printAddresses(base) {
   const explorer = base.replace(/rest$/, 'explorer');
   const names = Object.keys(users).join(' or ');
   console.log(`The data in a browser: ${explorer} (log in as ${names}, password ${password})`);
-  console.log('Ctrl-C stops the server; its data stays in server/data.sqlite.');
+  console.log(`Ctrl-C stops the server; its data stays in server/${database}.`);
 }

@@ -52,10 +52,12 @@ function drsGen(cwd, args) {
 function regenerateExample(name) {
   const folder = join('examples', name);
   const fresh = mkdtempSync(join(scratch, 'fresh-'));
-  // Class code of an example is written by hand. An addition by the generator counts as a
-  // difference.
-  const classes = join(root, folder, 'server/src/classes');
-  if (existsSync(classes)) cpSync(classes, join(fresh, 'src/classes'), { recursive: true });
+  // Class code and scripts of an example are written by hand. An addition by the generator counts as
+  // a difference.
+  for (const own of ['src/classes', 'src/scripts']) {
+    const written = join(root, folder, 'server', own);
+    if (existsSync(written)) cpSync(written, join(fresh, own), { recursive: true });
+  }
   const { status, stderr } = drsGen(root, [join(folder, 'model.yaml'), '-o', fresh, '--force']);
   if (status !== 0) throw new Error(`${name}: ${stderr}`);
   compare(join(root, folder, 'server'), fresh);
