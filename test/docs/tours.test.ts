@@ -1,14 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { LoginModule } from '../../runtime/access/login-module.js';
 import { errorCodes } from '../../runtime/protocol/errors.js';
+import { exampleFiles } from '../support/example-files.js';
 import { modelOf, packageRoot, serverOf } from '../support/server.js';
+import { commandOf, Tour } from '../support/tour.js';
 import { blocksOf, documents, placeOf, readDocument, shown, type Block } from './guides.js';
 
 const example = join(packageRoot, 'examples/staff');
-const base = 'http://127.0.0.1:8080';
 
 /** The users that `npm run example` creates. */
 const login: LoginModule = {
@@ -19,116 +19,35 @@ const login: LoginModule = {
   },
 };
 
-/** A command of curl, and how it stores cookies. */
-interface Command {
-  readonly url: string;
-  readonly body?: string;
-  readonly jar?: string;
-  readonly savesJar: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The files into which the entity tag goes, or from which it comes. */
-  readonly tag?: { readonly saved?: string; readonly compared?: string };
-  /** Whether the status is written behind the answer. */
-  readonly showsStatus?: boolean;
+/** Starts the server of a model, which is that of the example with some lines more. */
+async function startTour(more: string): Promise<Tour> {
+  const model = modelOf(`${readFileSync(join(example, 'model.yaml'), 'utf8')}${more}`);
+  const app = await serverOf(model, { login }, exampleFiles('staff'));
+  const tour = new Tour(app);
+  await tour.ask({
+    url: '/rest/$directory/login',
+    body: '["mia","example"]',
+    jar: 'mia',
+    savesJar: true,
+  });
+  const data = JSON.parse(readFileSync(join(example, 'data.json'), 'utf8')) as Readonly<
+    Record<string, readonly object[]>
+  >;
+  for (const [dataclass, entities] of Object.entries(data)) {
+    await store(tour, dataclass, entities);
+  }
+  return tour;
 }
 
-function commandOf(line: string): Command {
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(
-    ([, quoted, bare]) => quoted ?? bare ?? '',
-  );
-  expect(words.shift()).toBe('curl');
-  let command: Command = { url: '', savesJar: false };
-  for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    const options = /^-([a-zH]+)$/.exec(word)?.[1] ?? '';
-    if (word === '--etag-save') command = { ...command, tag: { saved: words.shift() ?? '' } };
-    else if (word === '--etag-compare') {
-      command = { ...command, tag: { compared: words.shift() ?? '' } };
-    } else if (options === '') command = { ...command, url: word.replace(base, '') };
-    for (const option of options) {
-      if (option === 'w') {
-        expect(words.shift()).toBe('%{http_code}');
-        command = { ...command, showsStatus: true };
-      } else if (option === 'd') command = { ...command, body: words.shift() ?? '' };
-      else if (option === 'b') command = { ...command, jar: words.shift() ?? '' };
-      else if (option === 'c') command = { ...command, jar: words.shift() ?? '', savesJar: true };
-      else if (option === 'H') {
-        const [name = '', value = ''] = (words.shift() ?? '').split(': ');
-        command = { ...command, headers: { ...command.headers, [name]: value } };
-      } else expect(option).toBe('g');
-    }
-  }
-  return command;
-}
-
-/** The example's server with its data, and a client with its jars of cookies. */
-class Tour {
-  readonly #app: FastifyInstance;
-  readonly #jars = new Map<string, string>();
-  readonly #tags = new Map<string, string>();
-
-  constructor(app: FastifyInstance) {
-    this.#app = app;
-  }
-
-  /** Starts the server of a model, which is that of the example with some lines more. */
-  static async start(more: string): Promise<Tour> {
-    const classes = readdirSync(join(example, 'server/src/classes')).map(
-      (name) => `src/classes/${name}`,
-    );
-    const written = Object.fromEntries(
-      classes.map((path) => [path, readFileSync(join(example, 'server', path), 'utf8')]),
-    );
-    const model = modelOf(`${readFileSync(join(example, 'model.yaml'), 'utf8')}${more}`);
-    const app = await serverOf(model, { login }, written);
-    const tour = new Tour(app);
-    await tour.ask({
-      url: '/rest/$directory/login',
-      body: '["mia","example"]',
-      jar: 'mia',
-      savesJar: true,
-    });
-    const data = JSON.parse(readFileSync(join(example, 'data.json'), 'utf8')) as Readonly<
-      Record<string, readonly object[]>
-    >;
-    for (const [dataclass, entities] of Object.entries(data)) {
-      await tour.store(dataclass, entities);
-    }
-    return tour;
-  }
-
-  async store(dataclass: string, entities: readonly object[]): Promise<void> {
-    const url = `/rest/${dataclass}?$method=update&$atomic=true`;
-    const answer = await this.ask({
-      url,
-      body: JSON.stringify(entities),
-      jar: 'mia',
-      savesJar: false,
-    });
-    expect(answer).not.toContain('__ERROR');
-  }
-
-  async ask({ url, body, jar = '', savesJar, headers = {}, ...given }: Command): Promise<string> {
-    const { tag = {}, showsStatus = false } = given;
-    const known = this.#tags.get(tag.compared ?? '');
-    const response = await this.#app.inject({
-      method: body === undefined ? 'GET' : 'POST',
-      url,
-      headers: {
-        ...headers,
-        cookie: this.#jars.get(jar) ?? '',
-        ...(known === undefined ? {} : { 'if-none-match': known }),
-      },
-      ...(body === undefined ? {} : { payload: body }),
-    });
-    const [cookie] = response.cookies;
-    if (savesJar && cookie !== undefined) this.#jars.set(jar, `${cookie.name}=${cookie.value}`);
-    if (tag.saved !== undefined) this.#tags.set(tag.saved, String(response.headers['etag']));
-    return response.body + (showsStatus ? String(response.statusCode) : '');
-  }
-
-  close(): Promise<void> {
-    return this.#app.close();
-  }
+async function store(tour: Tour, dataclass: string, entities: readonly object[]): Promise<void> {
+  const url = `/rest/${dataclass}?$method=update&$atomic=true`;
+  const answer = await tour.ask({
+    url,
+    body: JSON.stringify(entities),
+    jar: 'mia',
+    savesJar: false,
+  });
+  expect(answer).not.toContain('__ERROR');
 }
 
 const tours: Tour[] = [];
@@ -173,7 +92,7 @@ describe('A request in a guide', () => {
   ];
 
   it.each(servers)('has the answer that is printed below it: %s %s', async (path, server) => {
-    const tour = await Tour.start(models[server] ?? '');
+    const tour = await startTour(models[server] ?? '');
     tours.push(tour);
     let id = '';
     for (const [place, line, answer] of requestsOf(path, server)) {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +8,7 @@ import type { LoginModule } from '../../runtime/access/login-module.js';
 import type { Model } from '../../generator/model/model.js';
 import type { AppOptions } from '../../runtime/http/create-server.js';
 import { writeClient } from './built-client.js';
+import { exampleFiles } from './example-files.js';
 import { modelOf, packageRoot, serverOf } from './server.js';
 
 const example = join(packageRoot, 'examples/staff');
@@ -29,17 +30,10 @@ export async function staffServer(
   options: AppOptions = {},
   { driver = 'sqlite' }: { readonly driver?: Model['databases'][number] } = {},
 ): Promise<{ readonly app: FastifyInstance; readonly url: string }> {
-  const folder = join(example, 'server/src/classes');
-  const written = Object.fromEntries(
-    readdirSync(folder).map((name) => [
-      `src/classes/${name}`,
-      readFileSync(join(folder, name), 'utf8'),
-    ]),
-  );
   const app = await serverOf(
     { ...staffModel, databases: [driver] },
     { login, ...options },
-    written,
+    exampleFiles('staff'),
   );
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;

@@ -33,7 +33,9 @@ try {
         where line."ID" <= ${last}
       `.execute(datastore.kysely);
     });
-    if (round % 13 === 0) console.error(`${(round + 1) * lines} of ${wanted} invoice lines`);
+    if (round % 13 === 0) {
+      process.stderr.write(`${(round + 1) * lines} of ${wanted} invoice lines\n`);
+    }
   }
 } finally {
   await app.close();
