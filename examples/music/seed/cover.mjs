@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 
-const size = 160;
+const size = 128;
 const shades = 12;
 
 /** Patterns: from -1 to 1 at each place, which is given from the middle. */
