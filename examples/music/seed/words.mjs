@@ -39,7 +39,7 @@ United States | en | Portland, Austin, San José, Minneapolis | ##### | ### Cypr
 export const languages = {
   en: language(
     'Paper Lanterns|Northern Lights|The Long Way|Salt and Honey|Empty Stations|Blue Hour|Your Other Name|Slow Machines|A Room|Half the Moon|Letters|Glass Mountains|The Quiet Car|Borrowed Time|Wild Geese|Copper Rain|Small Hours|Kites|Ghost Notes|The Lighthouse|Second Summer|Nothing New|All My Rivers|Satellites|Velvet Morning|Good Bones|Ordinary Saints|The Last Tram|Sparrows|Tidal',
-    'by the Sea|After Midnight|(Reprise)|for Eleanor|Without You|in November|on the Radio|of Home|Again|in Reverse|and No Sleep|Between Us|at Dawn|over Reykjavík|Come Back|and the Rain|Under Glass|Before the Snow|in Three Colours|Belong to Nobody',
+    'by the Sea|After Midnight|(Reprise)|for Eleanor|Without You|in November|on the Radio|of Home|Again|in Reverse|and No Sleep|Between Us|at Dawn|over Reykjavík|on the Way Back|and the Rain|Under Glass|Before the Snow|in Three Colours|for Nobody',
     'The Velvet Foxes|Paper Harbour|Northbound Choir|Iron Lilies|Saint Atlas|The Midnight Post|Hollow Pines|Kite Season|Copperfield Road|The Small Hours|Marble & Rye|Tidewater Union|Ghost Orchard|Lanterns|The Quiet Engines|Nine Swans|Winter Static|Golden Ledger|Slow Parade|The Borrowed Suits|Ninth Ward Brass|Echo Park Sisters|Wren & Raven|Low Cathedral',
   ),
   fr: language(

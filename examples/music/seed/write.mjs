@@ -109,15 +109,17 @@ function makeAlbums(artist) {
   let year = artist.since;
   return Array.from({ length: between(1, 5) }, () => {
     year = Math.min(year + between(1, 4), 2025);
+    const genre = random() < 0.75 ? artist.genre : oneOf(genres);
     const isLive = titles.size > 1 && random() < 0.15;
     const album = {
       artist,
+      genre,
       title: another(titles, () =>
         isLive ? `Live in ${oneOf(oneOf(countries).cities)}` : titleIn(language),
       ),
       released: Date.UTC(year, between(0, 11), between(1, 28)),
       mediaType: oneOf(mediaTypes),
-      sound: artist.genre.sound.map((value) => value + (random() - 0.5) * 0.5),
+      sound: genre.sound.map((value) => value + (random() - 0.5) * 0.5),
     };
     const known = new Set();
     album.tracks = Array.from({ length: between(7, 13) }, (_, index) =>
@@ -128,8 +130,8 @@ function makeAlbums(artist) {
 }
 
 function makeTrack(album, named) {
-  const { members, genre } = album.artist;
-  const seconds = Math.round(genre.minutes * 60 * (0.6 + random() * 0.8));
+  const { members } = album.artist;
+  const seconds = Math.round(album.genre.minutes * 60 * (0.6 + random() * 0.8));
   return {
     ...named,
     album,
@@ -174,7 +176,7 @@ function writeCatalogue() {
       title,
       position,
       keyIn(albums, album),
-      keyIn(genres, album.artist.genre),
+      keyIn(genres, album.genre),
       keyIn(mediaTypes, album.mediaType),
       composer,
       length,
@@ -195,7 +197,7 @@ function writePlaylists() {
     playlists.map(({ name }) => [name]),
   );
   const entries = playlists.flatMap((playlist, index) => {
-    const fitting = tracks.filter(({ album }) => playlist.genres.includes(album.artist.genre.name));
+    const fitting = tracks.filter(({ album }) => playlist.genres.includes(album.genre.name));
     const chosen = new Set();
     return Array.from({ length: between(25, 70) }, (_, at) => {
       const track = another(chosen, () => oneOf(fitting));

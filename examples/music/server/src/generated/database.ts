@@ -48,9 +48,9 @@ export interface TrackTable {
   ID: Generated<number>;
   title: string;
   position: number | null;
-  composer: string | null;
   length: number | null;
   price: number | bigint;
+  composer: string | null;
   sound: string | null;
   album_id: number;
   genre_id: number | null;

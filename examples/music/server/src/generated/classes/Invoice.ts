@@ -29,9 +29,9 @@ export interface InvoiceAttributes {
   readonly ID: number;
   readonly number: string | null;
   readonly date: string;
-  readonly state: 'open' | 'paid' | 'refunded';
   readonly total: string;
   readonly lineCount: number;
+  readonly state: 'open' | 'paid' | 'refunded';
   readonly customer_id: number;
 }
 
@@ -58,9 +58,9 @@ export abstract class InvoiceEntityBase extends Entity<InvoiceTypes> {
   declare readonly number: string | null;
   declare date: string;
   declare readonly customer: RelatedEntity<CustomerTypes>;
-  declare state: 'open' | 'paid' | 'refunded';
   declare readonly total: string;
   declare readonly lineCount: number;
+  declare state: 'open' | 'paid' | 'refunded';
   declare readonly lines: InvoiceLineSelection;
   declare customer_id: number;
 }

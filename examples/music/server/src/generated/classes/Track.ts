@@ -37,9 +37,9 @@ export interface TrackAttributes {
   readonly ID: number;
   readonly title: string;
   readonly position: number | null;
-  readonly composer: string | null;
   readonly length: number | null;
   readonly price: string;
+  readonly composer: string | null;
   readonly sound: Vector | null;
   readonly sold: number;
   readonly album_id: number;
@@ -49,8 +49,8 @@ export interface TrackAttributes {
 
 /** What `toObject()` gives: attributes of one value each, and the key of each related entity. */
 export interface TrackObject extends TrackAttributes {
-  readonly album: number;
   readonly artist: number | null;
+  readonly album: number;
   readonly genre: number | null;
   readonly mediaType: number | null;
 }
@@ -59,13 +59,13 @@ export interface TrackObject extends TrackAttributes {
 export interface TrackValues {
   ID?: number;
   title?: string;
-  position?: number | null;
   album?: AlbumEntity | number | null;
+  position?: number | null;
   genre?: GenreEntity | number | null;
-  mediaType?: MediaTypeEntity | number | null;
-  composer?: string | null;
   length?: number | null;
   price?: string;
+  mediaType?: MediaTypeEntity | number | null;
+  composer?: string | null;
   sound?: Vector | null;
   album_id?: number;
   genre_id?: number | null;
@@ -80,15 +80,15 @@ export abstract class TrackBase extends DataclassObject<TrackTypes> {
 export abstract class TrackEntityBase extends Entity<TrackTypes> {
   declare ID: number;
   declare title: string;
+  declare readonly artist: AliasedEntity<ArtistTypes>;
+  declare readonly album: RelatedEntity<AlbumTypes>;
   /** Place on the album */
   declare position: number | null;
-  declare readonly album: RelatedEntity<AlbumTypes>;
-  declare readonly artist: AliasedEntity<ArtistTypes>;
   declare readonly genre: RelatedEntity<GenreTypes>;
-  declare readonly mediaType: RelatedEntity<MediaTypeTypes>;
-  declare composer: string | null;
   declare length: number | null;
   declare price: string;
+  declare readonly mediaType: RelatedEntity<MediaTypeTypes>;
+  declare composer: string | null;
   /** Energy, tempo, warmth, dance, mood and voice, from -1 to 1 */
   declare sound: Vector | null;
   /** How many of the sales that the reader may see */
@@ -103,8 +103,8 @@ export abstract class TrackEntityBase extends Entity<TrackTypes> {
 }
 
 export abstract class TrackSelectionBase extends EntitySelection<TrackTypes> {
-  declare readonly album: AlbumSelection;
   declare readonly artist: ArtistSelection;
+  declare readonly album: AlbumSelection;
   declare readonly genre: GenreSelection;
   declare readonly mediaType: MediaTypeSelection;
   declare readonly lines: InvoiceLineSelection;

@@ -40,15 +40,6 @@ export const InvoiceDataclass: DataclassDefinition = {
       mandatory: true,
     },
     {
-      name: 'state',
-      kind: 'storage',
-      type: 'string',
-      column: 'state',
-      mandatory: true,
-      default: 'open',
-      enum: ['open', 'paid', 'refunded'],
-    },
-    {
       name: 'total',
       kind: 'aggregate',
       type: 'decimal',
@@ -57,6 +48,15 @@ export const InvoiceDataclass: DataclassDefinition = {
       scale: 2,
     },
     { name: 'lineCount', kind: 'aggregate', type: 'integer', aggregate: 'count', path: ['lines'] },
+    {
+      name: 'state',
+      kind: 'storage',
+      type: 'string',
+      column: 'state',
+      mandatory: true,
+      default: 'open',
+      enum: ['open', 'paid', 'refunded'],
+    },
     { name: 'lines', kind: 'relatedEntities', target: 'InvoiceLine', inverse: 'invoice' },
     {
       name: 'customer_id',

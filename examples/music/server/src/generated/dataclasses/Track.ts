@@ -30,8 +30,7 @@ export const TrackDataclass: DataclassDefinition = {
       mandatory: true,
       maxLength: 200,
     },
-    /** Place on the album */
-    { name: 'position', kind: 'storage', type: 'integer', column: 'position', min: 1 },
+    { name: 'artist', kind: 'relationAlias', target: 'Artist', path: ['album', 'artist'] },
     {
       name: 'album',
       kind: 'relatedEntity',
@@ -41,7 +40,8 @@ export const TrackDataclass: DataclassDefinition = {
       onDelete: 'restrict',
       mandatory: true,
     },
-    { name: 'artist', kind: 'relationAlias', target: 'Artist', path: ['album', 'artist'] },
+    /** Place on the album */
+    { name: 'position', kind: 'storage', type: 'integer', column: 'position', min: 1 },
     {
       name: 'genre',
       kind: 'relatedEntity',
@@ -50,15 +50,6 @@ export const TrackDataclass: DataclassDefinition = {
       inverse: 'tracks',
       onDelete: 'setNull',
     },
-    {
-      name: 'mediaType',
-      kind: 'relatedEntity',
-      target: 'MediaType',
-      foreignKey: 'mediaType_id',
-      inverse: 'tracks',
-      onDelete: 'setNull',
-    },
-    { name: 'composer', kind: 'storage', type: 'string', column: 'composer' },
     { name: 'length', kind: 'storage', type: 'duration', column: 'length', min: 0 },
     {
       name: 'price',
@@ -70,6 +61,15 @@ export const TrackDataclass: DataclassDefinition = {
       mandatory: true,
       min: '0.00',
     },
+    {
+      name: 'mediaType',
+      kind: 'relatedEntity',
+      target: 'MediaType',
+      foreignKey: 'mediaType_id',
+      inverse: 'tracks',
+      onDelete: 'setNull',
+    },
+    { name: 'composer', kind: 'storage', type: 'string', column: 'composer' },
     /** Energy, tempo, warmth, dance, mood and voice, from -1 to 1 */
     {
       name: 'sound',

@@ -17,9 +17,9 @@ export const attributes: Attributes<EntityRow> = {
   number: (row) => row.string('number'),
   date: (row) => row.date('date'),
   customer: (row) => row.relatedEntity('customer_id'),
-  state: (row) => row.string('state'),
   total: (row) => row.aggregate('total'),
   lineCount: (row) => row.aggregate('lineCount'),
+  state: (row) => row.string('state'),
   lines: (row) => row.relatedEntities('ID'),
 };
 
