@@ -267,6 +267,7 @@ function attributeEntry(
         path: attribute.target,
         foreignKey: isExposed(owner, attribute.foreignKey) ? attribute.foreignKey : undefined,
         not_null: attribute.mandatory,
+        onDelete: attribute.onDelete,
         inverseName: exposedInverse(attribute, definitions),
       };
     case 'relatedEntities': {

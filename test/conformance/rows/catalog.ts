@@ -79,6 +79,7 @@ export const catalogRows: readonly Row[] = [
             type: 'Employee',
             path: 'Employee',
             not_null: true,
+            onDelete: 'restrict',
           },
           {
             name: 'parent',
@@ -87,6 +88,7 @@ export const catalogRows: readonly Row[] = [
             exposed: true,
             type: 'Note',
             path: 'Note',
+            onDelete: 'setNull',
             inverseName: 'replies',
           },
           {
