@@ -4,11 +4,12 @@ import { type Column, columnsText } from './columns.js';
 import { Field } from './field.js';
 import { comparisonsOf, narrowed, pathText, valueText } from './filter-text.js';
 import { addressOf, type Place, placeOfGrid } from './place.js';
-import { problemOf, store } from './store.js';
+import { type Opened, problemOf, store } from './store.js';
 import { cellClass } from './values.js';
-import { valueOf } from './written.js';
+import { type Typed, valueOf } from './written.js';
 
 interface ColumnHeadProps {
+  readonly opened: Opened;
   readonly columns: readonly Column[];
   /** Its position among the columns. */
   readonly at: number;
@@ -20,7 +21,7 @@ const leastWidth = 40;
 const step = 10;
 
 /** The head of a column: orders by it, and opens what else can be done with it. */
-export function ColumnHead({ columns, at, place }: ColumnHeadProps): JSX.Element | null {
+export function ColumnHead({ opened, columns, at, place }: ColumnHeadProps): JSX.Element | null {
   const [isOpen, setOpen] = useState(false);
   const column = columns[at];
   if (column === undefined) return null;
@@ -69,7 +70,7 @@ export function ColumnHead({ columns, at, place }: ColumnHeadProps): JSX.Element
       <Edge {...{ columns, at, place }} />
       {isOpen && (
         <div class="menu" role="group" aria-label={`Column ${path}`}>
-          <ColumnFilter {...{ column, place }} />
+          <ColumnFilter {...{ opened, column, place }} />
           <a href={moved(columns, at, at - 1, place)} aria-disabled={at === 0}>
             Move left
           </a>
@@ -115,7 +116,7 @@ function moved(
 }
 
 /** The right edge of a column, which changes its width: it is dragged, or moved by the arrow keys. */
-function Edge({ columns, at, place }: ColumnHeadProps): JSX.Element {
+function Edge({ columns, at, place }: Omit<ColumnHeadProps, 'opened'>): JSX.Element {
   const edge = useRef<HTMLSpanElement>(null);
   const widthNow = (): number => edge.current?.parentElement?.offsetWidth ?? leastWidth;
   const widen = (width: number): void => {
@@ -154,21 +155,23 @@ function Edge({ columns, at, place }: ColumnHeadProps): JSX.Element {
 
 /** Adds a condition for a column to the filter. */
 function ColumnFilter({
+  opened,
   column,
   place,
 }: {
+  readonly opened: Opened;
   readonly column: Column;
   readonly place: Place;
 }): JSX.Element {
   const { path, shown } = column;
   const comparisons = comparisonsOf(shown);
   const [chosen, setChosen] = useState(comparisons[0]);
-  const [text, setText] = useState('');
+  const [typed, setTyped] = useState<Typed>('');
   const [problem, setProblem] = useState<string>();
   const add = (): void => {
     if (chosen === undefined) return;
     try {
-      const value = chosen.hasValue ? ` ${valueText(shown, valueOf(shown, text))}` : '';
+      const value = chosen.hasValue ? ` ${valueText(shown, valueOf(shown, typed))}` : '';
       const condition = `${pathText(path.split('.'))} ${chosen.text}${value}`;
       store.go({ ...placeOfGrid(place), filter: narrowed(place.filter, [condition]) });
     } catch (error) {
@@ -198,11 +201,12 @@ function ColumnFilter({
         <label>
           Value
           <Field
+            opened={opened}
             id="column-value"
             attribute={{ ...shown, isMandatory: false }}
-            text={text}
+            typed={typed}
             problem={problem}
-            change={setText}
+            change={setTyped}
           />
         </label>
       )}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Combobox } from './combobox.js';
 import { type Completion, completionOf } from './completion.js';
 import type { ExplorerDataclass, ExplorerModel } from './model.js';
 import { addressOf, type Place, placeOfGrid } from './place.js';
@@ -22,8 +23,6 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
   const [{ from, names }, setCompletion] = useState(nothing);
-  /** The position of the marked proposal; -1 for none. */
-  const [marked, setMarked] = useState(-1);
   const fault = filterProblem(problem);
   useEffect(() => {
     setText(filter);
@@ -35,7 +34,7 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
     input.current?.setSelectionRange(fault.at - 1, fault.at);
   }, [problem]);
 
-  const complete = (name: string): void => {
+  const complete = (name = ''): void => {
     const element = input.current;
     if (element === null) return;
     const end = element.selectionStart ?? text.length;
@@ -50,22 +49,8 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
   };
   const onInput = (element: HTMLInputElement): void => {
     setText(element.value);
-    setMarked(-1);
     const at = element.selectionStart ?? element.value.length;
     setCompletion(completionOf(model, dataclass, element.value, at));
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (names.length === 0) return;
-    const chosen = names[marked];
-    if (event.key === 'ArrowDown') setMarked((marked + 1) % names.length);
-    else if (event.key === 'ArrowUp') setMarked((marked + names.length) % names.length);
-    else if (event.key === 'Escape') setCompletion(nothing);
-    else if (event.key === 'Tab' && chosen === undefined) return;
-    else if ((event.key === 'Enter' || event.key === 'Tab') && chosen !== undefined)
-      complete(chosen);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
   };
   return (
     <form
@@ -88,52 +73,32 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
           </a>
         </span>
       )}
-      <div class="typed">
-        <input
-          ref={input}
-          class="filter"
-          aria-label="Filter"
-          role="combobox"
-          aria-autocomplete="list"
-          aria-expanded={names.length > 0}
-          aria-controls="proposals"
-          aria-activedescendant={marked < 0 ? undefined : `proposal-${marked}`}
-          aria-invalid={fault !== undefined}
-          placeholder={`Filter, such as ${example(dataclass)}`}
-          spellcheck={false}
-          autocomplete="off"
-          value={text}
-          onInput={({ currentTarget }) => {
-            onInput(currentTarget);
-          }}
-          onKeyDown={onKeyDown}
-          onBlur={() => {
-            setCompletion(nothing);
-          }}
-        />
-        <ul id="proposals" role="listbox" aria-label="Attributes" hidden={names.length === 0}>
-          {names.map((name, index) => (
-            <li
-              key={name}
-              id={`proposal-${index}`}
-              role="option"
-              aria-selected={index === marked}
-              onPointerDown={(event) => {
-                // The input keeps the focus.
-                event.preventDefault();
-                complete(name);
-              }}
-            >
-              {name}
-            </li>
-          ))}
-        </ul>
+      <Combobox
+        id="filter"
+        label="Attributes"
+        text={text}
+        proposals={names}
+        input={{
+          class: 'filter',
+          'aria-label': 'Filter',
+          'aria-invalid': fault !== undefined,
+          placeholder: `Filter, such as ${example(dataclass)}`,
+        }}
+        inputRef={input}
+        change={onInput}
+        choose={(index) => {
+          complete(names[index]);
+        }}
+        close={() => {
+          setCompletion(nothing);
+        }}
+      >
         {fault !== undefined && (
           <p class="problem" role="alert">
             {fault.text}
           </p>
         )}
-      </div>
+      </Combobox>
       <button type="submit">Show</button>
       <a class="button" href={addressOf({ ...placeOfGrid(place), isNew: true })}>
         New

@@ -1,15 +1,16 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { RestError } from '../client/errors.js';
-import { Field } from './field.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ErrorReason, RestError } from '../client/errors.js';
+import { collect, draftOf, fieldsOf, type FormScope } from './draft.js';
+import { Fields, focusInput } from './fields.js';
 import type { ExplorerAttribute, ExplorerDataclass } from './model.js';
-import { memberOf } from './entity.js';
-import type { AnyEntity, Media, Related } from './server.js';
-import { problemOf, store } from './store.js';
+import type { AnyEntity } from './server.js';
+import { type Opened, store } from './store.js';
 import { shownValue } from './values.js';
-import { typedText, valueOf } from './written.js';
+import type { Typed } from './written.js';
 
 interface FormProps {
+  readonly opened: Opened;
   readonly dataclass: ExplorerDataclass;
   readonly entity: AnyEntity;
   /** Called when the entity is stored. */
@@ -28,14 +29,20 @@ interface Conflict {
 type Values = Readonly<Record<string, unknown>>;
 
 /** Edits one entity, or makes one, by the rules of the model. */
-export function Form({ dataclass, entity, saved, cancel }: FormProps): JSX.Element {
-  const fields = dataclass.attributes.filter((each) => isEditable(each, entity.isNew));
-  const [texts, setTexts] = useState<Readonly<Record<string, string>>>(() =>
-    Object.fromEntries(fields.filter(isTyped).map((each) => [each.name, textOf(entity, each)])),
-  );
-  const [files, setFiles] = useState<Readonly<Record<string, File | null | undefined>>>({});
+export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): JSX.Element {
+  const scope: FormScope = { dataclass, isNew: entity.isNew };
+  const fields = fieldsOf(scope);
+  const form = useRef<HTMLFormElement>(null);
+  const isSaving = useRef(false);
+  const [draft, setDraft] = useState(() => draftOf(dataclass, entity));
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const [conflict, setConflict] = useState<Conflict>();
+  useEffect(() => {
+    focusInput(form.current);
+  }, []);
+  useEffect(() => {
+    focusInput(form.current, '[aria-invalid=true]');
+  }, [problems]);
 
   const onConflict = (mine: object, theirs: object): Promise<object | null> =>
     new Promise((resolve) => {
@@ -50,74 +57,46 @@ export function Form({ dataclass, entity, saved, cancel }: FormProps): JSX.Eleme
       setConflict({ theirs: stored, names, answer });
     });
   const save = async (): Promise<void> => {
-    const wrong: Record<string, string> = {};
-    for (const each of fields) {
-      try {
-        assign(entity, each, texts[each.name], files[each.name]);
-      } catch (error) {
-        wrong[each.name] = problemOf(error);
-      }
-    }
+    const before = draftOf(dataclass, entity);
+    const { values, problems: wrong, places } = collect(opened.model, scope, draft, before);
     setProblems(wrong);
     if (Object.keys(wrong).length > 0) return;
+    entity.fromObject(values);
     try {
       await entity.save({ onConflict });
       saved();
     } catch (error) {
       if (!(error instanceof RestError)) throw error;
-      const named = error.errors.flatMap(({ attribute = '', message }) =>
-        fields.some(({ name }) => name === attribute) ? [[attribute, message] as const] : [],
-      );
-      setProblems(Object.fromEntries(named));
-      if (named.length < error.errors.length) throw error;
+      const refused = problemsAt(places, error.errors);
+      setProblems(refused);
+      if (Object.keys(refused).length === 0) throw error;
     }
+  };
+  const submit = async (): Promise<void> => {
+    if (isSaving.current) return;
+    isSaving.current = true;
+    await store.attempt(save);
+    isSaving.current = false;
   };
   return (
     <form
+      ref={form}
       aria-label={entity.isNew ? `New ${dataclass.name}` : 'Edit'}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void store.attempt(save);
+        void submit();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        void submit();
       }}
     >
-      <dl>
-        {fields.map((each) => (
-          <div key={each.name}>
-            <dt>
-              <label for={`field-${each.name}`}>
-                {each.name}
-                {each.isMandatory && ' *'}
-              </label>
-            </dt>
-            <dd>
-              {isTyped(each) ? (
-                <Field
-                  id={`field-${each.name}`}
-                  attribute={each}
-                  text={texts[each.name] ?? ''}
-                  problem={problems[each.name]}
-                  change={(text) => {
-                    setTexts({ ...texts, [each.name]: text });
-                  }}
-                />
-              ) : (
-                <FileField
-                  attribute={each}
-                  hasFile={hasBytes(entity, each)}
-                  problem={problems[each.name]}
-                  change={(file) => {
-                    setFiles({ ...files, [each.name]: file });
-                  }}
-                />
-              )}
-            </dd>
-          </div>
-        ))}
-      </dl>
-      {conflict !== undefined && <ConflictView {...{ fields, texts, conflict }} />}
+      <Fields {...{ opened, scope, draft, problems }} entity={entity} at="" change={setDraft} />
+      {conflict !== undefined && <ConflictView {...{ fields, conflict }} typed={draft.typed} />}
       <div class="actions">
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" title="Ctrl+Enter">
           Save
         </button>
         <button type="button" onClick={cancel}>
@@ -128,54 +107,41 @@ export function Form({ dataclass, entity, saved, cancel }: FormProps): JSX.Eleme
   );
 }
 
-interface FileFieldProps {
-  readonly attribute: ExplorerAttribute;
-  /** Whether the entity has bytes there. */
-  readonly hasFile: boolean;
-  readonly problem: string | undefined;
-  /** Gets `null` to remove them, and `undefined` to leave them as they are. */
-  readonly change: (file: File | null | undefined) => void;
-}
-
-function FileField({ attribute, hasFile, problem, change }: FileFieldProps): JSX.Element {
-  const { name, kind } = attribute;
-  return (
-    <>
-      <input
-        id={`field-${name}`}
-        type="file"
-        accept={kind === 'image' ? 'image/*' : undefined}
-        onChange={({ currentTarget }) => {
-          change(currentTarget.files?.[0]);
-        }}
-      />
-      {hasFile && (
-        <label>
-          <input
-            type="checkbox"
-            onChange={({ currentTarget }) => {
-              change(currentTarget.checked ? null : undefined);
-            }}
-          />{' '}
-          remove
-        </label>
-      )}
-      {problem !== undefined && <small class="problem">{problem}</small>}
-    </>
-  );
+/** Why an entity was refused, by the places that a form shows; the first reason of each says most. */
+function problemsAt(
+  places: ReadonlySet<string>,
+  errors: readonly ErrorReason[],
+): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const { attribute = '', message } of errors) {
+    const isKnown = Object.keys(found).some(
+      (each) => each === attribute || each.startsWith(`${attribute}.`),
+    );
+    if (!places.has(attribute) || isKnown) continue;
+    // The place of an entity of a list begins the message, too.
+    const entity = attribute.slice(0, attribute.lastIndexOf(']') + 1);
+    found[attribute] = message.startsWith(`${entity}: `)
+      ? message.slice(entity.length + 2)
+      : message;
+  }
+  return found;
 }
 
 interface ConflictProps {
   readonly fields: readonly ExplorerAttribute[];
-  readonly texts: Readonly<Record<string, string>>;
+  readonly typed: Readonly<Record<string, Typed>>;
   readonly conflict: Conflict;
 }
 
 /** Both versions of an entity that somebody else has changed meanwhile. */
-function ConflictView({ fields, texts, conflict }: ConflictProps): JSX.Element {
+function ConflictView({ fields, typed, conflict }: ConflictProps): JSX.Element {
   const { theirs, names, answer } = conflict;
+  const dialog = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    dialog.current?.focus();
+  }, []);
   return (
-    <div class="conflict" role="alertdialog" aria-label="Conflict">
+    <div ref={dialog} class="conflict" role="alertdialog" aria-label="Conflict" tabIndex={-1}>
       <p>Somebody else has changed this entity.</p>
       <table>
         <thead>
@@ -191,7 +157,7 @@ function ConflictView({ fields, texts, conflict }: ConflictProps): JSX.Element {
             .map((each) => (
               <tr key={each.name}>
                 <th scope="row">{each.name}</th>
-                <td>{texts[each.name]}</td>
+                <td>{shownTyped(typed[each.name])}</td>
                 <td>{shownValue(each, theirs[each.name])}</td>
               </tr>
             ))}
@@ -217,39 +183,6 @@ function ConflictView({ fields, texts, conflict }: ConflictProps): JSX.Element {
   );
 }
 
-function isEditable({ kind, isReadOnly, isKey }: ExplorerAttribute, isNew: boolean): boolean {
-  return kind !== 'many' && !isReadOnly && (!isKey || isNew);
-}
-
-function isTyped({ kind }: ExplorerAttribute): boolean {
-  return kind !== 'image' && kind !== 'blob';
-}
-
-function textOf(entity: AnyEntity, attribute: ExplorerAttribute): string {
-  const value = memberOf(entity, attribute.name);
-  return typedText(attribute, attribute.kind === 'one' ? (value as Related).key : value);
-}
-
-function hasBytes(entity: AnyEntity, { name }: ExplorerAttribute): boolean {
-  return (memberOf(entity, name) as Media).url !== null;
-}
-
-/**
- * Sets what was typed or chosen; what stayed as it was is not touched.
- * @throws TypedWrong, TypeError for what the attribute cannot be set to
- */
-function assign(
-  entity: AnyEntity,
-  attribute: ExplorerAttribute,
-  text: string | undefined,
-  file: File | null | undefined,
-): void {
-  if (!isTyped(attribute)) {
-    if (file !== undefined) (memberOf(entity, attribute.name) as Media).set(file);
-    return;
-  }
-  if (text === undefined || text === textOf(entity, attribute)) return;
-  const value = valueOf(attribute, text);
-  if (attribute.kind === 'one') (memberOf(entity, attribute.name) as Related).set(value as never);
-  else entity.fromObject({ [attribute.name]: value });
+function shownTyped(typed: Typed): string {
+  return typed === undefined || typed === null || typed instanceof File ? '' : String(typed);
 }

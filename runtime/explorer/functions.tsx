@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import type { ResultType } from '../client/table.js';
 import { labelOfEntity } from './entity.js';
 import { Field } from './field.js';
 import type { ExplorerAttribute, ExplorerFunction, ExplorerModel } from './model.js';
 import { addressOf, gridOf } from './place.js';
-import type { AnyEntity, Selection } from './server.js';
+import type { AnyEntity, Key, Selection } from './server.js';
 import { type Opened, problemOf, store } from './store.js';
 import { shownCount, shownEntities, shownValue } from './values.js';
-import { valueOf } from './written.js';
+import { type Typed, typedOf, valueOf } from './written.js';
 
 interface FunctionsProps {
   readonly opened: Opened;
@@ -38,7 +38,10 @@ interface Returned {
 
 function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element {
   const { name, params, returns } = called;
-  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
+  const id = useId();
+  const [typed, setTyped] = useState<Readonly<Record<string, Typed>>>(() =>
+    Object.fromEntries(params.map((each) => [each.name, typedOf(each, undefined)])),
+  );
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const [returned, setReturned] = useState<Returned>();
   const call = async (): Promise<void> => {
@@ -47,7 +50,7 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
     const args: unknown[] = [];
     for (const each of params) {
       try {
-        args.push(await argumentOf(opened, each, texts[each.name] ?? ''));
+        args.push(await argumentOf(opened, each, typed[each.name]));
       } catch (error) {
         wrong[each.name] = problemOf(error);
       }
@@ -69,19 +72,20 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
         void store.attempt(call);
       }}
     >
-      {params.map((each) => (
-        <label key={each.name}>
-          {each.name}
+      {params.map((each, index) => (
+        <div key={each.name}>
+          <label for={`${id}-${index}`}>{each.name}</label>
           <Field
-            id={`call-${name}-${each.name}`}
+            {...{ opened }}
+            id={`${id}-${index}`}
             attribute={each}
-            text={texts[each.name] ?? ''}
+            typed={typed[each.name]}
             problem={problems[each.name]}
-            change={(text) => {
-              setTexts({ ...texts, [each.name]: text });
+            change={(changed) => {
+              setTyped({ ...typed, [each.name]: changed });
             }}
           />
-        </label>
+        </div>
       ))}
       <button type="submit">{name}</button>
       {returned !== undefined && (
@@ -97,12 +101,14 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
 async function argumentOf(
   { datastore }: Opened,
   parameter: ExplorerAttribute,
-  text: string,
+  typed: Typed,
 ): Promise<unknown> {
+  const value = valueOf(parameter, typed);
   const { kind, target = '' } = parameter;
-  if (kind !== 'one' || text === '') return valueOf(parameter, text);
-  const entity = await datastore.get(target, text);
-  if (entity === null) throw new Error(`There is no ${target} with the key ${text}.`);
+  if (kind !== 'one' || value === null) return value;
+  const key = value as Key;
+  const entity = await datastore.get(target, key);
+  if (entity === null) throw new Error(`There is no ${target} with the key ${key}.`);
   return entity;
 }
 

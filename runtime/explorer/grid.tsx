@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { cellOf, ColumnHead } from './column-head.js';
 import { type Column, columnsOf, columnsText, possibleColumns } from './columns.js';
-import type { ExplorerDataclass, ExplorerModel } from './model.js';
+import type { ExplorerDataclass } from './model.js';
 import { Pages } from './pages.js';
 import { addressOf, gridOf, type Place, placeOfGrid } from './place.js';
 import {
@@ -56,7 +56,7 @@ export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX
     <div class="grid">
       {found === undefined && <p class="quiet">Reading…</p>}
       {found && pages && (
-        <Table count={found.count} {...{ model, dataclass, place, columns, pages }} />
+        <Table count={found.count} {...{ opened, dataclass, place, columns, pages }} />
       )}
     </div>
   );
@@ -132,7 +132,7 @@ export async function selectionOf(
 }
 
 interface TableProps {
-  readonly model: ExplorerModel;
+  readonly opened: Opened;
   readonly dataclass: ExplorerDataclass;
   readonly place: Place;
   readonly columns: readonly Column[];
@@ -140,7 +140,7 @@ interface TableProps {
   readonly pages: Pages;
 }
 
-function Table({ model, dataclass, place, columns, count, pages }: TableProps): JSX.Element {
+function Table({ opened, dataclass, place, columns, count, pages }: TableProps): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -214,7 +214,7 @@ function Table({ model, dataclass, place, columns, count, pages }: TableProps): 
       }}
     >
       <div class="extent" style={{ height: `${scale.pixels}px` }}>
-        <HeaderRow {...{ model, dataclass, columns, place }} />
+        <HeaderRow {...{ opened, dataclass, columns, place }} />
         <div class="window" style={{ top: `${rowHeight + scale.offset(top, first)}px` }}>
           {numbers.map((number) => (
             <BodyRow
@@ -266,18 +266,18 @@ function scaleOf(count: number, height: number): Scale {
 }
 
 function HeaderRow({
-  model,
+  opened,
   dataclass,
   columns,
   place,
 }: Omit<TableProps, 'count' | 'pages'>): JSX.Element {
-  const others = possibleColumns(model, dataclass).filter(
+  const others = possibleColumns(opened.model, dataclass).filter(
     ({ path }) => !columns.some((each) => each.path === path),
   );
   return (
     <div class="row head" role="row" aria-rowindex={1}>
       {columns.map(({ path }, at) => (
-        <ColumnHead key={path} {...{ columns, at, place }} />
+        <ColumnHead key={path} {...{ opened, columns, at, place }} />
       ))}
       {others.length > 0 && (
         <span class="cell add" role="columnheader">

@@ -42,15 +42,23 @@ export interface ExplorerAttribute {
   readonly kind: ValueKind;
   /** Dataclass of the entities of a relation. */
   readonly target?: string;
+  /** The relation of the target that leads back, if the session sees it. */
+  readonly inverse?: string | undefined;
+  /** What happens to the entity of a to-one relation when the related one is deleted. */
+  readonly onDelete?: OnDelete | undefined;
   /** Whether nobody can set it. */
   readonly isReadOnly: boolean;
   /** Whether it is the primary key, which only a new entity gets. */
   readonly isKey: boolean;
+  /** Whether the server makes a number for a new entity. */
+  readonly isSequence: boolean;
   readonly isMandatory: boolean;
   /** Whether no two entities have the same value. */
   readonly isUnique?: true;
   readonly rules: ValueRules;
 }
+
+export type OnDelete = 'restrict' | 'setNull' | 'cascade' | 'none';
 
 /** What a value must comply with (protocol P2.10); the server checks it in any case. */
 export interface ValueRules {
@@ -133,6 +141,7 @@ function parameterOf(entry: JsonRecord): ExplorerAttribute {
     name: String(name),
     isReadOnly: false,
     isKey: false,
+    isSequence: false,
     isMandatory: optional !== true,
     rules: {},
   };
@@ -180,19 +189,25 @@ function attributeOf(
   collections: ReadonlyMap<string, string>,
 ): ExplorerAttribute {
   const { name, kind, behavior, type, readOnly, not_null: notNull, identifying, unique } = entry;
+  const inverse = typeof entry['inverseName'] === 'string' ? entry['inverseName'] : undefined;
   const relation = kind === 'alias' ? behavior : kind;
   const common = {
     name: String(name),
     isReadOnly: readOnly === true,
     isKey: identifying === true,
-    isMandatory: notNull === true,
+    isSequence: entry['autosequence'] === true,
+    // A catalog does not say whether the server makes the UUID of a new entity.
+    isMandatory: notNull === true && !(identifying === true && type === 'uuid'),
     ...(unique === true ? ({ isUnique: true } as const) : {}),
     rules: rulesOf(entry),
   };
-  if (relation === 'relatedEntity') return { ...common, kind: 'one', target: String(type) };
+  if (relation === 'relatedEntity') {
+    const onDelete = entry['onDelete'] as OnDelete | undefined;
+    return { ...common, kind: 'one', target: String(type), inverse, onDelete };
+  }
   if (relation === 'relatedEntities') {
     const target = collections.get(String(type)) ?? String(type);
-    return { ...common, kind: 'many', target };
+    return { ...common, kind: 'many', target, inverse };
   }
   return { ...common, kind: valueKind(entry) };
 }

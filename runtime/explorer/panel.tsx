@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Deletion } from './deletion.js';
 import { labelOfEntity, memberOf } from './entity.js';
 import { Form } from './form.js';
 import { Functions } from './functions.js';
+import { Lock } from './lock.js';
 import type { ExplorerAttribute, ExplorerDataclass } from './model.js';
 import { addressOf, gridOf, type Place, placeOfGrid } from './place.js';
 import type { AnyEntity, Media, Related, Selection } from './server.js';
-import { type Opened, store } from './store.js';
+import { type Opened, store, useStore } from './store.js';
 import { shownCount, shownValue } from './values.js';
 
 interface PanelProps {
@@ -29,10 +31,15 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
   const { datastore } = opened;
   const panel = useRef<HTMLElement>(null);
   const [read, setRead] = useState<Read>();
-  /** Another one after each save, so that everything is read anew. */
-  const [saves, setSaves] = useState(0);
-  useEffect(() => {
+  const { edits } = useStore();
+  const focus = (): void => {
     panel.current?.focus();
+  };
+  useEffect(() => {
+    focus();
+    return () => {
+      store.set({ saved: undefined });
+    };
   }, [dataclass, entityKey]);
   useEffect(() => {
     let isOver = false;
@@ -43,7 +50,7 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
     return () => {
       isOver = true;
     };
-  }, [datastore, dataclass, entityKey]);
+  }, [datastore, dataclass, entityKey, edits]);
   // Until another entity is read, this is the one before, perhaps of another login.
   const isRead = read?.dataclass === dataclass && read.key === entityKey;
   const entity = isRead ? read.entity : undefined;
@@ -70,13 +77,9 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
       )}
       {entity !== null && entity !== undefined && (
         <EntityView
-          key={`${entityKey} ${saves}`}
-          {...{ opened, dataclass, entity }}
+          key={`${dataclass.name} ${entityKey}`}
+          {...{ opened, dataclass, entity, focus }}
           closed={grid}
-          saved={() => {
-            setSaves(saves + 1);
-            store.edited();
-          }}
         />
       )}
     </aside>
@@ -92,35 +95,66 @@ interface EntityProps {
 interface EntityViewProps extends EntityProps {
   /** The place without this entity. */
   readonly closed: Place;
-  readonly saved: () => void;
+  /** Moves the focus to the panel, when a form is gone that had it. */
+  readonly focus: () => void;
 }
 
-function EntityView({ opened, dataclass, entity, closed, saved }: EntityViewProps): JSX.Element {
-  const { attributes } = dataclass;
-  const [mode, setMode] = useState<'read' | 'edit' | 'delete'>('read');
-  const read = (): void => {
-    setMode('read');
-  };
-  if (mode === 'edit') {
-    const discard = async (): Promise<void> => {
-      await entity.reload();
-      read();
-    };
-    return (
-      <>
-        <h2>{labelOfEntity(dataclass, entity)}</h2>
-        <Form {...{ dataclass, entity, saved }} cancel={() => void store.attempt(discard)} />
-      </>
-    );
-  }
-  const values = attributes.filter(({ kind }) => kind !== 'one' && kind !== 'many');
-  const relations = attributes.filter(({ kind }) => kind === 'one' || kind === 'many');
+function EntityView({ opened, dataclass, entity, closed, focus }: EntityViewProps): JSX.Element {
+  /** The entity of the form: it stays the same while the panel reads a newer one. */
+  const [edited, setEdited] = useState<AnyEntity>();
+  const { saved } = useStore();
   return (
     <>
       <h2>{labelOfEntity(dataclass, entity)}</h2>
       <p class="quiet">
-        {dataclass.name} · stamp {entity.stamp}
+        {dataclass.name} · stamp {entity.stamp} · <Lock {...{ entity }} />
       </p>
+      {edited !== undefined ? (
+        <Form
+          {...{ opened, dataclass }}
+          entity={edited}
+          saved={() => {
+            setEdited(undefined);
+            store.set({ saved: edited });
+            store.edited();
+            focus();
+          }}
+          cancel={() => {
+            setEdited(undefined);
+            if (edited.touched()) store.edited();
+            focus();
+          }}
+        />
+      ) : entity.touched() ? (
+        <p class="quiet">Reading…</p>
+      ) : (
+        <>
+          {saved && <p role="status">Saved.</p>}
+          <Details
+            {...{ opened, dataclass, entity, closed, focus }}
+            edit={() => {
+              store.set({ saved: undefined });
+              setEdited(entity);
+            }}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+interface DetailsProps extends EntityViewProps {
+  readonly edit: () => void;
+}
+
+/** The values and relations of an entity, and what can be done with it. */
+function Details({ opened, dataclass, entity, closed, focus, edit }: DetailsProps): JSX.Element {
+  const { attributes } = dataclass;
+  const [isDeleting, setDeleting] = useState(false);
+  const values = attributes.filter(({ kind }) => kind !== 'one' && kind !== 'many');
+  const relations = attributes.filter(({ kind }) => kind === 'one' || kind === 'many');
+  return (
+    <>
       <dl>
         {values.map((each) => (
           <div key={each.name}>
@@ -147,52 +181,29 @@ function EntityView({ opened, dataclass, entity, closed, saved }: EntityViewProp
       )}
       <Functions {...{ opened }} functions={dataclass.functions.entity} owner={() => entity} />
       <div class="actions">
-        <button
-          type="button"
-          onClick={() => {
-            setMode('edit');
-          }}
-        >
+        <button type="button" onClick={edit}>
           Edit
         </button>
-        {mode === 'read' ? (
+        {isDeleting ? (
+          <Deletion
+            {...{ opened, dataclass, entity, closed }}
+            cancel={() => {
+              setDeleting(false);
+              focus();
+            }}
+          />
+        ) : (
           <button
             type="button"
             onClick={() => {
-              setMode('delete');
+              setDeleting(true);
             }}
           >
             Delete…
           </button>
-        ) : (
-          <Deletion {...{ dataclass, entity, closed }} cancel={read} />
         )}
       </div>
     </>
-  );
-}
-
-interface DeletionProps extends Pick<EntityViewProps, 'dataclass' | 'entity' | 'closed'> {
-  readonly cancel: () => void;
-}
-
-/** Asks whether an entity is to be deleted. */
-function Deletion({ dataclass, entity, closed, cancel }: DeletionProps): JSX.Element {
-  const drop = async (): Promise<void> => {
-    await entity.drop();
-    store.set({ views: store.state.views + 1 });
-    store.go(closed);
-  };
-  return (
-    <div role="alertdialog" aria-label="Delete">
-      <p>Delete {labelOfEntity(dataclass, entity)}? What the model deletes with it is gone, too.</p>
-      <button type="button" class="primary" onClick={() => void store.attempt(drop)}>
-        Delete
-      </button>{' '}
-      <button type="button" onClick={cancel}>
-        Keep
-      </button>
-    </div>
   );
 }
 
@@ -214,9 +225,9 @@ export function NewPanel({ opened, dataclass, place }: NewPanelProps): JSX.Eleme
     <aside aria-label={`New ${dataclass.name}`}>
       <h2>New {dataclass.name}</h2>
       <Form
-        {...{ dataclass, entity }}
+        {...{ opened, dataclass, entity }}
         saved={() => {
-          store.set({ views: store.state.views + 1 });
+          store.set({ views: store.state.views + 1, saved: entity });
           store.go({ ...closed, entity: String(entity.key) });
         }}
         cancel={() => {

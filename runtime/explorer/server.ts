@@ -13,7 +13,9 @@ import type {
 import { clientTable, type ExplorerModel, modelOf } from './model.js';
 
 /** A row of the grid: `key`, `stamp`, and the selected values. */
-export type Row = Readonly<Record<string, unknown>> & { readonly key: string | number };
+export type Row = Readonly<Record<string, unknown>> & { readonly key: Key };
+
+export type Key = string | number;
 
 /** Entities of some dataclass: the explorer knows the model only when it runs. */
 export type Selection = EntitySelection<EntityTypes, AnyEntity>;

@@ -28,6 +28,8 @@ export interface State {
   readonly views: number;
   /** Rises when an entity was changed, so that the grid has to read its rows again. */
   readonly edits: number;
+  /** The entity that a form has just saved, until it is left. */
+  readonly saved?: object | undefined;
   /** What did not work, as a sentence. */
   readonly problem?: string | undefined;
 }

@@ -1,10 +1,20 @@
 import type { ExplorerAttribute, ValueKind } from './model.js';
+import type { Key } from './server.js';
 
 /** A text that somebody has typed is no value of its attribute; the message says what would be. */
 export class TypedWrong extends Error {}
 
+/**
+ * What somebody has typed or chosen for an attribute: a text; for a relation a key, null for none,
+ * and `undefined` while no entity is chosen; for an image or a BLOB a file, null to remove it, and
+ * `undefined` to leave it as it is.
+ */
+export type Typed = string | Key | File | null | undefined;
+
 /** A value as it is typed; empty for null. */
-export function typedText({ kind }: Pick<ExplorerAttribute, 'kind'>, value: unknown): string {
+export function typedOf({ kind }: Pick<ExplorerAttribute, 'kind'>, value: unknown): Typed {
+  if (kind === 'one') return value === undefined ? null : (value as Key | null);
+  if (kind === 'image' || kind === 'blob') return undefined;
   if (value === null || value === undefined) return '';
   if (kind === 'date' && value instanceof Date) return localTime(value);
   if (kind === 'object') return JSON.stringify(value, null, 2);
@@ -18,32 +28,34 @@ function localTime(date: Date): string {
 }
 
 /**
- * The value of a typed text; null for an empty one.
+ * The value of what is typed; null for an empty text.
  * @throws TypedWrong
  */
-export function valueOf(attribute: ExplorerAttribute, text: string): unknown {
-  const { kind } = attribute;
-  if (text === '') return null;
+export function valueOf({ kind }: ExplorerAttribute, typed: Typed): unknown {
+  if (kind === 'one' && typed === undefined) {
+    throw new TypedWrong('Choose one of the entities that are proposed, or none.');
+  }
+  if (typeof typed !== 'string') return typed;
+  if (typed === '') return null;
   switch (kind) {
     case 'number':
     case 'duration':
-      return numberOf(text);
+      return numberOf(typed);
     case 'boolean':
-      return booleanOf(text);
+      return booleanOf(typed);
     case 'date':
-      return dateOf(text);
+      return dateOf(typed);
     case 'object':
-      return objectOf(text);
+      return objectOf(typed);
     case 'text':
     case 'uuid':
     case 'decimal':
     case 'day':
     case 'one':
-      return text;
     case 'image':
     case 'blob':
     case 'many':
-      throw new TypedWrong('This is not typed.');
+      return typed;
   }
 }
 

@@ -1,0 +1,56 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AnyEntity } from './server.js';
+import { store } from './store.js';
+
+interface LockProps {
+  readonly entity: AnyEntity;
+}
+
+/** Locks an entity for this session, until it is left. */
+export function Lock({ entity }: LockProps): JSX.Element {
+  const [holder, setHolder] = useState<'nobody' | 'me' | 'other'>('nobody');
+  const locked = useRef<AnyEntity>();
+  const unlock = async (): Promise<void> => {
+    const held = locked.current;
+    locked.current = undefined;
+    await held?.unlock();
+  };
+  useEffect(() => {
+    // A lock that is not released here ends with the session.
+    const leave = (): void => {
+      unlock().catch(() => undefined);
+    };
+    addEventListener('pagehide', leave);
+    return () => {
+      removeEventListener('pagehide', leave);
+      leave();
+    };
+  }, []);
+  const change = async (): Promise<void> => {
+    if (locked.current !== undefined) {
+      await unlock();
+      setHolder('nobody');
+    } else if (await entity.lock()) {
+      locked.current = entity;
+      setHolder('me');
+      // Somebody may have changed it before.
+      store.edited();
+    } else setHolder('other');
+  };
+  return (
+    <>
+      <button
+        type="button"
+        aria-pressed={holder === 'me'}
+        onClick={() => void store.attempt(change)}
+      >
+        {holder === 'me' ? 'Unlock' : 'Lock'}
+      </button>{' '}
+      <span role="status">
+        {holder === 'me' && 'Nobody else can change it until you leave it.'}
+        {holder === 'other' && 'Another session has locked it.'}
+      </span>
+    </>
+  );
+}
