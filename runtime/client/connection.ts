@@ -13,6 +13,8 @@ export interface ClientRequest {
   readonly signal?: AbortSignal | undefined;
   /** Whether it may be sent twice: the second one changes nothing. Reads by GET may. */
   readonly isRepeatable?: boolean;
+  /** Whether it is sent even if its page is closed; then it has no long body. */
+  readonly isKept?: boolean;
 }
 
 /** How many times a request is sent again. */
@@ -79,7 +81,7 @@ export class Connection {
   }
 
   async #sendOnce(request: ClientRequest): Promise<Response> {
-    const { method = 'GET', body, signal } = request;
+    const { method = 'GET', body, signal, isKept } = request;
     const { token, fetch: send = globalThis.fetch } = this.#options;
     const bearer = typeof token === 'function' ? await token() : token;
     const headers: Record<string, string> = {};
@@ -93,6 +95,7 @@ export class Connection {
       headers,
       credentials: bearer === undefined ? 'include' : 'omit',
       ...(signal === undefined ? {} : { signal }),
+      ...(isKept === true ? { keepalive: true } : {}),
       ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
     };
     const url = this.urlOf(request);

@@ -371,7 +371,8 @@ async function setLock(
   { signal }: RequestOptions,
 ): Promise<boolean> {
   const query = { $lock: String(isLocked) };
-  const answer = await dataclass.connection.object({ method: 'POST', path, query, signal });
+  const request = { method: 'POST', path, query, signal, isKept: !isLocked } as const;
+  const answer = await dataclass.connection.object(request);
   return answer['result'] === true;
 }
 

@@ -102,7 +102,7 @@ var Connection = class {
 		}
 	}
 	async #sendOnce(request) {
-		const { method = "GET", body, signal } = request;
+		const { method = "GET", body, signal, isKept } = request;
 		const { token, fetch: send = globalThis.fetch } = this.#options;
 		const bearer = typeof token === "function" ? await token() : token;
 		const headers = {};
@@ -114,6 +114,7 @@ var Connection = class {
 			headers,
 			credentials: bearer === void 0 ? "include" : "omit",
 			...signal === void 0 ? {} : { signal },
+			...isKept === true ? { keepalive: true } : {},
 			...body === void 0 ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }
 		};
 		const url = this.urlOf(request);
@@ -520,13 +521,14 @@ var ClientEntity = class {
 	}
 };
 async function setLock({ path, dataclass }, isLocked, { signal }) {
-	const query = { $lock: String(isLocked) };
-	return (await dataclass.connection.object({
+	const request = {
 		method: "POST",
 		path,
-		query,
-		signal
-	}))["result"] === true;
+		query: { $lock: String(isLocked) },
+		signal,
+		isKept: !isLocked
+	};
+	return (await dataclass.connection.object(request))["result"] === true;
 }
 /** Names of attributes that are members of every entity of class code, too. */
 const ownMembers = /* @__PURE__ */ new Set([

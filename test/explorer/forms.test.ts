@@ -1,0 +1,366 @@
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import axe, { type AxeResults } from 'axe-core';
+import type { FastifyInstance } from 'fastify';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { describeDatabases } from '../support/databases.js';
+import type { TestDatabase } from '../support/postgres.js';
+import { itOnOne } from '../support/long.js';
+import { modelOf, serverOf } from '../support/server.js';
+
+const executablePath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path));
+
+declare global {
+  /** The module, in a page. */
+  var axe: { readonly run: () => Promise<AxeResults> };
+}
+
+const model = modelOf(`
+drs: 1
+name: shop
+dataclasses:
+  Customer:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, indexed: true, mandatory: true }
+      visits: { type: integer, default: 0 }
+      shelf: { to: Shelf }
+      orders: { to: Order, many: true, inverse: customer }
+    functions:
+      entity:
+        visit: { exposed: true, returns: Customer }
+  Order:
+    attributes:
+      ID: { type: uuid, key: true, generated: uuid }
+      title: { type: string, mandatory: true, maxLength: 200 }
+      customer: { to: Customer, inverse: orders, mandatory: true, onDelete: cascade }
+      payer: { to: Customer }
+      lines: { to: Line, many: true, inverse: order }
+  Line:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: { type: string, mandatory: true }
+      amount: { type: integer, min: 1 }
+      order: { to: Order, inverse: lines, mandatory: true, onDelete: restrict }
+  Shelf:
+    attributes:
+      ID: { type: integer, key: true }
+      height: number
+`);
+
+const classes = {
+  'src/classes/CustomerEntity.ts': `
+import { CustomerEntityBase } from '../generated/api.js';
+
+export class CustomerEntity extends CustomerEntityBase {
+  async visit(): Promise<this> {
+    this.visits = (this.visits ?? 0) + 1;
+    await this.save();
+    return this;
+  }
+}
+`,
+};
+
+/** A text that runs as a script wherever a page takes it for HTML. */
+const script = `<img src=x onerror="globalThis.broken = true"><script>globalThis.broken = true</script>`;
+
+let browser: Browser;
+
+beforeAll(async () => {
+  if (executablePath === undefined) return;
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+});
+
+afterAll(async () => {
+  if (executablePath !== undefined) await browser.close();
+});
+
+describeDatabases('A form of the explorer', ({ create, driver }) => {
+  const onOne = executablePath === undefined ? it.skip : itOnOne({ driver });
+  let database: TestDatabase;
+  let app: FastifyInstance;
+  let url: string;
+  let page: Page;
+  let panel: Locator;
+  let faults: string[];
+
+  beforeAll(async () => {
+    database = await create();
+    const options = { databaseUrl: database.url, environment: { EXPLORER: 'on' } };
+    app = await serverOf({ ...model, databases: [driver] }, options, classes);
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    const names = [
+      'Ada Ltd',
+      'Great Ada',
+      script,
+      ...Array.from({ length: 12 }, (_, n) => `Mill ${n}`),
+    ];
+    await saved(
+      'Customer',
+      names.map((name) => ({ name })),
+    );
+    await saved('Shelf', [{ ID: 7, height: 2.5 }]);
+  });
+
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+  });
+
+  beforeEach(async () => {
+    page = await (await browser.newContext()).newPage();
+    panel = page.getByRole('complementary');
+    faults = [];
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) faults.push(message.text());
+    });
+  });
+
+  afterEach(async () => {
+    expect(faults).toEqual([]);
+    expect(await page.evaluate(() => 'broken' in globalThis)).toBe(false);
+    await page.context().close();
+  });
+
+  interface Answer {
+    readonly __KEY?: string;
+    readonly __COUNT?: number;
+    readonly __ENTITIES?: readonly Answer[];
+    readonly result?: boolean;
+    readonly [name: string]: unknown;
+  }
+
+  let cookie = '';
+
+  /** Sends a request of another session. */
+  async function asked(path: string, body?: unknown): Promise<Answer> {
+    const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const response = await fetch(`${url}/rest/${path}`, { ...sent, headers: { cookie } });
+    cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
+    return (await response.json()) as Answer;
+  }
+
+  async function saved(dataclass: string, entities: readonly object[]): Promise<readonly string[]> {
+    const { __ENTITIES: made = [] } = await asked(`${dataclass}?$method=update`, entities);
+    return made.map(({ __KEY: key = '' }) => key);
+  }
+
+  async function open(address: string): Promise<void> {
+    await page.goto(`${url}/explorer${address}`);
+    await panel.waitFor();
+  }
+
+  /** Opens the form for an entity that exists. */
+  async function edit(dataclass: string, key: string): Promise<void> {
+    await open(`#/${dataclass}?entity=${key}`);
+    await panel.getByRole('button', { name: 'Edit' }).click();
+  }
+
+  function chooser(name: string): Locator {
+    return panel.getByRole('combobox', { name });
+  }
+
+  onOne(
+    'proposes entities whose name begins with what is typed, then those that contain it',
+    async () => {
+      await open('#/Order?new=');
+      await chooser('customer').pressSequentially('ada');
+      const options = panel.getByRole('option').and(panel.locator('li'));
+      await expect.poll(() => options.allTextContents()).toEqual(['Ada Ltd', 'Great Ada']);
+      await chooser('customer').fill('mill');
+      await expect.poll(() => options.count()).toBe(10);
+    },
+  );
+
+  onOne('chooses an entity by the keyboard alone, and saves it by Ctrl+Enter', async () => {
+    await open('#/Order?new=');
+    await expect.poll(() => focused(page)).toBe('title');
+    await page.keyboard.type('By keys');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('great');
+    await panel.getByRole('option', { name: 'Great Ada' }).waitFor();
+    expect(await chooser('customer').getAttribute('aria-expanded')).toBe('true');
+    await page.keyboard.press('Escape');
+    await panel.getByRole('option', { name: 'Great Ada' }).waitFor({ state: 'hidden' });
+    await page.keyboard.press('ArrowDown');
+    await panel.getByRole('option', { name: 'Great Ada' }).waitFor();
+    await page.keyboard.press('Enter');
+    expect(await chooser('customer').inputValue()).toBe('Great Ada');
+    await page.keyboard.press('Control+Enter');
+    await panel.getByText('Saved.').waitFor();
+    await panel.getByRole('link', { name: 'Great Ada' }).waitFor();
+  });
+
+  onOne(
+    'shows the name of the present entity, clears it, and refuses a name that nobody has',
+    async () => {
+      const [order = ''] = await saved('Order', [{ title: 'Paid', customer: 1, payer: 3 }]);
+      await edit('Order', order);
+      await expect.poll(() => chooser('payer').inputValue()).toBe(script);
+      await chooser('payer').fill('nobody');
+      await panel.getByRole('button', { name: 'Save' }).click();
+      await panel.getByText('Choose one of the entities').waitFor();
+      await panel.getByRole('button', { name: 'Clear payer' }).click();
+      await panel.getByRole('button', { name: 'Save' }).click();
+      await panel.getByText('Saved.').waitFor();
+      expect(await asked(`Order(${order})`)).toMatchObject({ payer: null, title: 'Paid' });
+    },
+  );
+
+  onOne('takes the key of an entity that has no name', async () => {
+    await edit('Customer', '4');
+    await chooser('shelf').fill('8');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await chooser('shelf').and(page.locator('[aria-invalid=true]')).waitFor();
+    await chooser('shelf').fill('7');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText('Saved.').waitFor();
+    await panel.getByRole('link', { name: 'Shelf 7' }).waitFor();
+  });
+
+  onOne('creates an entity with its lists and theirs, or nothing', async () => {
+    const orders = await count('Order');
+    await open('#/Customer?new=');
+    await panel.getByLabel('name *').fill('Nested');
+    await panel.getByRole('button', { name: 'Add to orders' }).click();
+    const first = panel.getByRole('group', { name: 'orders 1', exact: true });
+    await first.getByLabel('title *').fill('First');
+    expect(await first.getByRole('combobox', { name: 'customer' }).count()).toBe(0);
+    await first.getByRole('button', { name: 'Add to lines' }).click();
+    await first.getByLabel('text *').fill('Bolts');
+    await first.getByLabel('amount').fill('0');
+    await panel.getByRole('button', { name: 'Add to orders' }).click();
+    const second = panel.getByRole('group', { name: 'orders 2', exact: true });
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await second.getByText('title must not be null').waitFor();
+    await first.getByText('amount must not be below 1').waitFor();
+    await expect.poll(() => focused(page)).toBe('amount');
+    expect(await count('Order')).toBe(orders);
+    await second.getByRole('button', { name: 'Remove orders 2' }).click();
+    await first.getByLabel('amount').fill('3');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText('Saved.').waitFor();
+    expect(await count('Order')).toBe(orders + 1);
+    const found = await asked('Line?$filter="order.customer.name=Nested"');
+    expect(found.__ENTITIES).toMatchObject([{ text: 'Bolts', amount: 3 }]);
+  });
+
+  onOne('adds to the lists of an entity that exists', async () => {
+    const [customer = ''] = await saved('Customer', [{ name: 'Growing' }]);
+    await edit('Customer', customer);
+    for (const title of ['One', script]) {
+      await panel.getByRole('button', { name: 'Add to orders' }).click();
+      await panel.getByLabel('title *').last().fill(title);
+    }
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByRole('link', { name: '2', exact: true }).waitFor();
+  });
+
+  onOne('locks an entity until it is left, and says so if another session holds it', async () => {
+    const setLock = async (isLocked: boolean): Promise<unknown> =>
+      (await asked(`Customer(1)?$lock=${isLocked}`, {})).result;
+    const lock = async (): Promise<void> => {
+      await open('#/Customer?entity=1');
+      await panel.getByRole('button', { name: 'Lock' }).click();
+    };
+    expect(await setLock(true)).toBe(true);
+    await lock();
+    await panel.getByText('Another session has locked it').waitFor();
+    const ways = [
+      () => panel.getByRole('button', { name: 'Unlock' }).click(),
+      () => panel.press('Escape'),
+      () => page.goto('about:blank'),
+    ];
+    for (const leave of ways) {
+      expect(await setLock(false)).toBe(true);
+      await page.goto('about:blank');
+      await lock();
+      await panel.getByText('Nobody else can change it').waitFor();
+      expect(await setLock(true)).toBe(false);
+      await leave();
+      await expect.poll(() => setLock(true)).toBe(true);
+    }
+    await setLock(false);
+  });
+
+  onOne('says before a deletion what happens to the entities that refer to it', async () => {
+    const [lone = '', owner = ''] = await saved('Customer', [{ name: 'Lone' }, { name: 'Owner' }]);
+    const [order = ''] = await saved('Order', [
+      { title: 'Own', customer: Number(owner) },
+      { title: 'Own, too', customer: Number(owner) },
+      { title: 'Paid', customer: Number(lone), payer: Number(owner) },
+    ]);
+    await saved('Line', [{ text: 'Bolts', order }]);
+    const dialog = panel.getByRole('alertdialog', { name: 'Delete' });
+    const ask = async (address: string): Promise<void> => {
+      await open(address);
+      await panel.getByRole('button', { name: 'Delete…' }).click();
+    };
+    await ask(`#/Customer?entity=${owner}`);
+    await dialog.getByText('2 entities of Order (customer) are deleted, too').waitFor();
+    await dialog.getByText('1 entity of Order (payer) stays, and refers to nothing then').waitFor();
+    await expect.poll(() => focused(page)).toBe('Keep');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await ask(`#/Order?entity=${order}`);
+    await dialog.getByText('1 entity of Line (order) forbids the deletion').waitFor();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('alert').getByText('Nothing was deleted').waitFor();
+    await ask('#/Shelf?entity=7');
+    await dialog.getByText('1 entity of Customer (shelf)').waitFor();
+    await ask(`#/Customer?entity=15`);
+    await dialog.getByText('No entity that you may see refers to it').waitFor();
+  });
+
+  onOne('shows what a function has changed, and its result', async () => {
+    await open('#/Customer?entity=2');
+    const visits = panel.getByRole('definition').nth(2);
+    await expect.poll(() => visits.textContent()).toBe('0');
+    await panel.getByRole('button', { name: 'visit' }).click();
+    await panel.getByRole('status').getByRole('link', { name: 'Great Ada' }).waitFor();
+    await expect.poll(() => visits.textContent()).toBe('1');
+  });
+
+  onOne.each([
+    ['a desktop', 1280],
+    ['a phone', 390],
+  ])('can be used by everybody on %s', async (_, width) => {
+    await page.setViewportSize({ width, height: 780 });
+    await open('#/Customer?new=');
+    await panel.getByRole('button', { name: 'Add to orders' }).click();
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.locator('[aria-invalid=true]').first().waitFor();
+    await chooser('payer').fill('ada');
+    await panel.getByRole('option', { name: 'Great Ada' }).waitFor();
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    const serious = violations.filter(
+      ({ impact }) => impact === 'serious' || impact === 'critical',
+    );
+    expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+    const root = 'document.documentElement';
+    const overflow = await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`);
+    expect(overflow).toBe(0);
+  });
+
+  async function count(dataclass: string): Promise<number> {
+    const { __COUNT: found = 0 } = await asked(`${dataclass}?$top=0`);
+    return found;
+  }
+});
+
+/** What has the focus: the label of an input, or the text of a button. */
+function focused(page: Page): Promise<string> {
+  const element = `document.activeElement`;
+  return page.evaluate(
+    `(${element}.labels?.[0] ?? ${element}).textContent.replace(' *', '')`,
+  ) as Promise<string>;
+}
