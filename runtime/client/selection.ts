@@ -473,7 +473,7 @@ interface Page {
   readonly items: readonly unknown[];
   /** Entities that the server sent, deleted ones included. */
   readonly sent: number;
-  /** The number of entities of the whole selection. */
+  /** The number of entities of the whole selection; 0 if they were not counted. */
   readonly count: number;
   /** The token of the next page, if the page was read by a token; null at the end. */
   readonly next: string | null;
@@ -493,7 +493,10 @@ class Reader {
 
   /** @param after the token of the page before; none for the first page */
   pageBehind(after: string | undefined, top: number): Promise<Page> {
-    return this.#page(top, after === undefined ? { $cursor: 'true' } : { $after: after });
+    // To count all entities for each page may take longer than to read it.
+    const count = readsLists(this.state) ? undefined : 'false';
+    const place = after === undefined ? { $cursor: 'true' } : { $after: after };
+    return this.#page(top, { ...place, $count: count });
   }
 
   async #page(top: number, place: Address['query']): Promise<Page> {
@@ -515,7 +518,8 @@ class Reader {
       },
       signal,
     });
-    return pageOf(state, answer, shape, signal);
+    const isCounted = place['$count'] !== 'false';
+    return pageOf(state, isCounted ? answer : { ...answer, __COUNT: 0 }, shape, signal);
   }
 
   async groups(
@@ -550,6 +554,19 @@ class Reader {
     const all = { ...filterOf(state), ...query };
     return connection.json({ path: paths[address.kind], query: all, signal });
   }
+}
+
+/** Whether rows hold lists of related entities, whose counts say whether there are more. */
+function readsLists({ dataclass, paths = [] }: ClientSelectionState): boolean {
+  return paths.some((path) => {
+    let at = dataclass;
+    for (const name of path.split('.').slice(0, -1)) {
+      const { one, many } = at.attributes.get(name) ?? {};
+      if (one === undefined) return many !== undefined;
+      at = at.dataclass(one);
+    }
+    return false;
+  });
 }
 
 async function compute(

@@ -18,17 +18,18 @@ export interface ExportColumn {
   readonly valueOf: (row: Row) => unknown;
 }
 
-/** Columns with the values at the ends of paths. */
+/** Columns with the values at the ends of paths; what has no text, such as an image, gets none. */
 export function columnsAt(
   model: ExplorerModel,
   dataclass: ExplorerDataclass,
   paths: readonly string[],
 ): readonly ExportColumn[] {
-  return paths.map((path) => {
+  return paths.flatMap((path) => {
     const names = path.split('.');
-    const kind = attributeAt(model, dataclass, names)?.kind ?? 'object';
+    const attribute = attributeAt(model, dataclass, names);
+    if (attribute === undefined || !isValue(attribute)) return [];
     const valueOf = (row: Row): unknown => names.reduce<unknown>(memberOf, row);
-    return { name: path, path, kind, valueOf };
+    return [{ name: path, path, kind: attribute.kind, valueOf }];
   });
 }
 

@@ -39,6 +39,7 @@ export function Export({ opened, dataclass, place }: ExportProps): JSX.Element {
     const file = await savedFile(`${dataclass.name}.${format}`, formats[format].type);
     const work = new AbortController();
     running.current = work;
+    store.set({ problem: undefined });
     setRows(0);
     setState('running');
     try {
@@ -49,7 +50,8 @@ export function Export({ opened, dataclass, place }: ExportProps): JSX.Element {
     } catch (error) {
       setState('ready');
       setRows(undefined);
-      await file.abort();
+      // The file may be what has failed.
+      await file.abort().catch(() => undefined);
       throw error;
     }
   };

@@ -38,6 +38,7 @@ export function Import({ opened, dataclass }: ImportProps): JSX.Element {
   const [chosen, setChosen] = useState<Chosen>();
   const choose = async (file: File | undefined): Promise<void> => {
     setChosen(undefined);
+    store.set({ problem: undefined });
     if (file !== undefined) setChosen(await chosenOf(dataclass, file));
   };
   return (
@@ -98,6 +99,7 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
   const run = async (): Promise<void> => {
     const work = new AbortController();
     running.current = work;
+    store.set({ problem: undefined });
     const imported: Imported = { stored: 0, refused: [] };
     let bytes = 0;
     const show = (isOver: boolean): void => {

@@ -250,6 +250,8 @@ interface GroupOptions extends RequestOptions {
     readonly top?: number;
     /** Groups before the first one. */
     readonly skip?: number;
+    /** Called with the number of all groups, of which `top` and `skip` may read a part. */
+    readonly onCount?: (groups: number) => void;
 }
 /** A dataclass: `ds.Company`. */
 interface DataclassObject<T extends EntityTypes> {

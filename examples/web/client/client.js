@@ -866,7 +866,7 @@ var SelectionObject = class SelectionObject {
 		});
 	}
 	async groupBy(keys, terms = ["count"], options = {}) {
-		const { top = Infinity, skip = 0, having, values = [], orderBy } = options;
+		const { top = Infinity, skip = 0, having, values = [], orderBy, onCount } = options;
 		for (const each of [top, skip]) {
 			if (each !== Infinity) checkPosition(each);
 			if (each < 0) throw new RangeError(`${each} is not a position: it must be at least 0.`);
@@ -891,6 +891,7 @@ var SelectionObject = class SelectionObject {
 				const most = Math.min(top - found.length, state.pageSize);
 				const page = await reader.groups(query, at, most);
 				found.push(...page.groups);
+				if (at === skip) onCount?.(page.count);
 				if (page.groups.length === 0 || at + page.groups.length >= page.count) break;
 			}
 			return found;
