@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { ResultType } from '../client/table.js';
 import { labelOfEntity } from './entity.js';
 import { Field } from './field.js';
@@ -90,7 +90,7 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
       <button type="submit">{name}</button>
       {returned !== undefined && (
         <output>
-          <Result model={opened.model} type={returns} value={returned.value} />
+          <Result {...{ name }} model={opened.model} type={returns} value={returned.value} />
         </output>
       )}
     </form>
@@ -114,11 +114,13 @@ async function argumentOf(
 
 interface ResultProps {
   readonly model: ExplorerModel;
+  /** The name of the function. */
+  readonly name: string;
   readonly type: ResultType;
   readonly value: unknown;
 }
 
-function Result({ model, type, value }: ResultProps): JSX.Element {
+function Result({ model, name, type, value }: ResultProps): JSX.Element {
   if (type === 'void') return <span class="quiet">done</span>;
   if (value === null || value === undefined) return <span class="quiet">nothing</span>;
   if (type === 'message') return <Message response={value as Response} />;
@@ -134,29 +136,57 @@ function Result({ model, type, value }: ResultProps): JSX.Element {
       <ul>
         {(value as readonly unknown[]).map((each, index) => (
           <li key={index}>
-            <Result model={model} type={type.list} value={each} />
+            <Result {...{ model, name }} type={type.list} value={each} />
           </li>
         ))}
       </ul>
     );
   }
-  if ('selection' in type) return <SelectionResult selection={value as Selection} />;
+  if ('selection' in type) {
+    return (
+      <SelectionResult name={name} dataclass={type.selection} selection={value as Selection} />
+    );
+  }
   const entity = value as AnyEntity;
   const dataclass = model.dataclasses.get(type.entity);
   const text = dataclass === undefined ? String(entity.key) : labelOfEntity(dataclass, entity);
   return <a href={addressOf(gridOf(type.entity, { entity: String(entity.key) }))}>{text}</a>;
 }
 
-/** The number of entities of a selection, which is an entity set of the server. */
-function SelectionResult({ selection }: { readonly selection: Selection }): JSX.Element {
+interface SelectionProps {
+  /** The name of the function. */
+  readonly name: string;
+  readonly dataclass: string;
+  readonly selection: Selection;
+}
+
+/** The number of entities of a selection, which the grid can show: it is an entity set of the server. */
+function SelectionResult({ name, dataclass, selection }: SelectionProps): JSX.Element {
   const [count, setCount] = useState<number>();
+  const isKept = useRef(false);
   useEffect(() => {
     void store.attempt(async () => {
       setCount(await selection.count());
-      await selection.release();
     });
+    return () => {
+      // Sets that nobody releases expire.
+      if (!isKept.current) selection.release().catch(() => undefined);
+    };
   }, [selection]);
-  return <span>{count === undefined ? '…' : shownEntities(count)}</span>;
+  if (count === undefined) return <span>…</span>;
+  const show = (): void => {
+    isKept.current = true;
+    const { id } = store.keep({ dataclass, name, count, set: selection });
+    store.go(gridOf(dataclass, { set: id }));
+  };
+  return (
+    <>
+      {shownEntities(count)}{' '}
+      <button type="button" onClick={show}>
+        Show
+      </button>
+    </>
+  );
 }
 
 function Message({ response }: { readonly response: Response }): JSX.Element {

@@ -313,6 +313,9 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await found.getByLabel('city').fill('Paris');
       await found.getByRole('button').click();
       await found.getByRole('status').getByText('2 entities').waitFor();
+      await found.getByRole('button', { name: 'Show' }).click();
+      await page.getByText('a kept set').waitFor();
+      await page.locator('footer').getByText('2 entities').waitFor();
       const total = page.getByRole('form', { name: 'totalRevenue' });
       await total.getByRole('button').click();
       await total.getByRole('status').getByText('0').waitFor();
