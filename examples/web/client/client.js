@@ -1086,7 +1086,12 @@ var Reader = class {
 	}
 	/** @param after the token of the page before; none for the first page */
 	pageBehind(after, top) {
-		return this.#page(top, after === void 0 ? { $cursor: "true" } : { $after: after });
+		const count = readsLists(this.state) ? void 0 : "false";
+		const place = after === void 0 ? { $cursor: "true" } : { $after: after };
+		return this.#page(top, {
+			...place,
+			$count: count
+		});
 	}
 	async #page(top, place) {
 		const { state, address, signal } = this;
@@ -1098,7 +1103,7 @@ var Reader = class {
 			params
 		};
 		const expand = [address.query["$expand"], expandText(shape)].filter(Boolean).join(",");
-		return pageOf(state, await dataclass.connection.object({
+		const answer = await dataclass.connection.object({
 			path: address.path,
 			query: {
 				...address.query,
@@ -1113,7 +1118,11 @@ var Reader = class {
 				$top: String(top)
 			},
 			signal
-		}), shape, signal);
+		});
+		return pageOf(state, place["$count"] !== "false" ? answer : {
+			...answer,
+			__COUNT: 0
+		}, shape, signal);
 	}
 	async groups(query, skip, top) {
 		const { state, address, signal } = this;
@@ -1163,6 +1172,18 @@ var Reader = class {
 		});
 	}
 };
+/** Whether rows hold lists of related entities, whose counts say whether there are more. */
+function readsLists({ dataclass, paths = [] }) {
+	return paths.some((path) => {
+		let at = dataclass;
+		for (const name of path.split(".").slice(0, -1)) {
+			const { one, many } = at.attributes.get(name) ?? {};
+			if (one === void 0) return many !== void 0;
+			at = at.dataclass(one);
+		}
+		return false;
+	});
+}
 async function compute(state, path, name, options) {
 	return reading(state, options, (reader) => reader.values(path, { $compute: name }));
 }
