@@ -136,7 +136,7 @@ function makeTrack(album, named) {
     ...named,
     album,
     composer: random() < 0.4 ? members.join(', ') : oneOf(members),
-    length: seconds * 1000 + between(0, 999),
+    length: seconds * 1000,
     price: priceOf(album.released, seconds),
     sound: album.sound.map((value) => {
       const own = Math.max(-1, Math.min(1, value + (random() - 0.5) * 0.4));
