@@ -46,10 +46,10 @@ export function EntityField({
   const [found, setFound] = useState(none);
   const proposals = useMemo(() => found.map(({ text: each }) => each), [found]);
   useEffect(() => {
-    if (typed === null || typed === undefined || typed === '') return;
+    if (typed === null || typed === undefined) return;
     const key = typed as Key;
     setPresent(String(key));
-    if (label === undefined || text !== undefined) return;
+    if (label === undefined) return;
     void store.attempt(async () => {
       const named = rowsOf(datastore, target.name, label, ['__KEY = :1', key]);
       const row = await named.first();
@@ -83,6 +83,8 @@ export function EntityField({
   const type = (value: string): void => {
     setText(value);
     setSought(value);
+    // Enter must not choose what was proposed for another text.
+    setFound(none);
     if (value === '') change(null);
     else change(label === undefined ? keyOf(target, value) : undefined);
   };
