@@ -37,6 +37,19 @@ export function groupTerms(
   return terms;
 }
 
+/** The terms of a list, each as requests write it; none if the list is wrong. */
+export function textsOf(
+  model: ExplorerModel,
+  dataclass: ExplorerDataclass,
+  list: string,
+): readonly string[] {
+  try {
+    return groupTerms(model, dataclass, list).map(({ text }) => text);
+  } catch {
+    return [];
+  }
+}
+
 function groupTerm(
   model: ExplorerModel,
   dataclass: ExplorerDataclass,

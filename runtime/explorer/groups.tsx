@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { dateParts } from '../filter/term.js';
 import { selectionOf } from './grid.js';
-import { filterOfGroup, type GroupTerm, groupTerms, writtenPath } from './group-terms.js';
+import { filterOfGroup, type GroupTerm, groupTerms, textsOf, writtenPath } from './group-terms.js';
 import {
   type ExplorerAttribute,
   type ExplorerDataclass,
@@ -173,19 +173,6 @@ function Choices({ model, dataclass, place, groups }: ChoicesProps): JSX.Element
       </a>
     </div>
   );
-}
-
-/** The terms of a list, each as requests write it; none if the list is wrong. */
-function textsOf(
-  model: ExplorerModel,
-  dataclass: ExplorerDataclass,
-  list: string,
-): readonly string[] {
-  try {
-    return groupTerms(model, dataclass, list).map(({ text }) => text);
-  } catch {
-    return [];
-  }
 }
 
 interface ChoiceProps {

@@ -1,4 +1,5 @@
 import { columnsOf } from './columns.js';
+import { textsOf } from './group-terms.js';
 import type { ExplorerDataclass, ExplorerModel } from './model.js';
 import type { Place } from './place.js';
 import { pageSize, type SentRequest } from './server.js';
@@ -23,7 +24,7 @@ function inShell(text: string): string {
 export function clientLine(
   model: ExplorerModel,
   dataclass: ExplorerDataclass,
-  { filter, order, columns, of, set, entity }: Place,
+  { filter, order, columns, of, set, groups, entity }: Place,
 ): string {
   if (entity !== undefined) return `await ${entityText(dataclass, entity)}`;
   // No method of a client takes the ID of an entity set: a program keeps the selection.
@@ -36,15 +37,17 @@ export function clientLine(
   return `await ${read(source)}`;
 
   function read(from: string): string {
-    const paths = columnsOf(model, dataclass, columns).map(({ path }) => literal(path));
-    const steps = [
-      from,
-      ...(filter === '' ? [] : [`query(${literal(filter)})`]),
-      ...(order === '' ? [] : [`orderBy(${literal(order)})`]),
-      `select(${paths.join(', ')})`,
-      `slice(0, ${pageSize})`,
-    ];
-    return steps.join('.');
+    const chosen = filter === '' ? from : `${from}.query(${literal(filter)})`;
+    if (groups !== undefined) {
+      const [keys, terms] = [groups.keys, groups.terms].map((list) =>
+        literals(textsOf(model, dataclass, list)),
+      );
+      const options = groups.order === '' ? '' : `, { orderBy: ${literal(groups.order)} }`;
+      return `${chosen}.groupBy([${keys}], [${terms}]${options})`;
+    }
+    const ordered = order === '' ? chosen : `${chosen}.orderBy(${literal(order)})`;
+    const paths = columnsOf(model, dataclass, columns).map(({ path }) => path);
+    return `${ordered}.select(${literals(paths)}).slice(0, ${pageSize})`;
   }
 }
 
@@ -57,6 +60,10 @@ function member(owner: string, name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)
     ? `${owner}.${name}`
     : `${owner}[${literal(name)}]`;
+}
+
+function literals(texts: readonly string[]): string {
+  return texts.map(literal).join(', ');
 }
 
 function literal(text: string): string {

@@ -1,41 +1,33 @@
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LoginModule } from '../../runtime/access/login-module.js';
 import { typedRuntime } from '../support/built-runtime.js';
-import { compiledServer } from '../support/compiled-server.js';
-import { exampleFiles } from '../support/example-files.js';
 import { itLong } from '../support/long.js';
-import { type EndedCommand, runHere } from '../support/processes/run-here.js';
-import { modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
+import {
+  musicCode,
+  musicFolder,
+  musicModel,
+  musicServer,
+  musicUsers,
+  runMusic,
+  seedMusic,
+  writeMusic,
+} from '../support/music-example.js';
+import type { EndedCommand } from '../support/processes/run-here.js';
+import { writeServer } from '../support/server.js';
 import { commandOf, Tour } from '../support/tour.js';
 import { typeErrors } from '../support/type-errors.js';
 
-const example = join(packageRoot, 'examples/music');
-const model = modelOf(readFileSync(join(example, 'model.yaml'), 'utf8'));
-const written = exampleFiles('music');
 /** The keys of the employees who are agents and users. */
 const agents = { ines: 3, jonas: 4 };
 
 let folder: string;
 let tour: Tour;
 
-/** Runs a program of the server on a database of the folder. */
-function runOn(database: string, path: string, ...args: readonly string[]): Promise<EndedCommand> {
-  const program = join(compiledServer(writeServer(model, written)), 'dist/src', path);
-  const environment = { DATABASE_URL: `sqlite:${join(folder, database)}` };
-  return runHere(program, args, { cwd: folder, environment });
-}
-
-function writeData(name: string): void {
-  execFileSync(process.execPath, [join(example, 'seed/write.mjs'), join(folder, name)]);
-}
-
 function seed(database: string): Promise<EndedCommand> {
-  return runOn(database, 'generated/seed.js', 'data', join(example, 'seed'));
+  return seedMusic(join(folder, database), join(folder, 'data'));
 }
 
 /** The rows of a data file without quotes. */
@@ -106,23 +98,12 @@ async function centsOf(jar: string, dataclass: string, name: string): Promise<Ma
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'drs-music-'));
-  writeData('data');
+  writeMusic(join(folder, 'data'));
   expect(await seed('first.sqlite')).toMatchObject({ code: 0, err: '' });
   copyFileSync(join(folder, 'first.sqlite'), join(folder, 'data.sqlite'));
-  const users = JSON.parse(readFileSync(join(example, 'users.json'), 'utf8')) as Readonly<
-    Record<string, readonly [string, string]>
-  >;
-  const login: LoginModule['login'] = (user) => {
-    const granted = users[user];
-    return granted === undefined ? null : { userName: user, roles: [granted[1]] };
-  };
-  const app = await serverOf(
-    model,
-    { login: { login }, databaseUrl: `sqlite:${join(folder, 'data.sqlite')}` },
-    written,
-  );
+  const app = await musicServer(join(folder, 'data.sqlite'));
   tour = new Tour(app);
-  for (const user of Object.keys(users)) {
+  for (const user of Object.keys(musicUsers)) {
     const body = JSON.stringify([user, 'example']);
     await tour.ask({ url: '/rest/$directory/login', body, jar: user, savesJar: true });
   }
@@ -135,7 +116,7 @@ afterAll(async () => {
 
 describe('The example music', () => {
   it('writes the same data in every run', () => {
-    writeData('again');
+    writeMusic(join(folder, 'again'));
     const files = readdirSync(join(folder, 'data'), { recursive: true, encoding: 'utf8' });
     expect(files.length).toBeGreaterThan(300);
     for (const file of files.filter((name) => name.includes('.'))) {
@@ -183,7 +164,7 @@ describe('The example music', () => {
   });
 
   // They change entities, so they come last.
-  const sections = readFileSync(join(example, 'try.txt'), 'utf8').trimEnd().split('\n\n');
+  const sections = readFileSync(join(musicFolder, 'try.txt'), 'utf8').trimEnd().split('\n\n');
   it.each(sections.map((section) => section.split('\n')))(
     'answers as try.txt says: %s',
     async (heading, ...lines) => {
@@ -199,14 +180,14 @@ describe('The example music', () => {
 
   itLong('compiles', async () => {
     const runtime = await typedRuntime();
-    expect(typeErrors(writeServer(model, written, runtime))).toEqual([]);
+    expect(typeErrors(writeServer(musicModel, musicCode, runtime))).toEqual([]);
   });
 
   itLong('holds the same rows whenever it is seeded', async () => {
     expect(await seed('second.sqlite')).toMatchObject({ code: 0, err: '' });
     const [one, other] = ['first.sqlite', 'second.sqlite'].map((name) => {
       const database = new Database(join(folder, name));
-      const rows = model.dataclasses.map(({ table }) =>
+      const rows = musicModel.dataclasses.map(({ table }) =>
         database
           .prepare(`select * from "${table}"`)
           .all()
@@ -220,7 +201,9 @@ describe('The example music', () => {
 
   itLong('copies the invoices until there are a million lines', async () => {
     copyFileSync(join(folder, 'first.sqlite'), join(folder, 'many.sqlite'));
-    expect(await runOn('many.sqlite', 'scripts/multiply.js', '1000000')).toMatchObject({ code: 0 });
+    expect(
+      await runMusic(join(folder, 'many.sqlite'), 'scripts/multiply.js', '1000000'),
+    ).toMatchObject({ code: 0 });
     const database = new Database(join(folder, 'many.sqlite'));
     const value = (sql: string): unknown => database.prepare(sql).pluck().get();
     expect(value('select count(*) from InvoiceLine')).toBe(1_000_000);
