@@ -14,6 +14,7 @@ import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
 import { checkTables } from './tables.js';
 import { createWorld } from './world.js';
+import { child } from '../source/tree.js';
 import { readFile } from './yaml-problems.js';
 import { withAccess } from '../model/access.js';
 import type { Model } from '../model/model.js';
@@ -81,12 +82,16 @@ function buildModel(context: Context, root: SourceNode, roles: RolesSource | und
     functions: datastoreFunctions(context, world),
     singletons: singletons(context, world),
   };
-  if (roles === undefined) context.report('roles/absent', {}, firstKey(root));
+  const explorer = child(child(root, 'explorer'), 'privilege');
+  if (roles === undefined) {
+    context.report('roles/absent', {}, firstKey(root));
+    if (explorer !== undefined) context.report('roles/needed-for-explorer', {}, explorer);
+  }
   const model = { ...settings(context, root), ...parts };
   checkPostgres(context, world, model, expressions);
   checkMandatoryCircles(context, world, dataclasses);
   if (roles?.node === undefined) return model;
-  const checked = checkRoles(context, roles.node, parts);
+  const checked = checkRoles(context, { roles: roles.node, explorer }, parts);
   checkOpenedAliases(context, world, model, checked);
   return { ...withAccess(model, checked), roles: checked };
 }

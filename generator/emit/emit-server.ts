@@ -145,7 +145,8 @@ function runtimeFiles(
   // Other folders of it belong to the generator.
   const files = ['', 'explorer/']
     .flatMap((folder) => filesIn(join(runtimeFolder, folder)).map((name) => folder + name))
-    .filter((name) => runtimeParts[partOf(name)]?.when?.(model, migrations) !== false);
+    .filter((name) => runtimeParts[partOf(name)]?.when?.(model, migrations) !== false)
+    .filter((name) => name !== 'explorer/login.js' || model.roles?.explorer !== undefined);
   const present = new Set(files.map(partOf));
   const rows = Object.entries(runtimeParts)
     .filter(([name]) => present.has(name))

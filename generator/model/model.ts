@@ -308,6 +308,8 @@ export interface Roles {
   readonly privileges: readonly Privilege[];
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
+  /** The privilege that opens the explorer; absent if everyone can open it. */
+  readonly explorer?: string;
 }
 
 export interface Privilege {

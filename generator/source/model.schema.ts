@@ -58,6 +58,11 @@ export const modelDefinition = mapping(
       ),
       uniqueItems: true,
     },
+    explorer: mapping(
+      'Who can open the explorer; everyone if left out.',
+      { privilege: text('The privilege that opens it.', 'manageStaff') },
+      ['privilege'],
+    ),
     protocol: ref('protocol'),
     dataclasses: { ...named('Dataclasses by name.', 'dataclass'), minProperties: 1 },
     datastore: mapping('The datastore itself.', { functions: ref('functions') }),

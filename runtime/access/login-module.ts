@@ -76,6 +76,8 @@ export interface RolesSettings {
   /** Every declared privilege and all that it includes, itself first. */
   readonly privileges: readonly (Renamed & { readonly includes: readonly string[] })[];
   readonly roles: readonly (Renamed & { readonly privileges: readonly string[] })[];
+  /** The privilege that opens the explorer; absent if everyone can open it. */
+  readonly explorer?: string;
 }
 
 interface Renamed {

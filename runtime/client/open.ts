@@ -21,8 +21,9 @@ import {
   setId,
   usingSet,
 } from './selection.js';
+import { sessionOf } from './session.js';
 import type { FunctionTable, ModelTable, ResultType } from './table.js';
-import type { ConnectOptions, Datastore, RequestOptions, Session } from './types.js';
+import type { ConnectOptions, Datastore, RequestOptions } from './types.js';
 import { asBlob, decodeValue, encodeValue } from './values.js';
 
 /** Connects to a server; the emitted part of a client calls it with what it knows of the model. */
@@ -63,35 +64,6 @@ function defineAll(target: object, members: Iterable<readonly [string, unknown]>
   for (const [name, value] of members) {
     Object.defineProperty(target, name, { value, enumerable: true, configurable: true });
   }
-}
-
-function sessionOf(connection: Connection, own: AbortSignal | undefined): Session {
-  const ask = async (
-    name: string,
-    signal: AbortSignal | undefined,
-    body?: unknown,
-  ): Promise<unknown> => {
-    const request: ClientRequest = { method: 'POST', path: `/$directory/${name}`, body, signal };
-    return (await connection.object(request))['result'];
-  };
-  return {
-    login: async (user, password, { seconds, signal = own } = {}) => {
-      const body = [user, password, ...(seconds === undefined ? [] : [seconds])];
-      const request = { method: 'POST', path: '/$directory/login', body, signal } as const;
-      const response = await connection.send(request);
-      const answer = await bodyOf(response, request);
-      if (isRecord(answer) && typeof answer['result'] === 'boolean') return answer['result'];
-      throw new RestError(response.status, reasonsOf(answer));
-    },
-    logout: async ({ signal = own } = {}) => {
-      await ask('logout', signal);
-    },
-    userName: async ({ signal = own } = {}) => {
-      const user = await ask('currentUser', signal);
-      return isRecord(user) && typeof user['userName'] === 'string' ? user['userName'] : null;
-    },
-    hasPrivilege: async (...names) => (await ask('currentUserBelongsTo', own, names)) === true,
-  };
 }
 
 async function saveAtomically(entities: readonly object[], options: AnySaveOptions): Promise<void> {

@@ -16,6 +16,8 @@ import { addressOf, gridOf, type Place, start } from './place.js';
 import { type Opened, type State, store, useStore } from './store.js';
 import { shownEntities } from './values.js';
 
+const login = (name: string, password: string): Promise<boolean> => store.login(name, password);
+
 export function App(): JSX.Element {
   const state = useStore();
   useEffect(() => {
@@ -24,13 +26,13 @@ export function App(): JSX.Element {
   return (
     <>
       <Header {...state} />
-      {state.login === 'required' ? <Login /> : <Main {...state} />}
+      {state.login === 'required' ? <Login login={login} /> : <Main {...state} />}
       <Footer {...state} />
     </>
   );
 }
 
-function Header({ opened, place, user, login }: State): JSX.Element {
+function Header({ opened, place, user, login: logins }: State): JSX.Element {
   const [isAsked, setAsked] = useState(false);
   return (
     <header>
@@ -47,7 +49,7 @@ function Header({ opened, place, user, login }: State): JSX.Element {
             </button>
           </>
         )}
-        {user === null && login === 'possible' && (
+        {user === null && logins === 'possible' && (
           <button
             type="button"
             onClick={() => {
@@ -58,7 +60,7 @@ function Header({ opened, place, user, login }: State): JSX.Element {
           </button>
         )}
       </span>
-      {user === null && login === 'possible' && isAsked && <Login />}
+      {user === null && logins === 'possible' && isAsked && <Login login={login} />}
     </header>
   );
 }

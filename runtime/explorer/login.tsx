@@ -1,15 +1,27 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { store } from './store.js';
+import { RestError } from '../client/errors.js';
 
-/** Asks for a name and a password, and opens the model as their session sees it. */
-export function Login(): JSX.Element {
+interface LoginProps {
+  /** @returns whether the name and the password are right */
+  readonly login: (name: string, password: string) => Promise<boolean>;
+  /** Why a login is asked for, if that is a problem. */
+  readonly problem?: string | undefined;
+}
+
+/** Asks for a name and a password. */
+export function Login({ login, problem: before }: LoginProps): JSX.Element {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
-  const [isWrong, setWrong] = useState(false);
+  const [problem, setProblem] = useState(before);
   const submit = async (): Promise<void> => {
-    const isRight = await store.login(name, password);
-    setWrong(!isRight);
+    try {
+      const isRight = await login(name, password);
+      setProblem(isRight ? undefined : 'The name or the password is wrong.');
+    } catch (error) {
+      if (!(error instanceof RestError)) throw error;
+      setProblem(error.message);
+    }
     setPassword('');
   };
   return (
@@ -18,7 +30,7 @@ export function Login(): JSX.Element {
       aria-label="Log in"
       onSubmit={(event) => {
         event.preventDefault();
-        void store.attempt(submit);
+        void submit();
       }}
     >
       <label>
@@ -43,9 +55,9 @@ export function Login(): JSX.Element {
         />
       </label>
       <button type="submit">Log in</button>
-      {isWrong && (
+      {problem !== undefined && (
         <p class="problem" role="alert">
-          The name or the password is wrong.
+          {problem}
         </p>
       )}
     </form>

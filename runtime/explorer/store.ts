@@ -152,8 +152,8 @@ export class Store {
 
   async logout(): Promise<void> {
     await this.#state.opened?.datastore.session.logout();
-    this.set({ opened: undefined, found: undefined, kept: [], requests: [] });
-    await this.open();
+    // A guest may not open the explorer where a privilege is needed, and nothing that was read stays.
+    location.reload();
   }
 
   /** Runs work, and shows why it did not succeed. */

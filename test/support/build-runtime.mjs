@@ -155,18 +155,21 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
  */
 async function buildExplorer(folder) {
   const sources = join(runtime, 'explorer');
-  const bundled = await rolldown({
-    cwd: root,
-    input: { explorer: join(sources, 'main.tsx') },
-    platform: 'browser',
-    tsconfig: join(sources, 'tsconfig.json'),
-    resolve: { extensionAlias: { '.js': ['.ts', '.tsx'] } },
-    onLog: (level, log) => {
-      if (level === 'warn') throw new Error(log.message);
-    },
-  });
-  await bundled.write({ dir: folder, format: 'es', entryFileNames: '[name].js', minify: true });
-  await bundled.close();
+  // Each is a file of its own: who may not open the explorer gets nothing of it.
+  for (const [name, source] of Object.entries({ explorer: 'main.tsx', login: 'login-page.tsx' })) {
+    const bundled = await rolldown({
+      cwd: root,
+      input: { [name]: join(sources, source) },
+      platform: 'browser',
+      tsconfig: join(sources, 'tsconfig.json'),
+      resolve: { extensionAlias: { '.js': ['.ts', '.tsx'] } },
+      onLog: (level, log) => {
+        if (level === 'warn') throw new Error(log.message);
+      },
+    });
+    await bundled.write({ dir: folder, format: 'es', entryFileNames: '[name].js', minify: true });
+    await bundled.close();
+  }
   cpSync(join(sources, 'index.html'), join(folder, 'index.html'));
   cpSync(join(sources, 'style.css'), join(folder, 'explorer.css'));
 }

@@ -1492,42 +1492,11 @@ function callAddress(state) {
 		$orderby: state.order
 	};
 }
-// runtime/client/open.ts
-/** Connects to a server; the emitted part of a client calls it with what it knows of the model. */
-function open(model, url, options = {}) {
-	return datastoreOf(new Client(model, new Connection(url, options), options.pageSize ?? model.pageSize), void 0);
-}
-/** @param signal aborts the requests that do not belong to an entity */
-function datastoreOf(client, signal) {
-	const { model, connection } = client;
-	const datastore = {
-		session: sessionOf(connection, signal),
-		atomic: (entities, given) => saveAtomically(entities, {
-			...optionsOf(signal),
-			...given
-		}),
-		with: ({ signal: other }) => datastoreOf(client, other)
-	};
-	defineAll(datastore, client.members(signal));
-	const singletons = {};
-	for (const [name, functions] of Object.entries(model.singletons ?? {})) {
-		const path = `/$singleton/${encodeURIComponent(name)}`;
-		const singleton = {};
-		defineAll(singleton, client.functions(functions, () => path, signal));
-		defineAll(singletons, [[name, singleton]]);
-	}
-	defineAll(datastore, [["singletons", singletons]]);
-	defineAll(datastore, client.functions(model.functions, () => "/$catalog", signal));
-	return datastore;
-}
-/** A plain assignment to `__proto__` would not make a member. */
-function defineAll(target, members) {
-	for (const [name, value] of members) Object.defineProperty(target, name, {
-		value,
-		enumerable: true,
-		configurable: true
-	});
-}
+// runtime/client/session.ts
+/**
+* The session of a connection.
+* @param own aborts requests that have no signal
+*/
 function sessionOf(connection, own) {
 	const ask = async (name, signal, body) => {
 		const request = {
@@ -1564,6 +1533,42 @@ function sessionOf(connection, own) {
 		},
 		hasPrivilege: async (...names) => await ask("currentUserBelongsTo", own, names) === true
 	};
+}
+// runtime/client/open.ts
+/** Connects to a server; the emitted part of a client calls it with what it knows of the model. */
+function open(model, url, options = {}) {
+	return datastoreOf(new Client(model, new Connection(url, options), options.pageSize ?? model.pageSize), void 0);
+}
+/** @param signal aborts the requests that do not belong to an entity */
+function datastoreOf(client, signal) {
+	const { model, connection } = client;
+	const datastore = {
+		session: sessionOf(connection, signal),
+		atomic: (entities, given) => saveAtomically(entities, {
+			...optionsOf(signal),
+			...given
+		}),
+		with: ({ signal: other }) => datastoreOf(client, other)
+	};
+	defineAll(datastore, client.members(signal));
+	const singletons = {};
+	for (const [name, functions] of Object.entries(model.singletons ?? {})) {
+		const path = `/$singleton/${encodeURIComponent(name)}`;
+		const singleton = {};
+		defineAll(singleton, client.functions(functions, () => path, signal));
+		defineAll(singletons, [[name, singleton]]);
+	}
+	defineAll(datastore, [["singletons", singletons]]);
+	defineAll(datastore, client.functions(model.functions, () => "/$catalog", signal));
+	return datastore;
+}
+/** A plain assignment to `__proto__` would not make a member. */
+function defineAll(target, members) {
+	for (const [name, value] of members) Object.defineProperty(target, name, {
+		value,
+		enumerable: true,
+		configurable: true
+	});
 }
 async function saveAtomically(entities, options) {
 	const states = entities.map((entity) => {

@@ -82,6 +82,12 @@ export const accessMessages = {
     meaning: 'A privilege includes itself, directly or by other privileges.',
     text: (f: { circle: string }) => `A privilege cannot include itself: ${f.circle}.`,
   },
+  'roles/needed-for-explorer': {
+    severity: 'error',
+    meaning: 'The explorer needs a privilege, and the model has no roles that could declare it.',
+    text: () =>
+      'Without roles no session holds a privilege, and nobody could open the explorer. Declare the privilege in roles, or remove explorer.',
+  },
   'roles/reserved-privilege': {
     severity: 'warning',
     meaning: 'A privilege is declared that is built in or kept for administration.',

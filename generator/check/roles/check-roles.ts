@@ -60,16 +60,25 @@ const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = 
   singletonMethod: ['execute', 'promote', 'describe'],
 };
 
-/** Checks privileges, roles and permissions, and resolves every name in them. */
-export function checkRoles(context: Context, roles: SourceNode, parts: ResourceParts): Roles {
+/**
+ * Checks privileges, roles and permissions, and resolves every name in them.
+ * @param explorer names the privilege that opens the explorer
+ */
+export function checkRoles(
+  context: Context,
+  { roles, explorer }: { readonly roles: SourceNode; readonly explorer: SourceNode | undefined },
+  parts: ResourceParts,
+): Roles {
   const privileges = checkPrivileges(context, roles);
   checkItemRenames(context, child(roles, 'privileges'), 'privilege', builtIn);
+  const [opening] = privileges.named(explorer === undefined ? [] : [explorer]);
   return {
     forceLogin: booleanOf(child(roles, 'forceLogin')) === true,
     restrictedByDefault: booleanOf(child(roles, 'restrictedByDefault')) === true,
     privileges: privileges.declared,
     roles: bundles(context, roles, privileges),
     permissions: permissions(context, roles, privileges, parts),
+    ...(opening === undefined ? {} : { explorer: opening }),
   };
 }
 
@@ -79,7 +88,7 @@ function bundles(context: Context, roles: SourceNode, privileges: Privileges): R
   return itemsOf(child(roles, 'roles')).flatMap((item) => {
     const at = child(item, 'role');
     const name = textOf(at);
-    const held = privileges.named(child(item, 'privileges'));
+    const held = privileges.named(itemsOf(child(item, 'privileges')));
     if (at === undefined || name === undefined) return [];
     if (known.has(fold(name))) context.report('roles/duplicate', { what: 'role', name }, at);
     known.add(fold(name));
@@ -146,7 +155,7 @@ function fittingPrivileges(
   const found: Partial<Record<Action, readonly string[]>> = {};
   for (const action of actionWords) {
     const given = entry(item, action);
-    const names = privileges.named(given?.value);
+    const names = privileges.named(itemsOf(given?.value));
     if (given === undefined || names.length === 0) continue;
     if (fittingActions[type].includes(action)) found[action] = names;
     // Existing roles files close promote for the whole datastore with none, which changes nothing.

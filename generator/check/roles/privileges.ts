@@ -16,8 +16,8 @@ interface Privilege extends Renamed {
 /** The privileges of a model; names are compared without regard to case. */
 export interface Privileges {
   readonly declared: Roles['privileges'];
-  /** Names of a list as they are declared; those that do not exist are reported and left out. */
-  readonly named: (list: SourceNode | undefined) => readonly string[];
+  /** Names as they are declared; those that do not exist are reported and left out. */
+  readonly named: (items: readonly SourceNode[]) => readonly string[];
 }
 
 export function checkPrivileges(context: Context, roles: SourceNode): Privileges {
@@ -26,8 +26,8 @@ export function checkPrivileges(context: Context, roles: SourceNode): Privileges
   for (const name of builtIn) names.set(fold(name), name);
   for (const [folded, { name }] of declared) names.set(folded, name);
 
-  const named: Privileges['named'] = (list) => {
-    const found = itemsOf(list).flatMap((item) => {
+  const named: Privileges['named'] = (items) => {
+    const found = items.flatMap((item) => {
       const written = textOf(item);
       if (written === undefined) return [];
       const name = names.get(fold(written));
@@ -41,7 +41,10 @@ export function checkPrivileges(context: Context, roles: SourceNode): Privileges
   };
 
   const included = new Map(
-    [...declared.values()].map(({ name, includes }) => [name, includes.flatMap(named)]),
+    [...declared.values()].map(({ name, includes }) => [
+      name,
+      includes.flatMap((list) => named(itemsOf(list))),
+    ]),
   );
   checkCycles(context, declared);
   const all = [...declared.values()].map(({ name, node }) => ({

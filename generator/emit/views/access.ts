@@ -11,7 +11,7 @@ export function accessLiteral(access: DataAccess | undefined): Literal | undefin
 /** What a login can grant; the definitions say who may do what. */
 export function rolesLiteral(roles: Roles | undefined): Literal | undefined {
   if (roles === undefined) return undefined;
-  const { forceLogin, privileges, roles: bundles } = roles;
+  const { forceLogin, privileges, roles: bundles, explorer } = roles;
   return {
     forceLogin,
     privileges: privileges.map(({ name, renamedFrom, includes }) => ({
@@ -24,5 +24,6 @@ export function rolesLiteral(roles: Roles | undefined): Literal | undefined {
       renamedFrom,
       privileges: held,
     })),
+    explorer,
   };
 }

@@ -154,6 +154,18 @@ export const roleCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'the privilege of the explorer',
+    yaml: sound(
+      'explorer: { privilege: <<a>>views }\nroles: { privileges: [{ privilege: view }] }\n',
+    ),
+    expected: [{ code: 'roles/unknown-privilege', at: 'a', says: 'did you mean view?' }],
+  },
+  {
+    name: 'the privilege of the explorer of a model without roles',
+    yaml: sound('explorer: { privilege: <<a>>view }\n'),
+    expected: [{ code: 'roles/absent' }, { code: 'roles/needed-for-explorer', at: 'a' }],
+  },
+  {
     name: 'aliases that open what is closed',
     yaml: `drs: 1
 name: test
