@@ -89,12 +89,15 @@ export function Export({ opened, dataclass, place }: ExportProps): JSX.Element {
             <option value="json">JSON</option>
           </select>
         </label>
+        {/* Two elements: one that changes while it is clicked would submit the form. */}
         {state === 'running' ? (
-          <button type="button" onClick={() => running.current?.abort()}>
+          <button key="stop" type="button" onClick={() => running.current?.abort()}>
             Stop
           </button>
         ) : (
-          <button type="submit">Export</button>
+          <button key="start" type="submit">
+            Export
+          </button>
         )}
         <output>
           {rows !== undefined && `${shownCount(rows)} rows${state === 'done' ? ' written' : '…'}`}

@@ -165,12 +165,18 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
             leave out {wrong.map(({ head }) => head).join(', ')}
           </label>
         )}
+        {/* Two elements: one that changes while it is clicked would submit the form. */}
         {isRunning ? (
-          <button type="button" onClick={() => running.current?.abort()}>
+          <button key="stop" type="button" onClick={() => running.current?.abort()}>
             Stop
           </button>
         ) : (
-          <button type="submit" class="primary" disabled={wrong.length > 0 && !isLeftOut}>
+          <button
+            key="start"
+            type="submit"
+            class="primary"
+            disabled={wrong.length > 0 && !isLeftOut}
+          >
             Import
           </button>
         )}
