@@ -373,17 +373,17 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
             const file = await (await folder.getFileHandle('many.csv')).getFile();
             return file.slice(Math.max(0, file.size - 100)).text();
           })()`);
-        await open('#/Company?filter=name+begin+Many', 'mia');
+        await open('#/Company', 'mia');
         await page.locator('summary', { hasText: 'Export' }).click();
         const form = page.getByRole('form', { name: 'Export' });
         const start = form.getByRole('button', { name: 'Export' });
         await start.click();
-        await form.getByText(/\d+ rows…/).waitFor();
+        await form.getByText(/[1-9][\d,]* rows…/).waitFor();
         await form.getByRole('button', { name: 'Stop' }).click();
         await start.waitFor();
         expect(await end()).toBe('');
         await start.click();
-        await form.getByText('1,000,000 rows written').waitFor({ timeout: 600_000 });
+        await form.getByText(/1,000,0\d\d rows written/).waitFor({ timeout: 300_000 });
         expect(await end()).toContain('Many 1000000');
       } finally {
         await run(database.url, `delete from "Company" where "name" like 'Many %'`);
