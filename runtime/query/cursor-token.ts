@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue } from '../dialect/statement.js';
 import { type RequestError, refuse } from '../protocol/errors.js';
 
@@ -12,16 +13,18 @@ const secretName = 'cursorSecret';
  * after they have started again; the first server that needs it makes it.
  */
 export class CursorSecret {
-  #secret: Promise<string> | undefined;
+  #secret: Pending<string> | undefined;
 
   constructor(private readonly database: Pick<Database, 'dialect' | 'executor'>) {}
 
   /** @throws DatabaseUnavailableError if there is none yet, and the database cannot be written */
-  get(): Promise<string> {
-    this.#secret ??= this.#find().catch((error: unknown) => {
-      this.#secret = undefined;
-      throw error;
-    });
+  get(): Pending<string> {
+    this.#secret ??= this.#find()
+      .then((secret) => (this.#secret = secret))
+      .catch((error: unknown) => {
+        this.#secret = undefined;
+        throw error;
+      });
     return this.#secret;
   }
 
@@ -64,22 +67,22 @@ export function tokenOf(secret: string, about: string, position: readonly SqlVal
       'The values by which the last entity is ordered are too long for a token: order by shorter ones.',
     );
   }
-  return `${payload}.${signature(secret, about, payload).toString('base64url')}`;
+  return signed(secret, about, payload);
 }
 
 /** The position of a token. @throws RequestError 400 with 1806 if it was changed, or belongs to something else */
 export function positionOf(secret: string, about: string, token: string): readonly SqlValue[] {
-  const [payload = '', signed = '', ...others] = token.split('.');
-  const [given, wanted] = [Buffer.from(signed, 'base64url'), signature(secret, about, payload)];
-  const isOurs =
-    others.length === 0 && given.length === wanted.length && timingSafeEqual(given, wanted);
+  const [payload = ''] = token.split('.', 1);
+  const [given, wanted] = [Buffer.from(token), Buffer.from(signed(secret, about, payload))];
+  const isOurs = given.length === wanted.length && timingSafeEqual(given, wanted);
   if (!isOurs) throw wrongToken();
   const position = JSON.parse(Buffer.from(payload, 'base64url').toString()) as TokenValue[];
   return position.map(fromToken);
 }
 
-function signature(secret: string, about: string, payload: string): Buffer {
-  return createHmac('sha256', secret).update(`${payload}\n${about}`).digest();
+function signed(secret: string, about: string, payload: string): string {
+  const signature = createHmac('sha256', secret).update(`${payload}\n${about}`);
+  return `${payload}.${signature.digest('base64url')}`;
 }
 
 function wrongToken(): RequestError {

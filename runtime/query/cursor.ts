@@ -27,15 +27,13 @@ export function* readCursor(
   unresolved: SelectionRequest,
   page: PageRequest,
 ): Steps<JsonAnswer | undefined> {
-  const { parameters } = page;
-  const top = cursorTop(context, page);
+  checkCursor(context, page);
+  const { after } = page.parameters;
   const request = yield* awaited(resolved(context, unresolved));
   const secret = yield* awaited(context.cursors.get());
   const about = subjectOf(context, unresolved, orderOf(request));
-  const position =
-    parameters.after === undefined ? undefined : positionOf(secret, about, parameters.after);
-  const format = position === undefined ? 'cursor' : 'cursorAfter';
-  const shown = { ...page, format, parameters: { ...parameters, skip: 0, top } } as const;
+  const position = after === undefined ? undefined : positionOf(secret, about, after);
+  const shown = { ...page, format: after === undefined ? 'cursor' : 'cursorAfter' } as const;
   const { inputs } = request.inputs;
   const values = (position ?? []).map((value) => ({ value }));
   const behind = { ...request, inputs: { ...request.inputs, inputs: [...inputs, ...values] } };
@@ -46,8 +44,8 @@ export function* readCursor(
   return withMember(json, `"__NEXT":${JSON.stringify(next)}`);
 }
 
-/** The size of the page. @throws RequestError 400 with 1806 */
-function cursorTop(context: ReadingContext, { format, parameters }: PageRequest): number {
+/** @throws RequestError 400 with 1806 for a page that has no cursor */
+function checkCursor(context: ReadingContext, { format, parameters }: PageRequest): void {
   const { after, skip } = parameters;
   const name = after === undefined ? '$cursor' : '$after';
   if (format !== 'collection') {
@@ -59,9 +57,8 @@ function cursorTop(context: ReadingContext, { format, parameters }: PageRequest)
       `${name} and $skip cannot be combined: a page begins behind the one before.`,
     );
   }
-  const top = pageTop(context, parameters.top);
-  if (top === 0) throw refuse('malformedUrl', `${name} needs a $top of at least 1.`);
-  return top;
+  if (pageTop(context, parameters.top) > 0) return;
+  throw refuse('malformedUrl', `${name} needs a $top of at least 1.`);
 }
 
 /** What a token belongs to: the entities, their order, what the session sees, and the model. */

@@ -167,10 +167,10 @@ export function* readCursorPage(
   const bounds = boundsOf(context, page.parameters);
   const [json, ...columns] = yield* boundPage(context, request, page, bounds, cursor).row();
   if (json === undefined || json === null) return undefined;
-  // See `countingOf` and `cursorRows`.
+  // See `countingOf` and `endOfPage`.
   const isCounted = !isUncounted(page) && context.database.dialect.tablesVersion !== undefined;
   const [found, ...position] = columns.slice(isCounted ? 2 : 0);
-  return { json: json as JsonAnswer, end: Number(found) > bounds.top ? position : undefined };
+  return { json: json as JsonAnswer, end: Number(found) > 1 ? position : undefined };
 }
 
 function boundPage(
@@ -448,11 +448,10 @@ function answerOfSelection(
     ...part,
     query: chosen.complete(query, condition, part.condition),
   }));
-  const next = cursorRows(context, behind, keyColumn(chosen.root), position, bounds);
+  const next = endOfPage(context, behind, keyColumn(chosen.root), position, source);
   const [first] = behind;
   return queries.page(first?.query ?? entities, top, skip, (emitted, attributes) => {
-    const keys = isOrdered(selection, order) ? next.keys : undefined;
-    const rows = pageRows(context, chosen, source, emitted, content, attributes, keys);
+    const rows = pageRows(context, chosen, source, emitted, content, attributes, next.keys);
     return answerWith(context, page, source, content, rows, all, next);
   });
 }
@@ -464,17 +463,18 @@ interface PartOfCursor {
 }
 
 /**
- * The entities of a page of a cursor and the one behind it, each by its key and its position. They are found once: for an
- * order that no index serves, that costs the most. Subqueries hide limits that are values, so that the plan does not depend
- * on them; see `boundsOf`.
+ * The last entity of a page of a cursor and the one behind it, with their positions. In another order than that of their
+ * keys, all entities of the page are found once: if no index serves the order, that costs the most. Subqueries hide limits
+ * that are values, so that the plan does not depend on them; see `boundsOf`.
+ * @returns the keys of the page too, if they have been found
  */
-function cursorRows(
+function endOfPage(
   { dialect }: QueryContext,
   parts: readonly PartOfCursor[],
   key: Sql,
   position: readonly Sql[],
-  { name, within, top }: PageBounds,
-): Beside & { readonly keys: Sql } {
+  { selection, order, bounds: { name, within, top } }: PageOfSelection,
+): Beside & { readonly keys: Sql | undefined } {
   const isWritten = name !== undefined && within === undefined;
   const shown = isWritten ? sql.lit(top) : dialect.integer(sql`${topSlot}`);
   const most = sql<number>`${within === undefined ? shown : sql.lit(within)} + 1`;
@@ -487,15 +487,17 @@ function cursorRows(
     const found = selecting(query.clearOrderBy().orderBy(order).limit(most), columns);
     return sql`select * from ${subquery(found)} as "__part"`;
   });
-  const behind = sql`${sql.join(rows, sql` union all `)} limit (select ${shown} + 1)`;
+  const behind = sql.join(rows, sql` union all `);
+  const isSorted = isOrdered(selection, order);
+  const found = sql`"__behind" as materialized (${behind} limit (select ${shown} + 1))`;
+  const all = isSorted ? sql`select * from "__behind"` : behind;
+  const end = sql`"__end" as materialized (${all} limit 2 offset (select ${shown} - 1))`;
   return {
-    keys: sql`(select "key" from "__behind" limit (select ${shown}))`,
-    queries: [sql`"__behind" as materialized (${behind})`],
+    keys: isSorted ? sql`(select "key" from "__behind" limit (select ${shown}))` : undefined,
+    queries: isSorted ? [found, end] : [end],
     columns: [
-      sql`(select count(*) from "__behind")`,
-      ...names.map(
-        (each) => sql`(select ${each} from "__behind" limit 1 offset (select ${shown} - 1))`,
-      ),
+      sql`(select count(*) from "__end")`,
+      ...names.map((each) => sql`(select ${each} from "__end" limit 1)`),
     ],
   };
 }
