@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
@@ -80,9 +80,9 @@ export function positionOf(secret: string, about: string, token: string): readon
   return position.map(fromToken);
 }
 
+/** SHA-3 needs no HMAC, whose object costs a tenth of a page: nobody can append to what it has signed. */
 function signed(secret: string, about: string, payload: string): string {
-  const signature = createHmac('sha256', secret).update(`${payload}\n${about}`);
-  return `${payload}.${signature.digest('base64url')}`;
+  return `${payload}.${hash('sha3-256', `${secret}\n${about}\n${payload}`, 'base64url')}`;
 }
 
 function wrongToken(): RequestError {
