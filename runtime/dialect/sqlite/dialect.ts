@@ -227,9 +227,10 @@ function createKeyLists(table: Sql): Sql {
  */
 function jsonReal(value: Sql): Sql {
   const whole = sql`cast(${value} as integer)`;
-  const isWhole = sql`${value} between -9007199254740991 and 9007199254740991 and ${value} = ${whole}`;
-  const isPlain = sql`abs(${value}) >= 1e-4 and abs(${value}) < 1e15`;
-  return sql`case when ${isWhole} then ${whole} when ${isPlain} then ${value} when ${isFinite(value)} then drs_number(${value}) else 'null' end`;
+  const isSafe = sql`${value} between -9007199254740991 and 9007199254740991`;
+  const wholeJson = sql`iif(${isSafe}, ${whole}, drs_number(${value}))`;
+  const isPlain = sql`abs(${value}) between 1e-4 and 1e15`;
+  return sql`case when ${value} = ${whole} then ${wholeJson} when ${isPlain} then ${value} when ${isFinite(value)} then drs_number(${value}) else 'null' end`;
 }
 
 /** SQLite before 3.48 accepts at most 127 arguments to a function. */
