@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue } from '../dialect/statement.js';
-import { type RequestError, refuse } from '../protocol/errors.js';
+import { refuse } from '../protocol/errors.js';
 
 /** The row of `__datastore` that holds the secret. */
 const secretName = 'cursorSecret';
@@ -74,8 +74,12 @@ export function tokenOf(secret: string, about: string, position: readonly SqlVal
 export function positionOf(secret: string, about: string, token: string): readonly SqlValue[] {
   const [payload = ''] = token.split('.', 1);
   const [given, wanted] = [Buffer.from(token), Buffer.from(signed(secret, about, payload))];
-  const isOurs = given.length === wanted.length && timingSafeEqual(given, wanted);
-  if (!isOurs) throw wrongToken();
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    throw refuse(
+      'malformedUrl',
+      '$after is no token of this request: send the __NEXT of the page before as it is, with the same address, $filter, $params and $orderby, in a session with the same privileges.',
+    );
+  }
   const position = JSON.parse(Buffer.from(payload, 'base64url').toString()) as TokenValue[];
   return position.map(fromToken);
 }
@@ -83,13 +87,6 @@ export function positionOf(secret: string, about: string, token: string): readon
 /** SHA-3 needs no HMAC, whose object costs a tenth of a page: nobody can append to what it has signed. */
 function signed(secret: string, about: string, payload: string): string {
   return `${payload}.${hash('sha3-256', `${secret}\n${about}\n${payload}`, 'base64url')}`;
-}
-
-function wrongToken(): RequestError {
-  return refuse(
-    'malformedUrl',
-    '$after is no token of this request: send the __NEXT of the page before as it is, with the same address, $filter, $params and $orderby, in a session with the same privileges.',
-  );
 }
 
 function toToken(value: SqlValue): TokenValue {
