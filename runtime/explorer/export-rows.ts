@@ -106,7 +106,9 @@ export async function exportRows(
   const rows = selection.select(...columns.map(({ path }) => path as never)) as unknown as Rows;
   let part = head + first(columns);
   let count = 0;
-  for await (const row of rows.each({ signal })) {
+  // An entity set: behind a cursor, each page may have to order all that a filter finds.
+  for await (const row of rows) {
+    signal.throwIfAborted();
     part += line(columns, row, count);
     count += 1;
     if (part.length < partLength) continue;
