@@ -13,7 +13,7 @@ export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.
   const [chosen, setChosen] = useState<SentRequest>();
   const [last] = requests;
   // The request with the filter says more than those for the pages of its entity set.
-  const first = place.filter === '' ? last : (requests.find(hasFilter) ?? last);
+  const first = requests.find((each) => filterOf(each) === `"${place.filter}"`) ?? last;
   const shown = chosen !== undefined && requests.includes(chosen) ? chosen : first;
   const dataclass = opened?.model.dataclasses.get(place.dataclass ?? '');
   return (
@@ -87,7 +87,7 @@ function Plan({
 }): JSX.Element | null {
   const [plan, setPlan] = useState('');
   useEffect(() => {
-    if (!hasFilter(request)) return;
+    if (filterOf(request) === null) return;
     void store.attempt(async () => {
       setPlan(await opened.datastore.plan(request));
     });
@@ -103,6 +103,6 @@ function Plan({
   );
 }
 
-function hasFilter({ url }: SentRequest): boolean {
-  return new URL(url).searchParams.has('$filter');
+function filterOf({ url }: SentRequest): string | null {
+  return new URL(url).searchParams.get('$filter');
 }

@@ -80,7 +80,7 @@ describe.skipIf(!isLong || chromiumPath === undefined)('The explorer of the musi
     await goTo('Invoice?filter=total+>+10&entity=12');
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('button', { name: 'Add to lines' }).click();
-    await page.getByRole('group').getByLabel('track').waitFor();
+    await page.getByRole('combobox', { name: 'track' }).waitFor();
     await seen('form');
     await page.locator('footer summary').click();
     await page.getByText('Plan').waitFor();
