@@ -113,24 +113,71 @@ describe.skipIf(!isLong || chromiumPath === undefined)('The explorer of the musi
     await panel.getByRole('link', { name: /^In[eê]s/ }).waitFor();
   });
 
-  it('scrolls through a million invoice lines', async () => {
-    const many = join(folder, 'many.sqlite');
-    expect(await seedMusic(many, join(folder, 'data'))).toMatchObject({ code: 0 });
-    expect(await runMusic(many, 'scripts/multiply.js', '1000000')).toMatchObject({ code: 0 });
-    const large = await musicServer(many, { EXPLORER: 'on' });
-    await large.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = large.server.address() as AddressInfo;
-    await openExplorer(page, `http://127.0.0.1:${port}/explorer#/InvoiceLine`, 'zoe');
-    await page.getByText('1,000,000 entities').waitFor();
-    const grid = page.getByRole('grid');
-    for (const part of [0.25, 0.5, 0.75, 1, 0]) {
-      await grid.evaluate((element, at) => {
-        element.scrollTop = (element.scrollHeight - element.clientHeight) * at;
-      }, part);
-      const first = Math.floor(part * 1_000_000) || 1;
-      const near = new RegExp(`^${new Intl.NumberFormat('en').format(first).slice(0, 4)}`);
-      await grid.getByRole('gridcell', { name: near }).first().waitFor();
+  describe('with a million invoice lines', () => {
+    let large: FastifyInstance;
+
+    beforeAll(async () => {
+      const many = join(folder, 'many.sqlite');
+      expect(await seedMusic(many, join(folder, 'data'))).toMatchObject({ code: 0 });
+      expect(await runMusic(many, 'scripts/multiply.js', '1000000')).toMatchObject({ code: 0 });
+      large = await musicServer(many, { EXPLORER: 'on' });
+      await large.listen({ port: 0, host: '127.0.0.1' });
+      url = `http://127.0.0.1:${(large.server.address() as AddressInfo).port}/explorer`;
+    });
+
+    afterAll(() => large.close());
+
+    /** Entities that the foot of the page names. */
+    function count(text: string): Promise<void> {
+      return page.locator('footer').getByText(`${text} entities`, { exact: true }).waitFor();
     }
-    await large.close();
+
+    it('scrolls from one end to the other', async () => {
+      await openExplorer(page, `${url}#/InvoiceLine`, 'zoe');
+      await count('1,000,000');
+      const grid = page.getByRole('grid');
+      for (const part of [0.25, 0.5, 0.75, 1, 0]) {
+        await grid.evaluate((element, at) => {
+          element.scrollTop = (element.scrollHeight - element.clientHeight) * at;
+        }, part);
+        const first = Math.floor(part * 1_000_000) || 1;
+        const near = new RegExp(`^${new Intl.NumberFormat('en').format(first).slice(0, 4)}`);
+        await grid.getByRole('gridcell', { name: near }).first().waitFor();
+      }
+    });
+
+    it('filters, groups, keeps and combines them, and changes one', async () => {
+      await openExplorer(page, `${url}#/InvoiceLine?filter=quantity+%3D+1`, 'zoe');
+      await page.getByText('Kept sets').click();
+      const keep = page.getByRole('button', { name: 'Keep what is shown' });
+      await keep.and(page.locator(':enabled')).click();
+      await goTo('InvoiceLine?filter=unitPrice+%3C+1');
+      const list = page.getByRole('list', { name: 'Kept sets' });
+      await keep.and(page.locator(':enabled')).click();
+      await list.getByRole('listitem').nth(1).waitFor();
+      const combination = page.getByRole('form', { name: 'Combine two sets' });
+      const counts: number[] = [];
+      for (const operator of ['and', 'or', 'except']) {
+        await combination.getByLabel('Combined by').selectOption(operator);
+        await combination.getByRole('button').click();
+        const item = list.getByRole('listitem').filter({ hasText: `) ${operator} (` });
+        const text = (await item.locator('.quiet').textContent()) ?? '';
+        counts.push(Number(text.replaceAll(',', '')));
+      }
+      const [both = 0, either = 0, first = 0] = counts;
+      const single = await list.locator('.quiet').first().textContent();
+      expect(both + first).toBe(Number((single ?? '').replaceAll(',', '')));
+      expect(either).toBeGreaterThan(both);
+      await goTo('InvoiceLine?groups=track.genre.name&terms=count,sum(amount)');
+      await page.getByRole('row').nth(2).waitFor();
+      await goTo('InvoiceLine?order=ID+desc&entity=1000000');
+      await count('1,000,000');
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.getByLabel('quantity').fill('3');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Edit' }).waitFor();
+      const row = page.getByRole('row').filter({ hasText: '1,000,000' });
+      await row.getByRole('gridcell', { name: '3', exact: true }).waitFor();
+    });
   });
 });
