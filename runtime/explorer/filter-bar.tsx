@@ -39,13 +39,12 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
     if (element === null) return;
     const end = element.selectionStart ?? text.length;
     const completed = text.slice(0, from) + name;
-    setText(completed + text.slice(end));
+    // The input gets it before the next drawing: somebody who goes on typing does so behind it.
+    element.value = completed + text.slice(end);
+    setText(element.value);
     setCompletion(nothing);
     element.focus();
-    // The text is there after the next drawing.
-    requestAnimationFrame(() => {
-      element.setSelectionRange(completed.length, completed.length);
-    });
+    element.setSelectionRange(completed.length, completed.length);
   };
   const onInput = (element: HTMLInputElement): void => {
     setText(element.value);
