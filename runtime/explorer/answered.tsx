@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clientLine, curlLine } from './recipes.js';
 import type { SentRequest } from './server.js';
-import { type Opened, type State, store } from './store.js';
+import { type Opened, problemOf, type State, store } from './store.js';
 
 interface AnsweredProps extends Pick<State, 'requests' | 'user' | 'place'> {
   readonly opened: Opened | undefined;
@@ -10,6 +10,7 @@ interface AnsweredProps extends Pick<State, 'requests' | 'user' | 'place'> {
 
 /** How the page got what it shows: its requests, the plan of a filter, and the same for a shell and in a program. */
 export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState<SentRequest>();
   const [last] = requests;
   // The request with the filter says more than those for the pages of its entity set.
@@ -17,7 +18,12 @@ export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.
   const shown = chosen !== undefined && requests.includes(chosen) ? chosen : first;
   const dataclass = opened?.model.dataclasses.get(place.dataclass ?? '');
   return (
-    <details class="answered">
+    <details
+      class="answered"
+      onToggle={({ currentTarget }) => {
+        setOpen(currentTarget.open);
+      }}
+    >
       <summary>
         <span class="request" title={last?.address}>
           {last?.method} {last?.address}
@@ -51,7 +57,9 @@ export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.
             {opened !== undefined && dataclass !== undefined && (
               <Line name="In a program" text={clientLine(opened.model, dataclass, place)} />
             )}
-            {opened !== undefined && <Plan key={shown.number} {...{ opened }} request={shown} />}
+            {opened !== undefined && isOpen && isFiltered(shown) && (
+              <Plan key={shown.number} {...{ opened }} request={shown} />
+            )}
           </dl>
         )}
       </div>
@@ -77,22 +85,20 @@ function Line({ name, text }: { readonly name: string; readonly text: string }):
   );
 }
 
-/** How the database answers the filter of a request, if it has one. */
+/** How the database answers the filter of a request. */
 function Plan({
   opened,
   request,
 }: {
   readonly opened: Opened;
   readonly request: SentRequest;
-}): JSX.Element | null {
-  const [plan, setPlan] = useState('');
+}): JSX.Element {
+  const [plan, setPlan] = useState('…');
   useEffect(() => {
-    if (filterOf(request) === null) return;
-    void store.attempt(async () => {
-      setPlan(await opened.datastore.plan(request));
+    opened.datastore.plan(request).then(setPlan, (error: unknown) => {
+      setPlan(problemOf(error));
     });
   }, [opened, request]);
-  if (plan === '') return null;
   return (
     <div>
       <dt>Plan</dt>
@@ -101,6 +107,13 @@ function Plan({
       </dd>
     </div>
   );
+}
+
+/** Whether a request reads or keeps entities by a filter, which the server explains. */
+function isFiltered(request: SentRequest): boolean {
+  const { pathname } = new URL(request.url);
+  const isRead = /^\/rest\/(?:[^/(]+|[^/]+\(.*\)\/[^/]+|[^/]+\/\$entityset\/\w+)$/.test(pathname);
+  return isRead && filterOf(request) !== null;
 }
 
 function filterOf({ url }: SentRequest): string | null {

@@ -2,7 +2,7 @@ import type { HTMLAttributes, JSX, TargetedPointerEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { type Column, columnsText } from './columns.js';
 import { Field } from './field.js';
-import { comparisonsOf, narrowed, pathText, valueText } from './filter-text.js';
+import { comparisonsOf, narrowed, valueText } from './filter-text.js';
 import { addressOf, type Place, placeOfGrid } from './place.js';
 import { type Opened, problemOf, store } from './store.js';
 import { cellClass } from './values.js';
@@ -25,10 +25,9 @@ export function ColumnHead({ opened, columns, at, place }: ColumnHeadProps): JSX
   const [isOpen, setOpen] = useState(false);
   const column = columns[at];
   if (column === undefined) return null;
-  const { path, hops, shown } = column;
-  const direction = directionOf(place.order, path);
-  const next =
-    direction === 'asc' ? `${pathText(path.split('.'))} desc` : pathText(path.split('.'));
+  const { path, text, hops, shown } = column;
+  const direction = directionOf(place.order, text);
+  const next = direction === 'asc' ? `${text} desc` : text;
   const order = direction === 'desc' ? '' : next;
   const name = hops[0]?.name ?? path;
   const sorts = { asc: 'ascending', desc: 'descending' } as const;
@@ -96,9 +95,9 @@ function isOrderable({ kind }: Column['shown']): boolean {
   return kind !== 'object' && kind !== 'image';
 }
 
-function directionOf(order: string, path: string): 'asc' | 'desc' | undefined {
+function directionOf(order: string, text: string): 'asc' | 'desc' | undefined {
   const [, ordered, direction = ''] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(order.trim()) ?? [];
-  if (ordered !== pathText(path.split('.'))) return undefined;
+  if (ordered !== text) return undefined;
   return direction.toLowerCase() === 'desc' ? 'desc' : 'asc';
 }
 
@@ -163,7 +162,7 @@ function ColumnFilter({
   readonly column: Column;
   readonly place: Place;
 }): JSX.Element {
-  const { path, shown } = column;
+  const { path, text, shown } = column;
   const comparisons = comparisonsOf(shown);
   const [chosen, setChosen] = useState(comparisons[0]);
   const [typed, setTyped] = useState<Typed>('');
@@ -172,7 +171,7 @@ function ColumnFilter({
     if (chosen === undefined) return;
     try {
       const value = chosen.hasValue ? ` ${valueText(shown, valueOf(shown, typed))}` : '';
-      const condition = `${pathText(path.split('.'))} ${chosen.text}${value}`;
+      const condition = `${text} ${chosen.text}${value}`;
       store.go({ ...placeOfGrid(place), filter: narrowed(place.filter, [condition]) });
     } catch (error) {
       setProblem(problemOf(error));

@@ -1,9 +1,12 @@
-import { type ExplorerAttribute, type ExplorerDataclass, type ExplorerModel } from './model.js';
+import { pathText } from './filter-text.js';
+import type { ExplorerAttribute, ExplorerDataclass, ExplorerModel } from './model.js';
 
 /** A column of the grid: an attribute, or one at the end of to-one relations. */
 export interface Column {
   /** The path of its value in a row. */
   readonly path: string;
+  /** The path as filters and orders name it. */
+  readonly text: string;
   /** The attributes along the path. */
   readonly hops: readonly ExplorerAttribute[];
   /** The attribute at the end of the path. */
@@ -76,5 +79,5 @@ function columnAt(
   }
   const shown = hops.at(-1);
   const isShown = shown !== undefined && !['one', 'many', 'blob'].includes(shown.kind);
-  return isShown ? { path, hops, shown } : undefined;
+  return isShown ? { path, text: pathText(path.split('.')), hops, shown } : undefined;
 }

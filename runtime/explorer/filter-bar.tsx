@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Combobox } from './combobox.js';
 import { type Completion, completionOf } from './completion.js';
 import type { ExplorerDataclass, ExplorerModel } from './model.js';
-import { addressOf, type Place, placeOfGrid } from './place.js';
+import { addressOf, type Place, placeOfGrid, relatedText } from './place.js';
 import { store } from './store.js';
 
 interface FilterBarProps {
@@ -18,8 +18,7 @@ const nothing: Completion = { from: 0, names: [] };
 /** The text of `$filter`, which can be edited, and whose entities the grid shows. */
 export function FilterBar({ model, dataclass, place, problem }: FilterBarProps): JSX.Element {
   const { filter, of, set } = place;
-  const related = of === undefined ? undefined : `${of.relation} of ${of.dataclass} ${of.key}`;
-  const source = set === undefined ? related : 'a kept set';
+  const source = set === undefined ? of && relatedText(of) : 'a kept set';
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
   const [{ from, names }, setCompletion] = useState(nothing);

@@ -70,13 +70,12 @@ export function valueText({ kind }: Pick<ExplorerAttribute, 'kind'>, value: unkn
   if (value === null || value === undefined) return 'null';
   if (value instanceof Date) return quoted(value.toISOString());
   if (typeof value !== 'string') return JSON.stringify(value);
-  return kind === 'decimal' ? value : quoted(value);
+  return kind === 'decimal' && /^-?\d+(?:\.\d+)?$/.test(value) ? value : quoted(value);
 }
 
 /** A filter with further conditions; its order stays at its end. */
 export function narrowed(filter: string, conditions: readonly string[]): string {
-  const [, rest = '', order = ''] =
-    /^(.*?)(\border\s+by\s[\s\p{L}\p{N}_.,[\]]*)?$/isu.exec(filter) ?? [];
+  const [, rest = '', order = ''] = /^(.*?)(\border\s+by\s[^"'<>=]*)?$/is.exec(filter) ?? [];
   const own = rest.trim();
   // AND binds tighter than OR.
   const first = /\bor\b|\|/i.test(own) ? `(${own})` : own;

@@ -55,6 +55,9 @@ export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX
   return (
     <div class="grid">
       {found === undefined && <p class="quiet">Reading…</p>}
+      {found && columns.length === 0 && (
+        <p class="quiet">A table can show none of its attributes.</p>
+      )}
       {found && pages && (
         <Table count={found.count} {...{ opened, dataclass, place, columns, pages }} />
       )}
@@ -105,7 +108,7 @@ function usePages(found: Found | undefined | null, columns: readonly Column[]): 
   const [, draw] = useState(0);
   const paths = columns.map(({ path }) => path);
   return useMemo(() => {
-    if (!found) return undefined;
+    if (!found || paths.length === 0) return undefined;
     const rows = found.set.select(...(paths as never[])) as unknown as Rows;
     return new Pages(rows, found.signal, (error) => {
       draw((times) => times + 1);
@@ -178,6 +181,8 @@ function Table({ opened, dataclass, place, columns, count, pages }: TableProps):
     store.go({ ...place, entity: String(row.key) });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    // Links and menus inside of it have keys of their own.
+    if (event.target !== event.currentTarget) return;
     const fitting = Math.floor(height / rowHeight) - 2;
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: active + 1,

@@ -1,5 +1,5 @@
 import { takeTerm, type Term } from '../filter/term.js';
-import { narrowed, pathText, quoted } from './filter-text.js';
+import { narrowed, pathText, quoted, valueText } from './filter-text.js';
 import {
   attributeAt,
   type ExplorerDataclass,
@@ -95,12 +95,10 @@ function comparison({ path, part, kind }: GroupTerm, value: unknown): string | u
   if (part !== undefined) {
     return typeof value === 'string' ? range(path, kind, value) : undefined;
   }
-  if (value instanceof Date) return `${path} = ${quoted(value.toISOString())}`;
-  if (kind === undefined || kind === 'object') return undefined;
-  if (typeof value === 'boolean' || typeof value === 'number') return `${path} = ${value}`;
-  if (typeof value !== 'string') return undefined;
-  // The short sign takes `@` and `*` for any characters, where the model says so (filters F31).
-  return `${path} ${/[@*]/.test(value) ? '===' : '='} ${quoted(value)}`;
+  if ((kind === undefined || kind === 'object') && !(value instanceof Date)) return undefined;
+  // The short sign reads `@` and `*` as any characters, where the model says so (filters F31).
+  const comparator = typeof value === 'string' && /[@*]/.test(value) ? '===' : '=';
+  return `${path} ${comparator} ${valueText({ kind: kind ?? 'date' }, value)}`;
 }
 
 /** From the first day of a part of a date up to, but not including, the first one behind it. */

@@ -123,7 +123,7 @@ function termsOf({ name, kind }: ExplorerAttribute): readonly string[] {
   return functions.map((each) => `${each}(${writtenPath([name])})`);
 }
 
-/** Takes terms out of a list, or adds one. */
+/** A list of those texts that are not empty. */
 function listed(texts: readonly string[]): string {
   return texts.filter((each) => each !== '').join();
 }

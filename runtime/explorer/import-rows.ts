@@ -22,12 +22,12 @@ export function importColumns(
   { name, attributes }: ExplorerDataclass,
   heads: readonly string[],
 ): readonly ImportColumn[] {
-  return heads.map((text, at) => {
-    const head = unguarded(text.trim());
+  const trimmed = heads.map((text) => unguarded(text.trim()));
+  return trimmed.map((head, at) => {
     const attribute = attributes.find((each) => each.name === head);
     if (attribute === undefined && head === reasonHead) return { head };
     if (attribute === undefined) return { head, problem: `${name} has no such attribute` };
-    if (heads.indexOf(text) < at) return { head, problem: 'stands here twice' };
+    if (trimmed.indexOf(head) < at) return { head, problem: 'stands here twice' };
     if (attribute.isReadOnly) return { head, problem: 'cannot be set' };
     const isText = isValue(attribute) || attribute.kind === 'one';
     return isText ? { head, attribute } : { head, problem: 'is not written in a file' };
@@ -89,7 +89,7 @@ export interface RefusedRow extends FileRow {
 export interface Imported {
   stored: number;
   readonly refused: RefusedRow[];
-  /** The first row that was not sent, or whose answer did not arrive. */
+  /** The row at which an import goes on: it was not sent, or its answer did not arrive. */
   stoppedAt?: number;
 }
 
@@ -103,6 +103,8 @@ export interface ImportOptions {
   readonly signal: AbortSignal;
   /** Called after each batch. */
   readonly stored: () => void;
+  /** The first row to store. */
+  readonly from: number;
 }
 
 /** Rows that one request stores: all of them, or none. */
@@ -127,17 +129,21 @@ export async function importRows(
 ): Promise<void> {
   let batch: ReadyRow[] = [];
   let last = 1;
+  let read = 0;
   try {
     for await (const row of rows) {
+      if (row.number < options.from) continue;
       last = row.number;
+      read += 1;
       try {
         batch.push({ ...row, values: valuesOf(row, options.columns) });
       } catch (error) {
         imported.refused.push({ ...row, reason: problemOf(error) });
       }
-      if (batch.length < batchSize) continue;
+      if (read < batchSize) continue;
       await storeAll(batch, options, imported);
       batch = [];
+      read = 0;
       options.stored();
       if (options.signal.aborted) {
         imported.stoppedAt = last + 1;
@@ -179,12 +185,14 @@ async function storeAll(
   const { match } = options;
   const isNew = ({ values }: ReadyRow): boolean =>
     match === undefined || (values[match] ?? null) === null;
-  await storeList(
-    rows.filter((each) => !isNew(each)),
-    match,
-    options,
-    imported,
-  );
+  const changed = rows.filter((each) => !isNew(each));
+  try {
+    await storeList(changed, match, options, imported);
+  } catch (error) {
+    // What is changed can be sent again, and nothing was created.
+    imported.stoppedAt = rows[0]?.number ?? options.from;
+    throw error;
+  }
   await storeList(rows.filter(isNew), undefined, options, imported);
 }
 

@@ -95,12 +95,16 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
   useEffect(() => () => running.current?.abort(), []);
   const wrong = columns.filter(({ problem }) => problem !== undefined);
   const isRunning = progress?.isOver === false;
+  const stoppedAt = progress?.imported.stoppedAt;
 
   const run = async (): Promise<void> => {
     const work = new AbortController();
     running.current = work;
     store.set({ problem: undefined });
-    const imported: Imported = { stored: 0, refused: [] };
+    const from = stoppedAt ?? 1;
+    const refused = progress?.imported.refused.filter(({ number }) => number < from) ?? [];
+    const stored = stoppedAt === undefined ? 0 : (progress?.imported.stored ?? 0);
+    const imported: Imported = { stored, refused: stoppedAt === undefined ? [] : refused };
     let bytes = 0;
     const show = (isOver: boolean): void => {
       setProgress({ imported, bytes, isOver });
@@ -108,7 +112,7 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
     const { datastore } = opened;
     const { signal } = work;
     const options = {
-      ...{ datastore, dataclass, columns, signal },
+      ...{ datastore, dataclass, columns, signal, from },
       match: match === '' ? undefined : match,
       stored: () => {
         show(false);
@@ -177,7 +181,7 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
             class="primary"
             disabled={wrong.length > 0 && !isLeftOut}
           >
-            Import
+            {stoppedAt === undefined ? 'Import' : `Go on at row ${stoppedAt}`}
           </button>
         )}
         {isRunning && (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ExplorerDataclass } from './model.js';
-import { addressOf, gridOf, type Place } from './place.js';
+import { addressOf, gridOf, type Place, relatedText } from './place.js';
 import { type Kept, type State, store } from './store.js';
 import { shownCount } from './values.js';
 
@@ -108,8 +108,8 @@ function Combination({ own }: { readonly own: readonly Kept[] }): JSX.Element {
       <select
         aria-label="Combined by"
         value={operator}
-        onInput={({ currentTarget }) => {
-          setOperator(operators.find((each) => each === currentTarget.value) ?? 'and');
+        onInput={({ currentTarget: { value } }) => {
+          setOperator(value as typeof operator);
         }}
       >
         {operators.map((each) => (
@@ -124,7 +124,7 @@ function Combination({ own }: { readonly own: readonly Kept[] }): JSX.Element {
 
 /** What a set of the entities of a place is called. */
 function nameOf({ filter, of, order }: Place): string {
-  const owner = of === undefined ? '' : `${of.relation} of ${of.dataclass} ${of.key}`;
+  const owner = of === undefined ? '' : relatedText(of);
   const ordered = order === '' ? '' : `by ${order}`;
   const name = [owner, filter, ordered].filter((each) => each !== '').join(', ');
   return name === '' ? 'all' : name;

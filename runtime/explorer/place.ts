@@ -41,6 +41,11 @@ export function gridOf(dataclass: string, more: Partial<Place> = {}): Place {
   return { ...start, dataclass, ...more };
 }
 
+/** The relation of a place as people read it. */
+export function relatedText({ relation, dataclass, key }: RelatedPlace): string {
+  return `${relation} of ${dataclass} ${key}`;
+}
+
 /** Reads the part of an address behind `#`; what it does not know is left out. */
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);

@@ -53,7 +53,8 @@ export function clientLine(
 
 function entityText({ name, key, attributes }: ExplorerDataclass, value: string): string {
   const kind = attributes.find((each) => each.name === key)?.kind;
-  return `${member('ds', name)}.get(${kind === 'number' ? value : literal(value)})`;
+  const isNumber = kind === 'number' && Number.isFinite(Number(value));
+  return `${member('ds', name)}.get(${isNumber ? Number(value) : literal(value)})`;
 }
 
 function member(owner: string, name: string): string {

@@ -55,7 +55,7 @@ export class Server {
     const begin = performance.now();
     const response = await fetch(url, init);
     const { pathname, search } = new URL(url);
-    // Passwords are told nowhere.
+    // Do not show the passwords of logins.
     if (pathname.startsWith('/rest/$directory/')) return response;
     this.#answered({
       number: (this.#sent += 1),
@@ -90,20 +90,23 @@ export class Server {
   }
 }
 
+/** The most entities that the server sends at once. */
+const most = Number(document.getElementById('app')?.dataset['page']);
+
 /** Rows of one page of the grid. */
-export const pageSize = 100;
+export const pageSize = Math.min(100, most);
 
 /** Rows that an export reads by one request. */
-export const exportSize = 1000;
+export const exportSize = Math.min(1000, most);
 
 /** The datastore of a client, whose dataclasses are found by name. */
 export class ExplorerDatastore {
   readonly session: Datastore['session'];
 
-  /** @param unseen sends requests that the page does not tell of */
+  /** @param unlisted sends requests that the page does not list */
   constructor(
     private readonly datastore: Datastore,
-    private readonly unseen: Connection,
+    private readonly unlisted: Connection,
   ) {
     this.session = datastore.session;
   }
@@ -112,7 +115,7 @@ export class ExplorerDatastore {
   async plan({ url }: SentRequest): Promise<string> {
     const { pathname, searchParams } = new URL(url);
     for (const name of ['$method', '$subOrderby', '$skip', '$timeout']) searchParams.delete(name);
-    const answer = await this.unseen.object({
+    const answer = await this.unlisted.object({
       path: pathname.replace(/^\/rest/, ''),
       query: { ...Object.fromEntries(searchParams), $top: '0', $queryplan: 'true' },
     });
@@ -140,7 +143,9 @@ export class ExplorerDatastore {
   /** A singleton, whose members are its functions. */
   singleton(name: string): object {
     const { singletons } = this.datastore as unknown as { readonly singletons: object };
-    return (singletons as Readonly<Record<string, object | undefined>>)[name] ?? {};
+    const found = (singletons as Readonly<Record<string, object | undefined>>)[name];
+    if (found === undefined) throw new Error(`The session sees no singleton ${name}.`);
+    return found;
   }
 
   /** The object whose members are the functions of the datastore. */

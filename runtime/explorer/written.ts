@@ -73,9 +73,10 @@ function booleanOf(text: string): boolean {
 
 /** A time without a zone is one of this place. */
 function dateOf(text: string): Date {
-  const date = new Date(text);
   const [day = ''] = /^\d{4,}-\d\d-\d\d/.exec(text) ?? [];
-  // `Date` takes the 31st of February, and the number 3, for other dates.
+  // `Date` reads a day without a time in UTC.
+  const date = new Date(text === day ? `${day}T00:00` : text);
+  // `Date` reads the 31st of February, and the number 3, as other dates.
   const isDay = day !== '' && new Date(`${day}T00:00:00Z`).getUTCDate() === Number(day.slice(-2));
   if (isDay && !Number.isNaN(date.getTime())) return date;
   throw new TypedWrong('A date and a time are expected, such as 2024-02-29T09:30.');

@@ -27,9 +27,10 @@ const policy = [
  */
 export default fastifyPlugin(
   (app, _options, done) => {
-    const { isOpen, roles } = app.setup.settings;
+    const { settings, limits } = app.setup;
+    const { isOpen, roles } = settings;
     const privilege = roles?.explorer;
-    const html = read('index.html');
+    const html = read('index.html').replace('"1000"', `"${limits.maxPageSize}"`);
     const page = file(
       'html',
       isOpen ? html.replace('data-logins="on"', 'data-logins="off"') : html,

@@ -189,6 +189,14 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       expect(await header.getAttribute('aria-sort')).toBe('descending');
     });
 
+    onOne('follows a link in the table by the keyboard', async () => {
+      await open('#/Employee?filter=salary+%3D+4', 'mia');
+      const link = page.getByRole('grid').getByRole('link', { name: 'Company 1' }).first();
+      await link.press('Enter');
+      await page.getByRole('complementary').getByRole('heading', { name: 'Company 1' }).waitFor();
+      expect(new URL(page.url()).hash).toContain('#/Company?');
+    });
+
     onOne('shows one entity, and leads along its relations', async () => {
       await open('#/Company?entity=2', 'mia');
       const panel = page.getByRole('complementary');
@@ -319,6 +327,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       const total = page.getByRole('form', { name: 'totalRevenue' });
       await total.getByRole('button').click();
       await total.getByRole('status').getByText('0').waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
       await page.getByRole('grid').getByText('Company 2').first().click();
       const hire = page.getByRole('form', { name: 'hire' });
       const chosen = hire.getByRole('combobox', { name: 'person' });
@@ -524,6 +533,30 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       expect(policy).toContain("default-src 'none'; script-src 'self'");
       expect(policy).toContain("frame-ancestors 'none'");
     }
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)('The explorer of a server with small pages', () => {
+  it('shows and exports all entities', async () => {
+    const environment = { EXPLORER: 'on', MAX_PAGE_SIZE: '20', PAGE_SIZE: '20' };
+    const { app, url } = await staffServer({ environment });
+    const ds = client.connect(url);
+    await ds.session.login('mia', 'example');
+    const all = Array.from({ length: 50 }, (_, at) => ds.Company.new({ name: `Small ${at}` }));
+    await ds.atomic(all);
+    const page = await browser.newPage();
+    await page.addInitScript('globalThis.showSaveFilePicker = undefined');
+    await openExplorer(page, `${url}/explorer#/Company`);
+    await page.getByText('50 entities').waitFor();
+    await page.getByRole('grid').press('End');
+    await page.getByText('Small 49').first().waitFor();
+    await page.locator('summary', { hasText: 'Export' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('form', { name: 'Export' }).getByRole('button').click();
+    const lines = (await text(await (await download).createReadStream())).trimEnd().split('\r\n');
+    expect(lines.length).toBe(51);
+    await page.close();
+    await app.close();
   });
 });
 

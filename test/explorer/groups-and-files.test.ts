@@ -338,6 +338,28 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
       await page.getByRole('alert').getByText('The file is empty').waitFor();
     });
 
+    onOne('goes on with an import where it was stopped, and stores each row once', async () => {
+      await open('#/Company', 'mia');
+      const names = Array.from({ length: 350 }, (_, at) => `Goes on ${at};false`);
+      await choose('c.csv', `name ;active\n${names.join('\n')}\n`);
+      let batches = 0;
+      await page.route(/\/rest\/Company\?/, (route) => {
+        batches += route.request().method() === 'POST' ? 1 : 0;
+        return batches === 3 ? route.abort() : route.continue();
+      });
+      const form = page.getByRole('form', { name: 'Import' });
+      await form.getByRole('button', { name: 'Import' }).click();
+      await page.getByText('200 stored, 0 refused, stopped before row 202').waitFor();
+      await page.unroute(/\/rest\/Company\?/);
+      await form.getByRole('button', { name: 'Go on at row 202' }).click();
+      await page.getByText('350 stored, 0 refused').waitFor();
+      const ds = client.connect(url);
+      await ds.session.login('mia', 'example');
+      const stored = ds.Company.query('name begin "Goes on"');
+      expect(await stored.count()).toBe(350);
+      await stored.drop();
+    });
+
     onOne('refuses an import that the session may not do, and says why', async () => {
       await open('#/Employee', 'tom');
       await choose('p.csv', 'lastName\nA\nB\n');
