@@ -101,7 +101,7 @@ describe('The npm package', () => {
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(
       own.filter((path) =>
-        /\.test\.ts$|^test|^dist\/test|^(generator|runtime)\/(?!docs(\/[a-z-]+\.md)?$)|^dist\/generator\/.*\.d\.ts$/.test(
+        /\.test\.ts$|^test|^dist\/test|^(generator|runtime)\/(?!docs(\/([a-z-]+\.md|pictures(\/[a-z-]+\.png)?))?$)|^dist\/generator\/.*\.d\.ts$/.test(
           path,
         ),
       ),
