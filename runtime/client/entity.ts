@@ -173,9 +173,7 @@ export class ClientEntityState {
   /** Takes what somebody else has stored, and the values that are to be stored over it. */
   rebase(theirs: JsonRecord, wanted: object): void {
     // A conflict is about plain values; bytes and lists that were set stay as they are.
-    const kept = [...this.changes].filter(
-      ([name, value]) => value instanceof Blob || this.#isList(name),
-    );
+    const kept = [...this.changes].filter(([name]) => !this.#isPlain(name));
     this.load(theirs);
     this.changes.clear();
     for (const [name, value] of kept) this.changes.set(name, value);
@@ -195,6 +193,12 @@ export class ClientEntityState {
     return this.dataclass.attributes.get(name)?.many !== undefined;
   }
 
+  /** Whether it is neither bytes nor a list. */
+  #isPlain(name: string): boolean {
+    const type = this.dataclass.attributes.get(name)?.type;
+    return !this.#isList(name) && type !== 'image' && type !== 'blob';
+  }
+
   /** The values that `toObject()` gives. */
   object(): Record<string, unknown> {
     return this.#objectOf((name) => this.get(name));
@@ -202,9 +206,8 @@ export class ClientEntityState {
 
   #objectOf(valueOf: (name: string) => unknown): Record<string, unknown> {
     const entries: [string, unknown][] = [];
-    for (const [name, { type, many }] of this.dataclass.attributes) {
-      const isValue = many === undefined && type !== 'image' && type !== 'blob';
-      if (isValue) entries.push([name, valueOf(name)]);
+    for (const name of this.dataclass.attributes.keys()) {
+      if (this.#isPlain(name)) entries.push([name, valueOf(name)]);
     }
     return Object.fromEntries(entries);
   }

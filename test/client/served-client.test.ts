@@ -602,6 +602,19 @@ describeDatabases('A typed client', ({ create, driver }) => {
     expect(await person.cv.read()).toBeNull();
   });
 
+  onOne('keeps the removal of an image when a conflict is resolved', async () => {
+    await open();
+    const acme = await ds.Company.get(2);
+    if (acme === null) throw new Error('no Acme');
+    acme.logo.set(new Blob([png], { type: 'image/png' }));
+    await acme.save();
+    const other = await ds.Company.get(2);
+    await other?.fromObject({ city: 'Oslo' }).save();
+    acme.logo.set(null);
+    await acme.save({ onConflict: (own) => own });
+    expect((await ds.Company.get(2))?.logo.url).toBe(null);
+  });
+
   onOne('reads the images and BLOBs of rows, also of related entities', async () => {
     await open();
     const acme = await ds.Company.get(2);
