@@ -43,6 +43,11 @@ function stateOf(entity: object): ClientEntityState {
   return state;
 }
 
+/** Forgets what was set since an entity object was read or saved. */
+export function discardChanges(entity: object): void {
+  stateOf(entity).changes.clear();
+}
+
 /** The values of an entity object: as they were read, and what was set since. */
 export class ClientEntityState {
   key: ClientKey | null = null;

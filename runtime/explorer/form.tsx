@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { discardChanges } from '../client/entity.js';
 import { type ErrorReason, RestError } from '../client/errors.js';
 import { collect, draftOf, fieldsOf, type FormScope } from './draft.js';
 import { Fields, focusInput } from './fields.js';
@@ -57,6 +58,8 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
       setConflict({ theirs: stored, names, answer });
     });
   const save = async (): Promise<void> => {
+    // A save that was refused has left its values there.
+    discardChanges(entity);
     const before = draftOf(dataclass, entity);
     const { values, problems: wrong, places } = collect(opened.model, scope, draft, before);
     setProblems(wrong);

@@ -50,7 +50,8 @@ dataclasses:
   Shelf:
     attributes:
       ID: { type: integer, key: true }
-      height: number
+      height: { type: number, max: 10 }
+      photo: image
 `);
 
 const classes = {
@@ -69,6 +70,9 @@ export class CustomerEntity extends CustomerEntityBase {
 
 /** A text that runs as a script wherever a page takes it for HTML. */
 const script = `<img src=x onerror="globalThis.broken = true"><script>globalThis.broken = true</script>`;
+
+const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 let browser: Browser;
 
@@ -224,6 +228,24 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     await panel.getByRole('button', { name: 'Save' }).click();
     await panel.getByText('Saved.').waitFor();
     await panel.getByRole('link', { name: 'Shelf 7' }).waitFor();
+  });
+
+  onOne('keeps an image whose removal was taken back after a refused save', async () => {
+    await edit('Shelf', '7');
+    const photo = { name: 'a.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') };
+    await panel.getByLabel('photo').setInputFiles(photo);
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByRole('img', { name: 'photo' }).waitFor();
+    await panel.getByRole('button', { name: 'Edit' }).click();
+    await panel.getByLabel('remove').check();
+    await panel.getByLabel('height').fill('11');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText('height must not be above 10').waitFor();
+    await panel.getByLabel('remove').uncheck();
+    await panel.getByLabel('height').fill('3');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText('Saved.').waitFor();
+    await panel.getByRole('img', { name: 'photo' }).waitFor();
   });
 
   onOne('creates an entity with its lists and theirs, or nothing', async () => {
