@@ -26,7 +26,7 @@ export function App(): JSX.Element {
   return (
     <>
       <Header {...state} />
-      {state.login === 'required' ? <Login login={login} /> : <Main {...state} />}
+      <Main {...state} />
       <Footer {...state} />
     </>
   );
@@ -34,6 +34,7 @@ export function App(): JSX.Element {
 
 function Header({ opened, place, user, login: logins }: State): JSX.Element {
   const [isAsked, setAsked] = useState(false);
+  const isShown = logins === 'required' || (logins === 'possible' && user === null && isAsked);
   return (
     <header>
       <a class="name" href={addressOf(start)}>
@@ -60,13 +61,24 @@ function Header({ opened, place, user, login: logins }: State): JSX.Element {
           </button>
         )}
       </span>
-      {user === null && logins === 'possible' && isAsked && <Login login={login} />}
+      {isShown && <Login login={login} />}
     </header>
   );
 }
 
-function Main({ opened, place, problem, kept, found, views, edits }: State): JSX.Element {
-  if (opened === undefined) return <main class="quiet">Reading the model…</main>;
+function Main({
+  opened,
+  place,
+  problem,
+  login: logins,
+  kept,
+  found,
+  views,
+  edits,
+}: State): JSX.Element {
+  if (opened === undefined) {
+    return <main class="quiet">{logins !== 'required' && 'Reading the model…'}</main>;
+  }
   const { model } = opened;
   const dataclass = model.dataclasses.get(place.dataclass ?? '');
   return (

@@ -103,7 +103,11 @@ export function collect(
           places.add(`${place}[${index}]`);
           return valuesIn(listed, row, empty, `${place}[${index}].`);
         });
-      } else if (typed[each.name] !== before.typed[each.name]) {
+      } else if (
+        // A login may show more attributes than when it was begun.
+        Object.hasOwn(typed, each.name) &&
+        typed[each.name] !== before.typed[each.name]
+      ) {
         try {
           values[each.name] = valueOf(each, typed[each.name]);
         } catch (error) {

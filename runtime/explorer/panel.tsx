@@ -20,8 +20,7 @@ interface PanelProps {
 }
 
 /** An entity that was read; `null` if there is none. */
-interface Read {
-  readonly dataclass: ExplorerDataclass;
+interface Read extends Pick<PanelProps, 'opened' | 'dataclass'> {
   readonly key: string;
   readonly entity: AnyEntity | null;
 }
@@ -40,19 +39,19 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
     return () => {
       store.set({ saved: undefined });
     };
-  }, [dataclass, entityKey]);
+  }, [dataclass.name, entityKey]);
   useEffect(() => {
     let isOver = false;
     void store.attempt(async () => {
       const found = await datastore.get(dataclass.name, entityKey);
-      if (!isOver) setRead({ dataclass, key: entityKey, entity: found });
+      if (!isOver) setRead({ opened, dataclass, key: entityKey, entity: found });
     });
     return () => {
       isOver = true;
     };
   }, [datastore, dataclass, entityKey, edits]);
-  // Until another entity is read, this is the one before, perhaps of another login.
-  const isRead = read?.dataclass === dataclass && read.key === entityKey;
+  // Until another entity is read, this is the one before; after a login, with the model before.
+  const isRead = read?.dataclass.name === dataclass.name && read.key === entityKey;
   const entity = isRead ? read.entity : undefined;
   const grid = placeOfGrid(place);
   return (
@@ -75,10 +74,12 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
           There is no {dataclass.name} with the key {entityKey}, or the session may not see it.
         </p>
       )}
-      {entity !== null && entity !== undefined && (
+      {isRead && entity !== null && entity !== undefined && (
         <EntityView
           key={`${dataclass.name} ${entityKey}`}
-          {...{ opened, dataclass, entity, focus }}
+          {...{ entity, focus }}
+          opened={read.opened}
+          dataclass={read.dataclass}
           closed={grid}
         />
       )}
@@ -100,8 +101,8 @@ interface EntityViewProps extends EntityProps {
 }
 
 function EntityView({ opened, dataclass, entity, closed, focus }: EntityViewProps): JSX.Element {
-  /** The entity of the form: it stays the same while the panel reads a newer one. */
-  const [edited, setEdited] = useState<AnyEntity>();
+  /** What the form is of: it stays the same while the panel reads a newer one, or a login the model. */
+  const [edited, setEdited] = useState<EntityProps>();
   const { saved } = useStore();
   return (
     <>
@@ -111,17 +112,16 @@ function EntityView({ opened, dataclass, entity, closed, focus }: EntityViewProp
       </p>
       {edited !== undefined ? (
         <Form
-          {...{ opened, dataclass }}
-          entity={edited}
+          {...edited}
           saved={() => {
             setEdited(undefined);
-            store.set({ saved: edited });
+            store.set({ saved: edited.entity });
             store.edited();
             focus();
           }}
           cancel={() => {
             setEdited(undefined);
-            if (edited.touched()) store.edited();
+            if (edited.entity.touched()) store.edited();
             focus();
           }}
         />
@@ -134,7 +134,7 @@ function EntityView({ opened, dataclass, entity, closed, focus }: EntityViewProp
             {...{ opened, dataclass, entity, closed, focus }}
             edit={() => {
               store.set({ saved: undefined });
-              setEdited(entity);
+              setEdited({ opened, dataclass, entity });
             }}
           />
         </>
@@ -220,7 +220,7 @@ export function NewPanel({ opened, dataclass, place }: NewPanelProps): JSX.Eleme
     () => datastore.dataclass(dataclass.name).new() as AnyEntity,
     [datastore, dataclass],
   );
-  const closed = { ...placeOfGrid(place), isNew: false };
+  const closed = placeOfGrid(place);
   return (
     <aside aria-label={`New ${dataclass.name}`}>
       <h2>New {dataclass.name}</h2>

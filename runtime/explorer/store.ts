@@ -83,6 +83,10 @@ export class Store {
   constructor() {
     addEventListener('hashchange', () => {
       this.set({ place: placeOf(location.hash), problem: undefined });
+      // What was refused may be left without a login, if the session sees the model.
+      if (this.#state.login === 'required' && this.#state.opened !== undefined) {
+        this.set({ login: 'possible' });
+      }
     });
     this.#server.onAnswer((request) => {
       this.set({ requests: [request, ...this.#state.requests].slice(0, mostRequests) });
@@ -163,7 +167,10 @@ export class Store {
     } catch (error) {
       if (isAborted(error)) return;
       this.set({ problem: problemOf(error) });
-      if (error instanceof RestError && error.status === 401) this.set({ login: 'required' });
+      // A user whose session is over is a guest.
+      if (error instanceof RestError && error.status === 401) {
+        this.set({ login: 'required', user: null });
+      }
     }
   }
 }

@@ -136,6 +136,60 @@ describe('The explorer of a model with explorer.privilege', () => {
   );
 });
 
+describe('A form of the explorer', () => {
+  const shop = `${item}
+roles:
+  privileges: [{ privilege: edit }]
+  permissions:
+    allowed: [{ applyTo: Item, type: dataclass, create: [edit], update: [edit] }]
+`;
+
+  it.skipIf(chromiumPath === undefined)(
+    'keeps what is typed until a login lets it save',
+    async () => {
+      app = await rolesServerOf(shop, { environment });
+      const page = await opened(app, '/explorer#/Item?new=');
+      const panel = page.getByRole('complementary');
+      const login = page.getByRole('form', { name: 'Log in' });
+      const logIn = async (): Promise<void> => {
+        await login.getByLabel('Name').fill('mia');
+        await login.getByLabel('Password').fill('{ "privileges": ["edit"] }');
+        await login.getByRole('button').click();
+        await login.waitFor({ state: 'detached' });
+      };
+      const save = panel.getByRole('button', { name: 'Save' });
+      await panel.getByLabel('ID').fill('1');
+      await panel.getByLabel('name').fill('Kept');
+      await save.click();
+      await logIn();
+      await save.click();
+      await panel.getByText('Saved.').waitFor();
+      await panel.getByRole('button', { name: 'Edit' }).click();
+      await panel.getByLabel('name').fill('Kept, too');
+      await page.context().clearCookies();
+      await save.click();
+      await logIn();
+      await save.click();
+      await panel.getByText('Saved.').waitFor();
+      await panel.getByRole('heading', { name: 'Kept, too' }).waitFor();
+      await page.context().close();
+    },
+  );
+
+  it.skipIf(chromiumPath === undefined)('is left by a guest without a login', async () => {
+    app = await rolesServerOf(shop, { environment });
+    const page = await opened(app, '/explorer#/Item?new=');
+    const login = page.getByRole('form', { name: 'Log in' });
+    await page.getByLabel('ID').fill('1');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await login.waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await login.waitFor({ state: 'detached' });
+    await page.getByText('0 entities').waitFor();
+    await page.context().close();
+  });
+});
+
 describeDatabases('Servers with one store of sessions', ({ create, driver }) => {
   it('serve the explorer to nobody after a logout at one of them', async () => {
     const { url: databaseUrl, drop } = await create();
