@@ -149,6 +149,9 @@ export class Store {
   async login(name: string, password: string): Promise<boolean> {
     const { session } = this.#server.datastore(noModel);
     if (!(await session.login(name, password))) return false;
+    // The server knows whether this session may open the explorer.
+    const { ok } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' });
+    if (!ok) location.reload();
     this.set({ problem: undefined });
     await this.open();
     return true;

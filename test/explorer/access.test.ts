@@ -134,6 +134,32 @@ describe('The explorer of a model with explorer.privilege', () => {
       await page.context().close();
     },
   );
+
+  it.skipIf(chromiumPath === undefined)(
+    'is left after a login in it by somebody who may not open it',
+    async () => {
+      app = await rolesServerOf(
+        `${closed}  permissions: { allowed: [{ applyTo: Item, type: dataclass, read: [explore] }] }`,
+        { environment },
+      );
+      const page = await opened(app);
+      const form = page.getByRole('form', { name: 'Log in' });
+      const logIn = async (granted: string): Promise<void> => {
+        await form.getByLabel('Name').fill('mia');
+        await form.getByLabel('Password').fill(granted);
+        await form.getByRole('button').click();
+      };
+      await logIn('{ "privileges": ["explore"] }');
+      const links = page.getByRole('navigation').getByRole('link');
+      await links.getByText('Item').waitFor();
+      await page.context().clearCookies();
+      await links.getByText('Item').click();
+      await logIn('{ "privileges": ["other"] }');
+      await form.getByRole('alert').getByText('This session may not open the explorer.').waitFor();
+      expect(await page.getByRole('navigation').count()).toBe(0);
+      await page.context().close();
+    },
+  );
 });
 
 describe('A form of the explorer', () => {
