@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isClientMember } from '../../runtime/client/table.js';
 import { keyOf, leadsToMany, memberOf, targetOf } from '../model/lookup.js';
 import type {
   Attribute,
@@ -89,12 +90,6 @@ export function emitClient(written: Model, input: ClientInput): readonly Emitted
   ];
 }
 
-/** Members of the client that class code does not have, so that a model may use their names. */
-const clientMembers = {
-  selection: ['select', 'set', 'release'],
-  datastore: ['singletons', 'atomic', 'with'],
-} as const;
-
 function requireFreeNames({ dataclasses, functions }: RoleView): void {
   const taken = [
     ...[...dataclasses.map((each) => each.dataclass), ...functions].map(
@@ -103,7 +98,7 @@ function requireFreeNames({ dataclasses, functions }: RoleView): void {
     ...dataclasses.flatMap((each) =>
       each.functions.selection.map(({ name }) => [name, 'selection'] as const),
     ),
-  ].find(([name, level]) => (clientMembers[level] as readonly string[]).includes(name));
+  ].find(([name, level]) => isClientMember(level, name));
   if (taken === undefined) return;
   const [name, level] = taken;
   const owners = level === 'datastore' ? 'the datastore has' : 'selections have';

@@ -1,10 +1,11 @@
-import type {
-  AttributeTable,
-  ClientValueType,
-  FunctionLevel,
-  FunctionTable,
-  ModelTable,
-  ResultType,
+import {
+  type AttributeTable,
+  type ClientValueType,
+  type FunctionLevel,
+  type FunctionTable,
+  isClientMember,
+  type ModelTable,
+  type ResultType,
 } from '../client/table.js';
 import { isRecord, type JsonRecord } from '../client/errors.js';
 
@@ -103,17 +104,25 @@ export function attributeAt(
   return found;
 }
 
-/** Reads an answer to `$catalog/$all`. */
+/**
+ * Reads an answer to `$catalog/$all`. What has the name of a member of every client is left out, since the client
+ * cannot have it.
+ */
 export function modelOf(catalog: JsonRecord): ExplorerModel {
-  const entries = recordsIn(catalog['dataClasses']);
+  const entries = recordsIn(catalog['dataClasses']).filter(
+    ({ name }) => !isClientMember('datastore', String(name)),
+  );
+  const known = new Set(entries.map(({ name }) => String(name)));
   const collections = new Map(
     entries.map((each) => [String(each['collectionName']), String(each['name'])]),
   );
-  const dataclasses = entries.map((entry) => dataclassOf(entry, collections));
+  const dataclasses = entries.map((entry) => dataclassOf(entry, collections, known));
   return {
     name: String(catalog['__NAME']),
     dataclasses: new Map(dataclasses.map((each) => [each.name, each])),
-    functions: functionsIn(catalog['methods']),
+    functions: functionsIn(catalog['methods']).filter(
+      ({ name }) => !isClientMember('datastore', name),
+    ),
     singletons: new Map(
       recordsIn(catalog['singletons']).map(({ name, methods }) => [
         String(name),
@@ -166,9 +175,13 @@ function resultOf(entry: JsonRecord): ResultType {
 function dataclassOf(
   entry: JsonRecord,
   collections: ReadonlyMap<string, string>,
+  known: ReadonlySet<string>,
 ): ExplorerDataclass {
   const [key] = recordsIn(entry['key']).map(({ name }) => String(name));
-  const attributes = recordsIn(entry['attributes']).map((each) => attributeOf(each, collections));
+  const attributes = recordsIn(entry['attributes'])
+    .map((each) => attributeOf(each, collections))
+    // A session may see a relation to a dataclass that it does not see.
+    .filter(({ target }) => target === undefined || known.has(target));
   const { methods } = entry;
   return {
     name: String(entry['name']),
@@ -178,7 +191,9 @@ function dataclassOf(
     functions: {
       dataclass: functionsIn(methods, ['dataClass']),
       // A server for clients of Wakanda uses another word.
-      selection: functionsIn(methods, ['entitySelection', 'entityCollection']),
+      selection: functionsIn(methods, ['entitySelection', 'entityCollection']).filter(
+        (each) => !isClientMember('selection', each.name),
+      ),
       entity: functionsIn(methods, ['entity']),
     },
   };
@@ -265,11 +280,7 @@ export function clientTable(
     const keyKind = attributes.find((each) => each.name === key)?.kind;
     const table = {
       key: keyKind === 'number' ? 'number' : 'string',
-      attributes: Object.fromEntries(
-        attributes
-          .filter(({ target }) => target === undefined || dataclasses.has(target))
-          .map((each) => [each.name, attributeTable(each)]),
-      ),
+      attributes: Object.fromEntries(attributes.map((each) => [each.name, attributeTable(each)])),
       functions: {
         dataclass: functionTable(functions.dataclass),
         selection: functionTable(functions.selection),

@@ -6,6 +6,7 @@ import { chromiumPath, startChromium } from '../support/chromium.js';
 import { Client } from '../support/cookies.js';
 import { describeDatabases } from '../support/databases.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
+import { modelOf as catalogModelOf } from '../../runtime/explorer/model.js';
 import { modelOf, serverOf } from '../support/server.js';
 
 const environment = { EXPLORER: 'on' };
@@ -44,6 +45,18 @@ async function opened(server: FastifyInstance, address = '/explorer'): Promise<P
   await page.goto(`http://127.0.0.1:${port}${address}`);
   return page;
 }
+
+describe('The model of the explorer', () => {
+  it('has no relations to dataclasses that the session does not see', () => {
+    const relation = { name: 'owner', kind: 'relatedEntity', type: 'Person' };
+    const many = { name: 'parts', kind: 'relatedEntities', type: 'Parts' };
+    const own = { name: 'twin', kind: 'relatedEntity', type: 'Item' };
+    const { dataclasses } = catalogModelOf({
+      dataClasses: [{ name: 'Item', attributes: [relation, many, own] }],
+    });
+    expect(dataclasses.get('Item')?.attributes.map(({ name }) => name)).toEqual(['twin']);
+  });
+});
 
 describe('The explorer of a model without roles', () => {
   it.skipIf(chromiumPath === undefined)('offers no login, since nobody can log in', async () => {
