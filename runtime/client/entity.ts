@@ -387,14 +387,18 @@ async function setLock(
 /** Names of attributes that are members of every entity of class code, too. */
 const ownMembers: ReadonlySet<string> = new Set(['key', 'session', 'stamp']);
 
+/** The property of an attribute in entities and rows. */
+export function memberName(attribute: string): string {
+  return ownMembers.has(attribute) ? `${attribute}_` : attribute;
+}
+
 /** The class of the entities of a dataclass: each attribute is a property. */
 export function entityClass(
   attributes: ClientDataclass['attributes'],
 ): new (state: ClientEntityState) => object {
   class DataclassEntity extends ClientEntity {}
   for (const [name, attribute] of attributes) {
-    const member = ownMembers.has(name) ? `${name}_` : name;
-    Object.defineProperty(DataclassEntity.prototype, member, {
+    Object.defineProperty(DataclassEntity.prototype, memberName(name), {
       get(this: object): unknown {
         return propertyOf(stateOf(this), name, attribute);
       },

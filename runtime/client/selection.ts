@@ -8,6 +8,7 @@ import {
   findState,
   type ClientKey,
   storedMedia,
+  memberName,
 } from './entity.js';
 import type {
   ChangeOptions,
@@ -619,7 +620,10 @@ async function rowOf(
     if (type !== undefined) {
       if (!paths.includes('*') && !paths.includes(name)) continue;
       const isMedia = type === 'image' || type === 'blob';
-      row.push([name, isMedia ? mediaOf(dataclass, answer, name, type) : decodeValue(type, value)]);
+      row.push([
+        memberName(name),
+        isMedia ? mediaOf(dataclass, answer, name, type) : decodeValue(type, value),
+      ]);
     } else if (inside.paths.length > 0) {
       const target = dataclass.dataclass(one ?? many ?? '');
       const isOne = one !== undefined;
@@ -632,7 +636,7 @@ async function rowOf(
         // What the session may not see is not expanded.
         if (each['__KEY'] !== undefined) rows.push(await rowOf(target, inside, each, signal));
       }
-      row.push([name, isOne ? (rows[0] ?? null) : rows]);
+      row.push([memberName(name), isOne ? (rows[0] ?? null) : rows]);
     }
   }
   return Object.fromEntries(row);

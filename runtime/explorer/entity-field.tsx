@@ -1,6 +1,7 @@
 import type { InputHTMLAttributes, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Combobox } from './combobox.js';
+import { memberOf } from './entity.js';
 import type { ExplorerAttribute, ExplorerDataclass } from './model.js';
 import type { ExplorerDatastore, Key, Row, Rows } from './server.js';
 import { type Opened, store } from './store.js';
@@ -160,7 +161,7 @@ function rowsOf(
 }
 
 function namedOf(row: Row, label: string): Named {
-  const text = row[label];
+  const text = memberOf(row, label);
   return { key: row.key, text: typeof text === 'string' && text !== '' ? text : String(row.key) };
 }
 

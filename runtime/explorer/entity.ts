@@ -1,11 +1,13 @@
+import { memberName } from '../client/entity.js';
 import type { ExplorerDataclass } from './model.js';
 import type { AnyEntity } from './server.js';
 
-/** Some names of attributes are those of members that every entity has; the client adds `_` to them. */
-const taken = new Set(['key', 'session', 'stamp']);
-
-export function memberOf(entity: AnyEntity, name: string): unknown {
-  return entity[taken.has(name) ? `${name}_` : name];
+/** The value of an attribute of an entity or a row; `undefined` if there is none. */
+export function memberOf(
+  entity: Readonly<Record<string, unknown>> | null | undefined,
+  name: string,
+): unknown {
+  return entity?.[memberName(name)];
 }
 
 /** What names an entity for people: the value of the label, or its key. */

@@ -1,4 +1,5 @@
 import { csvRow, guarded } from './csv.js';
+import { memberOf } from './entity.js';
 import {
   attributeAt,
   type ExplorerDataclass,
@@ -28,13 +29,10 @@ export function columnsAt(
     const names = path.split('.');
     const attribute = attributeAt(model, dataclass, names);
     if (attribute === undefined || !isValue(attribute)) return [];
-    const valueOf = (row: Row): unknown => names.reduce<unknown>(memberOf, row);
+    const valueOf = (row: Row): unknown =>
+      names.reduce<unknown>((owner, name) => memberOf(owner as Row | null | undefined, name), row);
     return [{ name: path, path, kind: attribute.kind, valueOf }];
   });
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
 }
 
 /** Columns with all that an import can set; relations are the keys of their entities. */
@@ -45,11 +43,12 @@ export function importableColumns(
   return dataclass.attributes.flatMap((each): readonly ExportColumn[] => {
     const { name, kind, isReadOnly, target = '' } = each;
     if (isReadOnly) return [];
-    if (isValue(each)) return [{ name, path: name, kind, valueOf: (row) => row[name] }];
+    if (isValue(each)) return [{ name, path: name, kind, valueOf: (row) => memberOf(row, name) }];
     const related = dataclasses.get(target);
     const read = related?.key ?? related?.attributes.find(isValue)?.name;
     if (kind !== 'one' || read === undefined) return [];
-    return [{ name, path: `${name}.${read}`, kind, valueOf: (row) => memberOf(row[name], 'key') }];
+    const valueOf = (row: Row): unknown => (memberOf(row, name) as Row | null | undefined)?.key;
+    return [{ name, path: `${name}.${read}`, kind, valueOf }];
   });
 }
 

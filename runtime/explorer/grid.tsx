@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { cellOf, ColumnHead } from './column-head.js';
 import { type Column, columnsOf, columnsText, possibleColumns } from './columns.js';
+import { memberOf } from './entity.js';
 import type { ExplorerDataclass } from './model.js';
 import { Pages } from './pages.js';
 import { addressOf, gridOf, type Place, placeOfGrid } from './place.js';
@@ -349,11 +350,11 @@ function Cell({
   const along = hops
     .slice(0, -1)
     .reduce<readonly (Row | null | undefined)[]>(
-      (owners, { name }) => [...owners, owners.at(-1)?.[name] as Row | null | undefined],
+      (owners, { name }) => [...owners, memberOf(owners.at(-1), name) as Row | null | undefined],
       [row],
     );
   const owner = along.at(-1);
-  const value = owner?.[shown.name];
+  const value = memberOf(owner, shown.name);
   const target = hops.at(-2)?.target;
   if (shown.kind === 'image')
     return <Thumbnail {...{ column }} image={value as Media | undefined} />;

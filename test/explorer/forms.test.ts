@@ -52,6 +52,15 @@ dataclasses:
       ID: { type: integer, key: true }
       height: { type: number, max: 10 }
       photo: image
+  Mark:
+    attributes:
+      ID: { type: integer, key: true }
+      key: string
+      stamp: integer
+    functions:
+      selection:
+        release: { exposed: true }
+  atomic: { attributes: { ID: { type: integer, key: true }, mark: { to: Mark } } }
 `);
 
 const classes = {
@@ -63,6 +72,15 @@ export class CustomerEntity extends CustomerEntityBase {
     this.visits = (this.visits ?? 0) + 1;
     await this.save();
     return this;
+  }
+}
+`,
+  'src/classes/MarkSelection.ts': `
+import { MarkSelectionBase } from '../generated/api.js';
+
+export class MarkSelection extends MarkSelectionBase {
+  async release(): Promise<void> {
+    await this.ds.Mark.new({ ID: 100 + (await this.ds.Mark.all().count()) }).save();
   }
 }
 `,
@@ -246,6 +264,27 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     await panel.getByRole('button', { name: 'Save' }).click();
     await panel.getByText('Saved.').waitFor();
     await panel.getByRole('img', { name: 'photo' }).waitFor();
+  });
+
+  onOne('opens an entity by its key, although attributes are called key and stamp', async () => {
+    await saved('Mark', [{ ID: 5, key: 'red', stamp: 77 }]);
+    await page.goto(`${url}/explorer#/Mark?filter=key+%3D+red`);
+    await page.getByRole('row', { name: '77' }).click();
+    await panel.getByRole('heading', { name: 'red' }).waitFor();
+    expect(await page.evaluate('location.hash')).toContain('entity=5');
+    expect(await page.getByRole('row', { name: '77' }).textContent()).toBe('5red77');
+  });
+
+  onOne('leaves out what has the name of a member that every client has', async () => {
+    await page.goto(`${url}/explorer#/Mark`);
+    const links = page.getByRole('navigation').getByRole('link');
+    expect(await links.allTextContents()).not.toContain('atomic');
+    const before = await count('Mark');
+    await page.getByText(before === 1 ? '1 entity' : `${before} entities`).waitFor();
+    expect(await page.getByText('Functions').count()).toBe(0);
+    await links.getByText('Shelf').click();
+    await page.getByText('7', { exact: true }).waitFor();
+    expect(await count('Mark')).toBe(before);
   });
 
   onOne('creates an entity with its lists and theirs, or nothing', async () => {
