@@ -45,7 +45,7 @@ function Header({ opened, place, user, login: logins }: State): JSX.Element {
         {user !== null && (
           <>
             {user}{' '}
-            <button type="button" onClick={() => void store.attempt(() => store.logout())}>
+            <button type="button" onClick={() => void store.act(() => store.logout())}>
               Log out
             </button>
           </>

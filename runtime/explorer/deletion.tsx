@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { RestError } from '../client/errors.js';
 import { labelOfEntity } from './entity.js';
 import type { ExplorerDataclass, OnDelete } from './model.js';
+import { useMounted } from './mounted.js';
 import type { Place } from './place.js';
 import type { AnyEntity } from './server.js';
 import { type Opened, store } from './store.js';
@@ -35,6 +36,7 @@ export function Deletion({
 }: DeletionProps): JSX.Element {
   const [found, setFound] = useState<readonly Referring[]>();
   const keep = useRef<HTMLButtonElement>(null);
+  const isMounted = useMounted();
   useEffect(() => {
     keep.current?.focus();
     void store.attempt(async () => {
@@ -46,8 +48,8 @@ export function Deletion({
   }, [found]);
   const drop = async (): Promise<void> => {
     await entity.drop();
-    store.set({ views: store.state.views + 1 });
-    store.go(closed);
+    store.refind();
+    if (isMounted()) store.go(closed);
   };
   return (
     <div
@@ -70,7 +72,7 @@ export function Deletion({
           ))}
         </ul>
       )}
-      <button type="button" class="primary" onClick={() => void store.attempt(drop)}>
+      <button type="button" class="primary" onClick={() => void store.act(drop)}>
         Delete
       </button>{' '}
       <button ref={keep} type="button" onClick={cancel}>

@@ -5,6 +5,7 @@ import { type ErrorReason, RestError } from '../client/errors.js';
 import { collect, draftOf, fieldsOf, type FormScope } from './draft.js';
 import { Fields, focusInput } from './fields.js';
 import type { ExplorerAttribute, ExplorerDataclass } from './model.js';
+import { useMounted } from './mounted.js';
 import type { AnyEntity } from './server.js';
 import { type Opened, store } from './store.js';
 import { shownValue } from './values.js';
@@ -34,16 +35,28 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
   const scope: FormScope = { dataclass, isNew: entity.isNew };
   const fields = fieldsOf(scope);
   const form = useRef<HTMLFormElement>(null);
-  const isSaving = useRef(false);
-  const [draft, setDraft] = useState(() => draftOf(dataclass, entity));
+  const isMounted = useMounted();
+  const [isSaving, setSaving] = useState(false);
+  /** What has the focus when a save begins. */
+  const active = useRef<Element | null>(null);
+  const [first] = useState(() => draftOf(dataclass, entity));
+  const [draft, setDraft] = useState(first);
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const [conflict, setConflict] = useState<Conflict>();
   useEffect(() => {
     focusInput(form.current);
   }, []);
   useEffect(() => {
+    if (isSaving) return;
+    if (active.current instanceof HTMLElement) active.current.focus();
     focusInput(form.current, '[aria-invalid=true]');
-  }, [problems]);
+  }, [problems, isSaving]);
+  useEffect(() => {
+    store.isTyped = draft !== first;
+    return () => {
+      store.isTyped = false;
+    };
+  }, [draft !== first]);
 
   const onConflict = (mine: object, theirs: object): Promise<object | null> =>
     new Promise((resolve) => {
@@ -67,6 +80,11 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
     entity.fromObject(values);
     try {
       await entity.save({ onConflict });
+      if (!isMounted()) {
+        store.refind();
+        return;
+      }
+      store.isTyped = false;
       saved();
     } catch (error) {
       if (!(error instanceof RestError)) throw error;
@@ -76,10 +94,11 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
     }
   };
   const submit = async (): Promise<void> => {
-    if (isSaving.current) return;
-    isSaving.current = true;
-    await store.attempt(save);
-    isSaving.current = false;
+    if (isSaving) return;
+    active.current = document.activeElement;
+    setSaving(true);
+    await store.act(save);
+    setSaving(false);
   };
   return (
     <form
@@ -96,13 +115,22 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
         void submit();
       }}
     >
-      <Fields {...{ opened, scope, draft, problems }} entity={entity} at="" change={setDraft} />
+      <fieldset class="whole" disabled={isSaving}>
+        <Fields {...{ opened, scope, draft, problems }} entity={entity} at="" change={setDraft} />
+      </fieldset>
       {conflict !== undefined && <ConflictView {...{ fields, conflict }} typed={draft.typed} />}
       <div class="actions">
-        <button type="submit" class="primary" title="Ctrl+Enter">
+        <button type="submit" class="primary" title="Ctrl+Enter" disabled={isSaving}>
           Save
         </button>
-        <button type="button" onClick={cancel}>
+        <button
+          type="button"
+          disabled={isSaving}
+          onClick={() => {
+            store.isTyped = false;
+            cancel();
+          }}
+        >
           Discard
         </button>
       </div>

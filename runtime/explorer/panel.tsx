@@ -227,7 +227,8 @@ export function NewPanel({ opened, dataclass, place }: NewPanelProps): JSX.Eleme
       <Form
         {...{ opened, dataclass, entity }}
         saved={() => {
-          store.set({ views: store.state.views + 1, saved: entity });
+          store.refind();
+          store.set({ saved: entity });
           store.go({ ...closed, entity: String(entity.key) });
         }}
         cancel={() => {

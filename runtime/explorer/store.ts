@@ -77,12 +77,22 @@ export class Store {
     views: 0,
     edits: 0,
   };
+  /** Whether a form has what is not saved. */
+  isTyped = false;
   readonly #listeners = new Set<() => void>();
   readonly #server = new Server();
 
   constructor() {
+    addEventListener('beforeunload', (event) => {
+      if (this.isTyped) event.preventDefault();
+    });
     addEventListener('hashchange', () => {
-      this.set({ place: placeOf(location.hash), problem: undefined });
+      const place = placeOf(location.hash);
+      if (!hasSamePanel(place, this.#state.place) && !this.#mayLeave()) {
+        this.go(this.#state.place);
+        return;
+      }
+      this.set({ place, problem: undefined });
       // What was refused may be left without a login, if the session sees the model.
       if (this.#state.login === 'required' && this.#state.opened !== undefined) {
         this.set({ login: 'possible' });
@@ -112,6 +122,11 @@ export class Store {
     this.set({ edits: this.#state.edits + 1 });
   }
 
+  /** Lets the grid find its entities again, since some were made or deleted. */
+  refind(): void {
+    this.set({ views: this.#state.views + 1 });
+  }
+
   /** Keeps an entity set, which the session has until it is released. */
   keep(given: Omit<Kept, 'id'>): Kept {
     const kept = { ...given, id: setIdOf(given.set) ?? '' };
@@ -122,6 +137,13 @@ export class Store {
   async release(kept: Kept): Promise<void> {
     this.set({ kept: this.#state.kept.filter(({ id }) => id !== kept.id) });
     await kept.set.release();
+  }
+
+  /** Asks before a form is left. */
+  #mayLeave(): boolean {
+    const mayLeave = !this.isTyped || confirm('Leave the form without saving what you have typed?');
+    if (mayLeave) this.isTyped = false;
+    return mayLeave;
   }
 
   /** Shows another place; the browser's back leads to this one. */
@@ -158,9 +180,16 @@ export class Store {
   }
 
   async logout(): Promise<void> {
+    if (!this.#mayLeave()) return;
     await this.#state.opened?.datastore.session.logout();
     // A guest may not open the explorer where a privilege is needed, and nothing that was read stays.
     location.reload();
+  }
+
+  /** Runs what somebody has asked for, and shows why it did not succeed. */
+  async act(work: () => Promise<void>): Promise<void> {
+    this.set({ problem: undefined });
+    await this.attempt(work);
   }
 
   /** Runs work, and shows why it did not succeed. */
@@ -176,6 +205,11 @@ export class Store {
       }
     }
   }
+}
+
+function hasSamePanel(one: Place, other: Place): boolean {
+  const isSame = one.dataclass === other.dataclass && one.entity === other.entity;
+  return isSame && (one.isNew ?? false) === (other.isNew ?? false);
 }
 
 /** What went wrong, as people can read it. */

@@ -275,6 +275,54 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     expect(await page.getByRole('row', { name: '77' }).textContent()).toBe('5red77');
   });
 
+  onOne('asks before what is typed in a form is lost', async () => {
+    const [one = '', other = ''] = await saved('Customer', [{ name: 'One' }, { name: 'Other' }]);
+    const asks: string[] = [];
+    let leaves = false;
+    page.on('dialog', (dialog) => {
+      asks.push(dialog.type());
+      void (leaves ? dialog.accept() : dialog.dismiss());
+    });
+    await edit('Customer', other);
+    await page.evaluate(`location.hash = '#/Customer?entity=${one}'`);
+    await panel.getByRole('heading', { name: 'One' }).waitFor();
+    expect(asks).toEqual([]);
+    await panel.getByRole('button', { name: 'Edit' }).click();
+    await panel.getByLabel('name *').fill('Mine');
+    await page.goBack();
+    await expect.poll(() => page.evaluate('location.hash')).toBe(`#/Customer?entity=${one}`);
+    await page.getByRole('link', { name: 'Close the entity' }).click();
+    await expect.poll(() => asks).toEqual(['confirm', 'confirm']);
+    expect(await panel.getByLabel('name *').inputValue()).toBe('Mine');
+    leaves = true;
+    await page.getByRole('link', { name: 'Close the entity' }).click();
+    await panel.waitFor({ state: 'detached' });
+    expect(asks.length).toBe(3);
+  });
+
+  onOne('lets nobody type while it is saved, and stays where somebody went meanwhile', async () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/rest/Shelf?$method=update*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    page.on('dialog', (dialog) => void dialog.accept());
+    await open('#/Shelf?new=');
+    await panel.getByLabel('ID').fill('70');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => panel.getByLabel('ID').isDisabled()).toBe(true);
+    await page.getByRole('navigation').getByRole('link', { name: 'Order' }).click();
+    await panel.waitFor({ state: 'detached' });
+    release();
+    await expect.poll(async () => (await asked('Shelf(70)')).__KEY).toBe('70');
+    await page.getByRole('navigation').getByRole('link', { name: 'Shelf' }).click();
+    await page.getByText('70', { exact: true }).waitFor();
+    expect(await panel.count()).toBe(0);
+  });
+
   onOne('leaves out what has the name of a member that every client has', async () => {
     await page.goto(`${url}/explorer#/Mark`);
     const links = page.getByRole('navigation').getByRole('link');
