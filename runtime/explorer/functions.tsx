@@ -4,9 +4,10 @@ import type { ResultType } from '../client/table.js';
 import { labelOfEntity } from './entity.js';
 import { Field } from './field.js';
 import type { ExplorerAttribute, ExplorerFunction, ExplorerModel } from './model.js';
+import { useMounted } from './mounted.js';
 import { addressOf, gridOf } from './place.js';
 import type { AnyEntity, Key, Selection } from './server.js';
-import { type Opened, problemOf, store } from './store.js';
+import { type Kept, type Opened, problemOf, store } from './store.js';
 import { shownCount, shownEntities, shownValue } from './values.js';
 import { type Typed, typedOf, valueOf } from './written.js';
 
@@ -44,6 +45,8 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
   );
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const [returned, setReturned] = useState<Returned>();
+  const isMounted = useMounted();
+  const isCalling = useRef(false);
   const call = async (): Promise<void> => {
     setReturned(undefined);
     const wrong: Record<string, string> = {};
@@ -58,18 +61,32 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
     setProblems(wrong);
     if (Object.keys(wrong).length > 0) return;
     const target = (await owner()) as Readonly<
-      Record<string, (...args: readonly unknown[]) => Promise<unknown>>
+      Record<string, ((...args: readonly unknown[]) => Promise<unknown>) | undefined>
     >;
-    setReturned({ value: await target[name]?.(...args) });
+    const member = target[name];
+    if (member === undefined) throw new Error(`The client has no function ${name}.`);
+    const value = await member.apply(target, args);
     // It may have changed anything.
+    store.refind();
     store.edited();
+    if (isMounted()) setReturned({ value });
+    else if (typeof returns === 'object' && 'selection' in returns) {
+      await (value as Selection | null)?.release();
+    }
+  };
+  const submit = async (): Promise<void> => {
+    // A second click must not call it twice.
+    if (isCalling.current) return;
+    isCalling.current = true;
+    await store.act(call);
+    isCalling.current = false;
   };
   return (
     <form
       aria-label={name}
       onSubmit={(event) => {
         event.preventDefault();
-        void store.attempt(call);
+        void submit();
       }}
     >
       {params.map((each, index) => (
@@ -163,21 +180,20 @@ interface SelectionProps {
 /** The number of entities of a selection, which the grid can show: it is an entity set of the server. */
 function SelectionResult({ name, dataclass, selection }: SelectionProps): JSX.Element {
   const [count, setCount] = useState<number>();
-  const isKept = useRef(false);
+  const kept = useRef<Kept>();
   useEffect(() => {
     void store.attempt(async () => {
       setCount(await selection.count());
     });
     return () => {
       // Sets that nobody releases expire.
-      if (!isKept.current) selection.release().catch(() => undefined);
+      if (kept.current === undefined) selection.release().catch(() => undefined);
     };
   }, [selection]);
   if (count === undefined) return <span>…</span>;
   const show = (): void => {
-    isKept.current = true;
-    const { id } = store.keep({ dataclass, name, count, set: selection });
-    store.go(gridOf(dataclass, { set: id }));
+    kept.current ??= store.keep({ dataclass, name, count, set: selection });
+    store.go(gridOf(dataclass, { set: kept.current.id }));
   };
   return (
     <>

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useMounted } from './mounted.js';
 import type { AnyEntity } from './server.js';
 import { store } from './store.js';
 
@@ -11,6 +12,7 @@ interface LockProps {
 export function Lock({ entity }: LockProps): JSX.Element {
   const [holder, setHolder] = useState<'nobody' | 'me' | 'other'>('nobody');
   const locked = useRef<AnyEntity>();
+  const isMounted = useMounted();
   const unlock = async (): Promise<void> => {
     const held = locked.current;
     locked.current = undefined;
@@ -33,6 +35,10 @@ export function Lock({ entity }: LockProps): JSX.Element {
       setHolder('nobody');
     } else if (await entity.lock()) {
       locked.current = entity;
+      if (!isMounted()) {
+        await unlock();
+        return;
+      }
       setHolder('me');
       // Somebody may have changed it before.
       store.edited();
@@ -40,11 +46,7 @@ export function Lock({ entity }: LockProps): JSX.Element {
   };
   return (
     <>
-      <button
-        type="button"
-        aria-pressed={holder === 'me'}
-        onClick={() => void store.attempt(change)}
-      >
+      <button type="button" aria-pressed={holder === 'me'} onClick={() => void store.act(change)}>
         {holder === 'me' ? 'Unlock' : 'Lock'}
       </button>{' '}
       <span role="status">

@@ -301,14 +301,7 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
   });
 
   onOne('lets nobody type while it is saved, and stays where somebody went meanwhile', async () => {
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route('**/rest/Shelf?$method=update*', async (route) => {
-      await released;
-      await route.continue();
-    });
+    const release = await held('**/rest/Shelf?$method=update*');
     page.on('dialog', (dialog) => void dialog.accept());
     await open('#/Shelf?new=');
     await panel.getByLabel('ID').fill('70');
@@ -400,6 +393,27 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     await setLock(false);
   });
 
+  onOne('releases a lock that it gets after the entity is left', async () => {
+    const answers = await held('**/rest/Customer*lock=true');
+    await open('#/Customer?entity=5');
+    await panel.getByRole('button', { name: 'Lock' }).click();
+    await panel.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    const unlocked = page.waitForResponse(/lock=false/);
+    answers();
+    await unlocked;
+    expect((await asked('Customer(5)?$lock=true', {})).result).toBe(true);
+  });
+
+  onOne('calls a function once by two clicks', async () => {
+    const answers = await held('**/rest/Customer(6)/visit*');
+    await open('#/Customer?entity=6');
+    await panel.getByRole('button', { name: 'visit' }).dblclick();
+    answers();
+    await panel.getByRole('status').getByRole('link').waitFor();
+    expect(await asked('Customer(6)')).toMatchObject({ visits: 1 });
+  });
+
   onOne('says before a deletion what happens to the entities that refer to it', async () => {
     const [lone = '', owner = ''] = await saved('Customer', [{ name: 'Lone' }, { name: 'Owner' }]);
     const [order = ''] = await saved('Order', [
@@ -423,6 +437,11 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     await dialog.getByText('1 entity of Line (order) forbids the deletion').waitFor();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('alert').getByText('Nothing was deleted').waitFor();
+    await dialog.getByRole('button', { name: 'Keep' }).click();
+    await panel.getByRole('button', { name: 'Edit' }).click();
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await panel.getByText('Saved.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
     await ask('#/Shelf?entity=7');
     await dialog.getByText('1 entity of Customer (shelf)').waitFor();
     await ask(`#/Customer?entity=15`);
@@ -459,6 +478,19 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     const overflow = await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`);
     expect(overflow).toBe(0);
   });
+
+  /** Holds requests back until the function that it returns is called. */
+  async function held(address: string): Promise<() => void> {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(address, async (route) => {
+      await released;
+      await route.continue();
+    });
+    return release;
+  }
 
   async function count(dataclass: string): Promise<number> {
     const { __COUNT: found = 0 } = await asked(`${dataclass}?$top=0`);
