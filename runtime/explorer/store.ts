@@ -174,7 +174,8 @@ export class Store {
     // The server knows whether this session may open the explorer.
     const { ok } = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' });
     if (!ok) location.reload();
-    this.set({ problem: undefined });
+    // Sets belong to the session before.
+    this.set({ problem: undefined, kept: [] });
     await this.open();
     return true;
   }

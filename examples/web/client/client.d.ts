@@ -303,14 +303,16 @@ type Row<T extends EntityTypes, P extends string> = {
     readonly key: T['key'];
     readonly stamp: number;
 } & {
-    readonly [N in OwnNames<P, keyof T['attributes']>]: T['attributes'][N];
+    readonly [N in OwnNames<P, keyof T['attributes']> as MemberName<N>]: T['attributes'][N];
 } & {
-    readonly [N in OwnNames<P, MediaName<T>>]: StoredMedia;
+    readonly [N in OwnNames<P, MediaName<T>> as MemberName<N>]: StoredMedia;
 } & {
-    readonly [N in Head<P> & keyof T['one']]: T['one'][N] extends EntityTypes ? Row<T['one'][N], Tail<P, N & string>> | null : never;
+    readonly [N in Head<P> & keyof T['one'] as MemberName<N>]: T['one'][N] extends EntityTypes ? Row<T['one'][N], Tail<P, N & string>> | null : never;
 } & {
-    readonly [N in Head<P> & keyof T['many']]: T['many'][N] extends EntityTypes ? readonly Row<T['many'][N], Tail<P, N & string>>[] : never;
+    readonly [N in Head<P> & keyof T['many'] as MemberName<N>]: T['many'][N] extends EntityTypes ? readonly Row<T['many'][N], Tail<P, N & string>>[] : never;
 };
+/** The property of an attribute in rows: some names are those of members that class code has. */
+type MemberName<N> = N extends 'key' | 'session' | 'stamp' ? `${N}_` : N;
 type OwnNames<P extends string, Names> = ('*' extends P ? Names : never) | (P & Names);
 type Head<P extends string> = P extends `${infer H}.${string}` ? H : never;
 type Tail<P extends string, H extends string> = P extends `${H}.${infer R}` ? R : never;

@@ -368,7 +368,7 @@ var ClientEntityState = class ClientEntityState {
 	}
 	/** Takes what somebody else has stored, and the values that are to be stored over it. */
 	rebase(theirs, wanted) {
-		const kept = [...this.changes].filter(([name, value]) => value instanceof Blob || this.#isList(name));
+		const kept = [...this.changes].filter(([name]) => !this.#isPlain(name));
 		this.load(theirs);
 		this.changes.clear();
 		for (const [name, value] of kept) this.changes.set(name, value);
@@ -381,13 +381,18 @@ var ClientEntityState = class ClientEntityState {
 	#isList(name) {
 		return this.dataclass.attributes.get(name)?.many !== void 0;
 	}
+	/** Whether it is neither bytes nor a list. */
+	#isPlain(name) {
+		const type = this.dataclass.attributes.get(name)?.type;
+		return !this.#isList(name) && type !== "image" && type !== "blob";
+	}
 	/** The values that `toObject()` gives. */
 	object() {
 		return this.#objectOf((name) => this.get(name));
 	}
 	#objectOf(valueOf) {
 		const entries = [];
-		for (const [name, { type, many }] of this.dataclass.attributes) if (many === void 0 && type !== "image" && type !== "blob") entries.push([name, valueOf(name)]);
+		for (const name of this.dataclass.attributes.keys()) if (this.#isPlain(name)) entries.push([name, valueOf(name)]);
 		return Object.fromEntries(entries);
 	}
 	/** What was set, as a body or an argument has it; bytes are uploaded. */
@@ -536,22 +541,23 @@ const ownMembers = /* @__PURE__ */ new Set([
 	"session",
 	"stamp"
 ]);
+/** The property of an attribute in entities and rows. */
+function memberName(attribute) {
+	return ownMembers.has(attribute) ? `${attribute}_` : attribute;
+}
 /** The class of the entities of a dataclass: each attribute is a property. */
 function entityClass(attributes) {
 	class DataclassEntity extends ClientEntity {}
-	for (const [name, attribute] of attributes) {
-		const member = ownMembers.has(name) ? `${name}_` : name;
-		Object.defineProperty(DataclassEntity.prototype, member, {
-			get() {
-				return propertyOf(stateOf$1(this), name, attribute);
-			},
-			set(value) {
-				stateOf$1(this).set(name, value);
-			},
-			enumerable: true,
-			configurable: true
-		});
-	}
+	for (const [name, attribute] of attributes) Object.defineProperty(DataclassEntity.prototype, memberName(name), {
+		get() {
+			return propertyOf(stateOf$1(this), name, attribute);
+		},
+		set(value) {
+			stateOf$1(this).set(name, value);
+		},
+		enumerable: true,
+		configurable: true
+	});
 	return DataclassEntity;
 }
 function propertyOf(state, name, { type, one, many }) {
@@ -1216,7 +1222,7 @@ async function rowOf(dataclass, shape, answer, signal) {
 		if (type !== void 0) {
 			if (!paths.includes("*") && !paths.includes(name)) continue;
 			const isMedia = type === "image" || type === "blob";
-			row.push([name, isMedia ? mediaOf(dataclass, answer, name, type) : decodeValue(type, value)]);
+			row.push([memberName(name), isMedia ? mediaOf(dataclass, answer, name, type) : decodeValue(type, value)]);
 		} else if (inside.paths.length > 0) {
 			const target = dataclass.dataclass(one ?? many ?? "");
 			const isOne = one !== void 0;
@@ -1224,7 +1230,7 @@ async function rowOf(dataclass, shape, answer, signal) {
 			const related = isOne ? [value] : await relatedRows(value, dataclass, isPart ? void 0 : inside, signal);
 			const rows = [];
 			for (const each of related.filter(isRecord)) if (each["__KEY"] !== void 0) rows.push(await rowOf(target, inside, each, signal));
-			row.push([name, isOne ? rows[0] ?? null : rows]);
+			row.push([memberName(name), isOne ? rows[0] ?? null : rows]);
 		}
 	}
 	return Object.fromEntries(row);
