@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isClientMember } from '../../runtime/client/table.js';
+import { isClientMember } from '../../runtime/protocol/client-members.js';
 import { keyOf, leadsToMany, memberOf, targetOf } from '../model/lookup.js';
 import type {
   Attribute,

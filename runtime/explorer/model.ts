@@ -1,13 +1,13 @@
-import {
-  type AttributeTable,
-  type ClientValueType,
-  type FunctionLevel,
-  type FunctionTable,
-  isClientMember,
-  type ModelTable,
-  type ResultType,
+import type {
+  AttributeTable,
+  ClientValueType,
+  FunctionLevel,
+  FunctionTable,
+  ModelTable,
+  ResultType,
 } from '../client/table.js';
 import { isRecord, type JsonRecord } from '../client/errors.js';
+import { isClientMember } from '../protocol/client-members.js';
 
 /** The model as the session sees it, from the catalog (protocol P2.2). */
 export interface ExplorerModel {
