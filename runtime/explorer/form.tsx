@@ -39,24 +39,20 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
   const [isSaving, setSaving] = useState(false);
   /** What has the focus when a save begins. */
   const active = useRef<Element | null>(null);
-  const [first] = useState(() => draftOf(dataclass, entity));
-  const [draft, setDraft] = useState(first);
+  const [draft, setDraft] = useState(() => draftOf(dataclass, entity));
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const [conflict, setConflict] = useState<Conflict>();
   useEffect(() => {
     focusInput(form.current);
+    return () => {
+      store.isTyped = false;
+    };
   }, []);
   useEffect(() => {
     if (isSaving) return;
     if (active.current instanceof HTMLElement) active.current.focus();
     focusInput(form.current, '[aria-invalid=true]');
   }, [problems, isSaving]);
-  useEffect(() => {
-    store.isTyped = draft !== first;
-    return () => {
-      store.isTyped = false;
-    };
-  }, [draft !== first]);
 
   const onConflict = (mine: object, theirs: object): Promise<object | null> =>
     new Promise((resolve) => {
@@ -116,7 +112,15 @@ export function Form({ opened, dataclass, entity, saved, cancel }: FormProps): J
       }}
     >
       <fieldset class="whole" disabled={isSaving}>
-        <Fields {...{ opened, scope, draft, problems }} entity={entity} at="" change={setDraft} />
+        <Fields
+          {...{ opened, scope, draft, problems, entity }}
+          at=""
+          change={(changed) => {
+            // At once: an effect may come after a click that leaves the form.
+            store.isTyped = true;
+            setDraft(changed);
+          }}
+        />
       </fieldset>
       {conflict !== undefined && <ConflictView {...{ fields, conflict }} typed={draft.typed} />}
       <div class="actions">
