@@ -219,7 +219,7 @@ roles:
     app = await rolesServerOf(shop, { environment });
     const page = await opened(app, '/explorer#/Item?new=');
     const login = page.getByRole('form', { name: 'Log in' });
-    await page.getByLabel('ID').fill('1');
+    await page.getByRole('textbox', { name: 'ID' }).fill('1');
     await page.getByRole('button', { name: 'Save' }).click();
     await login.waitFor();
     await page.getByRole('button', { name: 'Discard' }).click();
