@@ -32,37 +32,39 @@ export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.
           {last?.status} · {last?.milliseconds.toFixed(1)} ms
         </span>
       </summary>
-      <div class="sheet" role="group" aria-label="How it is answered">
-        <ol aria-label="Requests">
-          {requests.map((each) => (
-            <li key={each.number}>
-              <button
-                type="button"
-                aria-pressed={each === shown}
-                onClick={() => {
-                  setChosen(each);
-                }}
-              >
-                {each.method} {each.address}
-              </button>
-              <span class="time">
-                {each.status} · {each.milliseconds.toFixed(1)} ms
-              </span>
-            </li>
-          ))}
-        </ol>
-        {shown !== undefined && (
-          <dl>
-            <Line name="In a shell" text={curlLine(shown, user !== null)} />
-            {opened !== undefined && dataclass !== undefined && (
-              <Line name="In a program" text={clientLine(opened.model, dataclass, place)} />
-            )}
-            {opened !== undefined && isOpen && isFiltered(shown) && (
-              <Plan key={shown.number} {...{ opened }} request={shown} />
-            )}
-          </dl>
-        )}
-      </div>
+      {isOpen && (
+        <div class="sheet" role="group" aria-label="How it is answered">
+          <ol aria-label="Requests">
+            {requests.map((each) => (
+              <li key={each.number}>
+                <button
+                  type="button"
+                  aria-pressed={each === shown}
+                  onClick={() => {
+                    setChosen(each);
+                  }}
+                >
+                  {each.method} {each.address}
+                </button>
+                <span class="time">
+                  {each.status} · {each.milliseconds.toFixed(1)} ms
+                </span>
+              </li>
+            ))}
+          </ol>
+          {shown !== undefined && (
+            <dl>
+              <Line name="In a shell" text={curlLine(shown, user !== null)} />
+              {opened !== undefined && dataclass !== undefined && (
+                <Line name="In a program" text={clientLine(opened.model, dataclass, place)} />
+              )}
+              {opened !== undefined && isFiltered(shown) && (
+                <Plan key={shown.number} {...{ opened }} request={shown} />
+              )}
+            </dl>
+          )}
+        </div>
+      )}
     </details>
   );
 }

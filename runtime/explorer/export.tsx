@@ -31,9 +31,7 @@ export function Export({ opened, dataclass, place }: ExportProps): JSX.Element {
       : columnsAt(
           model,
           dataclass,
-          columnsOf(model, dataclass, place.columns)
-            .filter(({ shown }) => shown.kind !== 'image')
-            .map(({ path }) => path),
+          columnsOf(model, dataclass, place.columns).map(({ path }) => path),
         );
     // A browser asks for a file only right after a click.
     const file = await savedFile(`${dataclass.name}.${format}`, formats[format].type);

@@ -1,24 +1,13 @@
-import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import axe, { type AxeResults } from 'axe-core';
 import type { FastifyInstance } from 'fastify';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { chromiumPath, startChromium } from '../support/chromium.js';
 import { describeDatabases } from '../support/databases.js';
+import { script, seriousFaults, violationsOf } from '../support/explorer-page.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { itOnOne } from '../support/long.js';
 import { modelOf, serverOf } from '../support/server.js';
-
-const executablePath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
-
-declare global {
-  /** The module, in a page. */
-  var axe: { readonly run: () => Promise<AxeResults> };
-}
 
 const model = modelOf(`
 drs: 1
@@ -86,25 +75,21 @@ export class MarkSelection extends MarkSelectionBase {
 `,
 };
 
-/** A text that runs as a script wherever a page takes it for HTML. */
-const script = `<img src=x onerror="globalThis.broken = true"><script>globalThis.broken = true</script>`;
-
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 let browser: Browser;
 
 beforeAll(async () => {
-  if (executablePath === undefined) return;
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  if (chromiumPath !== undefined) browser = await startChromium();
 });
 
 afterAll(async () => {
-  if (executablePath !== undefined) await browser.close();
+  if (chromiumPath !== undefined) await browser.close();
 });
 
 describeDatabases('A form of the explorer', ({ create, driver }) => {
-  const onOne = executablePath === undefined ? it.skip : itOnOne({ driver });
+  const onOne = chromiumPath === undefined ? it.skip : itOnOne({ driver });
   let database: TestDatabase;
   let app: FastifyInstance;
   let url: string;
@@ -139,11 +124,7 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
   beforeEach(async () => {
     page = await (await browser.newContext()).newPage();
     panel = page.getByRole('complementary');
-    faults = [];
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text())) faults.push(message.text());
-    });
+    faults = violationsOf(page);
   });
 
   afterEach(async () => {
@@ -468,12 +449,7 @@ describeDatabases('A form of the explorer', ({ create, driver }) => {
     await panel.locator('[aria-invalid=true]').first().waitFor();
     await chooser('payer').fill('ada');
     await panel.getByRole('option', { name: 'Great Ada' }).waitFor();
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate(() => globalThis.axe.run());
-    const serious = violations.filter(
-      ({ impact }) => impact === 'serious' || impact === 'critical',
-    );
-    expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+    expect(await seriousFaults(page)).toEqual([]);
     const root = 'document.documentElement';
     const overflow = await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`);
     expect(overflow).toBe(0);
