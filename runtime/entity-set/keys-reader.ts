@@ -170,8 +170,8 @@ const entitiesPerKey = 30;
 
 /**
  * What `$filter` and `$clean` leave of a set's keys, in the order of `$orderby` or else in the
- * set's own. Deleted entities match no filter; in an order they come last. If some entities may be
- * hidden, both hidden and deleted ones are left out, so that nobody can distinguish them.
+ * set's own. Entities that were deleted match no filter; in an order they come last. So do those that
+ * `restrict` hides, so that nobody can distinguish them.
  */
 export function* narrowed(
   context: ReadingContext,
@@ -180,9 +180,8 @@ export function* narrowed(
   parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
 ): Steps<KeyList> {
   const { filter, orderby, clean } = parameters;
-  // Visibility may have changed since the set was made, and the reader may not be its maker.
-  const isRestricted = dataclass.restriction !== undefined;
-  if (filter === undefined && orderby === undefined && !clean && !isRestricted) return keys;
+  const isWhole = filter === undefined && !clean;
+  if (isWhole && orderby === undefined) return keys;
   const small = yield* isSmall(context, dataclass, keys);
   const request = small
     ? membersRequest(context, dataclass, keys, parameters)
@@ -191,7 +190,7 @@ export function* narrowed(
   const found = (yield* readKeys(context, request)) as KeyList;
   if (request.orderBy === undefined) return and(keys, found);
   const ordered = small ? found : and(found, keys);
-  return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
+  return isWhole ? or(ordered, keys) : ordered;
 }
 
 /** The members of a set as a selection. */

@@ -151,8 +151,7 @@ export class EntitySetService {
     refuseFormats(parameters, this.context.options, '$logicOperator=INTERSECT');
     const { context, dataclass } = this;
     const { filter, clean } = parameters;
-    const isWhole = filter === undefined && !clean && dataclass.restriction === undefined;
-    if (isWhole) return String(intersect(keys, others));
+    if (filter === undefined && !clean) return String(intersect(keys, others));
     const unordered = { ...parameters, orderby: undefined };
     const { length } = yield* narrowed(context, dataclass, and(keys, others), unordered);
     return String(length > 0);
