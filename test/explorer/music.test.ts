@@ -173,7 +173,7 @@ describe.skipIf(!isLong || chromiumPath === undefined)('The explorer of the musi
       await goTo('InvoiceLine?order=ID+desc&entity=1000000');
       await count('1,000,000');
       await page.getByRole('button', { name: 'Edit' }).click();
-      await page.getByLabel('quantity').fill('3');
+      await page.getByRole('textbox', { name: /^quantity/ }).fill('3');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByRole('button', { name: 'Edit' }).waitFor();
       const row = page.getByRole('row').filter({ hasText: '1,000,000' });
