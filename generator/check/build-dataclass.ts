@@ -59,6 +59,7 @@ export function buildDataclass(
     functions: dataclassFunctions(context, links.world, dataclass),
     events: eventsOf(context, links.world, dataclass),
     ...restrictOf(child(node, 'restrict')),
+    ...(booleanOf(child(node, 'live')) === true ? { live: true } : {}),
     ...compositeIndexes(context, dataclass, named),
   };
   checkColumnCount(context, built, dataclass.key);

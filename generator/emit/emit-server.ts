@@ -13,6 +13,7 @@ import { hasVectors } from '../model/columns.js';
 import {
   hasClassCode,
   hasMedia,
+  isLive,
   isCompatible,
   limitsSessions,
   servesFunctions,
@@ -109,6 +110,7 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   access: { purpose: 'what `src/login.ts` uses: passwords, types of sessions', when: hasRoles },
   users: { purpose: '`npm run users`, and its table', when: hasRoles },
   media: { purpose: 'images and BLOBs', when: hasMedia },
+  live: { purpose: 'streams of the changes of entity sets', when: isLive },
   vectors: { purpose: 'compares vectors', when: hasVectors },
   compatibility: { purpose: 'what clients of Wakanda send', when: isCompatible },
   state: { purpose: 'sessions, entity sets, locks and quotas in the database; loaded for `STATE`' },

@@ -150,6 +150,10 @@ function dataclassChanges(pair: DataclassPair): readonly Change[] {
     const message = `${newer.name}: entities that a session would not see are refused when it stores them.`;
     changes.push(change('look', 'restricts-writes', `${path}.restrict`, { message }));
   }
+  if (older.live === true && newer.live !== true) {
+    const message = `Clients can no longer follow the changes of entity sets of ${newer.name}.`;
+    changes.push(change('breaks', 'not-live', `${path}.live`, { message }));
+  }
   for (const list of uniqueChanges(pair).tighter) {
     const message = `${newer.name}: ${listed(list)} are unique together: values that another entity has are refused.`;
     changes.push(change('breaks', 'narrower', `${path}.indexes`, { message }));

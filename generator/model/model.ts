@@ -83,6 +83,8 @@ export interface Dataclass {
   readonly restrict: boolean;
   /** A session cannot store an entity that `restrict` would hide from it. */
   readonly restrictsWrites?: true;
+  /** Clients can follow the changes of its entity sets. */
+  readonly live?: true;
   /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
   /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */

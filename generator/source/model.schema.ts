@@ -99,6 +99,7 @@ const dataclass = mapping(
       uniqueItems: true,
     },
     restrict: ref('restrict'),
+    live: flag('Clients can follow the changes of its entity sets.', false),
     indexes: {
       ...list('Indexes over several attributes.', ref('index')),
       examples: [[['lastName', 'firstName'], { unique: true, attributes: ['order', 'position'] }]],

@@ -13,6 +13,8 @@ export interface ClientRequest {
   readonly signal?: AbortSignal | undefined;
   /** Whether it may be sent twice: the second one changes nothing. Reads by GET may. */
   readonly isRepeatable?: boolean;
+  /** ID of the last message that was received of a stream. */
+  readonly last?: string | undefined;
   /** Whether it is sent even if its page is closed; then it has no long body. */
   readonly isKept?: boolean;
 }
@@ -81,7 +83,7 @@ export class Connection {
   }
 
   async #sendOnce(request: ClientRequest): Promise<Response> {
-    const { method = 'GET', body, signal, isKept } = request;
+    const { method = 'GET', body, signal, isKept, last } = request;
     const { token, fetch: send = globalThis.fetch } = this.#options;
     const bearer = typeof token === 'function' ? await token() : token;
     const headers: Record<string, string> = {};
@@ -89,6 +91,7 @@ export class Connection {
     if (this.#cookies.size > 0) {
       headers['cookie'] = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     }
+    if (last !== undefined) headers['last-event-id'] = last;
     if (body !== undefined && !(body instanceof Blob)) headers['content-type'] = 'application/json';
     const init: RequestInit = {
       method,
@@ -133,7 +136,7 @@ function pauseOf({ status, headers }: Response): number | undefined {
 }
 
 /** @throws the reason of the signal if it aborts */
-function waiting(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+export function waiting(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);

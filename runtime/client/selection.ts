@@ -1,5 +1,6 @@
 import { bodyOf, type ClientRequest } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
+import { messagesOf } from './live.js';
 import {
   type ClientDataclass,
   ClientEntityState,
@@ -12,11 +13,15 @@ import {
 } from './entity.js';
 import type {
   ChangeOptions,
+  ChangesOptions,
   EntitySelection,
   EntityTypes,
   ExpandOptions,
   GroupOptions,
+  LiveEntities,
+  LiveOptions,
   RequestOptions,
+  SetChange,
   StoredMedia,
 } from './types.js';
 import { decodeValue, encodeValue, entityPath } from './values.js';
@@ -307,6 +312,61 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     } finally {
       await sets.release();
     }
+  }
+
+  async *changes(
+    options: ChangesOptions = {},
+  ): AsyncGenerator<SetChange<EntityTypes, unknown>, undefined> {
+    const state = stateOf(this);
+    if (isSet(state)) {
+      yield* changesOfSet(state, setIdOf(this) ?? '', options);
+      return;
+    }
+    for (let isNew = true; ;) {
+      const sets = new TemporarySets(state, options);
+      try {
+        for await (const change of changesOfSet(state, await sets.idOf(state), options)) {
+          isNew = false;
+          yield change;
+        }
+        return;
+      } catch (error) {
+        // A server that was started again has forgotten the set, which is made again.
+        if (isNew || !(error instanceof RestError && error.status === 404)) throw error;
+        isNew = true;
+      } finally {
+        await sets.release();
+      }
+    }
+  }
+
+  async live({ onChange, ...options }: LiveOptions = {}): Promise<LiveEntities<unknown>> {
+    const stop = new AbortController();
+    const { signal: given = stateOf(this).signal } = options;
+    const abort = (): void => {
+      stop.abort(given?.reason);
+    };
+    if (given?.aborted === true) abort();
+    else given?.addEventListener('abort', abort, { once: true });
+    const changes = this.changes({ ...options, signal: stop.signal });
+    const shown: unknown[] = [];
+    const list = new LiveRows(shown);
+    const first = await changes.next();
+    if (first.done !== true) list.take(first.value);
+    const follow = async (): Promise<unknown> => {
+      try {
+        for await (const change of changes) {
+          list.take(change);
+          onChange?.();
+        }
+      } catch (error) {
+        return stop.signal.aborted ? undefined : error;
+      } finally {
+        given?.removeEventListener('abort', abort);
+      }
+    };
+    const members = { stop: abort, ended: follow() };
+    return Object.assign(shown, members);
   }
 
   async release(options: RequestOptions = {}): Promise<void> {
@@ -805,6 +865,90 @@ async function* iterateBehind(
 
 function isSet({ source, filter, order }: ClientSelectionState): boolean {
   return source.kind === 'set' && filter === undefined && order === undefined;
+}
+
+/** Members of a set as a message lists them, with their values. */
+interface Listed {
+  readonly key: ClientKey;
+  readonly stamp: number;
+  readonly value: unknown;
+}
+
+interface ListedAt extends Listed {
+  readonly at: number;
+}
+
+/** The changes of an entity set, with the values that a selection reads. */
+async function* changesOfSet(
+  state: ClientSelectionState,
+  id: string,
+  { interval, signal = state.signal }: ChangesOptions,
+): AsyncGenerator<SetChange<EntityTypes, unknown>, undefined> {
+  const { dataclass, paths } = state;
+  const params = paramsOfAll(from(state, { kind: 'set', id }));
+  const shape = { paths: paths ?? [], expansions: state.expansions ?? new Map(), params };
+  const expand = expandText(shape);
+  const path = `/${encodeURIComponent(dataclass.name)}/$entityset/${id}/$changes`;
+  const query = {
+    $attributes: paths === undefined ? '*' : paths.join(','),
+    $expand: expand === '' ? undefined : expand,
+    $params: params,
+    $interval: interval === undefined ? undefined : String(interval),
+  };
+  const listed = async (each: JsonRecord): Promise<ListedAt> => {
+    const { __KEY: key, __STAMP: stamp, __AT: at, ...values } = each;
+    // An entity that is deleted meanwhile has no values; the next message says that it has left.
+    const isThere = Object.keys(values).length > 0;
+    const value = !isThere
+      ? undefined
+      : paths === undefined
+        ? entityOf(dataclass, each)
+        : await rowOf(dataclass, shape, each, signal);
+    return { key: decodeKey(dataclass, key), stamp: Number(stamp), at: Number(at), value };
+  };
+  const all = (value: unknown): Promise<ListedAt[]> =>
+    Promise.all((Array.isArray(value) ? value : []).filter(isRecord).map(listed));
+  for await (const message of messagesOf(dataclass.connection, { path, query }, signal)) {
+    const { __COUNT, __ENTITIES, __JOINED, __CHANGED, __LEFT } = message;
+    const count = Number(__COUNT);
+    if (Array.isArray(__ENTITIES)) {
+      const entities = (await all(__ENTITIES)).map(({ key, stamp, value }) => ({
+        key,
+        stamp,
+        value,
+      }));
+      yield { kind: 'all', count, entities };
+      continue;
+    }
+    const left = (Array.isArray(__LEFT) ? __LEFT : []).map((key) => decodeKey(dataclass, key));
+    const [joined, changed] = [await all(__JOINED), await all(__CHANGED)];
+    yield { kind: 'difference', count, joined, changed, left };
+  }
+}
+
+/** The rows of a list that is kept by messages. */
+class LiveRows {
+  #all: Listed[] = [];
+
+  /** @param shown gets their values */
+  constructor(private readonly shown: unknown[]) {}
+
+  take(change: SetChange<EntityTypes, unknown>): void {
+    if (change.kind === 'all') this.#all = [...change.entities] as Listed[];
+    else {
+      const placed = [...change.joined, ...change.changed] as ListedAt[];
+      const moved = new Set<ClientKey>([
+        ...(change.left as ClientKey[]),
+        ...placed.map(({ key }) => key),
+      ]);
+      this.#all = this.#all.filter(({ key }) => !moved.has(key));
+      for (const each of placed.sort((one, other) => one.at - other.at)) {
+        this.#all.splice(each.at, 0, each);
+      }
+    }
+    const values = this.#all.flatMap(({ value }) => (value === undefined ? [] : [value]));
+    this.shown.splice(0, this.shown.length, ...values);
+  }
 }
 
 /** The entity sets that one read needs; they are released when it ends. */

@@ -224,6 +224,14 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
    * `release()` or its timeout.
    */
   set(options?: RequestOptions): Promise<this>;
+  /**
+   * Follows it: first all entities, then what changes, as it happens. A broken connection is made
+   * again, and nothing is missed. For dataclasses with `live: true`.
+   * @throws RestError if the session may not read it, or has ended; 413 if it has too many entities
+   */
+  changes(options?: ChangesOptions): AsyncGenerator<SetChange<T, R>, undefined>;
+  /** Reads it into a list that keeps itself up to date: see {@link changes}. */
+  live(options?: LiveOptions): Promise<LiveEntities<R>>;
   /** Releases the entity set that `set()` or a function has returned. */
   release(options?: RequestOptions): Promise<void>;
   /**
@@ -232,6 +240,59 @@ export interface EntitySelection<T extends EntityTypes, R = T['entity']> {
    */
   [Symbol.asyncIterator](): AsyncGenerator<R, undefined>;
 }
+
+export interface ChangesOptions extends RequestOptions {
+  /** The shortest time between two messages, in milliseconds; 1000 if it is left out, at least 100. */
+  readonly interval?: number;
+}
+
+export interface LiveOptions extends ChangesOptions {
+  /** Called after each change of the list. */
+  readonly onChange?: () => void;
+}
+
+/**
+ * A list whose content changes.
+ * @typeParam R what it holds
+ */
+export type LiveEntities<R> = readonly R[] & {
+  /** Ends it: the list stays as it is. */
+  stop(): void;
+  /** Resolves when it has ended: with the error, or with `undefined` after `stop()`. */
+  readonly ended: Promise<unknown>;
+};
+
+/** An entity that a message names. */
+export interface ListedEntity<T extends EntityTypes, R> {
+  readonly key: T['key'];
+  readonly stamp: number;
+  /** `undefined` if it was deleted meanwhile: the next message says that it has left. */
+  readonly value: R | undefined;
+}
+
+/** An entity that has a place. */
+export interface PlacedEntity<T extends EntityTypes, R> extends ListedEntity<T, R> {
+  /** Its position in the order of the selection, from 0. */
+  readonly at: number;
+}
+
+/** What a message of {@link EntitySelection.changes} says. */
+export type SetChange<T extends EntityTypes, R> =
+  /** All entities in their order: the first message, and any that the server cannot tell as a difference. */
+  | {
+      readonly kind: 'all';
+      readonly count: number;
+      readonly entities: readonly ListedEntity<T, R>[];
+    }
+  /** To be taken in this order: entities that left; all others leave their old places, and are put in by rising positions. */
+  | {
+      readonly kind: 'difference';
+      readonly count: number;
+      readonly left: readonly T['key'][];
+      readonly joined: readonly PlacedEntity<T, R>[];
+      /** Entities that were saved, or that have another place. */
+      readonly changed: readonly PlacedEntity<T, R>[];
+    };
 
 export interface ChangeOptions extends RequestOptions {
   /** How many entities may be changed, if these are more than one body may hold. */

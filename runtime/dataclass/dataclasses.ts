@@ -44,6 +44,8 @@ export interface Dataclass {
   readonly queries: DataclassQueries;
   /** Absent if roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
+  /** Whether clients can follow the changes of its entity sets. */
+  readonly isLive?: boolean;
   /** Absent if every entity is visible. */
   readonly restriction?: RowRestriction | undefined;
   /** Absent where nothing is read, and for a model without aggregates. */
@@ -147,6 +149,7 @@ function link(
     renamedFrom: definition.renamedFrom,
     table: definition.table,
     exposed: definition.exposed,
+    isLive: definition.live === true,
     key: known(allAttributes.get(definition.key), definition.key) as StorageDefinition,
     attributes: definition.attributes,
     queries: definition.queries,

@@ -17,6 +17,11 @@ export interface EntitySet {
   readonly timeout: number;
   /** Whether the keys are in the order of an `$orderby`. */
   readonly isSorted: boolean;
+  /**
+   * JSON of the selection that a live dataclass's set was made of, a `SetDefinition`; `undefined` for
+   * a set that was made of others, or by a function: its members are its selection.
+   */
+  readonly source?: string | undefined;
   /** Time of the last access, in milliseconds of the store's clock. */
   readonly refreshed: number;
   /** When the set expires unless it is accessed, in milliseconds of the store's clock. */
@@ -31,7 +36,7 @@ export interface ListedSet extends Omit<EntitySet, 'keys'> {
 /** What a caller decides about a new set, including its lifetime. */
 export type NewEntitySet = Pick<
   EntitySet,
-  'dataclass' | 'keys' | 'owner' | 'maker' | 'timeout' | 'isSorted'
+  'dataclass' | 'keys' | 'owner' | 'maker' | 'timeout' | 'isSorted' | 'source'
 >;
 
 /** Sets of another session, or of another dataclass, do not exist for the requester. */

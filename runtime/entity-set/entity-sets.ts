@@ -26,6 +26,7 @@ import {
   type SetDefinition,
   type SetDefinitions,
   withNewNames,
+  written,
 } from './set-definitions.js';
 
 /** Lifetimes in seconds (protocol P9.1, P9.16, P9.25). */
@@ -36,6 +37,18 @@ interface SetLimits {
   readonly maxEntitySetTimeout: number | null;
   /** Sets of one session that are alive at once. */
   readonly maxEntitySetsPerSession: number | null;
+}
+
+/** A set as its request makes it. */
+interface MadeSet {
+  readonly keys: KeyList;
+  readonly isSorted: boolean;
+  /** Seconds; the session's or the server's if left out. */
+  readonly timeout: number | undefined;
+  /** From which the set is made again after it is gone. */
+  readonly definition: SetDefinition | undefined;
+  /** The selection that it is made of; none if its members are. */
+  readonly source: SetDefinition | undefined;
 }
 
 /** The life of entity sets (protocol P9.8 to P9.11). */
@@ -53,18 +66,11 @@ export class EntitySets {
     return drive(readKeys(this.context, request));
   }
 
-  /**
-   * Makes a set.
-   * @param definition from which the set is made again after it is gone
-   * @throws RequestError 429 if the session has as many sets as it may have (`access.md#sessions`)
-   */
+  /** Makes a set. @throws RequestError 429 if the session has as many sets as it may have (`access.md#sessions`) */
   *create(
     dataclass: Dataclass,
     requester: SetRequester,
-    keys: KeyList,
-    isSorted: boolean,
-    timeout: number | undefined,
-    definition: SetDefinition | undefined,
+    { keys, isSorted, timeout, definition, source }: MadeSet,
   ): Steps<EntitySet> {
     // Refused before the set exists.
     if (definition !== undefined) definitionJson(definition);
@@ -73,7 +79,15 @@ export class EntitySets {
     const maker = yield* this.#counted(requester);
     const wanted = timeout ?? defaultTimeout ?? this.limits.entitySetTimeout;
     const capped = this.#capped(requester, wanted);
-    const set = { dataclass: name, keys, owner, maker, timeout: capped, isSorted };
+    const set = {
+      dataclass: name,
+      keys,
+      owner,
+      maker,
+      timeout: capped,
+      isSorted,
+      source: sourceOf(dataclass, source),
+    };
     const created = yield* storing(() => this.store.create(set));
     if (definition !== undefined) {
       yield* awaited(this.definitions.keep(created.id, name, keeper, definition));
@@ -150,7 +164,13 @@ export class EntitySets {
     if (isHeld) throw missingSet(id);
     const keys = yield* readKeys(this.context, request);
     const own = ownId(id, owner);
-    const set = yield* this.#recreated(dataclass, requester, id, request, keys, own);
+    const source = sourceOf(dataclass, {
+      ...(filter === undefined ? {} : { filter }),
+      ...(params === undefined ? {} : { params }),
+      ...(orderby === undefined ? {} : { orderby }),
+    });
+    const made = { request, source };
+    const set = yield* this.#recreated(dataclass, requester, id, made, keys, own);
     if (set === undefined) throw missingSet(id);
     return set;
   }
@@ -168,7 +188,7 @@ export class EntitySets {
     let request: SelectionRequest | undefined;
     let keys: Pending<KeyList | undefined>;
     try {
-      request = this.#requestOf(dataclass, definition);
+      request = this.requestOf(dataclass, definition);
       if (request === undefined) return undefined;
       keys = drive(readKeys(this.context, request));
     } catch (error) {
@@ -176,10 +196,16 @@ export class EntitySets {
       throw error;
     }
     const own = ownId(id, requester.owner);
-    return yield* this.#recreated(dataclass, requester, own, request, yield* awaited(keys));
+    const made = { request, source: sourceOf(dataclass, definition) };
+    return yield* this.#recreated(dataclass, requester, own, made, yield* awaited(keys));
   }
 
-  #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
+  /**
+   * The selection of a definition, which may name what the model no longer has.
+   * @returns `undefined` if its relation is gone
+   * @throws RequestError for texts that do not fit the model
+   */
+  requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
     const { filters } = this.context;
     const renamed = withNewNames(this.dataclasses, filters, dataclass, kept);
     const { filter, params, orderby, related } = renamed;
@@ -199,7 +225,10 @@ export class EntitySets {
     dataclass: Dataclass,
     requester: SetRequester,
     id: string,
-    request: SelectionRequest,
+    {
+      request,
+      source,
+    }: { readonly request: SelectionRequest; readonly source: string | undefined },
     keys: KeyList | undefined,
     storedAs = id,
   ): Steps<EntitySet | undefined> {
@@ -212,6 +241,7 @@ export class EntitySets {
       maker,
       timeout: this.#capped(requester, this.limits.recreatedEntitySetTimeout),
       isSorted: request.orderBy !== undefined,
+      source,
     };
     return yield* storing(() => this.store.recreate(id, set, storedAs));
   }
@@ -229,6 +259,11 @@ export class EntitySets {
   #capped({ maxTimeout }: SetRequester, seconds: number): number {
     return Math.min(seconds, maxTimeout ?? this.limits.maxEntitySetTimeout ?? seconds);
   }
+}
+
+/** Sets of other dataclasses have no changes that anybody could follow. */
+function sourceOf({ isLive }: Dataclass, source: SetDefinition | undefined): string | undefined {
+  return isLive === true && source !== undefined ? written(source) : undefined;
 }
 
 /** @throws RequestError if the set is too large */

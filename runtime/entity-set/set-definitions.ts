@@ -129,8 +129,11 @@ export function definitionJson(definition: SetDefinition): string {
   );
 }
 
-/** JavaScript parses deeper nesting than it stringifies. */
-function written(definition: SetDefinition): string {
+/**
+ * A definition as JSON, of any length. JavaScript parses deeper nesting than it stringifies.
+ * @throws RequestError 400 if it nests too deeply
+ */
+export function written(definition: SetDefinition): string {
   try {
     return JSON.stringify(definition, digits);
   } catch (error) {

@@ -45,7 +45,8 @@ export class EntitySetService {
     const isSorted = selection.orderBy !== undefined;
     const keys = yield* awaited(this.context.sets.keysOf(selection));
     if (keys === undefined) return undefined;
-    const answer = yield* this.#created(keys, isSorted, request, definition);
+    const source = sourceOf(selection, parameters, related);
+    const answer = yield* this.#created(keys, isSorted, request, definition, source);
     return yield* awaited(explainedAnswer(context, selection, parameters, answer));
   }
 
@@ -123,13 +124,14 @@ export class EntitySetService {
     isSorted: boolean,
     { parameters, attributes, requester }: SetRequest,
     definition: SetDefinition | undefined,
+    source?: SetDefinition,
   ): Steps<JsonAnswer | undefined> {
     const { context, dataclass } = this;
     const { timeout } = parameters;
     const page = { format: 'newSet', dataclass, parameters, attributes } as const;
     const read = preparePageOfKeys(context, keys, page);
-    const made = context.sets.create(dataclass, requester, keys, isSorted, timeout, definition);
-    const { id } = yield* made;
+    const set = { keys, isSorted, timeout, definition, source };
+    const { id } = yield* context.sets.create(dataclass, requester, set);
     return yield* awaited(read(setUri(dataclass, id)));
   }
 
@@ -200,6 +202,21 @@ function definitionOf(
     ...(filter === undefined ? {} : { filter }),
     ...(params === undefined ? {} : { params }),
     ...(keepsOrder && orderby !== undefined ? { orderby } : {}),
+    ...(related === undefined ? {} : { related }),
+  };
+}
+
+/** What a client says of the selection that a set is made of; `undefined` for what a function returned. */
+function sourceOf(
+  { base }: SelectionRequest,
+  { filter, params, orderby }: Parameters,
+  related: SetDefinition['related'],
+): SetDefinition | undefined {
+  if (base.kind !== 'all' && base.kind !== 'related') return undefined;
+  return {
+    ...(filter === undefined ? {} : { filter }),
+    ...(params === undefined ? {} : { params }),
+    ...(orderby === undefined ? {} : { orderby }),
     ...(related === undefined ? {} : { related }),
   };
 }

@@ -80,6 +80,15 @@ export class RequestSessions {
     return admission;
   }
 
+  /**
+   * Finds the session of a request again, as a new request with its cookie or token would: for an
+   * answer that lasts.
+   */
+  renewed(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
+    (request as Known)[own] = undefined;
+    return this.#find(request, reply);
+  }
+
   /** Admits the session of a request when it is found, which may refuse the request. */
   admitBy(request: FastifyRequest, admit: Admit): void {
     (request as Known)[admitting] = admit;

@@ -34,6 +34,8 @@ export interface DataclassDefinition {
   readonly restrict?: true;
   /** A session cannot store an entity that `restrict` would hide from it. */
   readonly restrictsWrites?: true;
+  /** Clients can follow the changes of its entity sets (`live.md`). */
+  readonly live?: true;
   /**
    * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
    */

@@ -16,6 +16,8 @@ export interface Parameters {
   readonly expand: string | undefined;
   readonly attributes: string | undefined;
   readonly method: string | undefined;
+  /** The shortest time between two messages, in milliseconds (`live.md`). */
+  readonly interval: number | undefined;
   /** Seconds; 0 counts as not sent. */
   readonly timeout: number | undefined;
   /** `true`, or the filter itself (protocol P9.10, P9.11). */
@@ -75,6 +77,7 @@ function emptyParameters(): MutableParameters {
     expand: undefined,
     attributes: undefined,
     method: undefined,
+    interval: undefined,
     timeout: undefined,
     savedfilter: undefined,
     savedorderby: undefined,
@@ -262,6 +265,9 @@ const others: Readonly<Record<string, ParameterRule['read']>> = {
   },
   $atMost: (parameters, text, name) => {
     parameters.atMost = wholeNumber(name, text);
+  },
+  $interval: (parameters, text, name) => {
+    parameters.interval = wholeNumber(name, text);
   },
   $timeout: (parameters, text, name) => {
     const seconds = wholeNumber(name, text);

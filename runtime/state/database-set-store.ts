@@ -8,7 +8,7 @@ import {
   type SetClaim,
 } from '../entity-set/entity-set-store.js';
 import { type KeyList, keysFrom, storedKeys } from '../entity-set/key-list.js';
-import { bytesOfSet } from '../entity-set/memory-store.js';
+import { bytesOf, bytesOfSet } from '../entity-set/memory-store.js';
 import { ConstraintError, type Rows } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
@@ -30,6 +30,7 @@ type SetRow = readonly [
   expires: number,
   length: number,
   bytes: number,
+  source: string | null,
 ];
 /** A set with what is needed to read its keys. */
 type FoundRow = readonly [...SetRow, now: number, format: string, keys: string];
@@ -127,8 +128,8 @@ export class DatabaseEntitySetStore implements EntitySetStore {
 
   /** @returns `undefined` if there is a living set with the ID */
   async #store(id: string, set: NewEntitySet): Promise<EntitySet | undefined> {
-    const { dataclass, keys, owner, maker = owner, timeout, isSorted } = set;
-    const bytes = bytesOfSet + keys.byteLength;
+    const { dataclass, keys, owner, maker = owner, timeout, isSorted, source } = set;
+    const bytes = bytesOf(set);
     if (bytes > this.mostBytes) throw new EntitySetTooLargeError(bytes, this.mostBytes);
     this.#made += bytes;
     const makesRoom = this.#made >= this.mostBytes * unchecked;
@@ -150,6 +151,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
         format,
         length,
         bytes,
+        source ?? null,
       ],
       [sql.addKeys, id, name, content],
       [sql.added, id, name],
@@ -171,7 +173,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
 
   /** Not every use is written: instead, the set lives longer by the time between two writes. */
   async #used(row: FoundRow, timeout?: number): Promise<Partial<EntitySet>> {
-    const [id, , , , before, , refreshed, , , , now] = row;
+    const [id, , , , before, , refreshed, , , , , now] = row;
     if (timeout === undefined && now - refreshed < grainOf(before)) return {};
     const use: StateStatement = [this.#sql.use, id, timeout ?? null];
     const [times] = await this.state.run(use, [this.#sql.times, id]);
@@ -181,7 +183,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
   }
 
   async #keysOf(row: FoundRow): Promise<KeyList | undefined> {
-    const [id, , , , , , , , length, , , format, name] = row;
+    const [id, , , , , , , , length, , , , format, name] = row;
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
     const [stored] = await this.state.run([this.#sql.keys, id, name]);
@@ -225,7 +227,7 @@ class KeyCache {
 }
 
 function setOf(row: SetRow | FoundRow): Omit<EntitySet, 'keys'> {
-  const [id, dataclass, owner, maker, timeout, isSorted, refreshed, expires] = row;
+  const [id, dataclass, owner, maker, timeout, isSorted, refreshed, expires, , , source] = row;
   return {
     id,
     dataclass,
@@ -235,6 +237,7 @@ function setOf(row: SetRow | FoundRow): Omit<EntitySet, 'keys'> {
     isSorted: isSorted === 1,
     refreshed,
     expires,
+    source: source ?? undefined,
   };
 }
 
@@ -266,7 +269,7 @@ interface SetSql {
 
 function setSql({ now, skipLocked }: StateDatabase): SetSql {
   const columns =
-    'e.id, e.dataclass, e.owner, e.maker, e.timeout, e.is_sorted, e.refreshed, e.expires, e.length, e.bytes';
+    'e.id, e.dataclass, e.owner, e.maker, e.timeout, e.is_sorted, e.refreshed, e.expires, e.length, e.bytes, e.source';
   const living = `from drs_state.entityset e where e.expires > ${now}`;
   const timeout = 'coalesce(cast($2 as double precision), timeout)';
   return {
@@ -285,8 +288,8 @@ function setSql({ now, skipLocked }: StateDatabase): SetSql {
           select e.id, sum(e.bytes) over (order by case when e.owner is null then 1 else 0 end, e.refreshed desc, e.id) as kept
           ${living}) as ordered where kept > cast($1 as bigint))
       order by id${skipLocked})`,
-    add: `insert into drs_state.entityset (id, dataclass, owner, maker, timeout, is_sorted, refreshed, expires, format, length, bytes)
-      values ($1, $2, $3, $4, $5, $6, ${now}, ${expiryAfter(now, 'cast($5 as double precision)')}, $7, $8, $9)
+    add: `insert into drs_state.entityset (id, dataclass, owner, maker, timeout, is_sorted, refreshed, expires, format, length, bytes, source)
+      values ($1, $2, $3, $4, $5, $6, ${now}, ${expiryAfter(now, 'cast($5 as double precision)')}, $7, $8, $9, $10)
       on conflict (id) do nothing`,
     addKeys: `insert into drs_state.entityset_keys (entityset, keys, content) values ($1, $2, $3)
       on conflict (entityset) do nothing`,

@@ -8,7 +8,7 @@ export const requireFree = 'require_free';
  * database must not lose is in tables that PostgreSQL logs: sessions, what they and their singletons store, and locks.
  */
 export const stateSchema: StateSchema = {
-  version: 2,
+  version: 3,
   statements: ({ bytes, unlogged, hasFunctions }) => [
     `create table if not exists drs_state.session (
       id text primary key, token_hash text not null unique, user_name text not null, privileges text not null,
@@ -49,7 +49,7 @@ export const stateSchema: StateSchema = {
       owner text references drs_state.session (id) on delete cascade,
       maker text references drs_state.session (id) on delete set null,
       timeout double precision not null, is_sorted integer not null, refreshed double precision not null,
-      expires double precision not null, format text not null, length bigint not null, bytes bigint not null)`,
+      expires double precision not null, format text not null, length bigint not null, bytes bigint not null, source text)`,
     'create index if not exists entityset_owner on drs_state.entityset (owner)',
     'create index if not exists entityset_maker on drs_state.entityset (maker)',
     'create index if not exists entityset_expires on drs_state.entityset (expires)',

@@ -61,6 +61,7 @@ const ownModules = {
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-'],
+  live: ['live/', 'http/live-'],
   'import-data': ['load/', 'protocol/load-messages', 'protocol/storing-order'],
   seed: ['seed/'],
   explorer: ['http/explorer'],

@@ -39,6 +39,16 @@ export function isCompatible({ protocol }: Model): boolean {
   return protocol.compatibility !== undefined;
 }
 
+/** Whether clients can follow the changes of entity sets. */
+export function isLive({ dataclasses }: Model): boolean {
+  return dataclasses.some(followed);
+}
+
+/** Whether clients can follow the changes of the sets of a dataclass. */
+export function followed({ live, exposed, access }: Dataclass): boolean {
+  return live === true && exposed && access?.read?.length !== 0;
+}
+
 /** Whether clients read or send images or BLOBs. */
 export function hasMedia(model: Model): boolean {
   return (

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../runtime/protocol/opened-document.js';
 import { leadsToMany } from '../../model/lookup.js';
 import type { Attribute, Dataclass, Model } from '../../model/model.js';
 import type { RoleView, SeenAttribute, SeenDataclass } from '../../model/role-view.js';
+import { followed } from '../classes/class-code.js';
 import { batchOf } from './dataclass-schemas.js';
 import { address, json, jsonBody, ok, type Paths, segment } from './operation.js';
 import {
@@ -157,9 +158,42 @@ export function dataclassPaths(model: Model, seen: SeenDataclass): Paths {
   const read = attributes.filter(({ actions }) => actions.has('read'));
   return [
     ...collectionPaths(model, dataclass),
+    ...(followed(dataclass) ? changesPath(dataclass) : []),
     ...lookupPaths(dataclass, read),
     ...read.flatMap((each) => singleAttribute(dataclass, each)),
   ];
+}
+
+/** The stream of the changes of a set. */
+function changesPath(dataclass: Dataclass): Paths {
+  return address(`/rest/${segment(dataclass.name)}/$entityset/{set}/$changes`, {
+    parts: partsOf(dataclass).read,
+    get: {
+      id: `follow.${componentName(dataclass.name)}`,
+      tag: dataclass.name,
+      summary: 'Follow the changes of an entity set',
+      parameters: [
+        ...inPath('set'),
+        ...inQuery('attributes', 'expand', 'params'),
+        {
+          name: '$interval',
+          in: 'query',
+          description: 'The shortest time between two messages, in milliseconds.',
+          schema: { type: 'integer', minimum: 0, default: 1000 },
+        },
+        {
+          name: 'Last-Event-ID',
+          in: 'header',
+          description: 'The last message that the client has.',
+          schema: text,
+        },
+      ],
+      answer: {
+        description: 'Server-sent events, whose data is JSON.',
+        content: { 'text/event-stream': { schema: text } },
+      },
+    },
+  });
 }
 
 /** Responses of several addresses of a dataclass, by the names of their components. */

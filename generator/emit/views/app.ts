@@ -1,6 +1,7 @@
 import {
   hasClassCode,
   hasMedia,
+  isLive,
   isCompatible,
   limitsSessions,
   servesFunctions,
@@ -60,6 +61,7 @@ export function appView(context: EmitContext): object {
       ...(hasOldClients ? [importLine('wakanda', '#runtime/compatibility')] : []),
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
+      ...(isLive(model) ? [importLine('live', '#runtime/live')] : []),
       ...(withMedia ? [importLine('media', '#runtime/media')] : []),
       ...(hasLimits ? [importLine('permissions', '#runtime/permissions')] : []),
       ...(hasCode ? [importLine('classes', './classes.js')] : []),
@@ -78,6 +80,7 @@ export function appView(context: EmitContext): object {
         : `app.register(${plugin}, { ${options.join(', ')} })`,
     ),
     below: [
+      ...(isLive(model) ? ['live'] : []),
       ...(hasFunctions ? ['functions'] : []),
       ...(hasOldClients ? ['wakanda'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),

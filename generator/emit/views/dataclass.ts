@@ -42,6 +42,7 @@ function definition(model: Model, dataclass: Dataclass): Properties {
     events: dataclass.events.length === 0 ? undefined : dataclass.events,
     restrict: onlyTrue(dataclass.restrict),
     restrictsWrites: dataclass.restrictsWrites,
+    live: dataclass.live,
     access: accessLiteral(dataclass.access),
   };
 }

@@ -1,6 +1,6 @@
 import { isLarge } from '../../model/columns.js';
 import type { ClassFunction, Dataclass, Model } from '../../model/model.js';
-import { isCompatible } from '../classes/class-code.js';
+import { followed, isCompatible } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, fits, type Literal, RawCode, stringLiteral } from '../layout.js';
 
@@ -70,8 +70,21 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
       [definition],
       2,
     ),
-    routes: [...own, ...dataclassFunctionRoutes(dataclass, definition)],
+    routes: [
+      ...own,
+      ...(followed(dataclass) ? [changesRoute(name, definition)] : []),
+      ...dataclassFunctionRoutes(dataclass, definition),
+    ],
   };
+}
+
+function changesRoute(name: string, definition: string): string {
+  return route([
+    "method: 'GET'",
+    `url: ${stringLiteral(`/rest/${name}/$entityset/:set/$changes`)}`,
+    'config',
+    `handler: app.changes(${definition})`,
+  ]);
 }
 
 /** The addresses of the functions of each class of a dataclass; `*` is the name of the function. */

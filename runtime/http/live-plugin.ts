@@ -1,0 +1,489 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate as pause } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { fastifyPlugin } from 'fastify-plugin';
+import { sql } from 'kysely';
+import type { RequestSession } from '../access/request-session.js';
+import { setRequesterOf } from '../access/session.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { drive } from '../dialect/pending.js';
+import { missingSet } from '../entity-set/entity-sets.js';
+import type { EntitySet } from '../entity-set/entity-set-store.js';
+import { membersRequest } from '../entity-set/keys-reader.js';
+import type { SetDefinition } from '../entity-set/set-definitions.js';
+import type { ListedMember } from '../live/live-list.js';
+import { type FollowedSelection, LiveLists, type SharedList } from '../live/live-lists.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
+import { type Environment, setting } from '../protocol/environment.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { preparePageOfKeys } from '../query/page.js';
+import { noParameters, type Parameters, refuseFormats } from '../query/parameters.js';
+import { readingParameters, refuseSetParameters } from './reading-parameters.js';
+import { errorJson } from './reply.js';
+import { requirePrivilege } from './route-privileges.js';
+import type { ServiceContext } from './service-context.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The handler of `/rest/<dataclass>/$entityset/<set>/$changes` (`live.md`). */
+    readonly changes: (
+      definition: DataclassDefinition,
+    ) => (request: SetChangesRequest, reply: FastifyReply) => Promise<FastifyReply>;
+  }
+}
+
+type SetChangesRequest = FastifyRequest<{ Params: { readonly set: string } }>;
+
+/** Streams of the changes of entity sets (`live.md`). Loaded only where a dataclass is `live`. */
+export const live = fastifyPlugin(
+  (app, _options, done) => {
+    const streams = new ChangeStreams(app);
+    app.decorate('changes', (definition: DataclassDefinition) => {
+      return async (request: SetChangesRequest, reply: FastifyReply) =>
+        reply
+          .header('content-type', 'text/event-stream; charset=utf-8')
+          .header('cache-control', 'no-store')
+          .header('x-content-type-options', 'nosniff')
+          // Proxies that collect answers before they send them would delay each message.
+          .header('x-accel-buffering', 'no')
+          .send(await streams.open(definition, request, reply));
+    });
+    app.addHook('onResponse', (request, _reply, sent) => {
+      if (request.method === 'POST') streams.wake();
+      sent();
+    });
+    app.addHook('preClose', (closed) => {
+      streams.close();
+      closed();
+    });
+    done();
+  },
+  { name: 'drs-live', dependencies: ['drs-protocol'] },
+);
+
+/** How often streams look for changes that this process has made, in milliseconds. */
+const tickMilliseconds = 100;
+
+/** How often a database with several servers is asked whether others have changed it, in milliseconds. */
+const pollMilliseconds = 1000;
+
+/** After so many milliseconds without a message, a stream proves that it lives. */
+const heartbeatMilliseconds = 15_000;
+
+/** The shortest `$interval`, and the one that is left out, in milliseconds. */
+const shortestInterval = 100;
+const usualInterval = 1000;
+
+/** Streams whose messages are made at once; those of one list wait for the same reading. */
+const atOnce = 8;
+
+/** The streams of this process. */
+class ChangeStreams {
+  readonly #open = new Set<ChangeStream>();
+  readonly #lists: LiveLists;
+  readonly #limits: LiveLimits;
+  readonly #versions: Versions;
+  #timer: NodeJS.Timeout | undefined;
+  #isWorking = false;
+  #isClosed = false;
+
+  constructor(private readonly app: FastifyInstance) {
+    this.#limits = liveLimits(app.setup.environment);
+    this.#lists = new LiveLists(this.#limits.members);
+    this.#versions = new Versions(app);
+  }
+
+  /** @throws RequestError for a set that is not there, or may not be read; 413 and 429 beyond the limits */
+  async open(
+    definition: DataclassDefinition,
+    request: SetChangesRequest,
+    reply: FastifyReply,
+  ): Promise<PassThrough> {
+    const { sessions, setup } = this.app;
+    const session = await sessions.of(request, reply);
+    const parameters = readingParameters(request);
+    checkParameters(parameters, setup.settings);
+    const holder = session.id ?? request.ip;
+    this.#requireRoom(holder);
+    const stream = new ChangeStream(this.app, this.#lists, definition.name, {
+      request,
+      reply,
+      session,
+      parameters,
+      holder,
+    });
+    // Counted before it has waited for anything.
+    this.#open.add(stream);
+    const end = (): void => {
+      this.#open.delete(stream);
+      if (this.#open.size === 0) this.#stop();
+    };
+    try {
+      await stream.begin(await this.#versions.now());
+    } catch (error) {
+      end();
+      throw error;
+    }
+    stream.output.once('close', end);
+    reply.raw.once('close', () => {
+      stream.output.destroy();
+    });
+    if (this.#isClosed) stream.end();
+    this.#timer ??= setInterval(() => void this.#tick(), tickMilliseconds).unref();
+    return stream.output;
+  }
+
+  /** Something may have changed. */
+  wake(): void {
+    if (this.#open.size > 0) this.#versions.expire();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const stream of this.#open) stream.end();
+    this.#stop();
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #requireRoom(holder: string): void {
+    const { streams, streamsPerSession } = this.#limits;
+    const own = [...this.#open].filter((each) => each.given.holder === holder).length;
+    if (own >= streamsPerSession) {
+      throw full(
+        `A session follows at most ${streamsPerSession} sets at once (LIVE_STREAMS_PER_SESSION).`,
+      );
+    }
+    if (this.#open.size >= streams) {
+      throw full(`This server sends at most ${streams} streams at once (LIVE_STREAMS).`);
+    }
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    try {
+      const version = await this.#versions.now();
+      const now = performance.now();
+      const due = [...this.#open].filter((stream) => stream.isDue(version, now)).values();
+      const work = async (): Promise<void> => {
+        for (const stream of due) {
+          await stream.continue(version);
+          // Other requests come between.
+          await pause();
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, work));
+      const used = new Set([...this.#open].map(({ list }) => list));
+      const longest = this.app.setup.limits.entitySetTimeout * 1000;
+      this.#lists.forget((list) => used.has(list), now - longest);
+    } catch (error) {
+      // The database does not say whether it has changed: it is asked again.
+      this.app.setup.log.warn({ err: error }, 'changes of live sets cannot be read');
+    } finally {
+      this.#isWorking = false;
+    }
+  }
+}
+
+/** What a stream was opened with. */
+interface Opened {
+  readonly request: SetChangesRequest;
+  readonly reply: FastifyReply;
+  readonly session: RequestSession;
+  readonly parameters: Parameters;
+  /** Whose streams are counted together. */
+  readonly holder: string;
+}
+
+/** The messages to one client. Each is made for its session as it is then. */
+class ChangeStream {
+  readonly output = new PassThrough();
+  readonly #interval: number;
+  readonly #session: string | undefined;
+  /** What the client has. */
+  #list: SharedList | undefined;
+  #version = 0;
+  /** The version of the data that the last message was made of. */
+  #seen: unknown;
+  #nextAt = 0;
+  #writtenAt = 0;
+  #isFull = false;
+
+  constructor(
+    private readonly app: FastifyInstance,
+    private readonly lists: LiveLists,
+    private readonly dataclass: string,
+    readonly given: Opened,
+  ) {
+    const { interval = usualInterval } = given.parameters;
+    this.#interval = Math.max(shortestInterval, interval);
+    this.#session = given.session.id;
+    this.output.on('drain', () => {
+      this.#isFull = false;
+    });
+  }
+
+  get list(): SharedList | undefined {
+    return this.#list;
+  }
+
+  isDue(version: unknown, now: number): boolean {
+    // A client that does not read gets one message when it reads again.
+    if (this.#isFull || this.output.writableEnded) return false;
+    if (now - this.#writtenAt >= heartbeatMilliseconds) return true;
+    return version !== this.#seen && now >= this.#nextAt;
+  }
+
+  /** Makes the first message. @throws RequestError */
+  async begin(version: unknown): Promise<void> {
+    this.#write(`retry: ${usualInterval}\n\n`);
+    await this.#send(version, lastEventOf(this.given.request));
+  }
+
+  /** Makes the next message, if there is something to say; an error ends the stream. */
+  async continue(version: unknown): Promise<void> {
+    try {
+      const id = this.#list === undefined ? undefined : `${this.#list.id}.${this.#version}`;
+      if (!(await this.#send(version, id)) && this.#isQuiet) this.#write(':\n\n');
+    } catch (error) {
+      if (error instanceof RequestError) {
+        this.#write(`event: end\ndata: ${errorJson(error)}\n\n`);
+      } else {
+        this.app.setup.reportError(error as Error, this.given.request);
+      }
+      this.end();
+    }
+  }
+
+  end(): void {
+    this.output.end();
+  }
+
+  get #isQuiet(): boolean {
+    return performance.now() - this.#writtenAt >= heartbeatMilliseconds;
+  }
+
+  /**
+   * @param last the last event that the client has
+   * @returns whether there was something to say
+   */
+  async #send(version: unknown, last: string | undefined): Promise<boolean> {
+    const { request, reply } = this.given;
+    const { sessions, scopes, services } = this.app;
+    const session = await sessions.renewed(request, reply);
+    if (session.id !== this.#session) throw sessionEnded();
+    requirePrivilege(request, session, 'read');
+    const scope = scopes.of(session);
+    return scopes.run(scope, async () => {
+      const { context } = services.models.visibleTo(session);
+      const dataclass = context.dataclasses.get(this.dataclass);
+      const id = request.params.set.toUpperCase();
+      if (dataclass === undefined) throw missingSet(id);
+      const set = await drive(context.sets.lookUp(dataclass, setRequesterOf(session), id));
+      if (set === undefined) throw missingSet(id);
+      const list = await this.lists.list(context, followed(context, dataclass, set));
+      const now = performance.now();
+      list.used = now;
+      const before = versionIn(last, list);
+      const isSame = before === list.version && this.#list === list;
+      const { version: sent } = list;
+      const message = isSame ? undefined : await this.#message(context, dataclass, list, before);
+      this.#seen = version;
+      this.#list = list;
+      this.#version = sent;
+      if (message === undefined) return false;
+      this.#nextAt = now + this.#interval;
+      this.#write(`id: ${list.id}.${sent}\ndata: ${message}\n\n`);
+      return true;
+    });
+  }
+
+  /** @returns `undefined` if the client has everything */
+  async #message(
+    context: ServiceContext,
+    dataclass: Dataclass,
+    list: SharedList,
+    before: number | undefined,
+  ): Promise<string | undefined> {
+    if (before === list.version) return undefined;
+    const { parameters, session } = this.given;
+    const { attributes, expand, params } = parameters;
+    const reader = attributes === undefined && expand === undefined ? undefined : parameters;
+    // Others may not see the same of related entities, and of what class code computes.
+    const isAlike = context.computed === undefined && context.restrictions === undefined;
+    const of = reader === undefined || isAlike ? '' : (session.id ?? '');
+    const name = JSON.stringify([before ?? 'all', attributes, expand, params, of]);
+    const shared = list.messages.get(name);
+    if (shared !== undefined) return shared;
+    const made = messageOf(context, dataclass, list, before, reader);
+    list.messages.set(name, made);
+    made.catch(() => list.messages.delete(name));
+    return made;
+  }
+
+  #write(text: string): void {
+    if (this.output.writableEnded || this.output.destroyed) return;
+    this.#writtenAt = performance.now();
+    this.#isFull = !this.output.write(text);
+  }
+}
+
+/** What a message says; with `$attributes` or `$expand`, also the values of the entities. */
+async function messageOf(
+  context: ServiceContext,
+  dataclass: Dataclass,
+  list: SharedList,
+  before: number | undefined,
+  parameters: Parameters | undefined,
+): Promise<string> {
+  const { length, members } = list;
+  const changes = before === undefined ? undefined : list.since(before);
+  const listed = changes === undefined ? members : [...changes.joined, ...changes.changed];
+  const read =
+    parameters === undefined
+      ? new Map<string, object>()
+      : await valuesOf(context, dataclass, listed, parameters);
+  const shown = ({ key, stamp, at }: ListedMember): object => ({
+    __KEY: String(key),
+    __STAMP: stamp,
+    ...(changes === undefined ? {} : { __AT: at }),
+    ...read.get(String(key)),
+  });
+  return JSON.stringify({
+    __COUNT: length,
+    ...(changes === undefined
+      ? { __ENTITIES: listed.map(shown) }
+      : {
+          __JOINED: changes.joined.map(shown),
+          __CHANGED: changes.changed.map(shown),
+          __LEFT: changes.left.map(String),
+        }),
+  });
+}
+
+/** The entities of a message as a page holds them, by their keys; without those that are gone. */
+async function valuesOf(
+  context: ServiceContext,
+  dataclass: Dataclass,
+  listed: readonly ListedMember[],
+  { attributes, expand, params }: Parameters,
+): Promise<ReadonlyMap<string, object>> {
+  const keys = JSON.stringify(listed.map(({ key }) => key));
+  const parameters = { ...noParameters, attributes, expand, params, skip: 0, top: listed.length };
+  const limits = { ...context.limits, maxPageSize: Infinity };
+  const page = { format: 'set', dataclass, parameters, attributes: undefined } as const;
+  const paged = { length: listed.length, page: () => keys };
+  // Wrong attributes are refused even if there is nothing to read.
+  const read = preparePageOfKeys({ ...context, limits }, paged, page);
+  if (listed.length === 0) return new Map();
+  const answer = await read();
+  const text = typeof answer === 'string' ? answer : Buffer.from(answer ?? '{}').toString('utf8');
+  const { __ENTITIES: entities = [] } = JSON.parse(text) as {
+    readonly __ENTITIES?: readonly { readonly __KEY?: string }[];
+  };
+  return new Map(
+    entities.flatMap((each) => (each.__KEY === undefined ? [] : [[each.__KEY, each] as const])),
+  );
+}
+
+/** The selection of a set, or else its members. */
+function followed(
+  context: ServiceContext,
+  dataclass: Dataclass,
+  { source, keys }: EntitySet,
+): FollowedSelection {
+  const definition = source === undefined ? undefined : (JSON.parse(source) as SetDefinition);
+  const request = definition && context.sets.requestOf(dataclass, definition);
+  if (request !== undefined) return { request, members: undefined };
+  return { request: membersRequest(context, dataclass, keys, noParameters), members: keys };
+}
+
+/** Tells whether the data may have changed. */
+class Versions {
+  readonly #statement;
+  #asked = -Infinity;
+  #version: unknown;
+
+  constructor(private readonly app: FastifyInstance) {
+    const { dialect } = app.database;
+    const version = dialect.tablesVersion?.();
+    this.#statement = version && dialect.compile(sql`select ${version}`);
+  }
+
+  /** Differs from what it was before something changed; asks PostgreSQL once a second. */
+  async now(): Promise<unknown> {
+    const { executor } = this.app.database;
+    if (this.#statement === undefined) return executor.dataVersion();
+    const now = performance.now();
+    if (now - this.#asked < pollMilliseconds) return this.#version;
+    this.#asked = now;
+    this.#version = await executor.value(this.#statement, []);
+    return this.#version;
+  }
+
+  /** This process has changed something. */
+  expire(): void {
+    this.#asked = -Infinity;
+  }
+}
+
+/** The version of the list that the client has; `undefined` if it has another list, or none. */
+function versionIn(last: string | undefined, { id }: SharedList): number | undefined {
+  const [of, version = ''] = last?.split('.') ?? [];
+  return of === id && /^\d{1,15}$/.test(version) ? Number(version) : undefined;
+}
+
+/** A page that cannot send the header names its last event in the address. */
+function lastEventOf({ headers }: FastifyRequest): string | undefined {
+  const last = headers['last-event-id'];
+  return typeof last === 'string' ? last : undefined;
+}
+
+/** @throws RequestError 400 for what does not apply to changes */
+function checkParameters(
+  parameters: Parameters,
+  settings: { readonly reportFormat: string },
+): void {
+  refuseFormats(parameters, settings, 'the changes of a set');
+  refuseSetParameters(parameters);
+  for (const name of ['filter', 'orderby', 'top', 'skip'] as const) {
+    if (parameters[name] === undefined) continue;
+    throw refuse(
+      'malformedUrl',
+      `$${name} does not apply to the changes of a set: they are those of the selection that the set was made of.`,
+    );
+  }
+}
+
+interface LiveLimits {
+  readonly members: number;
+  readonly streams: number;
+  readonly streamsPerSession: number;
+}
+
+/** @throws Error that names the variable, if one is no whole number above 0 */
+function liveLimits(environment: Environment): LiveLimits {
+  const limit = (variable: string, usual: number): number => {
+    const text = setting(environment, variable, String(usual));
+    const value = Number(text);
+    if (Number.isSafeInteger(value) && value > 0) return value;
+    throw new Error(`${variable} is ${JSON.stringify(text)}; it must be a whole number above 0.`);
+  };
+  return {
+    members: limit('LIVE_MEMBERS', 10_000),
+    streams: limit('LIVE_STREAMS', 1000),
+    streamsPerSession: limit('LIVE_STREAMS_PER_SESSION', 20),
+  };
+}
+
+function full(message: string): RequestError {
+  return new RequestError(429, [protocolError('quotaExceeded', message)], { 'retry-after': '' });
+}
+
+function sessionEnded(): RequestError {
+  return refuse('loginRequired', 'The session has ended, or has got another user.');
+}
