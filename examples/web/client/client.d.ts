@@ -226,6 +226,14 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
      * `release()` or its timeout.
      */
     set(options?: RequestOptions): Promise<this>;
+    /**
+     * Follows it: first all entities, then what changes, as it happens. A broken connection is made
+     * again, and nothing is missed. For dataclasses with `live: true`.
+     * @throws RestError if the session may not read it, or has ended; 413 if it has too many entities
+     */
+    changes(options?: ChangesOptions): AsyncGenerator<SetChange<T, R>, undefined>;
+    /** Reads it into a list that keeps itself up to date: see {@link changes}. */
+    live(options?: LiveOptions): Promise<LiveEntities<R>>;
     /** Releases the entity set that `set()` or a function has returned. */
     release(options?: RequestOptions): Promise<void>;
     /**
@@ -234,6 +242,53 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
      */
     [Symbol.asyncIterator](): AsyncGenerator<R, undefined>;
 }
+interface ChangesOptions extends RequestOptions {
+    /** The shortest time between two messages, in milliseconds; 1000 if it is left out, at least 100. */
+    readonly interval?: number;
+}
+interface LiveOptions extends ChangesOptions {
+    /** Called after each change of the list. */
+    readonly onChange?: () => void;
+}
+/**
+ * A list whose content changes.
+ * @typeParam R what it holds
+ */
+type LiveEntities<R> = readonly R[] & {
+    /** Ends it: the list stays as it is. */
+    stop(): void;
+    /** Resolves when it has ended: with the error, or with `undefined` after `stop()`. */
+    readonly ended: Promise<unknown>;
+};
+/** An entity that a message names. */
+interface ListedEntity<T extends EntityTypes, R> {
+    readonly key: T['key'];
+    readonly stamp: number;
+    /** `undefined` if it was deleted meanwhile: the next message says that it has left. */
+    readonly value: R | undefined;
+}
+/** An entity that has a place. */
+interface PlacedEntity<T extends EntityTypes, R> extends ListedEntity<T, R> {
+    /** Its position in the order of the selection, from 0. */
+    readonly at: number;
+}
+/** What a message of {@link EntitySelection.changes} says. */
+type SetChange<T extends EntityTypes, R> = 
+/** All entities in their order: the first message, and any that the server cannot tell as a difference. */
+{
+    readonly kind: 'all';
+    readonly count: number;
+    readonly entities: readonly ListedEntity<T, R>[];
+}
+/** To be taken in this order: entities that left; all others leave their old places, and are put in by rising positions. */
+ | {
+    readonly kind: 'difference';
+    readonly count: number;
+    readonly left: readonly T['key'][];
+    readonly joined: readonly PlacedEntity<T, R>[];
+    /** Entities that were saved, or that have another place. */
+    readonly changed: readonly PlacedEntity<T, R>[];
+};
 interface ChangeOptions extends RequestOptions {
     /** How many entities may be changed, if these are more than one body may hold. */
     readonly atMost?: number;
@@ -352,7 +407,7 @@ type MediaName<T extends EntityTypes> = T extends {
 } ? Names : never;
 
 export { RestError };
-export type { AliasedEntity, ChangeOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, JsonObject, JsonValue, Media, NumberAt, NumberPath, OnConflictAnswer, RelatedEntity, RequestOptions, Row, SaveOptions, Session, StoredMedia, ValidPath, ValueAt, ValuePath, Vector };
+export type { AliasedEntity, ChangeOptions, ChangesOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, JsonObject, JsonValue, ListedEntity, LiveEntities, LiveOptions, Media, NumberAt, NumberPath, OnConflictAnswer, PlacedEntity, RelatedEntity, RequestOptions, Row, SaveOptions, Session, SetChange, StoredMedia, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {

@@ -51,7 +51,7 @@ function isRecord(value) {
 /** How many times a request is sent again. */
 const usualRetries = 2;
 /** The longest pause before a request is sent again, in seconds: a longer one means a server that is down. */
-const longestPause = 10;
+const longestPause$1 = 10;
 /** Sends requests to one server, as one session. */
 var Connection = class {
 	/** Address of `/rest`. */
@@ -102,12 +102,13 @@ var Connection = class {
 		}
 	}
 	async #sendOnce(request) {
-		const { method = "GET", body, signal, isKept } = request;
+		const { method = "GET", body, signal, isKept, last } = request;
 		const { token, fetch: send = globalThis.fetch } = this.#options;
 		const bearer = typeof token === "function" ? await token() : token;
 		const headers = {};
 		if (bearer !== void 0) headers["authorization"] = `Bearer ${bearer}`;
 		if (this.#cookies.size > 0) headers["cookie"] = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+		if (last !== void 0) headers["last-event-id"] = last;
 		if (body !== void 0 && !(body instanceof Blob)) headers["content-type"] = "application/json";
 		const init = {
 			method,
@@ -145,7 +146,7 @@ var Connection = class {
 /** Milliseconds until a request may be sent again; `undefined` if that is of no use. */
 function pauseOf({ status, headers }) {
 	const text = headers.get("retry-after") ?? "";
-	if (status !== 503 || !/^\d{1,9}$/.test(text) || Number(text) > longestPause) return void 0;
+	if (status !== 503 || !/^\d{1,9}$/.test(text) || Number(text) > longestPause$1) return void 0;
 	return Number(text) * 1e3 * (1 + Math.random() / 4);
 }
 /** @throws the reason of the signal if it aborts */
@@ -722,6 +723,131 @@ function answersIn(body, isAtomic) {
 	const { __ENTITIES: entities } = body;
 	return Array.isArray(entities) ? entities.filter(isRecord) : [];
 }
+// runtime/client/live.ts
+/** A stream that says nothing for so many milliseconds is dead: the server says something every 15 seconds. */
+const longestSilence = 45e3;
+/** The longest pause before a stream is opened again, in milliseconds. */
+const longestPause = 3e4;
+/** Answers after which the same request may succeed: the server starts, or has no room. */
+const passing = /* @__PURE__ */ new Set([
+	429,
+	502,
+	503,
+	504
+]);
+/**
+* The messages of a stream of server-sent events. When the connection breaks, the stream is opened
+* again, and continues behind the last message that was received.
+*
+* @throws RestError if the server refuses the stream; the reason of the signal if it aborts
+*/
+async function* messagesOf(connection, request, signal) {
+	let last;
+	let pause = 1e3;
+	for (let failures = 0;; failures += 1) {
+		if (failures > 0) await waiting(Math.min(longestPause, pause * 2 ** (failures - 1)), signal);
+		const alive = new Silence(signal);
+		try {
+			const response = await connection.send({
+				...request,
+				last,
+				signal: alive.signal
+			});
+			if (!response.ok && !passing.has(response.status)) {
+				const body = await bodyOf(response, request);
+				throw new RestError(response.status, reasonsOf(body));
+			}
+			if (!response.ok || response.body === null) {
+				await response.body?.cancel();
+				continue;
+			}
+			for await (const event of eventsOf(response.body, alive)) {
+				failures = 0;
+				pause = event.retry ?? pause;
+				if (event.name === "end") break;
+				const message = event.data === "" ? void 0 : JSON.parse(event.data);
+				if (!isRecord(message)) continue;
+				last = event.id ?? last;
+				yield message;
+			}
+		} catch (error) {
+			signal?.throwIfAborted();
+			if (error instanceof RestError && error.status !== 0 || error instanceof SyntaxError) throw error;
+		} finally {
+			alive.end();
+		}
+	}
+}
+/** Aborts a request whose server is silent for too long, and with the signal of its caller. */
+var Silence = class {
+	given;
+	#controller = new AbortController();
+	#stop = () => {
+		this.#controller.abort(this.given?.reason);
+	};
+	#timer;
+	constructor(given) {
+		this.given = given;
+		if (given?.aborted === true) this.#stop();
+		else given?.addEventListener("abort", this.#stop, { once: true });
+		this.heard();
+	}
+	get signal() {
+		return this.#controller.signal;
+	}
+	heard() {
+		clearTimeout(this.#timer);
+		this.#timer = setTimeout(() => {
+			this.#controller.abort(/* @__PURE__ */ new Error("The server was silent."));
+		}, longestSilence);
+	}
+	/** Also closes a stream that is still open. */
+	end() {
+		clearTimeout(this.#timer);
+		this.given?.removeEventListener("abort", this.#stop);
+		this.#controller.abort();
+	}
+};
+async function* eventsOf(body, alive) {
+	const reader = body.getReader();
+	const decoder = new TextDecoder();
+	let text = "";
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) return;
+		alive.heard();
+		text += decoder.decode(value, { stream: true });
+		const events = text.split("\n\n");
+		text = events.pop() ?? "";
+		for (const each of events) yield eventOf(each);
+	}
+}
+function eventOf(text) {
+	let event = {
+		name: "message",
+		data: ""
+	};
+	for (const line of text.split("\n")) {
+		const [, field = "", value = ""] = /^(\w+): ?(.*)$/s.exec(line) ?? [];
+		if (field === "event") event = {
+			...event,
+			name: value
+		};
+		else if (field === "data") event = {
+			...event,
+			data: event.data + value
+		};
+		else if (field === "id") event = {
+			...event,
+			id: value
+		};
+		else if (field === "retry") event = {
+			...event,
+			retry: Number(value)
+		};
+	}
+	return event;
+}
 // runtime/client/selection.ts
 const states = /* @__PURE__ */ new WeakMap();
 /** The state of a selection of this module; `undefined` for any other value. */
@@ -732,6 +858,11 @@ function stateOf(selection) {
 	const state = states.get(selection);
 	if (state === void 0) throw new TypeError("This is not a selection of a client.");
 	return state;
+}
+/** The ID of the entity set that a selection is; `undefined` if it describes a request. */
+function setIdOf(selection) {
+	const { source } = stateOf(selection);
+	return source.kind === "set" ? source.id : void 0;
 }
 /** What is the same for the selections of all dataclasses. */
 var SelectionObject = class SelectionObject {
@@ -956,6 +1087,62 @@ var SelectionObject = class SelectionObject {
 		} finally {
 			await sets.release();
 		}
+	}
+	async *changes(options = {}) {
+		const state = stateOf(this);
+		if (isSet(state)) {
+			yield* changesOfSet(state, setIdOf(this) ?? "", options);
+			return;
+		}
+		for (let isNew = true;;) {
+			const sets = new TemporarySets(state, options);
+			try {
+				for await (const change of changesOfSet(state, await sets.idOf(state), options)) {
+					isNew = false;
+					yield change;
+				}
+				return;
+			} catch (error) {
+				if (isNew || !(error instanceof RestError && error.status === 404)) throw error;
+				isNew = true;
+			} finally {
+				await sets.release();
+			}
+		}
+	}
+	async live({ onChange, ...options } = {}) {
+		const stop = new AbortController();
+		const { signal: given = stateOf(this).signal } = options;
+		const abort = () => {
+			stop.abort(given?.reason);
+		};
+		if (given?.aborted === true) abort();
+		else given?.addEventListener("abort", abort, { once: true });
+		const changes = this.changes({
+			...options,
+			signal: stop.signal
+		});
+		const shown = [];
+		const list = new LiveRows(shown);
+		const first = await changes.next();
+		if (first.done !== true) list.take(first.value);
+		const follow = async () => {
+			try {
+				for await (const change of changes) {
+					list.take(change);
+					onChange?.();
+				}
+			} catch (error) {
+				return stop.signal.aborted ? void 0 : error;
+			} finally {
+				given?.removeEventListener("abort", abort);
+			}
+		};
+		const members = {
+			stop: abort,
+			ended: follow()
+		};
+		return Object.assign(shown, members);
 	}
 	async release(options = {}) {
 		const { source, dataclass } = stateOf(this);
@@ -1362,6 +1549,86 @@ async function* iterateBehind(state, options) {
 function isSet({ source, filter, order }) {
 	return source.kind === "set" && filter === void 0 && order === void 0;
 }
+/** The changes of an entity set, with the values that a selection reads. */
+async function* changesOfSet(state, id, { interval, signal = state.signal }) {
+	const { dataclass, paths } = state;
+	const params = paramsOfAll(from(state, {
+		kind: "set",
+		id
+	}));
+	const shape = {
+		paths: paths ?? [],
+		expansions: state.expansions ?? /* @__PURE__ */ new Map(),
+		params
+	};
+	const expand = expandText(shape);
+	const path = `/${encodeURIComponent(dataclass.name)}/$entityset/${id}/$changes`;
+	const query = {
+		$attributes: paths === void 0 ? "*" : paths.join(","),
+		$expand: expand === "" ? void 0 : expand,
+		$params: params,
+		$interval: interval === void 0 ? void 0 : String(interval)
+	};
+	const listed = async (each) => {
+		const { __KEY: key, __STAMP: stamp, __AT: at, ...values } = each;
+		const value = !(Object.keys(values).length > 0) ? void 0 : paths === void 0 ? entityOf(dataclass, each) : await rowOf(dataclass, shape, each, signal);
+		return {
+			key: decodeKey(dataclass, key),
+			stamp: Number(stamp),
+			at: Number(at),
+			value
+		};
+	};
+	const all = (value) => Promise.all((Array.isArray(value) ? value : []).filter(isRecord).map(listed));
+	for await (const message of messagesOf(dataclass.connection, {
+		path,
+		query
+	}, signal)) {
+		const { __COUNT, __ENTITIES, __JOINED, __CHANGED, __LEFT } = message;
+		const count = Number(__COUNT);
+		if (Array.isArray(__ENTITIES)) {
+			yield {
+				kind: "all",
+				count,
+				entities: (await all(__ENTITIES)).map(({ key, stamp, value }) => ({
+					key,
+					stamp,
+					value
+				}))
+			};
+			continue;
+		}
+		const left = (Array.isArray(__LEFT) ? __LEFT : []).map((key) => decodeKey(dataclass, key));
+		const [joined, changed] = [await all(__JOINED), await all(__CHANGED)];
+		yield {
+			kind: "difference",
+			count,
+			joined,
+			changed,
+			left
+		};
+	}
+}
+/** The rows of a list that is kept by messages. */
+var LiveRows = class {
+	shown;
+	#all = [];
+	/** @param shown gets their values */
+	constructor(shown) {
+		this.shown = shown;
+	}
+	take(change) {
+		if (change.kind === "all") this.#all = [...change.entities];
+		else {
+			const placed = [...change.joined, ...change.changed];
+			const moved = /* @__PURE__ */ new Set([...change.left, ...placed.map(({ key }) => key)]);
+			this.#all = this.#all.filter(({ key }) => !moved.has(key));
+			for (const each of placed.sort((one, other) => one.at - other.at)) this.#all.splice(each.at, 0, each);
+		}
+		const values = this.#all.flatMap(({ value }) => value === void 0 ? [] : [value]);
+		this.shown.splice(0, this.shown.length, ...values);
+	}
+};
 /** The entity sets that one read needs; they are released when it ends. */
 var TemporarySets = class {
 	#made = [];

@@ -1,5 +1,5 @@
 import type { Model } from '../../model/model.js';
-import { hasMedia } from '../classes/class-code.js';
+import { hasMedia, isLive } from '../classes/class-code.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
 import { type DatabaseTexts, databaseTexts } from './database-texts.js';
@@ -52,6 +52,7 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
     databaseSettings: texts.flatMap(({ settings }) => settings),
     login: model.roles === undefined ? [] : loginText(texts),
     loginSettings: model.roles === undefined ? [] : loginRows(),
+    liveSettings: isLive(model) ? liveSettings.map(liveRow) : [],
     limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
     withoutSqlite: model.databases.includes('sqlite') ? [] : withoutSqlite,
     notes: texts.flatMap(({ notes }) => notes),
@@ -66,6 +67,17 @@ const loginSettings = {
   TOKEN_ISSUER: '`iss` that bearer tokens must have',
   TOKEN_AUDIENCE: '`aud` that bearer tokens must have',
 };
+
+/** Settings of a server whose clients follow entity sets. */
+const liveSettings = [
+  ['LIVE_MEMBERS', 10_000, 'entities of an entity set that is followed; more are refused with 413'],
+  ['LIVE_STREAMS', 1000, 'streams of changes that are open at once; then 429'],
+  ['LIVE_STREAMS_PER_SESSION', 20, 'those of one session, or of guests with one address'],
+] as const;
+
+function liveRow([name, usual, meaning]: (typeof liveSettings)[number]): string {
+  return `| \`${name}\` | ${usual} | ${meaning} |`;
+}
 
 function loginRows(): readonly string[] {
   return Object.entries(loginSettings).map(([name, meaning]) => `| \`${name}\` | | ${meaning} |`);
@@ -108,6 +120,7 @@ export function environmentView({ model }: EmitContext): object {
     databaseUrl: defaultUrl(model),
     database: textsOf(model).flatMap(({ environment }) => environment),
     login: model.roles === undefined ? [] : Object.keys(loginSettings).map((name) => `${name}=`),
+    live: isLive(model) ? liveSettings.map(([name, usual]) => `${name}=${usual}`) : [],
     limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`),
   };
 }

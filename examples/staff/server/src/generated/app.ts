@@ -10,6 +10,7 @@ import {
   protocol,
   sessions,
 } from '#runtime/http';
+import { live } from '#runtime/live';
 import { media } from '#runtime/media';
 import { permissions } from '#runtime/permissions';
 import { classes } from './classes.js';
@@ -55,6 +56,7 @@ const openApi = () => import('./openapi.json', { with: { type: 'json' } });
 /** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
 async function rest(app: FastifyInstance): Promise<void> {
   await app.register(protocol, { openApi });
+  await app.register(live);
   await app.register(functions);
   await app.register(serverFunctions);
   await app.register(companyRoutes);

@@ -83,6 +83,7 @@ export const EmployeeDataclass: DataclassDefinition = {
     { name: 'employerName', kind: 'alias', type: 'string', path: ['employer', 'name'] },
   ],
   restrict: true,
+  live: true,
   access: {
     create: ['manageStaff'],
     read: ['manageStaff', 'viewStaff'],

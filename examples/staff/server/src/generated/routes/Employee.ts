@@ -28,4 +28,10 @@ export async function employeeRoutes(app: FastifyInstance): Promise<void> {
     config,
     handler: entities.attributesOrSet,
   });
+  app.route({
+    method: 'GET',
+    url: '/rest/Employee/$entityset/:set/$changes',
+    config,
+    handler: app.changes(EmployeeDataclass),
+  });
 }
