@@ -882,7 +882,7 @@ interface ListedAt extends Listed {
 async function* changesOfSet(
   state: ClientSelectionState,
   id: string,
-  { interval, signal = state.signal }: ChangesOptions,
+  { interval, values: hasValues = true, signal = state.signal }: ChangesOptions,
 ): AsyncGenerator<SetChange<EntityTypes, unknown>, undefined> {
   const { dataclass, paths } = state;
   const params = paramsOfAll(from(state, { kind: 'set', id }));
@@ -890,8 +890,8 @@ async function* changesOfSet(
   const expand = expandText(shape);
   const path = `/${encodeURIComponent(dataclass.name)}/$entityset/${id}/$changes`;
   const query = {
-    $attributes: paths === undefined ? '*' : paths.join(','),
-    $expand: expand === '' ? undefined : expand,
+    $attributes: hasValues ? (paths?.join(',') ?? '*') : undefined,
+    $expand: expand === '' || !hasValues ? undefined : expand,
     $params: params,
     $interval: interval === undefined ? undefined : String(interval),
   };

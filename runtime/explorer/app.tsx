@@ -194,7 +194,10 @@ function Footer({ found, problem, place, requests, user, opened }: State): JSX.E
   return (
     <footer>
       {place.dataclass !== undefined && found !== undefined && (
-        <span class="count">{shownEntities(found.count)}</span>
+        <span class="count">
+          {shownEntities(found.count)}
+          {found.isLive === true && ', live'}
+        </span>
       )}
       {problem !== undefined && filterProblem(problem) === undefined && (
         <span class="problem" role="alert">

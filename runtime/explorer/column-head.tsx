@@ -20,6 +20,10 @@ const leastWidth = 40;
 /** How much wider an arrow key makes a column, in pixels. */
 const step = 10;
 
+/** How an order is shown, and said to those who do not see it. */
+export const arrows = { asc: ' ↑', desc: ' ↓', none: '' } as const;
+export const sorts = { asc: 'ascending', desc: 'descending', none: 'none' } as const;
+
 /** The head of a column: orders by it, and opens what else can be done with it. */
 export function ColumnHead({ opened, columns, at, place }: ColumnHeadProps): JSX.Element | null {
   const [isOpen, setOpen] = useState(false);
@@ -30,12 +34,11 @@ export function ColumnHead({ opened, columns, at, place }: ColumnHeadProps): JSX
   const next = direction === 'asc' ? `${text} desc` : text;
   const order = direction === 'desc' ? '' : next;
   const name = hops[0]?.name ?? path;
-  const sorts = { asc: 'ascending', desc: 'descending' } as const;
   return (
     <div
       {...cellOf(column)}
       role="columnheader"
-      aria-sort={direction === undefined ? 'none' : sorts[direction]}
+      aria-sort={sorts[direction ?? 'none']}
       onKeyDown={(event) => {
         // The rows move by the same keys.
         event.stopPropagation();
@@ -50,7 +53,7 @@ export function ColumnHead({ opened, columns, at, place }: ColumnHeadProps): JSX
       {isOrderable(shown) ? (
         <a class="order" href={addressOf({ ...place, order })} title={path}>
           {name}
-          {direction === undefined ? '' : direction === 'asc' ? ' ↑' : ' ↓'}
+          {arrows[direction ?? 'none']}
         </a>
       ) : (
         <span class="order">{name}</span>

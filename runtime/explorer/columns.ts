@@ -1,5 +1,10 @@
 import { pathText } from './filter-text.js';
-import type { ExplorerAttribute, ExplorerDataclass, ExplorerModel } from './model.js';
+import {
+  attributesAt,
+  type ExplorerAttribute,
+  type ExplorerDataclass,
+  type ExplorerModel,
+} from './model.js';
 
 /** A column of the grid: an attribute, or one at the end of to-one relations. */
 export interface Column {
@@ -63,21 +68,15 @@ function suggested(model: ExplorerModel, dataclass: ExplorerDataclass): readonly
 }
 
 function columnAt(
-  { dataclasses }: ExplorerModel,
+  model: ExplorerModel,
   dataclass: ExplorerDataclass,
   path: string,
 ): Column | undefined {
-  const hops: ExplorerAttribute[] = [];
-  let owner: ExplorerDataclass | undefined = dataclass;
-  for (const name of path.split('.')) {
-    const attribute: ExplorerAttribute | undefined = owner?.attributes.find(
-      (each) => each.name === name,
-    );
-    if (attribute === undefined) return undefined;
-    hops.push(attribute);
-    owner = attribute.kind === 'one' ? dataclasses.get(attribute.target ?? '') : undefined;
-  }
-  const shown = hops.at(-1);
-  const isShown = shown !== undefined && !['one', 'many', 'blob'].includes(shown.kind);
-  return isShown ? { path, text: pathText(path.split('.')), hops, shown } : undefined;
+  const names = path.split('.');
+  const hops = attributesAt(model, dataclass, names);
+  const shown = hops?.at(-1);
+  if (hops === undefined || shown === undefined) return undefined;
+  if (['one', 'many', 'blob'].includes(shown.kind)) return undefined;
+  if (hops.slice(0, -1).some(({ kind }) => kind !== 'one')) return undefined;
+  return { path, text: pathText(names), hops, shown };
 }

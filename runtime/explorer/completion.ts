@@ -1,4 +1,4 @@
-import type { ExplorerDataclass, ExplorerModel } from './model.js';
+import { attributesAt, type ExplorerDataclass, type ExplorerModel } from './model.js';
 
 /** What can stand at the end of the path that somebody types. */
 export interface Completion {
@@ -18,7 +18,7 @@ const path = /[\p{L}_][\p{L}\p{N}_.]*$/u;
  * @param at the position of the cursor
  */
 export function completionOf(
-  { dataclasses }: ExplorerModel,
+  model: ExplorerModel,
   dataclass: ExplorerDataclass,
   text: string,
   at: number,
@@ -29,11 +29,8 @@ export function completionOf(
   if (typed === undefined || isQuoted(before)) return none;
   const segments = typed.split('.');
   const last = segments.pop() ?? '';
-  let owner: ExplorerDataclass | undefined = dataclass;
-  for (const name of segments) {
-    const target: string | undefined = owner?.attributes.find((each) => each.name === name)?.target;
-    owner = target === undefined ? undefined : dataclasses.get(target);
-  }
+  const relation = attributesAt(model, dataclass, segments)?.at(-1);
+  const owner = segments.length === 0 ? dataclass : model.dataclasses.get(relation?.target ?? '');
   const start = last.toLowerCase();
   const names = (owner?.attributes ?? [])
     .map(({ name }) => name)

@@ -1,7 +1,7 @@
 import { csvRow, guarded } from './csv.js';
 import { memberOf } from './entity.js';
 import {
-  attributeAt,
+  attributesAt,
   type ExplorerDataclass,
   type ExplorerModel,
   isValue,
@@ -27,7 +27,7 @@ export function columnsAt(
 ): readonly ExportColumn[] {
   return paths.flatMap((path) => {
     const names = path.split('.');
-    const attribute = attributeAt(model, dataclass, names);
+    const attribute = attributesAt(model, dataclass, names)?.at(-1);
     if (attribute === undefined || !isValue(attribute)) return [];
     const valueOf = (row: Row): unknown =>
       names.reduce<unknown>((owner, name) => memberOf(owner as Row | null | undefined, name), row);

@@ -43,7 +43,7 @@ interface Found {
 
 /** The entities of a dataclass, or of a filter, as a table in which one scrolls through all of them. */
 export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX.Element {
-  const found = useFound(opened, place, views);
+  const found = useFound(opened, place, views, dataclass.isLive);
   const { model } = opened;
   const columns = useMemo(
     () => columnsOf(model, dataclass, place.columns),
@@ -51,7 +51,7 @@ export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX
   );
   const pages = usePages(found, columns);
   useEffect(() => {
-    if (edits > 0) pages?.forget();
+    if (edits > 0) pages?.renew();
   }, [edits]);
   return (
     <div class="grid">
@@ -67,25 +67,57 @@ export function Grid({ opened, dataclass, place, views, edits }: GridProps): JSX
 }
 
 /**
- * Makes an entity set of what the place names, and releases it when another place is shown.
+ * Makes an entity set of what the place names, and releases it when another place is shown. Of a live
+ * dataclass, it is made anew whenever its entities change.
  * @returns `undefined` while it is made, `null` if that did not succeed
  */
-function useFound({ datastore }: Opened, place: Place, views: number): Found | undefined | null {
+function useFound(
+  { datastore }: Opened,
+  place: Place,
+  views: number,
+  isLive: boolean,
+): Found | undefined | null {
   const [found, setFound] = useState<Found | null>();
   const shown = addressOf({ ...placeOfGrid(place), columns: '' });
   useEffect(() => {
     const view = new AbortController();
     const { signal } = view;
-    const find = async (): Promise<void> => {
-      const chosen = await selectionOf(datastore, place);
+    const release = (set: Selection): void => {
+      // Sets that nobody releases expire.
+      set.release().catch(() => undefined);
+    };
+    const take = async (chosen: Selection): Promise<Selection> => {
       const set = await chosen.set({ signal });
       signal.addEventListener('abort', () => {
-        // Sets that nobody releases expire.
-        set.release().catch(() => undefined);
+        release(set);
       });
       const count = await set.count({ signal });
-      store.set({ found: { set, count } });
+      store.set({ found: { ...store.state.found, set, count } });
       setFound({ shown, datastore, set, count, signal });
+      return set;
+    };
+    const find = async (): Promise<void> => {
+      const chosen = await selectionOf(datastore, place);
+      const first = await take(chosen);
+      if (isLive) void follow(chosen, first);
+    };
+    /** Makes the set anew whenever something changes. */
+    const follow = async (chosen: Selection, first: Selection): Promise<void> => {
+      let last: Selection | undefined;
+      try {
+        for await (const { kind, count } of first.changes({ values: false, signal })) {
+          store.set({ found: { set: last ?? first, count, isLive: true } });
+          if (kind === 'all' && last === undefined) continue;
+          const next = await take(chosen);
+          if (last !== undefined) release(last);
+          last = next;
+        }
+      } catch {
+        // There may be too many entities; requests of the grid say what else is wrong.
+        const { found } = store.state;
+        if (!signal.aborted && found !== undefined)
+          store.set({ found: { ...found, isLive: false } });
+      }
     };
     setFound(undefined);
     store.set({ found: undefined });
@@ -108,14 +140,21 @@ function useFound({ datastore }: Opened, place: Place, views: number): Found | u
 function usePages(found: Found | undefined | null, columns: readonly Column[]): Pages | undefined {
   const [, draw] = useState(0);
   const paths = columns.map(({ path }) => path);
-  return useMemo(() => {
+  const rowsOf = ({ set }: Found): Rows => set.select(...(paths as never[]));
+  const made = useMemo(() => {
     if (!found || paths.length === 0) return undefined;
-    const rows = found.set.select(...(paths as never[])) as unknown as Rows;
-    return new Pages(rows, found.signal, (error) => {
+    const pages = new Pages(rowsOf(found), found.signal, (error) => {
       draw((times) => times + 1);
       if (error !== undefined) store.set({ problem: problemOf(error) });
     });
-  }, [found, paths.join()]);
+    return { pages, set: found.set };
+  }, [found?.signal, paths.join()]);
+  useEffect(() => {
+    if (!found || made === undefined || made.set === found.set) return;
+    made.set = found.set;
+    made.pages.renew(rowsOf(found));
+  }, [found?.set]);
+  return made?.pages;
 }
 
 /** The entities that a place names. */

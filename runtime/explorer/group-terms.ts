@@ -1,7 +1,7 @@
 import { takeTerm, type Term } from '../filter/term.js';
 import { narrowed, pathText, quoted, valueText } from './filter-text.js';
 import {
-  attributeAt,
+  attributesAt,
   type ExplorerDataclass,
   type ExplorerModel,
   type ValueKind,
@@ -56,7 +56,7 @@ function groupTerm(
   { aggregate, part, name, path: names }: Term,
 ): GroupTerm {
   const path = writtenPath(names);
-  const kind = attributeAt(model, dataclass, names)?.kind;
+  const kind = attributesAt(model, dataclass, names)?.at(-1)?.kind;
   if (aggregate === undefined) {
     const text = part === undefined ? path : `${path}:${part}`;
     return { name, text, path, kind, ...(part && { part }) };

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { arrows, sorts } from './column-head.js';
 import { dateParts } from '../filter/term.js';
 import { selectionOf } from './grid.js';
 import { filterOfGroup, type GroupTerm, groupTerms, textsOf, writtenPath } from './group-terms.js';
@@ -273,20 +274,18 @@ interface HeadProps extends Pick<GroupsProps, 'place' | 'groups'> {
 function Head({ place, groups, term, first, children }: HeadProps): JSX.Element {
   const { text, aggregate } = term;
   const second = first === 'asc' ? 'desc' : 'asc';
-  const direction = [first, second].find((each) => groups.order === `${text} ${each}`);
+  const direction = ([first, second] as const).find((each) => groups.order === `${text} ${each}`);
   const next = direction === undefined ? first : direction === first ? second : undefined;
   const order = next === undefined ? '' : `${text} ${next}`;
   return (
     <th
       scope="col"
       colSpan={aggregate === undefined ? 1 : 2}
-      aria-sort={
-        direction === undefined ? 'none' : direction === 'asc' ? 'ascending' : 'descending'
-      }
+      aria-sort={sorts[direction ?? 'none']}
     >
       <a href={addressOf({ ...place, groups: { ...groups, order } })}>
         {text}
-        {direction === undefined ? '' : direction === 'asc' ? ' ↑' : ' ↓'}
+        {arrows[direction ?? 'none']}
       </a>
       {children}
     </th>

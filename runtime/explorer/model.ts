@@ -29,6 +29,8 @@ export interface ExplorerFunction {
 
 export interface ExplorerDataclass {
   readonly name: string;
+  /** Whether its entity sets can be followed. */
+  readonly isLive: boolean;
   /** Name of the attribute that is the primary key; none if it is not exposed. */
   readonly key: string | undefined;
   readonly attributes: readonly ExplorerAttribute[];
@@ -89,19 +91,23 @@ export function isValue({ kind }: ExplorerAttribute): boolean {
   return kind !== 'one' && kind !== 'many' && kind !== 'image' && kind !== 'blob';
 }
 
-/** The attribute at the end of a path. */
-export function attributeAt(
+/** The attributes along a path; `undefined` if it leads nowhere. */
+export function attributesAt(
   { dataclasses }: ExplorerModel,
   dataclass: ExplorerDataclass,
   path: readonly string[],
-): ExplorerAttribute | undefined {
+): readonly ExplorerAttribute[] | undefined {
+  const hops: ExplorerAttribute[] = [];
   let owner: ExplorerDataclass | undefined = dataclass;
-  let found: ExplorerAttribute | undefined;
   for (const name of path) {
-    found = owner?.attributes.find((each) => each.name === name);
-    owner = dataclasses.get(found?.target ?? '');
+    const found: ExplorerAttribute | undefined = owner?.attributes.find(
+      (each) => each.name === name,
+    );
+    if (found === undefined) return undefined;
+    hops.push(found);
+    owner = dataclasses.get(found.target ?? '');
   }
-  return found;
+  return hops;
 }
 
 /**
@@ -185,6 +191,7 @@ function dataclassOf(
   const { methods } = entry;
   return {
     name: String(entry['name']),
+    isLive: entry['live'] === true,
     key,
     attributes,
     label: labelOf(attributes, key),

@@ -10,6 +10,8 @@ const mostPages = 40;
 export class Pages {
   /** By their numbers, in the order in which they were read. */
   #pages = new Map<number, readonly Row[]>();
+  /** What is shown until it is read again. */
+  #before: ReadonlyMap<number, readonly Row[]> = new Map();
   #wanted: readonly number[] = [];
   #isReading = false;
 
@@ -18,14 +20,15 @@ export class Pages {
    * @param changed called when rows have arrived, and with an error if they do not
    */
   constructor(
-    private readonly rows: Rows,
+    private rows: Rows,
     private readonly signal: AbortSignal,
     private readonly changed: (error?: unknown) => void,
   ) {}
 
   /** The row at a position: `undefined` if it was not read yet, `null` if its entity was deleted meanwhile. */
   at(position: number): Row | null | undefined {
-    const page = this.#pages.get(Math.floor(position / pageSize));
+    const number = Math.floor(position / pageSize);
+    const page = this.#pages.get(number) ?? this.#before.get(number);
     return page === undefined ? undefined : (page[position % pageSize] ?? null);
   }
 
@@ -37,8 +40,13 @@ export class Pages {
     if (!this.#isReading) void this.#read();
   }
 
-  /** Reads the rows again that are looked at. */
-  forget(): void {
+  /**
+   * Reads the rows again that are looked at.
+   * @param rows other ones in their place
+   */
+  renew(rows = this.rows): void {
+    this.rows = rows;
+    this.#before = new Map([...this.#before, ...this.#pages]);
     // What is being read now may be older than what made the pages old.
     this.#pages = new Map();
     if (!this.#isReading) void this.#read();
@@ -50,11 +58,19 @@ export class Pages {
     try {
       for (;;) {
         const number = this.#wanted.find((each) => !this.#pages.has(each));
-        if (number === undefined) return;
+        if (number === undefined) {
+          this.#before = new Map();
+          return;
+        }
         const start = number * pageSize;
         const pages = this.#pages;
-        const rows = await this.rows.slice(start, start + pageSize, { signal });
-        if (pages !== this.#pages) continue;
+        const rows = await this.rows
+          .slice(start, start + pageSize, { signal })
+          .catch((error: unknown) => {
+            // Rows that others replace may be gone.
+            if (pages === this.#pages) throw error;
+          });
+        if (rows === undefined || pages !== this.#pages) continue;
         this.#keep(number, rows);
         this.changed();
       }

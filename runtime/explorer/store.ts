@@ -19,8 +19,9 @@ export interface State {
   /** Name of the user; `null` for a guest. */
   readonly user: string | null;
   readonly login: 'none' | 'possible' | 'required';
-  /** What the grid shows; absent until it is found. */
-  readonly found?: { readonly set: Selection; readonly count: number } | undefined;
+  /** What the grid shows, and whether it follows changes; absent until it is found. */
+  readonly found?:
+    { readonly set: Selection; readonly count: number; readonly isLive?: boolean } | undefined;
   readonly kept: readonly Kept[];
   /** The last requests, the newest first. */
   readonly requests: readonly SentRequest[];

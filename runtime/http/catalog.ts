@@ -165,7 +165,7 @@ function dataclassEntry(
   tableNumber: number,
   method: (definition: FunctionDefinition) => object,
 ): object {
-  const { name, collectionName, attributes, functions = [] } = definition;
+  const { name, collectionName, attributes, functions = [], live } = definition;
   return {
     name,
     className: name,
@@ -173,6 +173,7 @@ function dataclassEntry(
     tableNumber,
     scope: 'public',
     exposed: true,
+    live,
     dataURI: `/rest/${encodeURIComponent(name)}`,
     attributes: attributes
       .filter((attribute) => attribute.exposed !== false)

@@ -245,8 +245,10 @@ interface EntitySelection<T extends EntityTypes, R = T['entity']> {
 interface ChangesOptions extends RequestOptions {
     /** The shortest time between two messages, in milliseconds; 1000 if it is left out, at least 100. */
     readonly interval?: number;
+    /** `false` for messages without the values of the entities. */
+    readonly values?: boolean;
 }
-interface LiveOptions extends ChangesOptions {
+interface LiveOptions extends Omit<ChangesOptions, 'values'> {
     /** Called after each change of the list. */
     readonly onChange?: () => void;
 }
@@ -264,7 +266,7 @@ type LiveEntities<R> = readonly R[] & {
 interface ListedEntity<T extends EntityTypes, R> {
     readonly key: T['key'];
     readonly stamp: number;
-    /** `undefined` if it was deleted meanwhile: the next message says that it has left. */
+    /** `undefined` without values, and if it was deleted meanwhile: the next message says that it has left. */
     readonly value: R | undefined;
 }
 /** An entity that has a place. */

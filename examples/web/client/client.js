@@ -1550,7 +1550,7 @@ function isSet({ source, filter, order }) {
 	return source.kind === "set" && filter === void 0 && order === void 0;
 }
 /** The changes of an entity set, with the values that a selection reads. */
-async function* changesOfSet(state, id, { interval, signal = state.signal }) {
+async function* changesOfSet(state, id, { interval, values: hasValues = true, signal = state.signal }) {
 	const { dataclass, paths } = state;
 	const params = paramsOfAll(from(state, {
 		kind: "set",
@@ -1564,8 +1564,8 @@ async function* changesOfSet(state, id, { interval, signal = state.signal }) {
 	const expand = expandText(shape);
 	const path = `/${encodeURIComponent(dataclass.name)}/$entityset/${id}/$changes`;
 	const query = {
-		$attributes: paths === void 0 ? "*" : paths.join(","),
-		$expand: expand === "" ? void 0 : expand,
+		$attributes: hasValues ? paths?.join(",") ?? "*" : void 0,
+		$expand: expand === "" || !hasValues ? void 0 : expand,
 		$params: params,
 		$interval: interval === void 0 ? void 0 : String(interval)
 	};
