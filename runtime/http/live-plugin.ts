@@ -74,6 +74,12 @@ const heartbeatMilliseconds = 15_000;
 const shortestInterval = 100;
 const usualInterval = 1000;
 
+/** Bytes that clients together may leave unread; beyond it, streams are closed, and their clients connect again. */
+const mostUnread = 64 * 1024 * 1024;
+
+/** Members of all lists together, in lists of the largest size. */
+const fullLists = 100;
+
 /** Streams whose messages are made at once; those of one list wait for the same reading. */
 const atOnce = 8;
 
@@ -120,6 +126,9 @@ class ChangeStreams {
     };
     try {
       await stream.begin(await this.#versions.now());
+      if (this.#lists.members > this.#limits.members * fullLists) {
+        throw full('This server follows as many entities as it can (LIVE_MEMBERS).');
+      }
     } catch (error) {
       end();
       throw error;
@@ -168,6 +177,11 @@ class ChangeStreams {
     try {
       const version = await this.#versions.now();
       const now = performance.now();
+      let unread = 0;
+      for (const stream of this.#open) {
+        unread += stream.unread;
+        if (unread > mostUnread) stream.output.destroy();
+      }
       const due = [...this.#open].filter((stream) => stream.isDue(version, now)).values();
       const work = async (): Promise<void> => {
         for (const stream of due) {
@@ -231,9 +245,14 @@ class ChangeStream {
     return this.#list;
   }
 
+  /** Bytes that the client has not read. */
+  get unread(): number {
+    return this.output.writableLength + this.output.readableLength;
+  }
+
   isDue(version: unknown, now: number): boolean {
     // A client that does not read gets one message when it reads again.
-    if (this.#isFull || this.output.writableEnded) return false;
+    if (this.#isFull || this.output.writableEnded || this.output.destroyed) return false;
     if (now - this.#writtenAt >= heartbeatMilliseconds) return true;
     return version !== this.#seen && now >= this.#nextAt;
   }

@@ -47,8 +47,8 @@ export interface FollowedSelection {
   readonly members: KeyList | undefined;
 }
 
-/** Members of all lists that nobody follows, which are kept for clients that come back. */
-const mostIdleMembers = 1_000_000;
+/** Members of all lists that nobody follows, which are kept for clients that come back, in lists of the largest size. */
+const idleLists = 50;
 
 /**
  * The lists that clients follow. Clients whose selections are equal, and who see the same rows, share
@@ -83,13 +83,18 @@ export class LiveLists {
     return list;
   }
 
+  /** Members of all lists. */
+  get members(): number {
+    return [...this.#lists.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** Forgets lists that no stream has used since a time, or that are too many. */
   forget(isUsed: (list: SharedList) => boolean, before: number): void {
     let idle = 0;
     for (const [name, list] of [...this.#lists].reverse()) {
       if (isUsed(list)) continue;
       idle += list.length;
-      if (list.used < before || idle > mostIdleMembers) this.#lists.delete(name);
+      if (list.used < before || idle > this.mostMembers * idleLists) this.#lists.delete(name);
     }
   }
 

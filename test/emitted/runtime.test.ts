@@ -128,6 +128,15 @@ describe('The runtime of a server', () => {
     expect(await modulesOf(withVectors)).toContain('vectors');
   });
 
+  it('contains the streams of changes only if clients can follow a dataclass', async () => {
+    const first = firstModel('staff');
+    expect(await modulesOf(first)).not.toContain('live');
+    const followed = first.replace('  Company:\n', '  Company:\n    live: true\n');
+    expect(await modulesOf(followed)).toContain('live');
+    const hidden = followed.replace('    live: true\n', '    live: true\n    exposed: false\n');
+    expect(await modulesOf(hidden)).not.toContain('live');
+  });
+
   it('contains the code for permissions only if the model has roles or restrict', async () => {
     expect(await modulesOf(model)).not.toContain('permissions');
     const restricted = model.replace('  Unasked:\n', '  Unasked:\n    restrict: true\n');
@@ -140,6 +149,11 @@ describe('The runtime of a server', () => {
       module: 'media',
       parts: ['@fastify/busboy', 'UploadStore = class', '"sharp"'],
       source: 'media/multipart.ts',
+    },
+    {
+      module: 'live',
+      parts: ['LiveList = class', 'ChangeStreams = class', 'text/event-stream'],
+      source: 'live/live-list.ts',
     },
     {
       module: 'class',
