@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { DataStore } from '../../examples/web/client/client.js';
 import { describeDatabases } from '../support/databases.js';
+import { itOnOne } from '../support/long.js';
 import { type StaffClient, staffClient, staffServer } from '../support/staff-example.js';
 
 let client: StaffClient;
@@ -57,6 +58,7 @@ class Network {
 }
 
 describeDatabases('A live list of a client', ({ create, driver }) => {
+  const onOne = itOnOne({ driver });
   let app: FastifyInstance;
   let drop: () => Promise<void>;
   let databaseUrl: string;
@@ -142,7 +144,7 @@ describeDatabases('A live list of a client', ({ create, driver }) => {
     await until(() => list.map(({ lastName }) => lastName).join() === 'Adams,Bohr,Curie');
   });
 
-  it('ends with the error when its session ends', async () => {
+  onOne('ends with the error when its session ends', async () => {
     const list = await follower.Employee.all().select('lastName').live({ interval: 100 });
     live.push(list);
     await follower.session.logout();
@@ -151,7 +153,7 @@ describeDatabases('A live list of a client', ({ create, driver }) => {
     expect(list).toHaveLength(2);
   });
 
-  it('gives the messages, until the loop ends or its signal aborts', async () => {
+  onOne('gives the messages, until the loop ends or its signal aborts', async () => {
     const stop = new AbortController();
     const kinds: string[] = [];
     const follow = async (): Promise<void> => {
