@@ -2,7 +2,8 @@
  * Additions to `model.yaml` for the generated servers of the bench: class code, roles,
  * restrictions, aggregates.
  */
-export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict' | 'texts' | 'aggregates';
+export type VariantName =
+  'plain' | 'functions' | 'roles' | 'restrict' | 'texts' | 'aggregates' | 'live';
 
 export interface Variant {
   /** Appended to `model.yaml`, which ends with the attributes of Employee. */
@@ -79,6 +80,7 @@ export class Employee extends EmployeeBase {
 
 export const variants: Readonly<Record<VariantName, Variant>> = {
   plain: { model: '', files: {} },
+  live: { model: '\n    live: true\n', files: {} },
   functions: {
     model: functions,
     files: { 'src/classes/EmployeeSelection.ts': selectionClass },
