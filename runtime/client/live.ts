@@ -1,4 +1,4 @@
-import { bodyOf, type Connection, waiting } from './connection.js';
+import { bodyOf, type ClientRequest, type Connection, waiting } from './connection.js';
 import { isRecord, type JsonRecord, reasonsOf, RestError } from './errors.js';
 
 /** A stream that says nothing for so many milliseconds is dead: the server says something every 15 seconds. */
@@ -33,7 +33,8 @@ export async function* messagesOf(
     if (failures > 0) await waiting(Math.min(longestPause, pause * 2 ** (failures - 1)), signal);
     const alive = new Silence(signal);
     try {
-      const response = await connection.send({ ...request, last, signal: alive.signal });
+      const response = await sent(connection, { ...request, last, signal: alive.signal });
+      if (response === undefined) continue;
       if (!response.ok && !passing.has(response.status)) {
         const body = await bodyOf(response, request);
         throw new RestError(response.status, reasonsOf(body));
@@ -53,13 +54,21 @@ export async function* messagesOf(
         last = event.id ?? last;
         yield message;
       }
-    } catch (error) {
       signal?.throwIfAborted();
-      const isRefused = error instanceof RestError && error.status !== 0;
-      if (isRefused || error instanceof SyntaxError) throw error;
     } finally {
       alive.end();
     }
+  }
+}
+
+/** @returns `undefined` if the server cannot be reached */
+async function sent(connection: Connection, request: ClientRequest): Promise<Response | undefined> {
+  try {
+    return await connection.send(request);
+  } catch (error) {
+    if (error instanceof RestError && error.status === 0) return undefined;
+    if (request.signal?.aborted === true) return undefined;
+    throw error;
   }
 }
 
@@ -112,8 +121,10 @@ async function* eventsOf(
   const decoder = new TextDecoder();
   let text = '';
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
+    const read = await reader.read().catch(() => undefined);
+    // A connection that breaks ends the stream as the server does.
+    if (read === undefined || read.done) return;
+    const { value } = read;
     alive.heard();
     text += decoder.decode(value, { stream: true });
     const events = text.split('\n\n');

@@ -351,8 +351,13 @@ export class SelectionObject implements EntitySelection<EntityTypes, unknown> {
     const changes = this.changes({ ...options, signal: stop.signal });
     const shown: unknown[] = [];
     const list = new LiveRows(shown);
-    const first = await changes.next();
-    if (first.done !== true) list.take(first.value);
+    try {
+      const first = await changes.next();
+      if (first.done !== true) list.take(first.value);
+    } catch (error) {
+      given?.removeEventListener('abort', abort);
+      throw error;
+    }
     const follow = async (): Promise<unknown> => {
       try {
         for await (const change of changes) {

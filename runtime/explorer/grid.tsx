@@ -82,41 +82,40 @@ function useFound(
   useEffect(() => {
     const view = new AbortController();
     const { signal } = view;
-    const release = (set: Selection): void => {
+    /** The set that is shown, and the one before it, of which rows may still be read. */
+    const sets: Selection[] = [];
+    const releaseAll = (but: number): void => {
       // Sets that nobody releases expire.
-      set.release().catch(() => undefined);
+      for (const each of sets.splice(0, sets.length - but)) each.release().catch(() => undefined);
     };
-    const take = async (chosen: Selection): Promise<Selection> => {
+    signal.addEventListener('abort', () => {
+      releaseAll(0);
+    });
+    const take = async (chosen: Selection, isFollowed: boolean): Promise<Selection> => {
       const set = await chosen.set({ signal });
-      signal.addEventListener('abort', () => {
-        release(set);
-      });
+      sets.push(set);
       const count = await set.count({ signal });
-      store.set({ found: { ...store.state.found, set, count } });
+      store.set({ found: { set, count, isLive: isFollowed } });
       setFound({ shown, datastore, set, count, signal });
+      releaseAll(2);
       return set;
     };
     const find = async (): Promise<void> => {
       const chosen = await selectionOf(datastore, place);
-      const first = await take(chosen);
-      if (isLive) void follow(chosen, first);
+      await take(chosen, false);
+      if (isLive) void follow(chosen);
     };
     /** Makes the set anew whenever something changes. */
-    const follow = async (chosen: Selection, first: Selection): Promise<void> => {
-      let last: Selection | undefined;
+    const follow = async (chosen: Selection): Promise<void> => {
       try {
-        for await (const { kind, count } of first.changes({ values: false, signal })) {
-          store.set({ found: { set: last ?? first, count, isLive: true } });
-          if (kind === 'all' && last === undefined) continue;
-          const next = await take(chosen);
-          if (last !== undefined) release(last);
-          last = next;
-        }
+        const changes = chosen.changes({ values: false, signal });
+        while ((await changes.next()).done !== true) await take(chosen, true);
       } catch {
         // There may be too many entities; requests of the grid say what else is wrong.
         const { found } = store.state;
-        if (!signal.aborted && found !== undefined)
+        if (!signal.aborted && found !== undefined) {
           store.set({ found: { ...found, isLive: false } });
+        }
       }
     };
     setFound(undefined);

@@ -16,6 +16,7 @@ import { type FollowedSelection, LiveLists, type SharedList } from '../live/live
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { getOrInsertComputed } from '../protocol/get-or-insert.js';
 import { preparePageOfKeys } from '../query/page.js';
 import { noParameters, type Parameters, refuseFormats } from '../query/parameters.js';
 import { readingParameters, refuseSetParameters } from './reading-parameters.js';
@@ -89,8 +90,12 @@ class ChangeStreams {
   readonly #lists: LiveLists;
   readonly #limits: LiveLimits;
   readonly #versions: Versions;
+  /** Messages of the present version of the data, by what they say: equal streams send the same. */
+  readonly #messages: SharedMessages = { version: undefined, texts: new Map() };
+  /** Streams whose next message waits for its turn. */
+  readonly #waiting: ChangeStream[] = [];
+  #working = 0;
   #timer: NodeJS.Timeout | undefined;
-  #isWorking = false;
   #isClosed = false;
 
   constructor(private readonly app: FastifyInstance) {
@@ -110,6 +115,7 @@ class ChangeStreams {
     const parameters = readingParameters(request);
     checkParameters(parameters, setup.settings);
     const holder = session.id ?? request.ip;
+    this.#forget();
     this.#requireRoom(holder);
     const stream = new ChangeStream(this.app, this.#lists, definition.name, {
       request,
@@ -120,26 +126,29 @@ class ChangeStreams {
     });
     // Counted before it has waited for anything.
     this.#open.add(stream);
-    const end = (): void => {
-      this.#open.delete(stream);
-      if (this.#open.size === 0) this.#stop();
+    this.#timer ??= setInterval(() => void this.#tick(), tickMilliseconds).unref();
+    const { output } = stream;
+    const { socket } = request.raw;
+    const cut = (): void => {
+      output.destroy();
     };
+    // Node says nothing at an answer that waits behind another one when their connection breaks.
+    socket.once('close', cut);
+    reply.raw.once('close', cut);
+    output.once('close', () => {
+      this.#open.delete(stream);
+      socket.off('close', cut);
+    });
     try {
+      this.#versions.expire();
       await stream.begin(await this.#versions.now());
-      if (this.#lists.members > this.#limits.members * fullLists) {
-        throw full('This server follows as many entities as it can (LIVE_MEMBERS).');
-      }
+      this.#requireMemory();
     } catch (error) {
-      end();
+      cut();
       throw error;
     }
-    stream.output.once('close', end);
-    reply.raw.once('close', () => {
-      stream.output.destroy();
-    });
     if (this.#isClosed) stream.end();
-    this.#timer ??= setInterval(() => void this.#tick(), tickMilliseconds).unref();
-    return stream.output;
+    return output;
   }
 
   /** Something may have changed. */
@@ -150,12 +159,7 @@ class ChangeStreams {
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#open) stream.end();
-    this.#stop();
-  }
-
-  #stop(): void {
     clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 
   #requireRoom(holder: string): void {
@@ -171,36 +175,79 @@ class ChangeStreams {
     }
   }
 
+  #requireMemory(): void {
+    let members = 0;
+    for (const { length } of this.#followed()) members += length;
+    if (members <= this.#limits.members * fullLists) return;
+    throw full('This server follows as many entities as it can (LIVE_MEMBERS).');
+  }
+
+  #followed(): ReadonlySet<SharedList> {
+    return new Set([...this.#open].flatMap(({ list }) => list ?? []));
+  }
+
+  #forget(): void {
+    const followed = this.#followed();
+    const longest = this.app.setup.limits.entitySetTimeout * 1000;
+    this.#lists.forget((list) => followed.has(list), performance.now() - longest);
+    if (this.#open.size > 0 || !this.#lists.areNone) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
   async #tick(): Promise<void> {
-    if (this.#isWorking) return;
-    this.#isWorking = true;
+    this.#closeUnread();
+    this.#forget();
+    let version: unknown;
     try {
-      const version = await this.#versions.now();
-      const now = performance.now();
-      let unread = 0;
-      for (const stream of this.#open) {
-        unread += stream.unread;
-        if (unread > mostUnread) stream.output.destroy();
-      }
-      const due = [...this.#open].filter((stream) => stream.isDue(version, now)).values();
-      const work = async (): Promise<void> => {
-        for (const stream of due) {
-          await stream.continue(version);
-          // Other requests come between.
-          await pause();
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, work));
-      const used = new Set([...this.#open].map(({ list }) => list));
-      const longest = this.app.setup.limits.entitySetTimeout * 1000;
-      this.#lists.forget((list) => used.has(list), now - longest);
+      version = await this.#versions.now();
     } catch (error) {
       // The database does not say whether it has changed: it is asked again.
       this.app.setup.log.warn({ err: error }, 'changes of live sets cannot be read');
-    } finally {
-      this.#isWorking = false;
+      return;
+    }
+    if (this.#messages.version !== version) {
+      this.#messages.version = version;
+      this.#messages.texts.clear();
+    }
+    const now = performance.now();
+    for (const stream of this.#open) {
+      if (!stream.isDue(version, now)) continue;
+      stream.isBusy = true;
+      this.#waiting.push(stream);
+    }
+    while (this.#working < atOnce && this.#waiting.length > 0) void this.#work();
+  }
+
+  /** Makes messages, one after the other. */
+  async #work(): Promise<void> {
+    this.#working += 1;
+    for (let stream = this.#waiting.shift(); stream !== undefined; stream = this.#waiting.shift()) {
+      await stream.continue(this.#messages);
+      stream.isBusy = false;
+      // Other requests come between.
+      await pause();
+    }
+    this.#working -= 1;
+  }
+
+  /** Closes the streams that hold most of what clients do not read. */
+  #closeUnread(): void {
+    const held = [...this.#open].map((stream) => ({ stream, unread: stream.unread }));
+    let all = held.reduce((sum, { unread }) => sum + unread, 0);
+    if (all <= mostUnread) return;
+    for (const { stream, unread } of held.sort((one, other) => other.unread - one.unread)) {
+      if (all <= mostUnread) return;
+      stream.output.destroy();
+      all -= unread;
     }
   }
+}
+
+interface SharedMessages {
+  /** The version of the data that they are made of. */
+  version: unknown;
+  readonly texts: Map<string, Promise<string>>;
 }
 
 /** What a stream was opened with. */
@@ -216,6 +263,8 @@ interface Opened {
 /** The messages to one client. Each is made for its session as it is then. */
 class ChangeStream {
   readonly output = new PassThrough();
+  /** Whether a message is being made. */
+  isBusy = true;
   readonly #interval: number;
   readonly #session: string | undefined;
   /** What the client has. */
@@ -225,6 +274,8 @@ class ChangeStream {
   #seen: unknown;
   #nextAt = 0;
   #writtenAt = 0;
+  /** Milliseconds after which the set, or the session, would end unless it is used. */
+  #patience = heartbeatMilliseconds;
   #isFull = false;
 
   constructor(
@@ -247,32 +298,37 @@ class ChangeStream {
 
   /** Bytes that the client has not read. */
   get unread(): number {
-    return this.output.writableLength + this.output.readableLength;
+    const { writableLength, readableLength } = this.output;
+    return writableLength + readableLength + this.given.reply.raw.writableLength;
   }
 
   isDue(version: unknown, now: number): boolean {
     // A client that does not read gets one message when it reads again.
-    if (this.#isFull || this.output.writableEnded || this.output.destroyed) return false;
-    if (now - this.#writtenAt >= heartbeatMilliseconds) return true;
+    const { writableEnded, destroyed } = this.output;
+    if (this.isBusy || this.#isFull || writableEnded || destroyed) return false;
+    if (now - this.#writtenAt >= this.#patience) return true;
     return version !== this.#seen && now >= this.#nextAt;
   }
 
   /** Makes the first message. @throws RequestError */
   async begin(version: unknown): Promise<void> {
     this.#write(`retry: ${usualInterval}\n\n`);
-    await this.#send(version, lastEventOf(this.given.request));
+    const own = { version, texts: new Map<string, Promise<string>>() };
+    await this.#send(own, lastEventOf(this.given.request));
+    this.isBusy = false;
   }
 
   /** Makes the next message, if there is something to say; an error ends the stream. */
-  async continue(version: unknown): Promise<void> {
+  async continue(messages: SharedMessages): Promise<void> {
     try {
       const id = this.#list === undefined ? undefined : `${this.#list.id}.${this.#version}`;
-      if (!(await this.#send(version, id)) && this.#isQuiet) this.#write(':\n\n');
+      const hasSent = await this.#send(messages, id);
+      if (!hasSent && performance.now() - this.#writtenAt >= this.#patience) this.#write(':\n\n');
     } catch (error) {
-      if (error instanceof RequestError) {
-        this.#write(`event: end\ndata: ${errorJson(error)}\n\n`);
-      } else {
+      if (!(error instanceof RequestError)) {
         this.app.setup.reportError(error as Error, this.given.request);
+      } else if (error.status !== 429 && error.status !== 503) {
+        this.#write(`event: end\ndata: ${errorJson(error)}\n\n`);
       }
       this.end();
     }
@@ -282,17 +338,14 @@ class ChangeStream {
     this.output.end();
   }
 
-  get #isQuiet(): boolean {
-    return performance.now() - this.#writtenAt >= heartbeatMilliseconds;
-  }
-
   /**
    * @param last the last event that the client has
    * @returns whether there was something to say
    */
-  async #send(version: unknown, last: string | undefined): Promise<boolean> {
+  async #send(messages: SharedMessages, last: string | undefined): Promise<boolean> {
     const { request, reply } = this.given;
-    const { sessions, scopes, services } = this.app;
+    const { sessions, scopes, services, setup } = this.app;
+    const { version } = messages;
     const session = await sessions.renewed(request, reply);
     if (session.id !== this.#session) throw sessionEnded();
     requirePrivilege(request, session, 'read');
@@ -304,44 +357,41 @@ class ChangeStream {
       if (dataclass === undefined) throw missingSet(id);
       const set = await drive(context.sets.lookUp(dataclass, setRequesterOf(session), id));
       if (set === undefined) throw missingSet(id);
-      const list = await this.lists.list(context, followed(context, dataclass, set));
-      const now = performance.now();
-      list.used = now;
+      const most = Math.min(set.timeout, setup.limits.sessionIdleTimeout) * 1000;
+      this.#patience = Math.min(heartbeatMilliseconds, most / 2);
+      const list = await this.lists.list(context, followed(context, dataclass, set), version);
       const before = versionIn(last, list);
-      const isSame = before === list.version && this.#list === list;
       const { version: sent } = list;
-      const message = isSame ? undefined : await this.#message(context, dataclass, list, before);
+      const message =
+        before === sent
+          ? undefined
+          : await this.#message(context, dataclass, list, before, messages);
       this.#seen = version;
+      this.#nextAt = performance.now() + this.#interval;
       this.#list = list;
       this.#version = sent;
       if (message === undefined) return false;
-      this.#nextAt = now + this.#interval;
       this.#write(`id: ${list.id}.${sent}\ndata: ${message}\n\n`);
       return true;
     });
   }
 
-  /** @returns `undefined` if the client has everything */
-  async #message(
+  #message(
     context: ServiceContext,
     dataclass: Dataclass,
     list: SharedList,
     before: number | undefined,
-  ): Promise<string | undefined> {
-    if (before === list.version) return undefined;
-    const { parameters, session } = this.given;
+    { texts }: SharedMessages,
+  ): Promise<string> {
+    const { parameters } = this.given;
     const { attributes, expand, params } = parameters;
     const reader = attributes === undefined && expand === undefined ? undefined : parameters;
+    const make = (): Promise<string> => messageOf(context, dataclass, list, before, reader);
     // Others may not see the same of related entities, and of what class code computes.
     const isAlike = context.computed === undefined && context.restrictions === undefined;
-    const of = reader === undefined || isAlike ? '' : (session.id ?? '');
-    const name = JSON.stringify([before ?? 'all', attributes, expand, params, of]);
-    const shared = list.messages.get(name);
-    if (shared !== undefined) return shared;
-    const made = messageOf(context, dataclass, list, before, reader);
-    list.messages.set(name, made);
-    made.catch(() => list.messages.delete(name));
-    return made;
+    if (reader !== undefined && !isAlike) return make();
+    const name = JSON.stringify([list.id, list.version, before, attributes, expand, params]);
+    return getOrInsertComputed(texts, name, make);
   }
 
   #write(text: string): void {

@@ -19,6 +19,8 @@ export interface ListChanges {
 
 interface Member {
   readonly stamp: number;
+  /** When it was saved: an entity that is deleted and made again may have its key and its stamp. */
+  readonly time: string;
   /** The version of the list that had it first. */
   readonly joined: number;
   /** The version of the list in which it last had another stamp or another place. */
@@ -51,26 +53,27 @@ export class LiveList {
   }
 
   /**
-   * Takes what was read: the keys of the members in their order, each with its stamp.
+   * Takes what was read: the keys of the members in their order, each with its stamp and the time of
+   * its last save.
    * @returns whether something differs
    */
-  update(rows: readonly (readonly [key: Key, stamp: number])[]): boolean {
+  update(rows: readonly (readonly [key: Key, stamp: number, time: string])[]): boolean {
     const version = this.#version + 1;
     const members = new Map<Key, Member>();
     let differs = this.#version === 0;
-    for (const [key, stamp] of rows) {
+    for (const [key, stamp, time] of rows) {
       const known = this.#members.get(key);
-      if (known?.stamp === stamp) {
+      if (known?.stamp === stamp && known.time === time) {
         members.set(key, known);
         continue;
       }
-      members.set(key, { stamp, joined: known?.joined ?? version, changed: version });
+      members.set(key, { stamp, time, joined: known?.joined ?? version, changed: version });
       differs = true;
     }
     const order = rows.map(([key]) => key);
     for (const key of movedKeys(this.#order, order)) {
-      const { stamp = 0, joined = version } = members.get(key) ?? {};
-      members.set(key, { stamp, joined, changed: version });
+      const member = members.get(key);
+      if (member !== undefined) members.set(key, { ...member, changed: version });
       differs = true;
     }
     const left = this.#order.filter((key) => !members.has(key));

@@ -63,29 +63,36 @@ export class LiveLists {
 
   /**
    * The list of a selection as the current scope sees it, read again if the data has changed.
+   * @param version of the data, as the caller knows it
    * @throws RequestError 413 if it has too many members
    */
-  async list(context: LiveContext, followed: FollowedSelection): Promise<SharedList> {
+  async list(
+    context: LiveContext,
+    followed: FollowedSelection,
+    version: unknown,
+  ): Promise<SharedList> {
     const { members } = followed;
     if (members !== undefined && members.length > this.mostMembers) throw this.#tooLarge();
     const read = await drive(this.#prepared(context, followed.request));
     const list = this.#shared(read.name);
+    if (list.seen === version) return list;
     await list.reading(async () => {
       const address = { address: read.name, known: list.tag };
       const answer = await drive(context.tags.read(address, read));
       const { tag = '', json } = answer instanceof TaggedAnswer ? answer : { json: answer };
-      if (json === undefined) return;
-      const rows = rowsIn(json, followed);
-      if (rows.length > this.mostMembers) throw this.#tooLarge();
-      list.tag = tag;
-      list.update(rows);
+      if (json !== undefined) {
+        const rows = rowsIn(json, followed);
+        if (rows.length > this.mostMembers) throw this.#tooLarge();
+        list.tag = tag;
+        list.update(rows);
+      }
+      list.seen = version;
     });
     return list;
   }
 
-  /** Members of all lists. */
-  get members(): number {
-    return [...this.#lists.values()].reduce((sum, { length }) => sum + length, 0);
+  get areNone(): boolean {
+    return this.#lists.size === 0;
   }
 
   /** Forgets lists that no stream has used since a time, or that are too many. */
@@ -100,6 +107,7 @@ export class LiveLists {
 
   #shared(name: string): SharedList {
     const list = this.#lists.get(name) ?? new SharedList(this.mostMembers);
+    list.used = performance.now();
     this.#lists.delete(name);
     this.#lists.set(name, list);
     return list;
@@ -109,7 +117,7 @@ export class LiveLists {
     const { database, options, statements, restrictions } = context;
     const shape = shapeName(['live', given.orderBy]);
     const request = yield* awaited(resolved(context, given, shape));
-    const { statement, values } = boundStatement(
+    const { statement, values, name } = boundStatement(
       statements,
       request,
       shapeName(['live', request.orderBy]),
@@ -122,7 +130,7 @@ export class LiveLists {
         ? []
         : yield* awaited(restrictions.keyOf(statement));
     const parts = [request.baseValue, ...values.slice(firstFilterSlot), '', ...restricted];
-    const text = [statements.visible, shape, request.name, nameOfValues(parts)].join('\n');
+    const text = [statements.visible, name, nameOfValues(parts)].join('\n');
     return {
       name: hash('sha256', text, 'base64url'),
       statement,
@@ -151,18 +159,12 @@ export class SharedList extends LiveList {
   readonly id = randomBytes(9).toString('base64url');
   /** The entity tag of what was read last. */
   tag = '';
+  /** The version of the data that it was read at. */
+  seen: unknown;
   /** When a stream last used it, in milliseconds. */
   used = 0;
-  /** Messages of the present version, by what they say: streams of the same attributes send the same. */
-  readonly messages = new Map<string, Promise<string>>();
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-
-  override update(rows: Parameters<LiveList['update']>[0]): boolean {
-    const differs = super.update(rows);
-    if (differs) this.messages.clear();
-    return differs;
-  }
 
   /**
    * Runs a reading that begins now or later. Those who wait for one at a time wait for the same.
@@ -184,7 +186,7 @@ export class SharedList extends LiveList {
   }
 }
 
-/** Keys and stamps of the members in their order, as one JSON list of pairs. */
+/** Keys, stamps and times of the members in their order, as one JSON list of lists. */
 function listStatement(
   dialect: Dialect,
   options: AnswerOptions,
@@ -201,7 +203,9 @@ function listStatement(
     ...keyJson(context, root.dataclass.key, keyColumn(root)),
     ',',
     { integer: column(root, '__STAMP') },
-    ']',
+    ',"',
+    column(root, '__TIMESTAMP'),
+    '"]',
   ]);
   const sorted = selectionOrder(context, from, selection, order);
   const ordered = from.complete(query, condition).orderBy(sorted).limit(sql.lit(top));
@@ -212,7 +216,7 @@ function listStatement(
   return answerStatement(context, sql`select ${json}`);
 }
 
-type Row = readonly [key: Key, stamp: number];
+type Row = readonly [key: Key, stamp: number, time: string];
 
 function rowsIn(
   json: string | Uint8Array,
@@ -221,13 +225,13 @@ function rowsIn(
   const text = typeof json === 'string' ? json : Buffer.from(json).toString('utf8');
   const { type } = request.dataclass.key;
   const isNumber = type === 'integer' || type === 'number';
-  const rows = (JSON.parse(text) as readonly (readonly [string, number])[]).map(
-    ([key, stamp]): Row => [isNumber ? Number(key) : key, stamp],
+  const rows = (JSON.parse(text) as readonly (readonly [string, number, string])[]).map(
+    ([key, ...rest]): Row => [isNumber ? Number(key) : key, ...rest],
   );
   if (members === undefined) return rows;
-  const stamps = new Map(rows);
-  return [...members].flatMap((key): readonly Row[] => {
-    const stamp = stamps.get(key);
-    return stamp === undefined ? [] : [[key, stamp]];
+  const found = new Map(rows.map((row) => [row[0], row]));
+  return [...members].flatMap((key) => {
+    const row = found.get(key);
+    return row === undefined ? [] : [row];
   });
 }

@@ -103,7 +103,7 @@ export class Counts {
 
   #bound(request: SelectionRequest): CountedSelection {
     const { dialect } = this.database;
-    const { statement, values } = boundStatement(
+    const { statement, values, name } = boundStatement(
       this.statements,
       request,
       'count',
@@ -111,7 +111,7 @@ export class Counts {
       (selection) => countedStatement(dialect, this.options, selection),
     );
     const own = nameOfValues([request.baseValue, ...values.slice(firstFilterSlot)]);
-    return { statement, values, name: this.statements.visible + request.name + own };
+    return { statement, values, name: this.statements.visible + name + own };
   }
 
   *#number(counted: CountedSelection): Steps<number | undefined> {

@@ -146,6 +146,8 @@ export interface BoundSelection {
   readonly statement: Statement;
   readonly ifTooLarge: Statement | undefined;
   readonly values: SqlValue[];
+  /** Equal for equal statements of one view. */
+  readonly name: string;
 }
 
 /**
@@ -164,18 +166,22 @@ export function boundStatement(
   const usual = statements.get(fullName) ?? written(statements, fullName, request, [], write);
   const values: SqlValue[] = [request.baseValue, skip, top, count, set, null, null];
   const mismatched = usual.filterSlots.fill(inputs, values);
-  if (mismatched.length === 0) return bound(usual, values);
+  if (mismatched.length === 0) return bound(usual, values, fullName);
   // A value that cannot be of the attribute's type makes another condition.
   const otherName = `${mismatched.join()}${fullName}`;
   const other =
     statements.get(otherName) ?? written(statements, otherName, request, mismatched, write);
   values.length = firstFilterSlot;
   other.filterSlots.fill(inputs, values);
-  return bound(other, values);
+  return bound(other, values, otherName);
 }
 
-function bound({ statement, ifTooLarge }: SelectionStatement, values: SqlValue[]): BoundSelection {
-  return { statement, ifTooLarge, values };
+function bound(
+  { statement, ifTooLarge }: SelectionStatement,
+  values: SqlValue[],
+  name: string,
+): BoundSelection {
+  return { statement, ifTooLarge, values, name };
 }
 
 function written(

@@ -151,9 +151,9 @@ export class DatabaseEntitySetStore implements EntitySetStore {
         format,
         length,
         bytes,
-        source ?? null,
       ],
       [sql.addKeys, id, name, content],
+      ...(source === undefined ? [] : [[sql.addSource, id, source] satisfies StateStatement]),
       [sql.added, id, name],
     ];
     if (owner !== undefined) await this.stored(owner);
@@ -251,6 +251,7 @@ function listed(rows: Rows): readonly ListedSet[] {
 interface SetSql {
   readonly add: string;
   readonly addKeys: string;
+  readonly addSource: string;
   readonly added: string;
   readonly bytes: string;
   readonly countOf: string;
@@ -269,7 +270,7 @@ interface SetSql {
 
 function setSql({ now, skipLocked }: StateDatabase): SetSql {
   const columns =
-    'e.id, e.dataclass, e.owner, e.maker, e.timeout, e.is_sorted, e.refreshed, e.expires, e.length, e.bytes, e.source';
+    'e.id, e.dataclass, e.owner, e.maker, e.timeout, e.is_sorted, e.refreshed, e.expires, e.length, e.bytes, (select s.source from drs_state.entityset_source s where s.entityset = e.id)';
   const living = `from drs_state.entityset e where e.expires > ${now}`;
   const timeout = 'coalesce(cast($2 as double precision), timeout)';
   return {
@@ -288,10 +289,12 @@ function setSql({ now, skipLocked }: StateDatabase): SetSql {
           select e.id, sum(e.bytes) over (order by case when e.owner is null then 1 else 0 end, e.refreshed desc, e.id) as kept
           ${living}) as ordered where kept > cast($1 as bigint))
       order by id${skipLocked})`,
-    add: `insert into drs_state.entityset (id, dataclass, owner, maker, timeout, is_sorted, refreshed, expires, format, length, bytes, source)
-      values ($1, $2, $3, $4, $5, $6, ${now}, ${expiryAfter(now, 'cast($5 as double precision)')}, $7, $8, $9, $10)
+    add: `insert into drs_state.entityset (id, dataclass, owner, maker, timeout, is_sorted, refreshed, expires, format, length, bytes)
+      values ($1, $2, $3, $4, $5, $6, ${now}, ${expiryAfter(now, 'cast($5 as double precision)')}, $7, $8, $9)
       on conflict (id) do nothing`,
     addKeys: `insert into drs_state.entityset_keys (entityset, keys, content) values ($1, $2, $3)
+      on conflict (entityset) do nothing`,
+    addSource: `insert into drs_state.entityset_source (entityset, source) values ($1, $2)
       on conflict (entityset) do nothing`,
     added: `select ${columns} from drs_state.entityset e join drs_state.entityset_keys k on k.entityset = e.id
       where e.id = $1 and k.keys = $2`,

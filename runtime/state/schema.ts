@@ -49,13 +49,15 @@ export const stateSchema: StateSchema = {
       owner text references drs_state.session (id) on delete cascade,
       maker text references drs_state.session (id) on delete set null,
       timeout double precision not null, is_sorted integer not null, refreshed double precision not null,
-      expires double precision not null, format text not null, length bigint not null, bytes bigint not null, source text)`,
+      expires double precision not null, format text not null, length bigint not null, bytes bigint not null)`,
     'create index if not exists entityset_owner on drs_state.entityset (owner)',
     'create index if not exists entityset_maker on drs_state.entityset (maker)',
     'create index if not exists entityset_expires on drs_state.entityset (expires)',
     `create ${unlogged} table if not exists drs_state.entityset_keys (
       entityset text primary key references drs_state.entityset (id) on delete cascade,
       keys text not null, content ${bytes} not null)`,
+    `create ${unlogged} table if not exists drs_state.entityset_source (
+      entityset text primary key references drs_state.entityset (id) on delete cascade, source text not null)`,
     `create ${unlogged} table if not exists drs_state.upload (
       id text primary key, owner text references drs_state.session (id) on delete cascade, sender text,
       type text, is_complete integer not null, space bigint not null, written bigint not null,

@@ -748,11 +748,12 @@ async function* messagesOf(connection, request, signal) {
 		if (failures > 0) await waiting(Math.min(longestPause, pause * 2 ** (failures - 1)), signal);
 		const alive = new Silence(signal);
 		try {
-			const response = await connection.send({
+			const response = await sent(connection, {
 				...request,
 				last,
 				signal: alive.signal
 			});
+			if (response === void 0) continue;
 			if (!response.ok && !passing.has(response.status)) {
 				const body = await bodyOf(response, request);
 				throw new RestError(response.status, reasonsOf(body));
@@ -770,12 +771,20 @@ async function* messagesOf(connection, request, signal) {
 				last = event.id ?? last;
 				yield message;
 			}
-		} catch (error) {
 			signal?.throwIfAborted();
-			if (error instanceof RestError && error.status !== 0 || error instanceof SyntaxError) throw error;
 		} finally {
 			alive.end();
 		}
+	}
+}
+/** @returns `undefined` if the server cannot be reached */
+async function sent(connection, request) {
+	try {
+		return await connection.send(request);
+	} catch (error) {
+		if (error instanceof RestError && error.status === 0) return void 0;
+		if (request.signal?.aborted === true) return void 0;
+		throw error;
 	}
 }
 /** Aborts a request whose server is silent for too long, and with the signal of its caller. */
@@ -813,8 +822,9 @@ async function* eventsOf(body, alive) {
 	const decoder = new TextDecoder();
 	let text = "";
 	for (;;) {
-		const { done, value } = await reader.read();
-		if (done) return;
+		const read = await reader.read().catch(() => void 0);
+		if (read === void 0 || read.done) return;
+		const { value } = read;
 		alive.heard();
 		text += decoder.decode(value, { stream: true });
 		const events = text.split("\n\n");
@@ -1124,8 +1134,13 @@ var SelectionObject = class SelectionObject {
 		});
 		const shown = [];
 		const list = new LiveRows(shown);
-		const first = await changes.next();
-		if (first.done !== true) list.take(first.value);
+		try {
+			const first = await changes.next();
+			if (first.done !== true) list.take(first.value);
+		} catch (error) {
+			given?.removeEventListener("abort", abort);
+			throw error;
+		}
 		const follow = async () => {
 			try {
 				for await (const change of changes) {

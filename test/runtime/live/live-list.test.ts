@@ -4,7 +4,7 @@ import type { Key } from '../../../runtime/entity-set/key-list.js';
 import { LiveList, movedKeys } from '../../../runtime/live/live-list.js';
 import { sampled } from '../../support/long.js';
 
-type Row = readonly [key: Key, stamp: number];
+type Row = readonly [key: Key, stamp: number, time: string];
 
 /** What a client has, which takes messages as `live.md` says. */
 class Replica {
@@ -15,19 +15,19 @@ class Replica {
     const changes = list.since(this.version);
     this.version = list.version;
     if (changes === undefined) {
-      this.rows = list.members.map(({ key, stamp }) => [key, stamp]);
+      this.rows = list.members.map(({ key, stamp }) => [key, stamp, '']);
       return;
     }
     const placed = [...changes.joined, ...changes.changed];
     const gone = new Set([...changes.left, ...placed.map(({ key }) => key)]);
     this.rows = this.rows.filter(([key]) => !gone.has(key));
     for (const { key, stamp, at } of placed.sort((one, other) => one.at - other.at)) {
-      this.rows.splice(at, 0, [key, stamp]);
+      this.rows.splice(at, 0, [key, stamp, '']);
     }
   }
 }
 
-const rows = fc.uniqueArray(fc.tuple(fc.nat({ max: 12 }), fc.nat({ max: 3 })), {
+const rows = fc.uniqueArray(fc.tuple(fc.nat({ max: 12 }), fc.nat({ max: 3 }), fc.constant('')), {
   selector: ([key]) => key,
   maxLength: 12,
 });
@@ -63,17 +63,24 @@ describe('A live list', () => {
     const list = new LiveList(10);
     expect(list.update([])).toBe(true);
     expect(list.update([])).toBe(false);
-    expect(list.update([['a', 1]])).toBe(true);
-    expect(list.update([['a', 1]])).toBe(false);
+    expect(list.update([['a', 1, '']])).toBe(true);
+    expect(list.update([['a', 1, '']])).toBe(false);
     expect(list.version).toBe(2);
     expect(list.since(2)).toEqual({ joined: [], changed: [], left: [] });
+  });
+
+  it('tells an entity that was deleted and made again with the same key and stamp', () => {
+    const list = new LiveList(10);
+    list.update([[7, 1, '2026-01-01T00:00:00.000Z']]);
+    list.update([[7, 1, '2026-01-02T00:00:00.000Z']]);
+    expect(list.since(1)?.changed).toEqual([{ key: 7, at: 0, stamp: 1 }]);
   });
 
   it('does not know versions whose former members it has forgotten', () => {
     const list = new LiveList(1);
     list.update([
-      ['a', 1],
-      ['b', 1],
+      ['a', 1, ''],
+      ['b', 1, ''],
     ]);
     list.update([]);
     expect(list.since(1)).toBeUndefined();

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Client } from '../../support/cookies.js';
@@ -266,6 +269,21 @@ describeDatabases('A live set', (databases) => {
     for (let count = 0; count < 3; count += 1) expect((await follow(few)).status).toBe(200);
     const fourth = await follow(few);
     expect([fourth.status, fourth.rest]).toEqual([429, expect.stringContaining('LIVE_STREAMS')]);
+  });
+
+  it('forgets streams that wait behind another one when their connection breaks', async () => {
+    const set = await setOf('Task?$method=entityset');
+    const { port } = new URL(base);
+    const socket = connect(Number(port), '127.0.0.1');
+    const answered = once(socket, 'data');
+    const sent = `GET ${set}/$changes HTTP/1.1\r\nhost: x\r\n\r\n`;
+    socket.write(sent.repeat(3));
+    await answered;
+    await sleep(300);
+    expect((await follow(set)).status).toBe(429);
+    socket.destroy();
+    await sleep(300);
+    for (let count = 0; count < 3; count += 1) expect((await follow(set)).status).toBe(200);
   });
 
   it('ends when the set is released, has too many members, or the session ends', async () => {

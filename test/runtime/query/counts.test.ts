@@ -67,6 +67,21 @@ describe.each(['file', 'memory'])('The count of a selection, in a %s,', (place) 
     return response.json<{ readonly __COUNT: number }>().__COUNT;
   }
 
+  it('is not that of a filter with the same values, of which another one cannot be of its type', async () => {
+    await create(app, 'Plot', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+    await create(app, 'Tree', [
+      { plot: { __KEY: 1 } },
+      { plot: { __KEY: 1 } },
+      { plot: { __KEY: 2 } },
+    ]);
+    const countOf = async (filter: string): Promise<number | undefined> => {
+      const url = `/rest/Tree?$filter=${encodeURIComponent(filter)}`;
+      return (await app.inject(url)).json<Page>().__COUNT;
+    };
+    expect(await countOf('"ID = 1 or plot.ID = nothing"')).toBe(1);
+    expect(await countOf('"ID = nothing or plot.ID = 1"')).toBe(3);
+  });
+
   it('is neither computed nor sent with $count=false', async () => {
     const pages = [
       ['Tree', 2],
