@@ -2,6 +2,7 @@ import { booleanOf, child, itemsOf, textOf, type SourceNode } from '../source/tr
 import { eventNames, oldEventNames } from '../source/vocabulary.js';
 import { dataclassFunctions } from './class-functions.js';
 import { aggregateAttribute } from './aggregates.js';
+import { auditOf } from './audit.js';
 import { computedAttribute } from './computed.js';
 import { collectionNameOf } from './dataclasses.js';
 import { checkShared, madeAttribute, type ForeignKey } from './foreign-keys.js';
@@ -59,6 +60,7 @@ export function buildDataclass(
     functions: dataclassFunctions(context, links.world, dataclass),
     events: eventsOf(context, links.world, dataclass),
     ...restrictOf(child(node, 'restrict')),
+    ...auditOf(context, dataclass, named),
     ...compositeIndexes(context, dataclass, named),
   };
   checkColumnCount(context, built, dataclass.key);

@@ -83,6 +83,8 @@ export interface Dataclass {
   readonly restrict: boolean;
   /** A session cannot store an entity that `restrict` would hide from it. */
   readonly restrictsWrites?: true;
+  /** Absent if changes of its entities are not recorded. */
+  readonly audit?: Audit;
   /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
   /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */
@@ -94,6 +96,14 @@ export interface Dataclass {
   readonly recorded?: 'new' | 'dropped';
   /** Absent where roles limit nothing. */
   readonly access?: DataAccess | undefined;
+}
+
+/** What the server records of changes of a dataclass. */
+export interface Audit {
+  /** Names of the storage attributes whose values are recorded. */
+  readonly attributes: readonly string[];
+  /** How long entries are kept; for ever if it is absent. */
+  readonly days?: number;
 }
 
 /**

@@ -34,6 +34,8 @@ export interface DataclassDefinition {
   readonly restrict?: true;
   /** A session cannot store an entity that `restrict` would hide from it. */
   readonly restrictsWrites?: true;
+  /** Set if changes of its entities are recorded, with how long entries are kept. */
+  readonly audit?: { readonly days?: number };
   /**
    * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
    */

@@ -42,8 +42,13 @@ function definition(model: Model, dataclass: Dataclass): Properties {
     events: dataclass.events.length === 0 ? undefined : dataclass.events,
     restrict: onlyTrue(dataclass.restrict),
     restrictsWrites: dataclass.restrictsWrites,
+    ...auditLiteral(dataclass),
     access: accessLiteral(dataclass.access),
   };
+}
+
+function auditLiteral({ audit }: Dataclass): Properties {
+  return audit === undefined ? {} : { audit: { days: audit.days } };
 }
 
 function documented(model: Model, dataclass: Dataclass, attribute: Attribute): Literal {
