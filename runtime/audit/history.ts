@@ -194,23 +194,22 @@ export class History {
       shown.length === 0
         ? sql`${kind} <> 'changed'`
         : sql`(${kind} <> 'changed' or ${access.hasSome(sql`${sql.id(entry, 'after')}`, shown)})`;
-    const key = sql`${sql.id(entry, 'key')}`;
     return [
       sql`${sql.id(entry, 'table')} = ${sql.lit(dataclass.table)}`,
-      ...(isOfOne ? [ofKey(dataclass, key)] : []),
+      ...(isOfOne ? [ofKey(dataclass, entry)] : []),
       isSeen,
-      ...(isRestricted ? this.#restricted(context, entry, key) : []),
+      ...(isRestricted ? this.#restricted(context, entry) : []),
     ];
   }
 
   /** The entity is visible, and the entry is not one of a deleted entity that had the same key. */
-  #restricted(context: QueryContext, entry: string, key: Sql): readonly Sql[] {
-    const { name, table, restriction, key: attribute } = this.dataclass;
+  #restricted(context: QueryContext, entry: string): readonly Sql[] {
+    const { name, table, restriction, key } = this.dataclass;
     if (restriction === undefined) throw new Error(`${name} has no restriction.`);
     const [own, later] = [context.aliases.next(), context.aliases.next()];
     return [
-      sql`exists (select 1 from ${sql.id(table)} as ${sql.id(own)} where ${sql.id(own, attribute.column)} = ${storedKey(this.dataclass, key)} and ${restriction.condition(own)})`,
-      sql`not exists (select 1 from "__audit" as ${sql.id(later)} where ${sql.id(later, 'table')} = ${sql.lit(table)} and ${sql.id(later, 'key')} = ${key} and ${sql.id(later, 'kind')} = 'deleted' and ${sql.id(later, 'position')} >= ${sql.id(entry, 'position')})`,
+      sql`exists (select 1 from ${sql.id(table)} as ${sql.id(own)} where ${sql.id(own, key.column)} = ${storedKey(this.dataclass, entry)} and ${restriction.condition(own)})`,
+      sql`not exists (select 1 from "__audit" as ${sql.id(later)} where ${sql.id(later, 'table')} = ${sql.lit(table)} and ${sql.id(later, 'key')} = ${sql.id(entry, 'key')} and ${sql.id(later, 'kind')} = 'deleted' and ${sql.id(later, 'position')} >= ${sql.id(entry, 'position')})`,
     ];
   }
 
@@ -264,14 +263,16 @@ interface Visible {
 }
 
 /** Keys are recorded as texts, and each database writes numbers in its own way. */
-function ofKey({ key: { type } }: Dataclass, key: Sql): Sql {
-  return type === 'number'
-    ? sql`cast(${key} as double precision) = cast(${baseSlot} as double precision)`
-    : sql`${key} = ${baseSlot}`;
+function ofKey(dataclass: Dataclass, entry: string): Sql {
+  return dataclass.key.type === 'number'
+    ? sql`${storedKey(dataclass, entry)} = cast(${baseSlot} as double precision)`
+    : sql`${sql.id(entry, 'key')} = ${baseSlot}`;
 }
 
-/** A recorded key in the form of the table's key. */
-function storedKey({ key: { type } }: Dataclass, key: Sql): Sql {
-  if (type === 'number') return sql`cast(${key} as double precision)`;
-  return type === 'integer' ? sql`cast(${key} as bigint)` : key;
+/** A recorded key in the form of the table's key; those of other tables may have another form. */
+function storedKey({ table, key: { type } }: Dataclass, entry: string): Sql {
+  const key = sql.id(entry, 'key');
+  if (type !== 'number' && type !== 'integer') return sql`${key}`;
+  const cast = type === 'number' ? sql`double precision` : sql`bigint`;
+  return sql`case when ${sql.id(entry, 'table')} = ${sql.lit(table)} then cast(${key} as ${cast}) end`;
 }

@@ -1,3 +1,4 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -86,6 +87,29 @@ ${audit === '' ? '' : `    audit: ${audit}`}`;
       await rows(`delete from "Person" where "ID" = 3`);
       expect(await entries(app, 'Person(3)')).toMatchObject([{ kind: 'deleted' }]);
     });
+  });
+
+  it('records what npm run seed stores, without a user', async () => {
+    const model = modelWith(person(names, 'true'));
+    const folder = mkdtempSync(join(packageRoot, '.tmp', 'audited-'));
+    try {
+      writeFileSync(join(folder, 'Person.csv'), 'name,size\nann,1\nben,2\n');
+      const program = join(
+        compiledServer(writeServer(modelOf(model))),
+        'dist/src/generated/seed.js',
+      );
+      const environment = { DATABASE_URL: database.url };
+      expect(await runHere(program, ['Person.csv'], { cwd: folder, environment })).toMatchObject({
+        err: '',
+        code: 0,
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    expect(await rows('select "key", "kind", "user" from "__audit" order by "position"')).toEqual([
+      ['1', 'created', null],
+      ['2', 'created', null],
+    ]);
   });
 
   it('refuses a start that may not change the schema as long as changes are not recorded', async () => {
