@@ -6,6 +6,7 @@ import { writeClient } from '../../support/built-client.js';
 import { describeDatabases } from '../../support/databases.js';
 import type { Client } from '../../support/cookies.js';
 import type { TestDatabase } from '../../support/postgres.js';
+import { Random } from '../../support/random-model/random.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
 import { modelOf } from '../../support/server.js';
 
@@ -309,6 +310,48 @@ describeDatabases('The audit of a dataclass', (databases) => {
     const entries = await history('/rest/Product(1)/$history');
     expect(entries.map(({ user }) => user)).toEqual([null, 'mia']);
     if (databases.driver === 'sqlite') expect(await rows('select * from "__auditor"')).toEqual([]);
+  });
+
+  it('leaves entries that lead from nothing to what is stored, whoever made the changes', async () => {
+    const random = new Random(7);
+    let last = 0;
+    const key = (): number => random.int(1, Math.max(1, last));
+    const value = (): object => ({
+      name: `n${random.int(0, 999_999)}`,
+      size: random.int(0, 2) / 2,
+      flag: random.chance(50),
+    });
+    const acts: readonly (() => Promise<unknown>)[] = [
+      () => editor.post('/rest/Product?$method=update', value()),
+      () => editor.post('/rest/Product?$method=update', [value(), value()]),
+      () => editor.post(`/rest/Product?$method=update&$filter="ID = ${key()}"`, value()),
+      () => editor.post(`/rest/Product?$method=update&$filter="ID < ${key()}"`, { size: 1 }),
+      () => editor.post(`/rest/Product(${key()})?$method=delete`, {}),
+      () => rows(`update "Product" set "size" = 2 where "ID" <= ${key()}`),
+      () => rows(`update "Product" set "flag" = null where "ID" = ${key()}`),
+      () => rows(`delete from "Product" where "ID" = ${key()}`),
+    ];
+    for (let step = 0; step < 60; step += 1) {
+      await random.pick(acts)();
+      last = Number((await rows('select coalesce(max("ID"), 0) from "Product"'))[0]?.[0]);
+    }
+    const stored = new Map<string, Readonly<Record<string, unknown>>>();
+    const entries = await history('/rest/Product/$history?$top=1000');
+    expect(entries.length).toBeGreaterThan(40);
+    for (const { key: of, kind, before, after } of [...entries].reverse()) {
+      expect(stored.get(of) ?? {}).toMatchObject(before ?? {});
+      expect(stored.has(of)).toBe(kind !== 'created');
+      if (kind === 'deleted') stored.delete(of);
+      else stored.set(of, { ...stored.get(of), ...after });
+    }
+    const url = '/rest/Product?$top=1000&$attributes=name,size,flag';
+    const present = await editor.get(url);
+    const { __ENTITIES } = present.json<{ __ENTITIES: readonly { readonly __KEY: string }[] }>();
+    expect(stored.size).toBe(__ENTITIES.length);
+    for (const { __KEY, ...values } of __ENTITIES) {
+      const { name, size, flag } = stored.get(__KEY) ?? {};
+      expect(values).toMatchObject({ name, size, flag });
+    }
   });
 
   it('filters entries, and answers them in pages', async () => {
