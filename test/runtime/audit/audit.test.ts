@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { writeClient } from '../../support/built-client.js';
 import { describeDatabases } from '../../support/databases.js';
 import type { Client } from '../../support/cookies.js';
+import { expectDescribed } from '../../support/described-answers.js';
 import type { TestDatabase } from '../../support/postgres.js';
 import { Random } from '../../support/random-model/random.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
@@ -171,6 +172,8 @@ describeDatabases('The audit of a dataclass', (databases) => {
   const read = async (path: string, client = editor): Promise<Answer> => {
     const answer = await client.get(path);
     expect(answer.statusCode, answer.body).toBe(200);
+    const headers = { cookie: client.cookie ?? '' };
+    await expectDescribed(app, { method: 'GET', url: path, headers }, answer);
     return answer.json<Answer>();
   };
   const history = async (path: string, client = editor): Promise<readonly Entry[]> =>
