@@ -112,6 +112,26 @@ ${audit === '' ? '' : `    audit: ${audit}`}`;
     ]);
   });
 
+  it('records tables and columns of any name, and many attributes', async () => {
+    const odd = `      name: { type: string, column: "it's 100% \\"odd\\" \\\\ $body$" }`;
+    const many = Array.from({ length: 150 }, (_, at) => `      n${at}: integer`).join('\n');
+    const model = modelWith(
+      person(`${odd}\n${many}`, 'true').replace(
+        '    attributes:',
+        `    table: "a 'table' \\"of\\" \\\\ ours"\n    attributes:`,
+      ),
+    );
+    await serving(model, async (app) => {
+      await create(app, 'Person', [{ name: 'a', n149: 1 }]);
+      const payload = JSON.stringify({ __STAMP: 1, name: "b'", n149: 2 });
+      await app.inject({ method: 'POST', url: '/rest/Person(1)', payload });
+      expect((await entries(app, 'Person(1)')).map(({ kind, after }) => [kind, after])).toEqual([
+        ['changed', { name: "b'", n149: 2 }],
+        ['created', expect.objectContaining({ name: 'a', n0: null, n149: 1 })],
+      ]);
+    });
+  });
+
   it('refuses a start that may not change the schema as long as changes are not recorded', async () => {
     const plain = modelWith(person(names));
     const audited = modelWith(person(names, 'true'));
