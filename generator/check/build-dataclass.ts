@@ -2,6 +2,7 @@ import { booleanOf, child, itemsOf, textOf, type SourceNode } from '../source/tr
 import { eventNames, oldEventNames } from '../source/vocabulary.js';
 import { dataclassFunctions } from './class-functions.js';
 import { aggregateAttribute } from './aggregates.js';
+import { auditOf } from './audit.js';
 import { computedAttribute } from './computed.js';
 import { collectionNameOf } from './dataclasses.js';
 import { checkShared, madeAttribute, type ForeignKey } from './foreign-keys.js';
@@ -60,6 +61,7 @@ export function buildDataclass(
     events: eventsOf(context, links.world, dataclass),
     ...restrictOf(child(node, 'restrict')),
     ...(booleanOf(child(node, 'live')) === true ? { live: true } : {}),
+    ...auditOf(context, dataclass, named),
     ...compositeIndexes(context, dataclass, named),
   };
   checkColumnCount(context, built, dataclass.key);

@@ -119,7 +119,8 @@ function tableOf(model: Model, view: RoleView): Literal {
   return {
     pageSize: model.limits.pageSize,
     dataclasses: Object.fromEntries(
-      view.dataclasses.map(({ dataclass, attributes, functions }) => {
+      view.dataclasses.map((seen) => {
+        const { dataclass, attributes, functions } = seen;
         const called = {
           dataclass: functionTable(functions.dataclass),
           selection: functionTable(functions.selection),
@@ -131,6 +132,7 @@ function tableOf(model: Model, view: RoleView): Literal {
           attributes: Object.fromEntries(
             attributes.map((each) => [each.attribute.name, attributeLiteral(each)]),
           ),
+          audit: hasHistory(seen) ? true : undefined,
           functions: hasFunctions ? called : undefined,
         };
         return [dataclass.name, table];
@@ -144,6 +146,12 @@ function tableOf(model: Model, view: RoleView): Literal {
             view.singletons.map(({ name, functions }) => [name, functionTable(functions)]),
           ),
   };
+}
+
+/** Whether clients read recorded changes; a function of that name takes the place of the method. */
+function hasHistory({ dataclass, actions, functions }: SeenDataclass): boolean {
+  const isTaken = functions.dataclass.some(({ name }) => name === 'history');
+  return dataclass.audit !== undefined && actions.has('read') && !isTaken;
 }
 
 function isText(dataclass: Dataclass): boolean {
@@ -247,7 +255,8 @@ class ClientTypes {
     };
   }
 
-  #dataclass({ dataclass, actions, attributes, functions }: SeenDataclass): object {
+  #dataclass(seen: SeenDataclass): object {
+    const { dataclass, actions, attributes, functions } = seen;
     const { model } = this;
     const names = this.#names.of(dataclass);
     const { written, types } = names;
@@ -328,7 +337,15 @@ class ClientTypes {
         {
           doc: docComment(dataclass.description),
           head: `${written.dataclass} extends ${parent}`,
-          members: functions.dataclass.map((each) => this.#function(each)),
+          members: [
+            ...(hasHistory(seen)
+              ? [
+                  '  /** Reads recorded changes, the newest first. */',
+                  `  history(options?: HistoryOptions<${types}['key']>): Promise<readonly HistoryEntry[]>;`,
+                ]
+              : []),
+            ...functions.dataclass.map((each) => this.#function(each)),
+          ],
         },
       ]),
     };

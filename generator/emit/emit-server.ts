@@ -9,7 +9,7 @@ import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits, ownerOf } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
 import { readdirSync, readFileSync } from 'node:fs';
-import { hasVectors } from '../model/columns.js';
+import { hasVectors, isAudited } from '../model/columns.js';
 import {
   hasClassCode,
   hasMedia,
@@ -112,6 +112,7 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
   media: { purpose: 'images and BLOBs', when: hasMedia },
   live: { purpose: 'streams of the changes of entity sets', when: isLive },
   vectors: { purpose: 'compares vectors', when: hasVectors },
+  audit: { purpose: 'records changes with their users, and reads them', when: isAudited },
   compatibility: { purpose: 'what clients of Wakanda send', when: isCompatible },
   state: { purpose: 'sessions, entity sets, locks and quotas in the database; loaded for `STATE`' },
   processes: { purpose: 'several processes at one address; loaded for `PROCESSES`' },

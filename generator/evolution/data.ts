@@ -100,6 +100,49 @@ function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[]
     ),
     ...attributes.both.flatMap(([before, after]) => columnChanges(models, pair, before, after)),
     ...indexChanges(pair),
+    ...auditChanges(pair),
+  ];
+}
+
+/** What is recorded of changes from now on. */
+function auditChanges({ older, newer, path, attributes }: DataclassPair): readonly Change[] {
+  const at = `${path}.audit`;
+  const [before, after] = [older.audit, newer.audit];
+  if (after === undefined) {
+    if (before === undefined) return [];
+    const message = `Changes of ${newer.name} are no longer recorded: the entries stay in the table __audit.`;
+    return [change('look', 'audit-ended', at, { message, start: 'applied' })];
+  }
+  const shown = after.attributes.length === 0 ? '' : `, of ${listed(after.attributes)}`;
+  if (before === undefined) {
+    const message = `Changes of ${newer.name} are recorded from now on${shown}.`;
+    return [change('fine', 'audit-begun', at, { message, start: 'applied' })];
+  }
+  const now = newNamesOf(attributes);
+  const former = before.attributes.map((each) => now.get(each) ?? each);
+  const begun = after.attributes.filter((each) => !former.includes(each));
+  const ended = former.filter((each) => !after.attributes.includes(each));
+  const words = [
+    ...(begun.length === 0 ? [] : [`${listed(begun)} from now on`]),
+    ...(ended.length === 0 ? [] : [`no longer ${listed(ended)}`]),
+  ];
+  const isShorter = after.days !== undefined && after.days < (before.days ?? Infinity);
+  return [
+    ...(words.length === 0
+      ? []
+      : [
+          change(ended.length === 0 ? 'fine' : 'look', 'audit-changed', at, {
+            message: `Changes of ${newer.name} record ${listed(words)}.`,
+            start: 'applied',
+          }),
+        ]),
+    ...(isShorter
+      ? [
+          change('lost', 'audit-shortened', `${at}.days`, {
+            message: `${newer.name}: recorded changes that are older than ${String(after.days)} days are deleted.`,
+          }),
+        ]
+      : []),
   ];
 }
 

@@ -48,3 +48,8 @@ export function hasVectors({ dataclasses }: Model): boolean {
     attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
   );
 }
+
+/** Whether changes of a dataclass are recorded. */
+export function isAudited({ dataclasses }: Model): boolean {
+  return dataclasses.some(({ audit }) => audit !== undefined);
+}

@@ -85,6 +85,8 @@ export interface Dataclass {
   readonly restrictsWrites?: true;
   /** Clients can follow the changes of its entity sets. */
   readonly live?: true;
+  /** Absent if changes of its entities are not recorded. */
+  readonly audit?: Audit;
   /** Composite indexes: lists of names of storage attributes. */
   readonly indexes: readonly (readonly string[])[];
   /** Lists of attributes whose values no two entities share; each has an index. Absent if there are none. */
@@ -96,6 +98,14 @@ export interface Dataclass {
   readonly recorded?: 'new' | 'dropped';
   /** Absent where roles limit nothing. */
   readonly access?: DataAccess | undefined;
+}
+
+/** What the server records of changes of a dataclass. */
+export interface Audit {
+  /** Names of the storage attributes whose values are recorded. */
+  readonly attributes: readonly string[];
+  /** How long entries are kept; for ever if it is absent. */
+  readonly days?: number;
 }
 
 /**

@@ -37,13 +37,14 @@ function servedPermission(model: Model, permission: Permission): Permission {
 }
 
 function servedDataclass(model: Model, dataclass: Dataclass): Dataclass {
-  const { uniqueIndexes } = dataclass;
+  const { uniqueIndexes, audit } = dataclass;
   const names = (list: readonly string[]): readonly string[] =>
     list.map((name) => nameIn(dataclass, name));
   return {
     ...dataclass,
     key: nameIn(dataclass, dataclass.key),
     attributes: dataclass.attributes.map((each) => servedAttribute(model, dataclass, each)),
+    ...(audit === undefined ? {} : { audit: { ...audit, attributes: names(audit.attributes) } }),
     indexes: dataclass.indexes.map(names),
     ...(uniqueIndexes === undefined ? {} : { uniqueIndexes: uniqueIndexes.map(names) }),
   };

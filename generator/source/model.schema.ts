@@ -100,6 +100,7 @@ const dataclass = mapping(
     },
     restrict: ref('restrict'),
     live: flag('Clients can follow the changes of its entity sets.', false),
+    audit: ref('audit'),
     indexes: {
       ...list('Indexes over several attributes.', ref('index')),
       examples: [[['lastName', 'firstName'], { unique: true, attributes: ['order', 'position'] }]],
@@ -129,6 +130,24 @@ const restrictFlag = flag('Class code limits which entities a session can reach.
 
 const restrictMapping = mapping('Class code limits which entities a session can reach.', {
   writes: flag('What it hides from a session, the session cannot store either.', false),
+});
+
+const auditFlag = flag('Each change of its entities is recorded.', false);
+
+const auditList: JsonSchema = {
+  ...list('The attributes whose changes are recorded.', { type: 'string' }),
+  minItems: 1,
+};
+
+const auditMapping = mapping('Changes of its entities are recorded.', {
+  attributes: auditList,
+  days: {
+    description: 'For how many days entries are kept; for ever if left out.',
+    type: 'integer',
+    minimum: 1,
+    maximum: 36_500,
+    examples: [365],
+  },
 });
 
 const protocol = mapping('Choices within the protocol.', {
@@ -190,6 +209,13 @@ export const definitions: Definitions = {
   },
   restrictFlag,
   restrictMapping,
+  audit: {
+    description: 'true, a list of attributes, or a mapping with attributes and days.',
+    anyOf: [ref('auditFlag'), ref('auditList'), ref('auditMapping')],
+  },
+  auditFlag,
+  auditList,
+  auditMapping,
   ...attributeSchemas,
   ...functionSchemas,
   ...roleSchemas,

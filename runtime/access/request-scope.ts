@@ -17,6 +17,8 @@ export interface RequestScope {
   readonly session: Session;
   /** Set for code of the server itself: it reads and writes everything, whatever its session may. */
   readonly isServer?: true;
+  /** The ID of the request; absent in tasks of the server. */
+  readonly requestId?: string | undefined;
   /** Set for a request that is answered with a cached session. */
   readonly trial?: SessionTrial | undefined;
   /** Absent if every row is visible: in the server's own scope, and without any `restrict`. */
@@ -139,15 +141,15 @@ export class RequestScopes {
   }
 
   /** A new scope of a session, with the privileges that the session holds now. */
-  of(session: Session, trial?: SessionTrial): RequestScope {
+  of(session: Session, requestId?: string, trial?: SessionTrial): RequestScope {
     return this.isRestricted
-      ? { session, trial, rows: new VisibleRows(session) }
-      : { session, trial };
+      ? { session, requestId, trial, rows: new VisibleRows(session) }
+      : { session, requestId, trial };
   }
 
   /** Returns the scope itself, or a new one if its session was given other privileges or another user meanwhile. */
   renewed(scope: RequestScope): RequestScope {
-    return scope.rows?.isCurrent === false ? this.of(scope.session) : scope;
+    return scope.rows?.isCurrent === false ? this.of(scope.session, scope.requestId) : scope;
   }
 
   /** The scope of the calling code; outside of any, the server's own. */

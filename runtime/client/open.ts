@@ -23,8 +23,8 @@ import {
 } from './selection.js';
 import { sessionOf } from './session.js';
 import type { FunctionTable, ModelTable, ResultType } from './table.js';
-import type { ConnectOptions, Datastore, RequestOptions } from './types.js';
-import { asBlob, decodeValue, encodeValue } from './values.js';
+import type { ConnectOptions, Datastore, HistoryOptions, RequestOptions } from './types.js';
+import { asBlob, decodeValue, encodeValue, entityPath } from './values.js';
 
 /** Connects to a server; the emitted part of a client calls it with what it knows of the model. */
 export function open(model: ModelTable, url: string, options: ConnectOptions = {}): object {
@@ -123,7 +123,7 @@ class Client {
 
   /** The dataclasses as members of the datastore. */
   members(signal: AbortSignal | undefined): readonly Member[] {
-    return Object.entries(this.model.dataclasses).map(([name, { functions }]) => {
+    return Object.entries(this.model.dataclasses).map(([name, { functions, audit }]) => {
       const own = this.#dataclass(name);
       const all = (): object => this.#selection(name, { kind: 'all' }, signal);
       const object = {
@@ -137,6 +137,12 @@ class Client {
         new: (values: object = {}) => newEntity(own, values),
         upsert: (attribute: string, values: object, options: RequestOptions = {}) =>
           upsert(own, attribute, values, { ...optionsOf(signal), ...options }),
+        ...(audit === true
+          ? {
+              history: (options: HistoryOptions<ClientKey> = {}) =>
+                readHistory(own, { ...optionsOf(signal), ...options }),
+            }
+          : {}),
       };
       const path = `/${encodeURIComponent(name)}`;
       defineAll(
@@ -352,6 +358,28 @@ async function upsert(
   const states = entities.flatMap((each) => findState(each) ?? []);
   await saveEntities(states, options, isList, attribute);
   return isList ? entities : (entities[0] as object);
+}
+
+/** Reads a page of recorded changes, the newest first. */
+async function readHistory(
+  { connection, name }: ClientDataclass,
+  { key, filter, values, skip, top, signal }: HistoryOptions<ClientKey>,
+): Promise<readonly object[]> {
+  const root = key === undefined ? `/${encodeURIComponent(name)}` : entityPath(name, key);
+  const params = values && JSON.stringify(encodeValue(values, 'The values'));
+  const answer = await connection.object({
+    path: `${root}/$history`,
+    query: {
+      $filter: filter === undefined ? undefined : `"${filter}"`,
+      $params: params,
+      $skip: skip?.toString(),
+      $top: top?.toString(),
+      $count: 'false',
+    },
+    signal,
+  });
+  const entries = answer['__ENTITIES'] as readonly (object & { readonly time: string })[];
+  return entries.map((each) => ({ ...each, time: new Date(each.time) }));
 }
 
 async function entityArgument(state: ClientEntityState, options: RequestOptions): Promise<object> {

@@ -11,6 +11,8 @@ export interface DataclassTable {
   /** Type of the primary key. */
   readonly key: 'string' | 'number';
   readonly attributes: Readonly<Record<string, AttributeTable>>;
+  /** Whether changes of its entities are recorded. */
+  readonly audit?: true;
   readonly functions?: Readonly<Partial<Record<FunctionLevel, FunctionTable>>>;
 }
 

@@ -351,6 +351,35 @@ export interface DataclassObject<T extends EntityTypes> {
   readonly new: (values?: T['values']) => T['entity'];
 }
 
+/** Which recorded changes to read. */
+export interface HistoryOptions<Key extends string | number> extends RequestOptions {
+  /** The key of the entity whose changes are read; those of all if it is left out. */
+  readonly key?: Key;
+  /** In the language of filters, over `time`, `user`, `kind`, `key` and `request`: `user = :1`. */
+  readonly filter?: string;
+  /** The values of its placeholders. */
+  readonly values?: readonly unknown[];
+  readonly skip?: number;
+  readonly top?: number;
+}
+
+/** A recorded change of an entity. */
+export interface HistoryEntry {
+  /** Greater for a later change of an entity. */
+  readonly position: number;
+  readonly time: Date;
+  readonly key: string;
+  readonly kind: 'created' | 'changed' | 'deleted';
+  readonly user: string | null;
+  readonly privileges: readonly string[] | null;
+  /** The ID of the request. */
+  readonly request: string | null;
+  /** The former values of the attributes that differ, in the form of JSON; absent for a new entity. */
+  readonly before?: Readonly<Record<string, unknown>>;
+  /** The new values; absent for a deleted entity. */
+  readonly after?: Readonly<Record<string, unknown>>;
+}
+
 /** The session of the client, and its user. */
 export interface Session {
   /** @returns whether the login succeeded */

@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.js';
-import type { Executor, Rows, Transaction } from './executor.js';
+import type { Executor, Rows, Transaction, TransactionFrame } from './executor.js';
 import type { Pending } from './pending.js';
 import type { StateAccess, StateDatabase, StateStatement } from './state-database.js';
 import type { SqlValue, Statement } from './statement.js';
@@ -62,8 +62,16 @@ export function whenEnded<T>(run: () => T, ended: (ms: number, error?: unknown) 
   return result;
 }
 
-/** An executor that runs each statement, also those of transactions, by a wrapper. */
-export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Executor {
+/**
+ * An executor that runs each statement, also those of transactions, by a wrapper.
+ * @param frameOf what a transaction that begins now runs around its work
+ */
+export function wrappedExecutor(
+  executor: Executor,
+  wrap: StatementWrapper,
+  frameOf?: () => TransactionFrame | undefined,
+): Executor {
+  const { change } = executor;
   const wrapped =
     <T>(run: (statement: Statement, values: readonly SqlValue[]) => T) =>
     (statement: Statement, values: readonly SqlValue[]): T =>
@@ -76,10 +84,15 @@ export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Exe
     value: wrapped((statement, values) => executor.value(statement, values)),
     rows: wrapped((statement, values) => executor.rows(statement, values)),
     table: wrapped((statement, values) => executor.table(statement, values)),
-    ...(executor.change === undefined ? {} : { change: wrapped(executor.change) }),
+    ...(change === undefined
+      ? {}
+      : {
+          change: (statement, values, frame = frameOf?.()) =>
+            wrap(statement, values, () => change(statement, values, frame)),
+        }),
     explain: (statement, values) => executor.explain(statement, values),
     dataVersion: () => executor.dataVersion(),
-    write: (work) =>
+    write: (work, frame = frameOf?.()) =>
       executor.write((transaction) => {
         const observed: Transaction = {
           run: wrapped((statement, values) => transaction.run(statement, values)),
@@ -93,7 +106,7 @@ export function wrappedExecutor(executor: Executor, wrap: StatementWrapper): Exe
           },
         };
         return work(observed);
-      }),
+      }, frame),
     close: () => executor.close(),
   };
 }

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
 import type { AnyTables, EntityQuery, Json, ObjectJson } from '../protocol/queries.js';
+import type { AuditAccess } from './audit-access.js';
 import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql, SqlValue, Statement } from './statement.js';
@@ -123,6 +124,8 @@ export interface Dialect {
   direction(numbers: readonly number[]): SqlValue;
   /** Absent for a model without vectors. */
   readonly vectors?: VectorAccess | undefined;
+  /** Absent for a model without audit. */
+  readonly audit?: AuditAccess | undefined;
   /** How many selects after the first one of a recursive query may refer to it. */
   readonly recursiveParts: number;
   /** Joins a table to an ordered subquery, whose order the rows keep. */

@@ -1,5 +1,6 @@
 import type { Environment } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
+import type { AuditAccess } from './audit-access.js';
 import type { Database } from './database.js';
 import type { DataOptions } from './schema/migrate-data.js';
 import type { Migrations } from './schema/migration.js';
@@ -80,6 +81,8 @@ export interface ServedDatabase {
   readonly schema: readonly string[];
   /** Only for a model with vectors. */
   readonly vectors?: VectorAccess;
+  /** Only for a model with audit. */
+  readonly audit?: AuditAccess;
   /** The migrations of `src/migrations`; absent if there are none. */
   readonly migrations?: Migrations;
 }

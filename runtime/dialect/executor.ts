@@ -22,8 +22,11 @@ export interface Executor {
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
   /** Changes whenever reads may see other data; `undefined` if `Dialect.tablesVersion` tells the version. */
   dataVersion(): number | undefined;
-  /** Runs `work` in one transaction, which is committed, or rolled back if `work` throws. */
-  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
+  /**
+   * Runs `work` in one transaction, which is committed, or rolled back if `work` throws.
+   * @param frame what the transaction runs around the work
+   */
+  write<T>(work: (transaction: Transaction) => Pending<T>, frame?: TransactionFrame): Pending<T>;
   /**
    * Runs one statement as a transaction of its own, in one round trip. It raises the counter of
    * changes itself; see `DirectChanges`. Absent where a transaction makes no round trips, and inside of one.
@@ -31,7 +34,12 @@ export interface Executor {
    * @throws ConstraintError when the database refuses the change
    */
   readonly change?:
-    ((statement: Statement, values: readonly SqlValue[]) => Promise<Rows>) | undefined;
+    | ((
+        statement: Statement,
+        values: readonly SqlValue[],
+        frame?: TransactionFrame,
+      ) => Promise<Rows>)
+    | undefined;
   /**
    * Runs `work` in a savepoint of the open transaction, with all code that joins it; see `inPart`.
    * `undefined` where no code joins a transaction. It depends on the open transaction, so an executor
@@ -39,6 +47,15 @@ export interface Executor {
    */
   readonly part: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   close(): Promise<void>;
+}
+
+/** Statements that a transaction runs before and after its work. */
+export interface TransactionFrame {
+  readonly begin: Statement;
+  /** The values of `begin`. */
+  readonly values: readonly SqlValue[];
+  /** Has no values; absent where what `begin` does ends with the transaction. */
+  readonly end?: Statement;
 }
 
 /** How the database's plan finds the rows of one table. */

@@ -8,6 +8,7 @@ import {
 } from '../dialect/database.js';
 import type { ServedDatabase, UseState } from '../dialect/driver.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
+import type { Executor } from '../dialect/executor.js';
 import { settledWithin } from '../dialect/pending.js';
 import { announceServer } from '../dialect/presence.js';
 import type { Trial } from '../dialect/schema/trial.js';
@@ -53,7 +54,10 @@ export const database = fastifyPlugin<DatabaseOptions>(
     const { state } = opened;
     app.decorate('database', {
       ...opened,
-      executor: wrappers.reduce(wrappedExecutor, opened.executor),
+      executor: wrappers.reduce<Executor>(
+        (executor, wrap) => wrappedExecutor(executor, wrap),
+        opened.executor,
+      ),
       state: state === undefined ? undefined : wrappers.reduce(wrappedState, state),
     });
     app.decorate('definitions', options.definitions);
@@ -103,7 +107,7 @@ export interface OpeningOptions extends DatabaseOptions {
 /** @throws Error that says why, when it cannot be opened or is none that the server takes */
 export async function openDatabase(opening: OpeningOptions): Promise<Database> {
   const { chosen, textFold, hasVectors, data } = chosenFor(opening);
-  const { vectors } = chosen;
+  const { vectors, audit } = chosen;
   if (hasVectors && vectors === undefined) {
     throw new Error(
       'The model has vectors: each of the databases needs what compares them, of #runtime/vectors.',
@@ -112,7 +116,7 @@ export async function openDatabase(opening: OpeningOptions): Promise<Database> {
   const { queryTimeout, environment, log } = opening;
   const options = { hasVectors, queryTimeout, environment, data, log };
   const opened = await chosen.driver.open(chosen.url, chosen.schema, textFold, options);
-  return { ...opened, dialect: { ...opened.dialect, vectors } };
+  return { ...opened, dialect: { ...opened.dialect, vectors, audit } };
 }
 
 interface ChosenOptions {

@@ -88,11 +88,13 @@ export function dataclassHandlers(
       const { answer, mayTry } = isWrite ? writing : reading;
       const isInScope = isWrite ? runsIn.writes : runsIn.reads;
       const answered = (session: Session, trial?: SessionTrial): Pending<Answer> => {
-        const scope = scopes.of(session, trial);
+        const scope = scopes.of(session, request.id, trial);
         const begin = (): Pending<Answer> =>
           answer(models.visibleTo(session).servicesOf(name), request, scope, address);
-        if (isInScope) return scopes.run(scope, begin);
-        return trial === undefined ? begin() : trial.begin(begin);
+        if (!isInScope) return trial === undefined ? begin() : trial.begin(begin);
+        // Where class code runs, the executor begins the trial.
+        const isBegun = trial === undefined || services.classes !== undefined;
+        return scopes.run(scope, isBegun ? begin : () => trial.begin(begin));
       };
       const isTried = mayTry === true && isPlain(request);
       sendAnswer(reply, name, sessions.answer(request, reply, isTried, answered));

@@ -5,6 +5,7 @@ import { ScopeExecutor } from '../access/scope-executor.js';
 import type { ClassContext } from '../class/objects/context.js';
 import { type ClassData, ClassHost } from '../class/objects/host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/objects/registry.js';
+import type { Database } from '../dialect/database.js';
 import { linkDataclasses, type WriteAggregates } from '../dataclass/dataclasses.js';
 import { aggregateWriter, checkAggregates } from '../query/aggregate-attributes.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -15,6 +16,7 @@ import { StatementCache } from '../query/statement-cache.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { serverFunctions } from './catalog.js';
 import {
+  auditOf,
   type CodeHooks,
   type CodeRuns,
   type ModelView,
@@ -70,13 +72,15 @@ interface ServedData extends ClassData {
 }
 
 function openServices(app: FastifyInstance): Services {
-  const { definitions, scopes, database } = app;
+  const { definitions, scopes } = app;
+  const audit = auditOf(app);
+  const database = audit?.database ?? app.database;
   const code = app.hasPlugin('drs-class-code') ? app.classCode : undefined;
   if (code === undefined) requireClassCode(definitions);
   const media = app.hasPlugin('drs-media') ? app.media : undefined;
   if (hasMedia(definitions)) requireMedia(media);
   const permissions = permissionsOf(app);
-  const parts = sharedParts(app, code, media);
+  const parts = sharedParts(app, database, code, media);
   const whole = wholeView(definitions, parts.aggregates);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);
@@ -86,7 +90,8 @@ function openServices(app: FastifyInstance): Services {
   const opened = once(() =>
     openHost(app, registry(), scopes, (host): ServedData => {
       const { dataclasses } = whole;
-      const hooks = code?.hooksOf(host, { ...parts, database, dataclasses }) ?? plainHooks(app);
+      const hooks =
+        code?.hooksOf(host, { ...parts, database, dataclasses }) ?? plainHooks(database, scopes);
       const models = modelsOn(hooks);
       return {
         models,
@@ -111,7 +116,9 @@ function openServices(app: FastifyInstance): Services {
     // A server without class code does not pay for a datastore that nobody uses.
     app.decorate('datastore', { getter: () => opened().datastore });
     const models = modelsOn({ ...noHooks, database });
-    return { ...services, models, runsIn: noCodeRuns, classes: undefined };
+    // Its writes learn from their scope who makes them.
+    const runsIn = audit === undefined ? noCodeRuns : { ...noCodeRuns, writes: true };
+    return { ...services, models, runsIn, classes: undefined };
   }
   const host = opened();
   app.decorate('datastore', host.datastore);
@@ -121,7 +128,8 @@ function openServices(app: FastifyInstance): Services {
 
 /** What all models of a server share, whatever their database. */
 function sharedParts(
-  { setup, stores, definitions, database }: FastifyInstance,
+  { setup, stores, definitions }: FastifyInstance,
+  database: Database,
   code: ServedClasses | undefined,
   media: ServedMedia | undefined,
 ): Omit<ModelParts, keyof CodeHooks | 'setDefinitions'> {
@@ -181,7 +189,7 @@ function wholeView(
 const noHooks = { lifecycle: undefined, computed: undefined, restrictions: undefined };
 
 /** For the datastore of a server without class code. */
-function plainHooks({ database, scopes }: FastifyInstance): CodeHooks {
+function plainHooks(database: Database, scopes: RequestScopes): CodeHooks {
   const executor = new ScopeExecutor(database.executor, scopes);
   return { ...noHooks, executor, database: { ...database, executor } };
 }

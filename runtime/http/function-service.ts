@@ -261,7 +261,7 @@ export class FunctionService {
       const { scopes } = host;
       // At once if the session is known at once.
       return whenThere(sessions.of(request, reply), (session) => {
-        const own = scopes.of(session);
+        const own = scopes.of(session, request.id);
         requirePrivilege(request, session, 'execute');
         const { context: visible } = models.visibleTo(session);
         const { definition } = callable;
@@ -271,7 +271,7 @@ export class FunctionService {
         const scope =
           promote === undefined || !isLimited
             ? own
-            : scopes.of(new PromotedSession(session, promote));
+            : scopes.of(new PromotedSession(session, promote), request.id);
         const calling = { request, sent, own, visible, scope };
         return scopes.run(scope, () => this.#call(callable, calling, reply));
       });

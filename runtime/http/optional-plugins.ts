@@ -26,6 +26,8 @@ declare module 'fastify' {
     readonly permissions: ServedPermissions;
     /** Only where the model has class code. */
     readonly classCode: ServedClasses;
+    /** Only where the model has audit. */
+    readonly audit: ServedAudit;
   }
 }
 
@@ -163,6 +165,21 @@ export interface ServedRestrictions extends WriteRestrictions {
    * others; errors are reported by those statements.
    */
   resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void>;
+}
+
+/** What `#runtime/audit` adds to a server that records changes. */
+interface ServedAudit {
+  /** The server's database, which records the changes of a request with its user. */
+  readonly database: Database;
+}
+
+/** @throws Error if `app.ts` registers no audit, and the model needs it */
+export function auditOf(app: FastifyInstance): ServedAudit | undefined {
+  if (app.hasPlugin('drs-audit')) return app.audit;
+  if (app.definitions.every(({ audit }) => audit === undefined)) return undefined;
+  throw new Error(
+    'The model has audit: register the plugin audit of #runtime/audit before datastore.',
+  );
 }
 
 /** @throws Error if `app.ts` registers no class code, and the model needs it */

@@ -122,7 +122,7 @@ function inScope(
   const { scopes, sessions } = request.server;
   const session = sessions.known(request) ?? sessions.guest(request, reply);
   const before = request[entered];
-  const scope = before === undefined ? scopes.of(session) : scopes.renewed(before);
+  const scope = before === undefined ? scopes.of(session, request.id) : scopes.renewed(before);
   request[entered] = scope;
   return scopes.run(scope, work);
 }

@@ -525,21 +525,26 @@ class StepRun {
     return { values: 0, conflict };
   }
 
-  async #move({ table, column, to }: RenameStep): Promise<number> {
+  async #move(step: RenameStep): Promise<number> {
+    const { table, column, to } = step;
     await this.#requireNoOthers();
     if (column !== undefined) {
       const where = isToMove(column, to);
       const set = { [to]: quoted(column) };
       const rows = await this.#fill({ kind: 'fill', table, column: to, where, set });
-      await this.database.transaction(() => this.#dropWithDerived(table, column), 'rebuilding');
+      await this.database.transaction(async () => {
+        await this.#dropWithDerived(table, column);
+        await this.database.renameRecorded(step);
+      }, 'rebuilding');
       return rows;
     }
     await this.database.transaction(() => finish(this.database, this.named));
     return 0;
   }
 
-  async #rename({ table, column, to }: RenameStep): Promise<void> {
+  async #rename(step: RenameStep): Promise<void> {
     const { database } = this;
+    const { table, column, to } = step;
     await this.#requireNoOthers();
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
     if (column === undefined ? await database.hasTable(to) : names.has(to)) {
@@ -561,6 +566,7 @@ class StepRun {
       await database.query(`DELETE FROM "__form" ${form}`, [table, to]);
       await database.query(`UPDATE "__form" SET "column" = $3 ${form}`, [table, column, to]);
     }
+    await database.renameRecorded(step);
     await finish(database, this.named);
   }
 

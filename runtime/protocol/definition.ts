@@ -36,6 +36,8 @@ export interface DataclassDefinition {
   readonly restrictsWrites?: true;
   /** Clients can follow the changes of its entity sets (`live.md`). */
   readonly live?: true;
+  /** Set if changes of its entities are recorded, with how long entries are kept. */
+  readonly audit?: { readonly days?: number };
   /**
    * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
    */

@@ -575,6 +575,27 @@ describe('drs-gen diff', () => {
     );
   });
 
+  it('reports which changes are recorded from now on, and which no longer', async () => {
+    const audited = (audit: string): string =>
+      edited(['total: number', `total: number\n    audit: ${audit}`]);
+    const reported = async (newer: string, older?: string): Promise<readonly string[]> => {
+      const found = await diffOf(newer, older);
+      return found.data.map(({ severity, code, message }) => `${severity} ${code}: ${message}`);
+    };
+    expect(await reported(audited('[total]'))).toEqual([
+      'fine audit-begun: Changes of Order are recorded from now on, of total.',
+    ]);
+    expect(await reported(base, audited('[total]'))).toEqual([
+      'look audit-ended: Changes of Order are no longer recorded: the entries stay in the table __audit.',
+    ]);
+    const shorter = '{ attributes: [customer], days: 30 }';
+    expect(await reported(audited(shorter), audited('[total]'))).toEqual([
+      'lost audit-shortened: Order: recorded changes that are older than 30 days are deleted.',
+      'look audit-changed: Changes of Order record customer_id from now on and no longer total.',
+    ]);
+    expect(await reported(audited('[total]'), audited('[total]'))).toEqual([]);
+  });
+
   it('suggests the line for a probable rename', async () => {
     const older = edited(['total: number', 'sum: { type: number, renamedFrom: total }']);
     const found = await diffOf(edited(['total: number', 'amount: number']), older);

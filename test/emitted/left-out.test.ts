@@ -3,8 +3,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstModel } from '../../generator/cli/commands/init.js';
-import { typedRuntime } from '../support/built-runtime.js';
-import { create, modelOf, serverOf, writeServer } from '../support/server.js';
+import { emitServer } from '../../generator/emit/emit-server.js';
+import { builtRuntime, typedRuntime } from '../support/built-runtime.js';
+import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
 import { typeErrors } from '../support/type-errors.js';
 
 const plain = firstModel('staff');
@@ -14,6 +15,7 @@ roles:
   roles: []
 `;
 const restricting = plain.replace('  Company:\n', '  Company:\n    restrict: true\n');
+const audited = plain.replace('  Company:\n', '  Company:\n    audit: true\n');
 const withEvents = plain.replace('  Company:\n', '  Company:\n    events: [saving]\n');
 
 /** Shows only the companies of one city. */
@@ -33,7 +35,7 @@ afterEach(async () => {
   app = undefined;
 });
 
-describe('A server without roles, class code, media and vectors', () => {
+describe('A server without roles, class code, media, audit and vectors', () => {
   it('passes the compiler, with the types of the runtime that it has', async () => {
     const folder = writeServer(modelOf(plain), {}, await typedRuntime());
     expect(
@@ -106,6 +108,37 @@ describe('A server whose databases.ts does not name its vector comparison', () =
   });
 });
 
+describe('A server with audit', () => {
+  it('passes the compiler, and does not start if databases.ts does not name what records changes', async () => {
+    const folder = writeServer(modelOf(audited), {}, await typedRuntime());
+    expect(typeErrors(folder)).toEqual([]);
+    const path = 'src/generated/databases.ts';
+    const text = readFileSync(join(writeServer(modelOf(audited)), path), 'utf8');
+    const files = { [path]: text.replace(/^\s*audit: .*\n/gm, '') };
+    expect(files[path]).not.toBe(text);
+    await expect(serverOf(audited, {}, files)).rejects.toThrow('of #runtime/audit');
+  });
+
+  it('is the only one with the code, the table and the triggers of it', () => {
+    const textOf = (yaml: string): string =>
+      emitServer(
+        { ...modelOf(yaml), databases: ['sqlite', 'postgres'] },
+        {
+          packageRoot,
+          modelFileName: 'model.yaml',
+          runtimeFolder: builtRuntime(),
+        },
+      )
+        .filter(({ path }) => /\.(?:js|ts)$/.test(path) && !path.endsWith('.d.ts'))
+        .map(({ path, text }) => `${path}\n${text}`)
+        .join('\n');
+    const parts =
+      /^runtime\/audit\.js$|CREATE TABLE "__audit"|"__auditor" \(|\/\$history'|app\.register\(audit/gm;
+    expect(textOf(plain).match(parts)).toBeNull();
+    expect(new Set(textOf(audited).match(parts)).size).toBe(5);
+  });
+});
+
 /** The `app.ts` of a model without the line that registers a plugin. */
 function without(plugin: string, yaml: string): string {
   const text = readFileSync(join(writeServer(modelOf(yaml)), 'src/generated/app.ts'), 'utf8');
@@ -116,6 +149,7 @@ function without(plugin: string, yaml: string): string {
 
 describe('A server whose app.ts does not register a plugin that its model needs', () => {
   it.each([
+    { plugin: 'audit', yaml: audited },
     { plugin: 'permissions', yaml: withRoles },
     { plugin: 'permissions', yaml: restricting },
     { plugin: 'classCode', yaml: restricting },

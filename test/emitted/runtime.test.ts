@@ -123,6 +123,13 @@ describe('The runtime of a server', () => {
     }
   });
 
+  it('contains the recording of changes only if the model has audit', async () => {
+    const first = firstModel('staff');
+    expect(await modulesOf(first)).not.toContain('audit');
+    const audited = first.replace('  Company:\n', '  Company:\n    audit: true\n');
+    expect(await modulesOf(audited)).toContain('audit');
+  });
+
   it('contains the comparison of vectors only if the model has some', async () => {
     expect(await modulesOf(model)).not.toContain('vectors');
     expect(await modulesOf(withVectors)).toContain('vectors');

@@ -55,6 +55,7 @@ const typesWith = {
 /** For each public entry, the beginnings of the paths of its modules. The first match counts. */
 const ownModules = {
   access: ['access/password'],
+  audit: ['audit/', 'http/audit-'],
   class: ['class/hooks/', 'write/drop-events', 'http/class-plugin'],
   compatibility: ['compatibility/'],
   functions: ['class/calls/', 'http/function-'],

@@ -1903,7 +1903,7 @@ var Client = class {
 	}
 	/** The dataclasses as members of the datastore. */
 	members(signal) {
-		return Object.entries(this.model.dataclasses).map(([name, { functions }]) => {
+		return Object.entries(this.model.dataclasses).map(([name, { functions, audit }]) => {
 			const own = this.#dataclass(name);
 			const all = () => this.#selection(name, { kind: "all" }, signal);
 			const object = {
@@ -1918,7 +1918,11 @@ var Client = class {
 				upsert: (attribute, values, options = {}) => upsert(own, attribute, values, {
 					...optionsOf(signal),
 					...options
-				})
+				}),
+				...audit === true ? { history: (options = {}) => readHistory(own, {
+					...optionsOf(signal),
+					...options
+				}) } : {}
 			};
 			const path = `/${encodeURIComponent(name)}`;
 			defineAll(object, this.functions(functions?.dataclass, () => path, signal));
@@ -2097,6 +2101,25 @@ async function upsert(dataclass, attribute, values, options) {
 	const entities = (isList ? values : [values]).map((each) => newEntity(dataclass, each));
 	await saveEntities(entities.flatMap((each) => findState(each) ?? []), options, isList, attribute);
 	return isList ? entities : entities[0];
+}
+/** Reads a page of recorded changes, the newest first. */
+async function readHistory({ connection, name }, { key, filter, values, skip, top, signal }) {
+	const root = key === void 0 ? `/${encodeURIComponent(name)}` : entityPath(name, key);
+	const params = values && JSON.stringify(encodeValue(values, "The values"));
+	return (await connection.object({
+		path: `${root}/$history`,
+		query: {
+			$filter: filter === void 0 ? void 0 : `"${filter}"`,
+			$params: params,
+			$skip: skip?.toString(),
+			$top: top?.toString(),
+			$count: "false"
+		},
+		signal
+	}))["__ENTITIES"].map((each) => ({
+		...each,
+		time: new Date(each.time)
+	}));
 }
 async function entityArgument(state, options) {
 	const { key, stamp, isNew, dataclass } = state;

@@ -130,6 +130,23 @@ export const nameMessages = {
     text: (f: { dataclass: string; first: string }) =>
       `${f.dataclass} has a primary key already, ${f.first}, and can have one only.`,
   },
+  'audit/not-recorded': {
+    severity: 'error',
+    meaning: 'audit names an attribute whose values cannot be recorded.',
+    text: (f: { attribute: string; kind: string }) =>
+      `${f.attribute} is ${f.kind}, and audit cannot record it.`,
+  },
+  'audit/repeated-attribute': {
+    severity: 'error',
+    meaning: 'audit names an attribute twice.',
+    text: (f: { attribute: string }) => `${f.attribute} is recorded already.`,
+  },
+  'audit/unknown-attribute': {
+    severity: 'error',
+    meaning: 'audit names an attribute that does not exist.',
+    text: (f: { dataclass: string; attribute: string }) =>
+      `${f.dataclass} has no attribute ${f.attribute} that audit could record.`,
+  },
   'index/not-indexable': {
     severity: 'error',
     meaning: 'An index names an attribute that no index can hold.',

@@ -45,6 +45,8 @@ export function checkModelShape(context: Context, root: SourceNode): void {
       const isMapping = restrict.value.kind === 'mapping';
       check(context, partOf(restrict), isMapping ? 'restrictMapping' : 'restrictFlag');
     }
+    const audit = entry(value, 'audit');
+    if (audit !== undefined) check(context, partOf(audit), auditForms[audit.value.kind]);
     for (const group of entriesOf(child(value, 'functions'))) {
       checkFunctionTypes(context, group.value);
     }
@@ -54,6 +56,8 @@ export function checkModelShape(context: Context, root: SourceNode): void {
     checkFunctionTypes(context, child(value, 'functions'));
   }
 }
+
+const auditForms = { scalar: 'auditFlag', list: 'auditList', mapping: 'auditMapping' } as const;
 
 export function checkRolesShape(context: Context, roles: Part): void {
   check(context, roles, 'roles');
@@ -225,6 +229,7 @@ const chosenInCode = [
   'attribute',
   'index',
   'restrict',
+  'audit',
   'parameter',
   'result',
   'rolesOrPath',

@@ -239,6 +239,7 @@ function describeDataclass(dataclass: Dataclass, colors: Colors): string {
     dataclass.exposed ? [] : ['not exposed'],
     dataclass.restrict ? ['restricted'] : [],
     dataclass.restrictsWrites === true ? ['writes too'] : [],
+    dataclass.audit === undefined ? [] : ['audited'],
   ].flat();
   return [
     [colors.bold(dataclass.name), facts.join(', ')].join('  ').trimEnd(),

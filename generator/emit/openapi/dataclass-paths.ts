@@ -159,6 +159,7 @@ export function dataclassPaths(model: Model, seen: SeenDataclass): Paths {
   return [
     ...collectionPaths(model, dataclass),
     ...(followed(dataclass) ? changesPath(dataclass) : []),
+    ...historyPaths(dataclass),
     ...lookupPaths(dataclass, read),
     ...read.flatMap((each) => singleAttribute(dataclass, each)),
   ];
@@ -293,6 +294,40 @@ function collectionPaths({ limits }: Model, dataclass: Dataclass): Paths {
         body: { ...jsonBody(body, false), 'x-for': save },
         answer: ok(anyOf(saved, done, lock)),
         responses,
+      },
+    }),
+  ];
+}
+
+/** The recorded changes of an audited dataclass, and of one of its entities. */
+function historyPaths(dataclass: Dataclass): Paths {
+  const { name, audit } = dataclass;
+  if (audit === undefined) return [];
+  const id = componentName(name);
+  const root = `/rest/${segment(name)}`;
+  const { read: parts } = partsOf(dataclass);
+  const parameters = inQuery('filter', 'params', 'skip', 'top', 'count');
+  const answer = ok(sharedRef('History'));
+  return [
+    ...address(`${root}/$history`, {
+      parts,
+      get: {
+        id: `history.${id}`,
+        tag: name,
+        summary: 'Read the recorded changes, the newest first',
+        parameters,
+        answer,
+      },
+    }),
+    ...address(`${root}({key})/$history`, {
+      parts,
+      parameters: inPath('key'),
+      get: {
+        id: `historyOf.${id}`,
+        tag: name,
+        summary: 'Read the recorded changes of an entity, the newest first',
+        parameters,
+        answer,
       },
     }),
   ];

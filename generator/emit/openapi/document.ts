@@ -4,6 +4,7 @@ import {
   type OpenedDataclass,
 } from '../../../runtime/protocol/opened-document.js';
 import type { ClassFunction, FunctionType, Model } from '../../model/model.js';
+import { isAudited } from '../../model/columns.js';
 import { roleView, type SeenDataclass } from '../../model/role-view.js';
 import { servedModel } from '../../model/served.js';
 import {
@@ -24,7 +25,7 @@ import {
 import { json } from './operation.js';
 import { sharedParameters } from './parameters.js';
 import { innerPaths, openPaths, uploadPaths } from './server-paths.js';
-import { sharedRef, sharedSchemas, text } from './shared-schemas.js';
+import { historySchema, sharedRef, sharedSchemas, text } from './shared-schemas.js';
 
 /**
  * The OpenAPI document that the server of a model gives to the holder of a role; without a role, all
@@ -88,6 +89,7 @@ export function wholeDocument(model: Model): JsonObject {
     components: {
       schemas: merged([
         ...Object.entries(sharedSchemas).map(([name, schema]) => ({ [`rest.${name}`]: schema })),
+        isAudited(model) ? { 'rest.History': historySchema } : {},
         unionSchemas(whole),
         ...dataclasses.map((each) => dataclassSchemas(model, whole, each, returned)),
       ]),

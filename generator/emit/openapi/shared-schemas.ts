@@ -68,6 +68,7 @@ type SharedSchema =
   | 'Error'
   | 'Errors'
   | 'Groups'
+  | 'History'
   | 'Info'
   | 'Key'
   | 'Lock'
@@ -96,6 +97,36 @@ export function object(properties: JsonObject, required: readonly string[] = [])
     additionalProperties: false,
   };
 }
+
+/** What is recorded of changes; only for a model with audit. */
+export const historySchema: JsonObject = object(
+  {
+    __entityModel: text,
+    __COUNT: {
+      ...integer,
+      description: 'The number of all entries that match; missing with `$count=false`.',
+    },
+    __SENT: integer,
+    __FIRST: integer,
+    __ENTITIES: listOf(
+      object(
+        {
+          position: { ...integer, description: 'Greater for a later change of an entity.' },
+          time: { type: 'string', format: 'date-time' },
+          key: text,
+          kind: { type: 'string', enum: ['created', 'changed', 'deleted'] },
+          user: { type: ['string', 'null'] },
+          privileges: { type: ['array', 'null'], items: text },
+          request: { type: ['string', 'null'], description: 'The ID of the request.' },
+          before: { type: 'object', description: 'Values by attribute.' },
+          after: { type: 'object', description: 'Values by attribute.' },
+        },
+        ['position', 'time', 'key', 'kind', 'user', 'privileges', 'request'],
+      ),
+    ),
+  },
+  ['__entityModel', '__SENT', '__FIRST', '__ENTITIES'],
+);
 
 const lockMembers: JsonObject = {
   lockKind: integer,
@@ -127,7 +158,7 @@ const relatedInBody: readonly JsonObject[] = [
 const relatedDescription = 'The key of the related entity, alone or as its __KEY.';
 
 export const sharedSchemas: Readonly<
-  Record<Exclude<SharedSchema, 'SomeEntity' | 'SomePages'>, JsonObject>
+  Record<Exclude<SharedSchema, 'History' | 'SomeEntity' | 'SomePages'>, JsonObject>
 > = {
   Aggregates: {
     description:

@@ -2,6 +2,7 @@ import { postgresExpression } from '../../model/expression/postgres-expression.j
 import { shortName } from '../../model/postgres-names.js';
 import { postgresText, postgresType } from '../../model/postgres-types.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
+import { postgresAudit } from './audit.js';
 import { columnChecks } from './column-checks.js';
 import { type Index, indexesOf, keyOf } from './indexes.js';
 import { sqlName } from '../../model/sql-text.js';
@@ -16,7 +17,7 @@ import {
 
 /**
  * The PostgreSQL schema of a model: tables and indexes in model order, then the foreign keys,
- * because dataclasses may refer to each other.
+ * because dataclasses may refer to each other, and what records changes.
  */
 export function postgresSchema(model: Model): string[] {
   return [
@@ -25,6 +26,7 @@ export function postgresSchema(model: Model): string[] {
       ...indexesOf(model, dataclass).map((index) => createIndex(dataclass, index)),
     ]),
     ...model.dataclasses.flatMap((dataclass) => addForeignKeys(model, dataclass)),
+    ...postgresAudit(model),
   ];
 }
 

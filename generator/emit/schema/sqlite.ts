@@ -1,5 +1,6 @@
 import { sqliteTypes } from '../../model/sqlite-types.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
+import { sqliteAudit } from './audit.js';
 import { columnChecks } from './column-checks.js';
 import { indexesOf, keyOf } from './indexes.js';
 import { sqlName } from '../../model/sql-text.js';
@@ -12,12 +13,15 @@ import {
   tableColumns,
 } from './table-columns.js';
 
-/** The SQLite schema of a model: one statement for each table and index, in model order. */
+/** The SQLite schema of a model: one statement for each table, index and trigger, tables in model order. */
 export function sqliteSchema(model: Model): string[] {
-  return model.dataclasses.flatMap((dataclass) => [
-    createTable(model, dataclass),
-    ...createIndexes(model, dataclass),
-  ]);
+  return [
+    ...model.dataclasses.flatMap((dataclass) => [
+      createTable(model, dataclass),
+      ...createIndexes(model, dataclass),
+    ]),
+    ...sqliteAudit(model),
+  ];
 }
 
 function createTable(model: Model, dataclass: Dataclass): string {

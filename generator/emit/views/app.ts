@@ -10,6 +10,7 @@ import { importStatements } from '../classes/imports.js';
 import { importsOf } from '../classes/places.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, RawCode, stringLiteral } from '../layout.js';
+import { isAudited } from '../../model/columns.js';
 import { rolesLiteral } from './access.js';
 import { servedLimits } from './limits.js';
 import { hasFunctionRoutes } from './routes.js';
@@ -48,6 +49,7 @@ export function appView(context: EmitContext): object {
       ? [{ plugin: 'permissions', options: model.roles === undefined ? [] : ['login'] }]
       : []),
     { plugin: 'sessions', options: [] },
+    ...(isAudited(model) ? [{ plugin: 'audit', options: [] }] : []),
     ...(withMedia ? [{ plugin: 'media', options: [] }] : []),
     ...(hasCode ? [{ plugin: 'classCode', options: ['classes'] }] : []),
     { plugin: 'datastore', options: [] },
@@ -57,6 +59,7 @@ export function appView(context: EmitContext): object {
   return {
     header: context.header,
     imports: [
+      ...(isAudited(model) ? [importLine('audit', '#runtime/audit')] : []),
       ...(hasCode ? [importLine('classCode', '#runtime/class')] : []),
       ...(hasOldClients ? [importLine('wakanda', '#runtime/compatibility')] : []),
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),

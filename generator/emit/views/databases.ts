@@ -1,5 +1,5 @@
 import type { Database, Model } from '../../model/model.js';
-import { hasVectors } from '../../model/columns.js';
+import { hasVectors, isAudited } from '../../model/columns.js';
 import type { EmitContext } from '../context.js';
 import { declaration, RawCode } from '../layout.js';
 import { postgresSchema } from '../schema/postgres.js';
@@ -20,7 +20,8 @@ export function databasesView({ header, model, migrations }: EmitContext): objec
     imports: [
       "import type { ServedDatabase } from '#runtime/definition';",
       ...drivers.map((each) => `import { ${each}Driver } from '#runtime/${each}';`),
-      ...vectorImports(model, drivers),
+      ...(isAudited(model) ? [partImport('Audit', 'audit', drivers)] : []),
+      ...(hasVectors(model) ? [partImport('Vectors', 'vectors', drivers)] : []),
       ...(hasMigrations ? ["import { migrations } from './migrations.js';"] : []),
       ...drivers.map((each) => `import { ${each}Schema } from './schema/${each}.js';`),
     ],
@@ -30,6 +31,7 @@ export function databasesView({ header, model, migrations }: EmitContext): objec
         driver: new RawCode(`${each}Driver`),
         schema: new RawCode(`${each}Schema`),
         defaultUrl: databaseTexts[each].defaultUrl(model),
+        ...(isAudited(model) ? { audit: new RawCode(`${each}Audit`) } : {}),
         ...(hasVectors(model) ? { vectors: new RawCode(`${each}Vectors`) } : {}),
         ...(hasMigrations ? { migrations: new RawCode('migrations') } : {}),
       })),
@@ -37,10 +39,10 @@ export function databasesView({ header, model, migrations }: EmitContext): objec
   };
 }
 
-/** The code that compares vectors, if the model has some. */
-function vectorImports(model: Model, drivers: readonly Database[]): readonly string[] {
-  const names = drivers.map((each) => `${each}Vectors`).join(', ');
-  return hasVectors(model) ? [`import { ${names} } from '#runtime/vectors';`] : [];
+/** What a part of the runtime has for each kind of database. */
+function partImport(suffix: string, part: string, drivers: readonly Database[]): string {
+  const names = drivers.map((each) => `${each}${suffix}`).join(', ');
+  return `import { ${names} } from '#runtime/${part}';`;
 }
 
 /** The statements that create one of the databases. */

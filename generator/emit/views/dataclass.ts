@@ -43,8 +43,13 @@ function definition(model: Model, dataclass: Dataclass): Properties {
     restrict: onlyTrue(dataclass.restrict),
     restrictsWrites: dataclass.restrictsWrites,
     live: dataclass.live,
+    ...auditLiteral(dataclass),
     access: accessLiteral(dataclass.access),
   };
+}
+
+function auditLiteral({ audit }: Dataclass): Properties {
+  return audit === undefined ? {} : { audit: { days: audit.days } };
 }
 
 function documented(model: Model, dataclass: Dataclass, attribute: Attribute): Literal {

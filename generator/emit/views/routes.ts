@@ -21,7 +21,7 @@ const writing: readonly string[] = ['collection', 'entity'];
 
 /** The plugin with the routes of a dataclass. */
 export function routesView(context: EmitContext, dataclass: Dataclass): object {
-  const { name, access } = dataclass;
+  const { name, access, audit } = dataclass;
   const definition = `${context.identifier(dataclass)}Dataclass`;
   // What nobody may read has no addresses for reading; those for writing answer sessions that may
   // not write, too.
@@ -73,6 +73,7 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
     routes: [
       ...own,
       ...(followed(dataclass) ? [changesRoute(name, definition)] : []),
+      ...(isRead && audit !== undefined ? historyRoutes(name, definition) : []),
       ...dataclassFunctionRoutes(dataclass, definition),
     ],
   };
@@ -85,6 +86,22 @@ function changesRoute(name: string, definition: string): string {
     'config',
     `handler: app.changes(${definition})`,
   ]);
+}
+
+/** The routes of recorded changes, and the handlers that they need. */
+function historyRoutes(name: string, definition: string): readonly string[] {
+  const routeOf = (suffix: string, handler: string): string =>
+    route([
+      'method: read',
+      `url: ${stringLiteral(`/rest/${name}${suffix}/$history`)}`,
+      'config',
+      `handler: history.${handler}`,
+    ]);
+  return [
+    `${call('const history = app.history', [definition], 2)};`,
+    routeOf('', 'collection'),
+    routeOf('(:key', 'entity'),
+  ];
 }
 
 /** The addresses of the functions of each class of a dataclass; `*` is the name of the function. */

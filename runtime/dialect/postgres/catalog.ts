@@ -14,6 +14,7 @@ export interface CatalogTable extends TableShape {
   /** The object identifier: another table of the same name may hold other rows. */
   readonly oid: string;
   readonly constraints: readonly Constraint[];
+  /** Names, each followed by the arguments of its function, if it has some. */
   readonly triggers: readonly string[];
   /** Indexes of the server that an interrupted `CREATE INDEX CONCURRENTLY` left behind. */
   readonly invalidIndexes: readonly string[];
@@ -89,7 +90,7 @@ const tables = `select t.relname as "name", t.oid::text as "oid",
     ) order by i.relname)
     from pg_index x join pg_class i on i.oid = x.indexrelid
     where x.indrelid = t.oid and not x.indisprimary), '[]') as "indexes",
-  coalesce((select json_agg(g.tgname order by g.tgname)
+  coalesce((select json_agg(concat_ws(' ', g.tgname, nullif(encode(g.tgargs, 'escape'), '')) order by g.tgname)
     from pg_trigger g where g.tgrelid = t.oid and not g.tgisinternal), '[]') as "triggers"
 from pg_class t
 where t.relnamespace = $1::regnamespace and t.relkind in ('r', 'p', 'v', 'm', 'f')

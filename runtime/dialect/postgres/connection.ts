@@ -222,8 +222,22 @@ export class PostgresConnection {
    * Runs a statement as a transaction of its own. It needs neither `begin` nor `commit` where the last
    * transactions of the connection were such ones, too.
    * @param begun called with whether the transaction has begun, which an error does not tell
+   * @param before what the transaction runs before it
    */
-  async change(step: Step, begun: (hasBegun: boolean) => void): Promise<StatementResult> {
+  async change(
+    step: Step,
+    begun: (hasBegun: boolean) => void,
+    before: readonly Step[] = [],
+  ): Promise<StatementResult> {
+    if (before.length > 0) {
+      begun(false);
+      const begin = await this.begin('read write');
+      begun(begin.length === 0);
+      const main = begin.length + before.length;
+      return this.run([...begin, ...before, step, commit], main, (done) => {
+        begun(done >= begin.length);
+      });
+    }
     const { changes } = this.state;
     begun(changes > 1);
     if (changes > 1) return this.run([step], 0);

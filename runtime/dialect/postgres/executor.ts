@@ -6,6 +6,7 @@ import {
   type Table,
   type TableSearch,
   type Transaction,
+  type TransactionFrame,
 } from '../executor.js';
 import { type Pending, settledWithin } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
@@ -111,9 +112,10 @@ export class PostgresExecutor implements Executor {
     return new Confirmation(assumption, texts);
   }
 
-  write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Pending<T>, frame?: TransactionFrame): Promise<T> {
     const confirmation = this.#confirmation();
-    const write = (): Promise<T> => this.#writing(() => this.#run(work, confirmation));
+    const before = beginningOf(frame);
+    const write = (): Promise<T> => this.#writing(() => this.#run(work, before, confirmation));
     return confirmation === undefined ? write() : confirmation.ofChange(write);
   }
 
@@ -128,12 +130,20 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  readonly change = async (statement: Statement, values: readonly SqlValue[]): Promise<Rows> => {
+  readonly change = async (
+    statement: Statement,
+    values: readonly SqlValue[],
+    frame?: TransactionFrame,
+  ): Promise<Rows> => {
     const step = stepOf(statement, values);
+    const before = beginningOf(frame);
     const confirmation = this.#confirmation();
-    if (confirmation === undefined) return (await this.#writing(() => this.#changed(step))).rows;
+    if (confirmation === undefined) {
+      return (await this.#writing(() => this.#changed(step, before))).rows;
+    }
     return confirmation.ofChange(async () => {
-      const { rows } = await this.#writing(() => this.#changed(confirmation.changing(step)));
+      const changing = confirmation.changing(step);
+      const { rows } = await this.#writing(() => this.#changed(changing, before));
       if (rows.length > 0) confirmation.confirm();
       return rows;
     });
@@ -149,11 +159,13 @@ export class PostgresExecutor implements Executor {
 
   async #run<T>(
     work: (transaction: Transaction) => Pending<T>,
+    before: readonly Step[],
     confirmation: Confirmation | undefined,
   ): Promise<T> {
     const connection = await this.#take();
+    const { options } = this;
     const aside = (...steps: Step[]): Promise<StatementResult> => this.#aside(steps);
-    const transaction = new PostgresTransaction(connection, this.options, aside, confirmation);
+    const transaction = new PostgresTransaction(connection, options, aside, before, confirmation);
     this.#open.add(connection);
     let isClean = true;
     try {
@@ -169,13 +181,14 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  async #changed(step: Step): Promise<StatementResult> {
+  async #changed(step: Step, before: readonly Step[]): Promise<StatementResult> {
     const connection = await this.#take();
     let hasBegun = false as boolean;
     try {
-      return await connection.change(step, (has) => {
+      const begun = (has: boolean): void => {
         hasBegun = has;
-      });
+      };
+      return await connection.change(step, begun, before);
     } catch (error) {
       const reason = translateChangeError(error as Error, this.options);
       if (hasBegun) throw ofCommit(error as Error, reason);
@@ -253,6 +266,10 @@ export class PostgresExecutor implements Executor {
       .take()
       .then((client) => new PostgresConnection(client, this.#states.of(client), beginning));
   }
+}
+
+function beginningOf(frame: TransactionFrame | undefined): readonly Step[] {
+  return frame === undefined ? [] : [stepOf(frame.begin, frame.values)];
 }
 
 /** The commit of the transaction that uses the result writes this one to the disk as well. */

@@ -55,7 +55,9 @@ export class PostgresTransaction implements Transaction {
     private readonly connection: PostgresConnection,
     private readonly facts: ErrorFacts,
     private readonly runAside: RunAside,
-    private readonly confirmation?: Confirmation,
+    /** What the transaction begins with. */
+    private readonly first: readonly Step[],
+    private readonly confirmation: Confirmation | undefined,
   ) {}
 
   async aside(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
@@ -141,7 +143,7 @@ export class PostgresTransaction implements Transaction {
       if (this.#state === 'new') {
         const begin = await this.#begin();
         this.#state = 'open';
-        const before = [...begin, ...this.#required];
+        const before = [...begin, ...this.first, ...this.#required];
         const main = before.length;
         let hasBegun = true;
         let isUnconfirmed = false;

@@ -61,6 +61,9 @@ export interface RenameStep {
   readonly mayExist?: true;
 }
 
+/** A table, or a column of the table, that has another name now. */
+export type RenamedPart = Pick<RenameStep, 'table' | 'column' | 'to'>;
+
 /** Drops a table or a column that the model does not use. */
 export interface DropStep {
   readonly kind: 'drop';
@@ -157,6 +160,8 @@ export interface MigratedDatabase {
   expand(table: string, expansion: Expansion): Promise<void>;
   /** Renames a column; needs an open transaction. */
   renameColumn(table: string, from: string, to: string): Promise<void>;
+  /** Gives recorded changes the new name of a table, or of its column; needs an open transaction. */
+  renameRecorded(renamed: RenamedPart): Promise<void>;
   /** Drops columns with their rules and indexes; needs an open transaction. */
   dropColumns(table: string, columns: readonly string[]): Promise<void>;
 }

@@ -142,6 +142,13 @@ export function refuse(outcomes: readonly Outcome[]): void {
   throw new SchemaMismatchError({ differences, additions, advice });
 }
 
+/** Whether changes of a table are recorded from now on, in words. */
+export function auditWords(table: string, isRecorded: boolean): string {
+  return isRecorded
+    ? `changes of table "${table}" are recorded as the model says`
+    : `changes of table "${table}" are no longer recorded; the entries stay in "__audit"`;
+}
+
 export function wordsOf(kind: 'apply' | 'keep', outcomes: readonly Outcome[]): readonly string[] {
   return outcomes.flatMap((each) => (each.kind === kind ? [each.words] : []));
 }

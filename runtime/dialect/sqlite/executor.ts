@@ -6,6 +6,7 @@ import type {
   Table,
   TableSearch,
   Transaction,
+  TransactionFrame,
 } from '../executor.js';
 import { type Pending, settledWithin, whenThere } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
@@ -94,8 +95,8 @@ export class SqliteExecutor implements Executor {
     return this.#commits;
   }
 
-  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
-    return this.#writers.run(() => this.#run(work));
+  write<T>(work: (transaction: Transaction) => Pending<T>, frame?: TransactionFrame): Pending<T> {
+    return this.#writers.run(() => this.#run(work, frame));
   }
 
   async close(): Promise<void> {
@@ -112,7 +113,10 @@ export class SqliteExecutor implements Executor {
     this.#runWaiting();
   }
 
-  #run<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+  #run<T>(
+    work: (transaction: Transaction) => Pending<T>,
+    frame: TransactionFrame | undefined,
+  ): Pending<T> {
     if (this.#isClosed) throw closedError();
     const undone = (error: unknown): never => {
       throw this.#undone(error);
@@ -120,24 +124,27 @@ export class SqliteExecutor implements Executor {
     try {
       this.#connections.file?.check();
       const pending = isBegun(this.#begin)
-        ? this.#begun(work)
-        : beginLater(this.#begin).then(() => this.#begun(work));
+        ? this.#begun(work, frame)
+        : beginLater(this.#begin).then(() => this.#begun(work, frame));
       return pending instanceof Promise ? pending.catch(undone) : pending;
     } catch (error) {
       return undone(error);
     }
   }
 
-  #begun<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+  #begun<T>(
+    work: (transaction: Transaction) => Pending<T>,
+    frame: TransactionFrame | undefined,
+  ): Pending<T> {
     // Another process may have locked the database until this one was closing it.
     if (this.#isClosed) throw closedError();
-    this.#transaction.begin();
+    this.#transaction.begin(frame);
     return whenThere(work(this.#transaction), (result) => this.#committed(result));
   }
 
   #committed<T>(result: T): T {
     this.#transaction.check();
-    this.#transaction.storeStamp();
+    this.#transaction.complete();
     this.#commit.run();
     this.#commits += 1;
     // Before the next transaction begins, for which the waiting reads would have to wait, too.

@@ -7,6 +7,7 @@ import {
   type RunResult,
   type Table,
   type Transaction,
+  type TransactionFrame,
 } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
@@ -22,6 +23,7 @@ export class SqliteTransaction implements Transaction {
   #overdue: QueryTimeoutError | undefined;
 
   #changes = 0;
+  #end: Statement | undefined;
 
   /** @param longest milliseconds that a statement may run */
   constructor(
@@ -31,10 +33,12 @@ export class SqliteTransaction implements Transaction {
   ) {}
 
   /** To be called when the next transaction has begun. */
-  begin(): void {
+  begin(frame: TransactionFrame | undefined): void {
     this.#mayHaveEnded = false;
     this.#overdue = undefined;
     this.#changes = 0;
+    this.#end = frame?.end;
+    if (frame !== undefined) this.run(frame.begin, frame.values);
   }
 
   /** To be called when the database is closed. */
@@ -60,7 +64,8 @@ export class SqliteTransaction implements Transaction {
   }
 
   /** To be called before the commit. */
-  storeStamp(): void {
+  complete(): void {
+    if (this.#end !== undefined) this.run(this.#end, []);
     if (this.#changes > 0) this.statements.get(raiseStamp).prepared.run(this.#changes);
   }
 

@@ -312,6 +312,34 @@ export const nameCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'audit',
+    yaml: attributes(
+      [
+        'x: string',
+        'picture: image',
+        'boss: { to: A }',
+        'z: { alias: boss.x }',
+        'staff: { to: A, many: true, inverse: boss }',
+        'renamed: { type: string, renamedFrom: former }',
+      ],
+      [
+        'audit:',
+        '  attributes: [x, <<a>>xx, <<b>>picture, boss, <<c>>boss_id, <<d>>z, <<e>>staff, <<f>>x, <<g>>former]',
+        '  days: <<h>>0',
+      ],
+    ),
+    expected: [
+      { code: 'audit/unknown-attribute', at: 'a', says: 'did you mean x?' },
+      { code: 'audit/not-recorded', at: 'b', says: 'of type image' },
+      { code: 'audit/repeated-attribute', at: 'c' },
+      { code: 'audit/not-recorded', at: 'd', says: 'an alias' },
+      { code: 'audit/not-recorded', at: 'e', says: 'a to-many relation' },
+      { code: 'audit/repeated-attribute', at: 'f' },
+      { code: 'audit/unknown-attribute', at: 'g', says: 'renamed to renamed' },
+      { code: 'shape/out-of-range', at: 'h' },
+    ],
+  },
+  {
     name: 'limits that contradict each other',
     yaml: sound(
       'roles: {}\nlimits: { pageSize: <<a>>60, maxPageSize: 50, entitySetTimeout: <<b>>3, maxEntitySetTimeout: 2 }',

@@ -9,6 +9,7 @@ import {
   newerThan,
   notReported,
   refuse,
+  auditWords,
   wordsOf,
   requireAsItIs,
   requireUsable,
@@ -32,6 +33,7 @@ import {
 } from './lock-wait.js';
 import { MigratedSchema } from './migrated-schema.js';
 import {
+  auditChanges,
   columnDefinition,
   newTable,
   schemaSteps,
@@ -140,8 +142,10 @@ class PostgresSchemaStart {
     private readonly name: string,
     private readonly wanted: WantedSchema,
   ) {
-    this.#statements = [...ownTables, ...wanted.statements];
-    this.#functions = [...wanted.functions, touchFunction];
+    const isFunction = (each: string): boolean => /^create or replace function /i.test(each);
+    const statements = wanted.statements.filter((each) => !isFunction(each));
+    this.#statements = [...ownTables, ...statements];
+    this.#functions = [...wanted.functions, touchFunction, ...wanted.statements.filter(isFunction)];
     this.#lockWait = wanted.lockWait ?? defaultLockWait;
     this.#migration = wanted.migration ?? usualMigration;
     this.#hash = versionOf(wanted);
@@ -171,7 +175,11 @@ class PostgresSchemaStart {
     if (newer !== undefined) return [];
     refuse(outcomes);
     const filled = await this.#adapt(actual, expected);
-    const done = [...wordsOf('apply', outcomes), ...filled];
+    const done = [
+      ...wordsOf('apply', outcomes),
+      ...filled,
+      ...auditChanges(actual, expected).map(({ table, isWanted }) => auditWords(table, isWanted)),
+    ];
     const unused = wordsOf('keep', outcomes);
     const isNew = done.length > 0 || journal.at(-1)?.hash !== this.#hash;
     await this.#remember(isNew ? [...done, ...unused] : undefined);
@@ -216,9 +224,13 @@ class PostgresSchemaStart {
     const { statements } = this.wanted;
     await this.client.query('begin');
     try {
-      const tables = [...wantedOf({ tables: [] }, statements).tables.keys()];
-      const touching = tables.map(createTouchTrigger);
-      await this.#runAll([...ownTables, ...this.#functions, ...statements, ...touching]);
+      const { tables } = wantedOf({ tables: [], functions: [] }, statements);
+      const touching = [...tables.keys()].filter((each) => !each.startsWith('__'));
+      await this.#runAll([
+        ...this.#functions,
+        ...this.#statements,
+        ...touching.map(createTouchTrigger),
+      ]);
       await this.client.query(
         `insert into "__datastore" ("name", "value", "text") values ('globalStamp', 0, null), ('uniqueID', null, $1)`,
         [newUuid()],
@@ -404,6 +416,9 @@ function missingParts(actual: SchemaCatalog, expected: SchemaCatalog): readonly 
     ...untouchedTables(actual, expected).map(
       (table) => `table "${table}": trigger "${touchTrigger}" is missing`,
     ),
+    ...auditChanges(actual, expected)
+      .filter(({ isWanted, isPresent }) => isWanted && !isPresent)
+      .map(({ table }) => `table "${table}": changes are not recorded`),
   ];
 }
 

@@ -165,7 +165,9 @@ class Copying {
 
     const seconds = ((performance.now() - start) / 1000).toFixed(3);
     log(`The schema ${this.#source} is copied to ${this.#target}: ${rows} rows, ${seconds} s.`);
-    const foreign = kept.filter((each) => !isFollower(each) && !isTouching(each));
+    // A start on the copy makes the triggers that record changes.
+    const isAudit = (each: (typeof kept)[number]): boolean => each.function === 'drs_audit';
+    const foreign = kept.filter((each) => !isFollower(each) && !isTouching(each) && !isAudit(each));
     const missing = [
       ...left.map(({ name }) => name),
       ...foreign.map(({ table, name }) => `trigger ${quoted(name)} on ${quoted(table)}`),

@@ -4,6 +4,7 @@ import type {
   Expansion,
   MigratedDatabase,
   MigrationRow,
+  RenamedPart,
   UpdatedRow,
 } from '../../schema/migration.js';
 import { namedColumns } from '../../schema/rules.js';
@@ -148,6 +149,44 @@ export class MigratedSchema implements MigratedDatabase {
     );
   }
 
+  /** The trigger that records changes knows the name of its table, and is told those of columns. */
+  async renameRecorded({ table, column, to }: RenamedPart): Promise<void> {
+    if (!(await this.hasTable('__audit'))) return;
+    const { client } = this.parts;
+    if (column === undefined) {
+      await client.query('UPDATE "__audit" SET "table" = $2 WHERE "table" = $1', [table, to]);
+      return;
+    }
+    for (const values of ['"before"', '"after"']) {
+      await client.query(
+        `UPDATE "__audit" SET ${values} = ${values} - $2::text || jsonb_build_object($3::text, ${values} -> $2::text)
+          WHERE "table" = $1 AND jsonb_exists(${values}, $2)`,
+        [table, column, to],
+      );
+    }
+    const audit = await this.#auditOf(table);
+    if (audit === undefined) return;
+    const named = (name: string): string => (name === column ? to : name);
+    await client.query(
+      auditTriggerText(table, {
+        key: named(audit.key),
+        columns: audit.columns.map(named),
+        texts: audit.texts.map(named),
+        unread: Object.fromEntries(Object.keys(audit.unread).map((each) => [named(each), null])),
+      }),
+    );
+  }
+
+  async #auditOf(table: string): Promise<AuditArguments | undefined> {
+    const { rows } = await this.parts.client.query<{ given: string }>(
+      `SELECT convert_from(substring(tgargs FOR octet_length(tgargs) - 1), getdatabaseencoding()) AS "given"
+        FROM pg_trigger WHERE tgrelid = $1::regclass AND tgname = '__audit'`,
+      [`${quoted(this.parts.name)}.${quoted(table)}`],
+    );
+    const [row] = rows;
+    return row === undefined ? undefined : (JSON.parse(row.given) as AuditArguments);
+  }
+
   /** Constraints and indexes go, too. Objects of others, such as a view, prevent it. */
   async dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = await this.#table(table);
@@ -169,6 +208,19 @@ export class MigratedSchema implements MigratedDatabase {
   async #table(table: string): Promise<CatalogTable | undefined> {
     return (await this.present()).tables.find(({ name }) => name === table);
   }
+}
+
+/** What the trigger that records changes is told (`generator/emit/schema/audit.ts`). */
+interface AuditArguments {
+  readonly key: string;
+  readonly columns: readonly string[];
+  readonly texts: readonly string[];
+  readonly unread: Readonly<Record<string, null>>;
+}
+
+function auditTriggerText(table: string, given: AuditArguments): string {
+  const text = JSON.stringify(given).replaceAll("'", "''");
+  return `CREATE OR REPLACE TRIGGER "__audit" AFTER INSERT OR UPDATE OR DELETE ON ${quoted(table)} FOR EACH ROW EXECUTE FUNCTION drs_audit('${text}')`;
 }
 
 /** Numbers out of the range of JSON, and bytes, in PostgreSQL's text form; `value` of a Buffer is its `toJSON`. */

@@ -22,12 +22,14 @@ export interface SchemaStep {
   readonly isNew?: true;
 }
 
-/** The wanted schema: a shape, and its statements by the name of the object that they create. */
+/** The wanted schema: as the catalog shows it, and its statements by the name of the object that they create. */
 interface Wanted {
-  readonly shape: SchemaShape;
+  readonly catalog: SchemaCatalog;
   readonly tables: ReadonlyMap<string, string>;
   /** Index names are unique in the whole schema. */
   readonly indexes: ReadonlyMap<string, string>;
+  /** The triggers that record changes, by their tables. */
+  readonly audits: ReadonlyMap<string, string>;
 }
 
 /** The name of an index while it is built to replace another one. */
@@ -82,9 +84,14 @@ export function schemaSteps(
       })),
       ...stepsIn(order),
       ...actual.tables.flatMap((each) => followedTexts(each, wanted)),
-      ...untouchedTables(actual, wanted.shape).map((table) => ({
+      ...untouchedTables(actual, wanted.catalog).map((table) => ({
         tables: [table],
         sql: createTouchTrigger(table),
+      })),
+      // The table that they write exists by now.
+      ...auditChanges(actual, wanted.catalog).map(({ table, isWanted }) => ({
+        tables: [table],
+        sql: isWanted ? (wanted.audits.get(table) ?? '') : dropAudit(table),
       })),
     ],
     after: stepsIn(orderAfterFilling),
@@ -97,6 +104,32 @@ export function untouchedTables(actual: SchemaCatalog, wanted: SchemaShape): rea
   return actual.tables
     .filter(({ name, triggers }) => used.has(name) && !triggers.includes(touchTrigger))
     .map(({ name }) => name);
+}
+
+/** The trigger that records changes of a table (`generator/emit/schema/audit.ts`). */
+const auditTrigger = '__audit';
+
+export function dropAudit(table: string): string {
+  return `DROP TRIGGER IF EXISTS ${quoted(auditTrigger)} ON ${quoted(table)}`;
+}
+
+/** A table whose changes are to be recorded in another way. */
+interface AuditChange {
+  readonly table: string;
+  readonly isWanted: boolean;
+  readonly isPresent: boolean;
+}
+
+/** Present tables whose changes are not recorded as the model wants it. */
+export function auditChanges(actual: SchemaCatalog, wanted: SchemaCatalog): readonly AuditChange[] {
+  const auditOf = (table: CatalogTable | undefined): string | undefined =>
+    table?.triggers.find((each) => each.startsWith(`${auditTrigger} `));
+  return actual.tables.flatMap((table) => {
+    const { name } = table;
+    const [is, shall] = [auditOf(table), auditOf(wanted.tables.find((each) => each.name === name))];
+    if (is === shall) return [];
+    return { table: name, isWanted: shall !== undefined, isPresent: is !== undefined };
+  });
 }
 
 /** Invalid indexes, and invalid constraints that no change is about to validate under the same name. */
@@ -112,9 +145,9 @@ function leftBehind({ name: table, invalidIndexes, constraints }: CatalogTable):
 /** Steps for derived columns of texts that a server of another model uses, and this model writes without using them. */
 function followedTexts(
   { name: table, columns, triggers }: CatalogTable,
-  { shape }: Wanted,
+  { catalog }: Wanted,
 ): readonly SchemaStep[] {
-  const used = shape.tables.find(({ name }) => name === table)?.columns ?? [];
+  const used = catalog.tables.find(({ name }) => name === table)?.columns ?? [];
   const isWritten = (column: string | undefined): boolean =>
     used.some((each) => each.name === column && !isComputed(each));
   return columns
@@ -230,7 +263,7 @@ function stepsOf(
 }
 
 function newTableSteps(table: string, wanted: Wanted): string {
-  const isModel = wanted.shape.tables.some((each) => each.name === table && isOurs(each));
+  const isModel = wanted.catalog.tables.some((each) => each.name === table && isOurs(each));
   return [newTable(table, wanted), ...(isModel ? [createTouchTrigger(table)] : [])].join(';\n');
 }
 
@@ -374,17 +407,25 @@ const namePattern = '"((?:[^"]|"")*)"';
 const tablePattern = new RegExp(`^create table ${namePattern}`, 'i');
 const indexPattern = new RegExp(`^create (?:unique )?index ${namePattern} on ${namePattern}`, 'i');
 
+const auditPattern = new RegExp(
+  `^create or replace trigger "${auditTrigger}" .*? on ${namePattern} for each row`,
+  'i',
+);
+
 /** @param statements written by the generator */
-export function wantedOf(shape: SchemaShape, statements: readonly string[]): Wanted {
+export function wantedOf(catalog: SchemaCatalog, statements: readonly string[]): Wanted {
   const tables = new Map<string, string>();
   const indexes = new Map<string, string>();
+  const audits = new Map<string, string>();
   for (const sql of statements) {
     const [, table] = tablePattern.exec(sql) ?? [];
     const [, index] = indexPattern.exec(sql) ?? [];
     if (table !== undefined) tables.set(unquoted(table), sql);
     if (index !== undefined) indexes.set(unquoted(index), sql);
+    const [, audited] = auditPattern.exec(sql) ?? [];
+    if (audited !== undefined) audits.set(unquoted(audited), sql);
   }
-  return { shape, tables, indexes };
+  return { catalog, tables, indexes, audits };
 }
 
 function inQuotes(name: string): string {

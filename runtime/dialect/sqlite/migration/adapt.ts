@@ -24,6 +24,7 @@ import { refusalOf } from '../errors.js';
 import { cannotOpen, type Prepare, type SqliteConnections } from '../open.js';
 import { SqliteSchema, type WantedSchema } from '../schema.js';
 import { applyChanges, columnAddition, type WantedDatabase } from './apply-changes.js';
+import { createAudits, dropAudits, missingAudits } from './audits.js';
 import { fillDerivedColumns } from './derived-columns.js';
 import { MigratedFile, wholeDatabase } from './migrated-file.js';
 import { lowerAscii, readShape, statementOf, withSchema } from './shape.js';
@@ -140,9 +141,10 @@ class Adaptation {
   /** A server that must not change the schema accepts a compatible one. */
   takeAsItIs(): SchemaReport {
     const { needed, hash } = this.schema;
-    const missing = withSchema(needed, this.wanted.fold, (wanted) =>
-      missingIn(readShape(this.database), readShape(wanted)),
-    );
+    const missing = withSchema(needed, this.wanted.fold, (wanted) => [
+      ...missingIn(readShape(this.database), readShape(wanted)),
+      ...missingAudits(this.database, wanted),
+    ]);
     const isInJournal = this.#journal().some((each) => each.hash === hash);
     requireAsItIs(missing, this.wanted.migration, isInJournal);
     return nothing;
@@ -183,8 +185,11 @@ class Adaptation {
       outcome.kind === 'apply' ? [change] : [],
     );
     const planned = { actual, changes, trial: this.wanted.data.trial };
+    // A change of a column fails while a trigger names it, and fills of columns are no changes of entities.
+    const former = dropAudits(database);
     const { refused, filled } = applyChanges(database, wanted, planned);
     if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
+    const audits = createAudits(database, wanted.database, former);
     // A different default is no reason to rebuild a table: the server stores defaults itself.
     const reported = decided.filter(({ change }) => change.kind !== 'changeDefault');
     const done = [
@@ -193,6 +198,7 @@ class Adaptation {
         reported.map(({ outcome }) => outcome),
       ),
       ...filled,
+      ...audits,
     ];
     const unused = wordsOf('keep', outcomes);
     if (done.length > 0 || journal.at(-1)?.hash !== schema.hash) {

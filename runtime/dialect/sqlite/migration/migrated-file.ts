@@ -6,6 +6,7 @@ import type {
   Expansion,
   MigratedDatabase,
   MigrationRow,
+  RenamedPart,
   UpdatedRow,
 } from '../../schema/migration.js';
 import { namedColumns } from '../../schema/rules.js';
@@ -14,6 +15,7 @@ import type { Trial } from '../../schema/trial.js';
 import { quoted } from '../../table-definition.js';
 import { longestPauseMilliseconds } from '../executor.js';
 import { registerFunctions } from '../functions.js';
+import { auditTriggers } from './audits.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape, withSchema } from './shape.js';
 
@@ -132,9 +134,34 @@ export class MigratedFile implements MigratedDatabase {
     return Promise.resolve();
   }
 
+  async renameRecorded({ table, column, to }: RenamedPart): Promise<void> {
+    if (!(await this.hasTable('__audit'))) return;
+    const database = this.#database;
+    if (column === undefined) {
+      database.prepare('UPDATE "__audit" SET "table" = ? WHERE "table" = ?').run(to, table);
+    }
+    for (const values of column === undefined ? [] : ['"before"', '"after"']) {
+      const text = `UPDATE "__audit" SET ${values} = (
+          SELECT json_group_object(CASE "key" WHEN ?2 THEN ?3 ELSE "key" END, "value") FROM json_each(${values}))
+        WHERE "table" = ?1 AND EXISTS (SELECT 1 FROM json_each(${values}) WHERE "key" = ?2)`;
+      database.prepare(text).run({ 1: table, 2: column, 3: to });
+    }
+    // SQLite renames what triggers read, and not the texts that they write.
+    const [before, behind] = column === undefined ? [', ', ', CAST('] : ['(', ', '];
+    const written = (name: string): string => `${before}'${name.replaceAll("'", "''")}'${behind}`;
+    for (const { name, sql } of auditTriggers(database, column === undefined ? to : table)) {
+      database.exec(`DROP TRIGGER ${quoted(name)}`);
+      database.exec(sql.replaceAll(written(column ?? table), () => written(to)));
+    }
+  }
+
   dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = this.#shape(table);
     if (actual === undefined) return Promise.resolve();
+    // The start that follows creates the triggers that record changes; they may name the columns.
+    for (const { name } of auditTriggers(this.#database, table)) {
+      this.#database.exec(`DROP TRIGGER ${quoted(name)}`);
+    }
     const isNamed = (text: string | undefined): boolean =>
       text !== undefined && namedColumns(text, columns).length > 0;
     for (const { name } of actual.indexes.filter((each) => isNamed(each.columns))) {

@@ -2,6 +2,7 @@
 import type { ServedDatabase } from '#runtime/definition';
 import { postgresDriver } from '#runtime/postgres';
 import { sqliteDriver } from '#runtime/sqlite';
+import { postgresAudit, sqliteAudit } from '#runtime/audit';
 import { postgresSchema } from './schema/postgres.js';
 import { sqliteSchema } from './schema/sqlite.js';
 
@@ -11,6 +12,12 @@ export const databases: readonly ServedDatabase[] = [
     driver: postgresDriver,
     schema: postgresSchema,
     defaultUrl: 'postgres://localhost:5432/clinic',
+    audit: postgresAudit,
   },
-  { driver: sqliteDriver, schema: sqliteSchema, defaultUrl: 'sqlite:./data.sqlite' },
+  {
+    driver: sqliteDriver,
+    schema: sqliteSchema,
+    defaultUrl: 'sqlite:./data.sqlite',
+    audit: sqliteAudit,
+  },
 ];

@@ -46,6 +46,7 @@ export const RecordDataclass: DataclassDefinition = {
       exposed: false,
     },
   ],
+  audit: { days: 3650 },
   access: {
     create: ['medicalAction'],
     read: ['createPatient', 'medicalAction', 'readPatients'],

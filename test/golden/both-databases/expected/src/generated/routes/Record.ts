@@ -27,4 +27,7 @@ export async function recordRoutes(app: FastifyInstance): Promise<void> {
     config,
     handler: entities.attributesOrSet,
   });
+  const history = app.history(RecordDataclass);
+  app.route({ method: read, url: '/rest/Record/$history', config, handler: history.collection });
+  app.route({ method: read, url: '/rest/Record(:key/$history', config, handler: history.entity });
 }

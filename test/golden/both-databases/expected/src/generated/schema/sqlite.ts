@@ -31,4 +31,42 @@ export const sqliteSchema: readonly string[] = [
   "__TIMESTAMP" TEXT NOT NULL,
   "entry" TEXT
 )`,
+  `CREATE TABLE "__audit" (
+  "position" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "time" TEXT NOT NULL,
+  "table" TEXT NOT NULL,
+  "key" TEXT NOT NULL,
+  "kind" TEXT NOT NULL,
+  "user" TEXT,
+  "privileges" TEXT,
+  "request" TEXT,
+  "before" TEXT,
+  "after" TEXT
+)`,
+  `CREATE INDEX "__audit.table" ON "__audit" ("table", "position")`,
+  `CREATE INDEX "__audit.key" ON "__audit" ("table", "key", "position")`,
+  `CREATE TABLE "__auditor" (
+  "user" TEXT,
+  "privileges" TEXT,
+  "request" TEXT
+)`,
+  `CREATE TRIGGER "__audit.created.Record" AFTER INSERT ON "Record" BEGIN
+  INSERT INTO "__audit" ("time", "table", "key", "kind", "user", "privileges", "request", "after")
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'Record', CAST(new."ID" AS TEXT), 'created',
+      (SELECT "user" FROM "__auditor"), (SELECT "privileges" FROM "__auditor"), (SELECT "request" FROM "__auditor"),
+      (SELECT json_group_object("name", "is") FROM (SELECT NULL AS "name", NULL AS "was", NULL AS "is" WHERE 0 UNION ALL VALUES ('diagnosis', 'diagnosis', CASE typeof(new."diagnosis") WHEN 'blob' THEN hex(new."diagnosis") ELSE new."diagnosis" END), ('patient_id', 'patient_id', CASE typeof(new."patient_id") WHEN 'blob' THEN hex(new."patient_id") ELSE new."patient_id" END)));
+END`,
+  `CREATE TRIGGER "__audit.changed.Record" AFTER UPDATE ON "Record" WHEN (old."diagnosis", old."patient_id") IS NOT (new."diagnosis", new."patient_id") BEGIN
+  INSERT INTO "__audit" ("time", "table", "key", "kind", "user", "privileges", "request", "before", "after")
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'Record', CAST(old."ID" AS TEXT), 'changed',
+      (SELECT "user" FROM "__auditor"), (SELECT "privileges" FROM "__auditor"), (SELECT "request" FROM "__auditor"),
+      (SELECT json_group_object("name", "was") FROM (SELECT NULL AS "name", NULL AS "was", NULL AS "is" WHERE 0 UNION ALL VALUES ('diagnosis', CASE typeof(old."diagnosis") WHEN 'blob' THEN hex(old."diagnosis") ELSE old."diagnosis" END, CASE typeof(new."diagnosis") WHEN 'blob' THEN hex(new."diagnosis") ELSE new."diagnosis" END), ('patient_id', CASE typeof(old."patient_id") WHEN 'blob' THEN hex(old."patient_id") ELSE old."patient_id" END, CASE typeof(new."patient_id") WHEN 'blob' THEN hex(new."patient_id") ELSE new."patient_id" END)) WHERE "was" IS NOT "is"),
+      (SELECT json_group_object("name", "is") FROM (SELECT NULL AS "name", NULL AS "was", NULL AS "is" WHERE 0 UNION ALL VALUES ('diagnosis', CASE typeof(old."diagnosis") WHEN 'blob' THEN hex(old."diagnosis") ELSE old."diagnosis" END, CASE typeof(new."diagnosis") WHEN 'blob' THEN hex(new."diagnosis") ELSE new."diagnosis" END), ('patient_id', CASE typeof(old."patient_id") WHEN 'blob' THEN hex(old."patient_id") ELSE old."patient_id" END, CASE typeof(new."patient_id") WHEN 'blob' THEN hex(new."patient_id") ELSE new."patient_id" END)) WHERE "was" IS NOT "is");
+END`,
+  `CREATE TRIGGER "__audit.deleted.Record" AFTER DELETE ON "Record" BEGIN
+  INSERT INTO "__audit" ("time", "table", "key", "kind", "user", "privileges", "request", "before")
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'Record', CAST(old."ID" AS TEXT), 'deleted',
+      (SELECT "user" FROM "__auditor"), (SELECT "privileges" FROM "__auditor"), (SELECT "request" FROM "__auditor"),
+      (SELECT json_group_object("name", "is") FROM (SELECT NULL AS "name", NULL AS "was", NULL AS "is" WHERE 0 UNION ALL VALUES ('diagnosis', 'diagnosis', CASE typeof(old."diagnosis") WHEN 'blob' THEN hex(old."diagnosis") ELSE old."diagnosis" END), ('patient_id', 'patient_id', CASE typeof(old."patient_id") WHEN 'blob' THEN hex(old."patient_id") ELSE old."patient_id" END)));
+END`,
 ];

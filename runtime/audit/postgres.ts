@@ -1,0 +1,18 @@
+import { sql } from 'kysely';
+import type { AuditAccess } from '../dialect/audit-access.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+
+const begin: Statement = {
+  sql: `select set_config('drs_gen.user', $1, true), set_config('drs_gen.privileges', $2, true), set_config('drs_gen.request', $3, true)`,
+  bindings: [new Slot(0), new Slot(1), new Slot(2)],
+};
+
+/** The trigger reads the author from settings, which end with the transaction. */
+export const postgresAudit: AuditAccess = {
+  frame: ({ user, privileges, request }) => ({
+    begin,
+    values: [user ?? '', JSON.stringify(privileges), request ?? ''],
+  }),
+  hasSome: (values, columns) =>
+    sql`jsonb_exists_any(${values}, array[${sql.join(columns.map((each) => sql.lit(each)))}])`,
+};

@@ -1,0 +1,22 @@
+import { sql } from 'kysely';
+import type { AuditAccess } from '../dialect/audit-access.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+
+const begin: Statement = {
+  sql: 'insert into "__auditor" ("user", "privileges", "request") values (?, ?, ?)',
+  bindings: [new Slot(0), new Slot(1), new Slot(2)],
+};
+
+/** Other programs that write to the file find no author. */
+const end: Statement = { sql: 'delete from "__auditor"', bindings: [] };
+
+/** The triggers read the author from a table, which has a row as long as a transaction runs. */
+export const sqliteAudit: AuditAccess = {
+  frame: ({ user, privileges, request }) => ({
+    begin,
+    values: [user, JSON.stringify(privileges), request],
+    end,
+  }),
+  hasSome: (values, columns) =>
+    sql`exists (select 1 from json_each(${values}) as "__recorded" where "__recorded"."key" in (${sql.join(columns.map((each) => sql.lit(each)))}))`,
+};

@@ -1,0 +1,115 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { fastifyPlugin } from 'fastify-plugin';
+import type { RequestScopes } from '../access/request-scope.js';
+import { History } from '../audit/history.js';
+import { startRetention } from '../audit/retention.js';
+import type { AuditAccess } from '../dialect/audit-access.js';
+import { wrappedExecutor } from '../dialect/database.js';
+import type { TransactionFrame } from '../dialect/executor.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { decodeKey, readKeyClause } from '../protocol/key.js';
+import { type Parameters, refuseFormats } from '../query/parameters.js';
+import { readingParameters, refuseSetParameters } from './reading-parameters.js';
+import { missingEntity, sendAnswer } from './reply.js';
+import { requirePrivilege } from './route-privileges.js';
+import type { DataclassRequest } from './service-context.js';
+
+type Handler = (request: DataclassRequest, reply: FastifyReply) => void;
+
+/** The handlers of the recorded changes of a dataclass. */
+interface HistoryHandlers {
+  /** `/rest/<dataclass>/$history` */
+  readonly collection: Handler;
+  /** `/rest/<dataclass>(<key>)/$history` */
+  readonly entity: Handler;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Handlers for the recorded changes of a dataclass; only where the model has audit. */
+    readonly history: (definition: DataclassDefinition) => HistoryHandlers;
+  }
+}
+
+/** Makes `app.audit`: the changes of requests are recorded with their user; old entries are deleted. */
+export const audit = fastifyPlugin(
+  (app, _options, done) => {
+    const { database, definitions, scopes, setup } = app;
+    const access = database.dialect.audit;
+    if (access === undefined) {
+      done(
+        new Error(
+          'The model has audit: each of the databases needs what records changes, of #runtime/audit.',
+        ),
+      );
+      return;
+    }
+    const executor = wrappedExecutor(
+      database.executor,
+      (_statement, _values, run) => run(),
+      () => frameOf(access, scopes),
+    );
+    app.decorate('audit', { database: { ...database, executor } });
+    app.decorate('history', (definition: DataclassDefinition) =>
+      historyHandlers(app, access, definition),
+    );
+    setup.closeAtEnd(
+      startRetention(database, definitions, (err) => {
+        setup.log.warn({ err }, 'Old entries of the audit cannot be deleted now.');
+      }),
+    );
+    done();
+  },
+  { name: 'drs-audit', dependencies: ['drs-sessions'] },
+);
+
+/** Code of the server itself has no user. */
+function frameOf(access: AuditAccess, scopes: RequestScopes): TransactionFrame | undefined {
+  const { isServer, session, requestId = null } = scopes.current();
+  if (isServer === true) return undefined;
+  const { userName, privileges } = session;
+  // PostgreSQL keeps no text with this character.
+  const user = userName === '' ? null : userName.replaceAll('\0', '');
+  return access.frame({ user, privileges: [...privileges], request: requestId });
+}
+
+function historyHandlers(
+  { services, sessions, scopes }: FastifyInstance,
+  access: AuditAccess,
+  { name }: DataclassDefinition,
+): HistoryHandlers {
+  const handler =
+    (isOfOne: boolean): Handler =>
+    (request, reply) => {
+      const answer = sessions.answer(request, reply, false, (session) => {
+        requirePrivilege(request, session, 'read');
+        const parameters = historyParameters(request);
+        const { context } = services.models.visibleTo(session);
+        const dataclass = context.dataclasses.get(name);
+        if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+        refuseFormats(parameters, context.options, 'a history');
+        const history = new History(context, access, dataclass);
+        const scope = scopes.of(session, request.id);
+        return scopes.run(scope, () => {
+          if (!isOfOne) return history.read(parameters);
+          const { text } = readKeyClause(request.params.key ?? '');
+          const key = decodeKey(dataclass.key.type, text);
+          if (key === undefined) throw missingEntity(name);
+          return history.read(parameters, key);
+        });
+      });
+      sendAnswer(reply, name, answer);
+    };
+  return { collection: handler(false), entity: handler(true) };
+}
+
+function historyParameters(request: DataclassRequest): Parameters {
+  const parameters = readingParameters(request);
+  refuseSetParameters(parameters);
+  for (const name of ['orderby', 'expand', 'attributes'] as const) {
+    if (parameters[name] === undefined) continue;
+    throw refuse('malformedUrl', `$${name} does not apply to a history.`);
+  }
+  return parameters;
+}
