@@ -26,6 +26,8 @@ declare module 'fastify' {
     readonly permissions: ServedPermissions;
     /** Only where the model has class code. */
     readonly classCode: ServedClasses;
+    /** Only where the model has jobs. */
+    readonly jobs: ServedJobs;
   }
 }
 
@@ -113,6 +115,12 @@ export interface ServedClasses {
   lifecycleOf(host: ClassContext): Lifecycle | undefined;
   /** @param model the whole model, on the database without class code */
   hooksOf(host: ClassContext, model: ClassCodeModel): CodeHooks;
+}
+
+/** What `#runtime/jobs` adds to a server whose model has jobs. */
+export interface ServedJobs {
+  /** Makes `enqueue` of a datastore. */
+  enqueueOf(host: ClassContext): (...given: never) => Promise<number>;
 }
 
 /** In which requests for entities class code runs. */

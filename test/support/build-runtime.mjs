@@ -80,6 +80,7 @@ const ownModules = {
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
   users: ['users/'],
+  jobs: ['jobs/'],
 };
 
 /**

@@ -216,7 +216,9 @@ class PostgresSchemaStart {
     const { statements } = this.wanted;
     await this.client.query('begin');
     try {
-      const tables = [...wantedOf({ tables: [] }, statements).tables.keys()];
+      const created = [...wantedOf({ tables: [] }, statements).tables.keys()];
+      // Nobody caches answers from tables of the server's own.
+      const tables = created.filter((name) => !name.startsWith('__'));
       const touching = tables.map(createTouchTrigger);
       await this.#runAll([...ownTables, ...this.#functions, ...statements, ...touching]);
       await this.client.query(

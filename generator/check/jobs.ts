@@ -1,0 +1,54 @@
+import { child, entriesOf, entry, numberOf } from '../source/tree.js';
+import { defaultRetries } from '../source/limits.js';
+import { parameters } from './functions.js';
+import { checkName, checkUnique } from './names.js';
+import { describedBy, type World } from './world.js';
+import type { FunctionType, Job, Model } from '../model/model.js';
+import type { SourceEntry } from '../source/tree.js';
+import type { Context } from './context.js';
+
+/** The jobs of a model; no property if there are none. */
+export function jobs(context: Context, world: World): Pick<Model, 'jobs'> {
+  const found = entriesOf(child(world.root, 'jobs'));
+  checkUnique(
+    context,
+    'The list of jobs',
+    found.map(({ key }) => key),
+  );
+  return found.length === 0 ? {} : { jobs: found.map((each) => job(context, world, each)) };
+}
+
+function job(context: Context, world: World, { key, value }: SourceEntry): Job {
+  checkName(context, key);
+  const { name } = key;
+  const node = child(value, 'params');
+  const params = parameters(context, world, node);
+  for (const { name: parameter, type } of params) {
+    const wrong = notJson(type);
+    const at = node?.kind === 'mapping' ? entry(node, parameter)?.value : undefined;
+    if (wrong !== undefined && at !== undefined) {
+      context.report('job/type', { parameter, job: name, type: wrong }, at);
+    }
+  }
+  const retries = numberOf(child(value, 'retries')) ?? defaultRetries;
+  return { name, params, retries, ...describedBy(value) };
+}
+
+/** What a type is, in words, if its values are no JSON. */
+function notJson(type: FunctionType): string | undefined {
+  switch (type.kind) {
+    case 'storage':
+      if (type.type === 'image') return 'an image';
+      return type.type === 'blob' ? 'a BLOB' : undefined;
+    case 'entity':
+      return `an entity of ${type.dataclass}`;
+    case 'selection':
+      return `a selection of ${type.dataclass}`;
+    case 'list':
+      return notJson(type.of);
+    case 'any':
+    case 'void':
+    case 'message':
+      return undefined;
+  }
+}
