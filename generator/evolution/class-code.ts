@@ -2,7 +2,13 @@ import { pathOf, type DataclassPair, type ModelPair } from './attributes.js';
 import { functionTypeText } from './clients.js';
 import { change, listed, type Change } from './change.js';
 import { functionLevels, paired, type Paired } from './renames.js';
-import type { Attribute, ComputedAttribute, ClassFunction, Dataclass, Job } from '../model/model.js';
+import type {
+  Attribute,
+  ComputedAttribute,
+  ClassFunction,
+  Dataclass,
+  Job,
+} from '../model/model.js';
 
 /** What the author of the server's classes has to do. */
 export function classCodeChanges(models: ModelPair): readonly Change[] {

@@ -38,7 +38,10 @@ export async function readParams(
   const sent = params.map((each): unknown => all.get(each.name) ?? null);
   try {
     const values = await decodeArguments({ name: `the job ${name}`, params }, sent, noMakers);
-    return { params: Object.fromEntries(params.map((each, at) => [each.name, values[at]])), all: json };
+    return {
+      params: Object.fromEntries(params.map((each, at) => [each.name, values[at]])),
+      all: json,
+    };
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     throw new TypeError(error.message, { cause: error });

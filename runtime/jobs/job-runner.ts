@@ -231,7 +231,7 @@ function nameOf({ name, id }: HeldJob): string {
 /** An error with its causes as a text that each database can store. */
 function errorText(error: unknown): string {
   const causes: string[] = [];
-  for (let each = error; each !== undefined && causes.length < mostCauses; ) {
+  for (let each = error; each !== undefined && causes.length < mostCauses;) {
     causes.push(each instanceof Error ? String(each) : inspect(each));
     each = each instanceof Error ? each.cause : undefined;
   }

@@ -87,7 +87,8 @@ function verbOf(verb: string, words: readonly string[], names: readonly string[]
     }
     case 'retry':
       if (word === undefined) throw new UsageError('retry takes the ID of a job, or a name.');
-      return (queue) => (isId(word) ? retried(queue, Number(word)) : allRetried(queue, names, word));
+      return (queue) =>
+        isId(word) ? retried(queue, Number(word)) : allRetried(queue, names, word);
     case 'delete': {
       const id = idOf(verb, word);
       return (queue) => deleted(queue, id);

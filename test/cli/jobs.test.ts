@@ -33,7 +33,9 @@ describe('drs-gen with jobs', () => {
     world.disk.put('/home/model.yaml', withMail.replace('to: string', 'to: string, text: string'));
     const { code, err } = await world.run('model.yaml -o server');
     expect(code).toBe(0);
-    expect(err).toContain('The job mail had the parameters (to: string) and has (to: string, text: string).');
+    expect(err).toContain(
+      'The job mail had the parameters (to: string) and has (to: string, text: string).',
+    );
     const tree = world.disk.tree('');
     expect(tree[path]).toBe('// mine\n');
     expect(tree['home/server/src/generated/jobs.ts']).toContain('readonly text: string;');
@@ -60,7 +62,9 @@ describe('drs-gen with jobs', () => {
     world.disk.put('/home/model.yaml', model(''));
     expect((await world.run('model.yaml -o server')).code).toBe(0);
     const left = Object.entries(world.disk.tree('home/server'))
-      .filter(([name, text]) => /job/i.test(name) || /\bjobs?Registry|#runtime\/jobs|__job/.test(text))
+      .filter(
+        ([name, text]) => /job/i.test(name) || /\bjobs?Registry|#runtime\/jobs|__job/.test(text),
+      )
       .map(([name]) => name);
     expect(left.filter((name) => !name.endsWith('.unused'))).toEqual([]);
   });

@@ -96,7 +96,9 @@ describeDatabases(`${String(kills)} kills of a server with jobs`, ({ driver, cre
     }
     await start();
     // Jobs that were running when a server was killed wait for the end of their leases.
-    await expect.poll(() => numbers('select count(*) from "__job"'), { timeout: 300_000 }).toEqual([0]);
+    await expect
+      .poll(() => numbers('select count(*) from "__job"'), { timeout: 300_000 })
+      .toEqual([0]);
     const asked = await numbers('select "ID" from "Asked" order by "ID"');
     const ran = new Set(await numbers('select "number" from "Ran"'));
     expect(asked.filter((number) => !ran.has(number))).toEqual([]);

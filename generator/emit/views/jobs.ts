@@ -21,12 +21,20 @@ export function jobsView({ header, model, classNames, namePlaces }: EmitContext)
     const members = job.params.map(({ name, type, optional, description }) => {
       const { text, uses: used } = argumentType(model, classNames, type);
       for (const each of used) uses.add(each);
-      return field(optional ? '?' : 'readonly', name, optional ? `${text} | undefined` : text, description);
+      return field(
+        optional ? '?' : 'readonly',
+        name,
+        optional ? `${text} | undefined` : text,
+        description,
+      );
     });
     const body = members.length === 0 ? 'Record<string, never>' : `{\n${indented(members)}\n  }`;
     return `${docComment(job.description, 2)}  readonly ${propertyName(job.name)}: ${body};`;
   });
-  const runtime = ['Enqueue', 'JobCode', 'JobRegistry'].map((name) => ({ name, module: '#runtime/jobs' }));
+  const runtime = ['Enqueue', 'JobCode', 'JobRegistry'].map((name) => ({
+    name,
+    module: '#runtime/jobs',
+  }));
   return {
     header,
     imports: [

@@ -77,13 +77,25 @@ describeDatabases('npm run jobs', ({ create, run }) => {
     expect(await jobs('delete', '4')).toMatchObject({ code: 0, out: 'The job 4 is deleted.\n' });
     expect((await jobs()).out).toMatch(/^running 1, waiting 3, dead 0\n/);
 
-    expect(await jobs('retry', '2')).toMatchObject({ code: 1, err: expect.stringContaining('runs now') });
-    expect(await jobs('delete', '9')).toMatchObject({ code: 1, err: expect.stringContaining('no job 9') });
+    expect(await jobs('retry', '2')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('runs now'),
+    });
+    expect(await jobs('delete', '9')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no job 9'),
+    });
     expect(await jobs('retry', 'mial')).toMatchObject({
       code: 1,
       err: 'There is no dead job mial. Did you mean mail?\n',
     });
-    for (const words of [['retyr', '1'], ['retry'], ['delete', 'mail'], ['list', 'a', 'b'], ['--al']]) {
+    for (const words of [
+      ['retyr', '1'],
+      ['retry'],
+      ['delete', 'mail'],
+      ['list', 'a', 'b'],
+      ['--al'],
+    ]) {
       const { code, out, err } = await jobs(...words);
       expect([code, out, err.includes('Usage: npm run jobs')]).toEqual([2, '', true]);
     }

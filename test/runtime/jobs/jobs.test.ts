@@ -97,11 +97,14 @@ describeDatabases('Jobs', ({ create, run }) => {
     ['mail', { to: 7 }, 'The parameter "to" of the job mail must be a text.'],
     ['mail', { to: 'mia', tag: [] }, 'The job mail has no parameter tag. Did you mean tags?'],
     ['mail', ['mia'], 'The parameters of the job mail must be an object.'],
-  ])('ds.enqueue: refuses what the model does not declare: %s %j', async (name, params, message) => {
-    ({ ds } = await serve());
-    await expect(ds.enqueue(name, params)).rejects.toThrow(new TypeError(message));
-    expect(await jobs('"id"')).toEqual([]);
-  });
+  ])(
+    'ds.enqueue: refuses what the model does not declare: %s %j',
+    async (name, params, message) => {
+      ({ ds } = await serve());
+      await expect(ds.enqueue(name, params)).rejects.toThrow(new TypeError(message));
+      expect(await jobs('"id"')).toEqual([]);
+    },
+  );
 
   it('ds.enqueue: takes a time before which the job does not run', async () => {
     ({ ds } = await serve());

@@ -46,7 +46,8 @@ export function dataStoreView({ header, model, classNames, namePlaces }: EmitCon
   });
   if (hasJobs(model)) {
     uses.add('EnqueueJob');
-    const doc = 'Stores a job, which runs after the commit of the transaction that this code is in.';
+    const doc =
+      'Stores a job, which runs after the commit of the transaction that this code is in.';
     members.push(field('declare readonly', 'enqueue', 'EnqueueJob', doc));
   }
   return {
