@@ -1,4 +1,4 @@
-import { child, entriesOf, entry, numberOf } from '../source/tree.js';
+import { child, entriesOf, numberOf } from '../source/tree.js';
 import { defaultRetries } from '../source/limits.js';
 import { parameters } from './functions.js';
 import { checkName, checkUnique } from './names.js';
@@ -24,8 +24,9 @@ function job(context: Context, world: World, { key, value }: SourceEntry): Job {
   const node = child(value, 'params');
   const params = parameters(context, world, node);
   for (const { name: parameter, type } of params) {
-    const wrong = notJson(type);
-    const at = node?.kind === 'mapping' ? entry(node, parameter)?.value : undefined;
+    const wrong = notJson(world, type);
+    const given = child(node, parameter);
+    const at = child(given, 'type') ?? given;
     if (wrong !== undefined && at !== undefined) {
       context.report('job/type', { parameter, job: name, type: wrong }, at);
     }
@@ -34,18 +35,21 @@ function job(context: Context, world: World, { key, value }: SourceEntry): Job {
   return { name, params, retries, ...describedBy(value) };
 }
 
-/** What a type is, in words, if its values are no JSON. */
-function notJson(type: FunctionType): string | undefined {
+/** What a type is, in words, if its values are no JSON; an unknown one is reported elsewhere. */
+function notJson(world: World, type: FunctionType): string | undefined {
   switch (type.kind) {
     case 'storage':
       if (type.type === 'image') return 'an image';
       return type.type === 'blob' ? 'a BLOB' : undefined;
     case 'entity':
-      return `an entity of ${type.dataclass}`;
-    case 'selection':
-      return `a selection of ${type.dataclass}`;
+    case 'selection': {
+      const article = type.kind === 'entity' ? 'an' : 'a';
+      return world.dataclass.has(type.dataclass)
+        ? `${article} ${type.kind} of ${type.dataclass}`
+        : undefined;
+    }
     case 'list':
-      return notJson(type.of);
+      return notJson(world, type.of);
     case 'any':
     case 'void':
     case 'message':

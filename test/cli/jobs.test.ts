@@ -31,11 +31,7 @@ describe('drs-gen with jobs', () => {
     expect(world.disk.tree('')[path]).toContain("export const run: Job<'mail'> = async");
     world.disk.put(`/${path}`, '// mine\n');
     world.disk.put('/home/model.yaml', withMail.replace('to: string', 'to: string, text: string'));
-    const { code, err } = await world.run('model.yaml -o server');
-    expect(code).toBe(0);
-    expect(err).toContain(
-      'The job mail had the parameters (to: string) and has (to: string, text: string).',
-    );
+    expect((await world.run('model.yaml -o server')).code).toBe(0);
     const tree = world.disk.tree('');
     expect(tree[path]).toBe('// mine\n');
     expect(tree['home/server/src/generated/jobs.ts']).toContain('readonly text: string;');
@@ -48,8 +44,9 @@ describe('drs-gen with jobs', () => {
     world.disk.put('/home/model.yaml', withMail.replace(/mail: .*?, tidy/, 'tidy'));
     const { code, err } = await world.run('model.yaml -o server');
     expect(code).toBe(0);
+    expect(err).toContain('stub/unused-job');
     expect(err).toContain(
-      'stub/unused-job  The model no longer declares the job mail: its file is moved to server/src/jobs/mail.ts.unused, which is not compiled.',
+      'The model no longer declares the job mail: its file is moved to server/src/jobs/mail.ts.unused, which is not compiled.',
     );
     const tree = world.disk.tree('');
     expect(tree[`${path}.unused`]).toBe('// mine\n');

@@ -39,11 +39,11 @@ export function jobsView({ header, model, classNames, namePlaces }: EmitContext)
     header,
     imports: [
       ...importStatements(runtime),
+      ...importsOf(namePlaces, file, uses),
       ...jobs.map(
         (job) =>
           `import { run as ${codeOf(job)} } from ${stringLiteral(`../jobs/${job.name}.js`)};`,
       ),
-      ...importsOf(namePlaces, file, uses),
     ],
     types,
     declaration: declaration(

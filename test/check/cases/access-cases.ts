@@ -105,7 +105,7 @@ datastore:
 jobs:
   mail: { params: { to: { type: string, optional: true }, who: <<a>>A, all: <<b>>"A[]", picture: { type: <<c>>image } } }
   <<d>>Mail: {}
-  tidy: { retries: <<e>>-1, <<f>>retry: 3 }
+  tidy: { retries: <<e>>-1, <<f>>retrys: 3 }
   count: { params: { n: <<g>>intger, n2: <<h>>A.selection }, retries: 0 }
 datastore:
   functions:

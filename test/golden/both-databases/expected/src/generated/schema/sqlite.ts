@@ -31,4 +31,14 @@ export const sqliteSchema: readonly string[] = [
   "__TIMESTAMP" TEXT NOT NULL,
   "entry" TEXT
 )`,
+  `CREATE TABLE "__job" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "name" TEXT NOT NULL,
+  "params" TEXT NOT NULL,
+  "due" INTEGER,
+  "holder" TEXT,
+  "attempts" INTEGER NOT NULL DEFAULT 0,
+  "error" TEXT
+)`,
+  `CREATE INDEX "__job.due" ON "__job" ("due")`,
 ];
