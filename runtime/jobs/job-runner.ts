@@ -95,7 +95,7 @@ export class JobRunner {
     }
   }
 
-  get #isStopping(): boolean {
+  #isStopping(): boolean {
     return this.#stoppedAt !== undefined;
   }
 
@@ -105,7 +105,7 @@ export class JobRunner {
   }
 
   async #look(): Promise<void> {
-    while (!this.#isStopping) {
+    while (!this.#isStopping()) {
       const milliseconds = await this.#take().catch((error: unknown) => {
         // The next look may succeed; one line for each outage is enough.
         if (!this.#hasFailed) this.parts.log.warn({ err: error }, 'Jobs cannot be read.');
@@ -180,7 +180,7 @@ export class JobRunner {
   ): Promise<boolean> {
     const { queue } = this.parts;
     const { retries } = definition;
-    if (this.#isStopping) return queue.giveBack(this.#holder, job);
+    if (this.#isStopping()) return queue.giveBack(this.#holder, job);
     if (job.attempt > retries + 1) {
       log.error(`The job ${nameOf(job)} is dead: the server ended while it ran.`);
       return queue.fail(this.#holder, job, 'The server ended while it ran.', undefined);
@@ -191,7 +191,7 @@ export class JobRunner {
       const run: JobRun = { id, attempt, ds: this.parts.datastore, log, signal };
       await this.parts.scopes.asServer(() => definition.run(params as never, run as never));
     } catch (err) {
-      if (this.#isStopping) return queue.giveBack(this.#holder, job);
+      if (this.#isStopping()) return queue.giveBack(this.#holder, job);
       const delay = job.attempt > retries ? undefined : this.#delay(job.attempt);
       if (delay === undefined) log.error({ err }, `The job ${nameOf(job)} is dead.`);
       else {
