@@ -21,11 +21,31 @@ const files = Object.fromEntries(
   }),
 );
 
-it('The code of the guide to jobs compiles', async () => {
-  const typed = `${writeServer(modelOf(model), files)}-typed`;
-  cpSync(writeServer(modelOf(model), files, await typedRuntime()), typed, { recursive: true });
-  const isInGuide = (file: string): boolean => relative(typed, file) in files;
-  expect(typeErrors(typed, {}, isInGuide)).toEqual([]);
+/** What the types of jobs allow and refuse. */
+const typed = {
+  ...files,
+  'src/types.ts': `import type { DataStore } from './generated/api.js';
+    import type { Job } from './generated/jobs.js';
+
+    export async function enqueue(ds: DataStore): Promise<number> {
+      // @ts-expect-error: it is a number
+      await ds.enqueue('welcome', { member: 'mia' });
+      // @ts-expect-error: it is missing
+      await ds.enqueue('welcome', {});
+      // @ts-expect-error: there is none of this name
+      await ds.enqueue('welcom', { member: 1 });
+      return ds.enqueue('welcome', { member: 1 }, { after: 5 });
+    }
+    // @ts-expect-error: it is a number
+    export const run: Job<'welcome'> = ({ member }) => member.length;
+  `,
+};
+
+it('The code of the guide to jobs compiles, and mistakes in it do not', async () => {
+  const folder = `${writeServer(modelOf(model), typed)}-typed`;
+  cpSync(writeServer(modelOf(model), typed, await typedRuntime()), folder, { recursive: true });
+  const isOurs = (file: string): boolean => relative(folder, file) in typed;
+  expect(typeErrors(folder, {}, isOurs)).toEqual([]);
 });
 
 it('The code of the guide to jobs sends one mail for each member', async () => {

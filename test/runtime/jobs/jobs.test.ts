@@ -158,6 +158,19 @@ describeDatabases('Jobs', ({ create, run }) => {
     expect((await jobs('"error"'))[1]?.[0]).toContain(error);
   });
 
+  it('are added to a database without them, and stay in it when the model has none any more', async () => {
+    const without = jobsModel.replace(/^jobs:[^]*/m, '');
+    const { app: older } = await serve({}, without);
+    expect(Reflect.get(Reflect.get(older, 'datastore') as object, 'enqueue')).toBeUndefined();
+    await older.close();
+    const { app: newer, ds: own } = await serve({ JOBS: '0' });
+    await own.enqueue('mail', { to: 'mia' });
+    await newer.close();
+    await (await serve({}, without)).app.close();
+    await serve();
+    await expect.poll(() => ran).toEqual(['mia']);
+  });
+
   it('JOBS=0: leaves jobs to other processes', async () => {
     ({ ds } = await serve({ JOBS: '0' }));
     await ds.enqueue('mail', { to: 'mia' });
