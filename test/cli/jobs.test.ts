@@ -54,6 +54,12 @@ describe('drs-gen with jobs', () => {
     expect((await world.run('model.yaml -o server --check')).code).toBe(0);
   });
 
+  it('drs-gen inspect: shows the jobs of a model', async () => {
+    const world = await generated();
+    const { out } = await world.run('inspect model.yaml');
+    expect(out).toContain('jobs\n  mail(to: string)  retries: 15\n  tidy()  retries: 15\n');
+  });
+
   it('leaves out everything of jobs when the last one is gone', async () => {
     const world = await generated();
     world.disk.put('/home/model.yaml', model(''));

@@ -69,7 +69,7 @@ export interface JobsServer {
   readonly ds: JobsDatastore;
 }
 
-/** Starts a server, which listens and so runs jobs. */
+/** Starts a server, which listens and so runs jobs. Its route `/mail/<to>` stores one. */
 export async function jobsServer(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
@@ -77,6 +77,10 @@ export async function jobsServer(
 ): Promise<JobsServer> {
   const files = yaml === jobsModel ? jobFiles : {};
   const app = await serverOf(modelOf(yaml), { databaseUrl, environment }, files);
+  app.get('/mail/:to', async (request) => {
+    const ds = request.ds as JobsDatastore;
+    return { id: await ds.enqueue('mail', request.params as object) };
+  });
   await app.listen({ port: 0, host: '127.0.0.1' });
   return { app, ds: app.datastore as JobsDatastore };
 }

@@ -92,6 +92,12 @@ describeDatabases('Jobs', ({ create, run }) => {
     expect(await ds.Note.all().count()).toBe(1);
   });
 
+  it('may be stored by routes of the user, with request.ds', async () => {
+    const { app } = await serve();
+    expect((await app.inject('/mail/mia')).json()).toEqual({ id: 1 });
+    await expect.poll(() => ran).toEqual(['mia']);
+  });
+
   it.each([
     ['mial', {}, 'The model has no job mial. Did you mean mail?'],
     ['mail', {}, 'The parameter "to" of the job mail must not be null.'],
