@@ -27,8 +27,10 @@ dataclasses:
 datastore:
   functions:
     ask: { exposed: true, params: { number: integer }, returns: void }
+    hold: { exposed: true, params: { heeds: boolean }, returns: void }
 jobs:
   work: { params: { number: integer }, retries: 1000 }
+  wait: { params: { heeds: boolean } }
 `;
 
 /** Each third transaction is rolled back after it has stored its job. */
@@ -45,7 +47,18 @@ const files = {
           if (number % 3 !== 0) throw error;
         });
       }
+      async hold(heeds: boolean): Promise<void> {
+        await this.enqueue('wait', { heeds });
+      }
     }
+  `,
+  'src/jobs/wait.ts': `
+    import { setTimeout } from 'node:timers/promises';
+    import type { Job } from '../generated/jobs.js';
+    export const run: Job<'wait'> = async ({ heeds }, { ds, signal }) => {
+      await ds.Ran.new({ number: 1 }).save();
+      await setTimeout(600_000, undefined, heeds ? { signal } : {});
+    };
   `,
   'src/jobs/work.ts': `
     import { setTimeout } from 'node:timers/promises';
@@ -57,7 +70,7 @@ const files = {
   `,
 };
 
-describeDatabases(`${String(kills)} kills of a server with jobs`, ({ driver, create, run }) => {
+describeDatabases('A server with jobs', ({ driver, create, run }) => {
   let database: TestDatabase;
   let scratch: Scratch;
 
@@ -76,7 +89,21 @@ describeDatabases(`${String(kills)} kills of a server with jobs`, ({ driver, cre
   const numbers = async (sql: string): Promise<readonly number[]> =>
     (await run(database.url, sql)).map(([number]) => Number(number));
 
-  it('lose no committed job, and run none of a rolled-back transaction', async () => {
+  it.each([
+    ['heeds its signal', true, 'null,0'],
+    ['does not, after ten seconds', false, 'held,1'],
+  ])('SIGTERM ends a server with a job that %s', async (_what, heeds, left) => {
+    const server = await start();
+    await new Client(server.origin).post('/rest/$catalog/hold', [heeds]);
+    await expect.poll(() => numbers('select "number" from "Ran"')).toEqual([1]);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    const columns = `case when "holder" is null then 'null' else 'held' end, "attempts"`;
+    const rows = await run(database.url, `select ${columns} from "__job"`);
+    expect(rows.map(String)).toEqual([left]);
+  });
+
+  it(`loses no committed job in ${String(kills)} kills, and runs none of a rolled-back transaction`, async () => {
     const random = new Random(kills);
     let next = 1;
     let answered = 0;
