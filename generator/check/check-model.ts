@@ -4,6 +4,7 @@ import { datastoreFunctions, singletons } from './class-functions.js';
 import { checkDataclasses } from './dataclasses.js';
 import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
+import { jobs } from './jobs.js';
 import { createSuggest } from './near-name.js';
 import { checkMandatoryCircles } from './mandatory-circles.js';
 import { placesOf, type Places } from './places.js';
@@ -81,6 +82,7 @@ function buildModel(context: Context, root: SourceNode, roles: RolesSource | und
     dataclasses,
     functions: datastoreFunctions(context, world),
     singletons: singletons(context, world),
+    ...jobs(context, world),
   };
   const explorer = child(child(root, 'explorer'), 'privilege');
   if (roles === undefined) {

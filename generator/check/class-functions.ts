@@ -2,7 +2,7 @@ import { child, entriesOf, itemsOf, textOf } from '../source/tree.js';
 import { isOneOf, singletonScopes } from '../source/vocabulary.js';
 import { fold } from '../../runtime/protocol/fold.js';
 import { classFunctions } from './functions.js';
-import { functionNames } from './reserved.js';
+import { functionNames, jobMember } from './reserved.js';
 import { renamedFromOf } from './renames.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { ClassFunction, Dataclass, Singleton } from '../model/model.js';
@@ -113,7 +113,11 @@ export function datastoreFunctions(context: Context, world: World): readonly Cla
   return classFunctions(context, world, {
     functions: child(child(world.root, 'datastore'), 'functions'),
     owner: 'the datastore',
-    reserved: new Set([...functionNames.datastore, ...world.dataclass.keys()]),
+    reserved: new Set([
+      ...functionNames.datastore,
+      ...world.dataclass.keys(),
+      ...(child(world.root, 'jobs') === undefined ? [] : [jobMember]),
+    ]),
   });
 }
 

@@ -2,7 +2,13 @@ import { booleanOf, child, entriesOf, entry, itemsOf, textOf } from '../source/t
 import { fold } from '../../runtime/protocol/fold.js';
 import { checkName, checkReserved, checkUnique, wrongRestName } from './names.js';
 import { checkEntryRenames, checkRenames } from './renames.js';
-import { datastoreMembers, entityMembers, protocolNames, selectionMembers } from './reserved.js';
+import {
+  datastoreMembers,
+  entityMembers,
+  jobMember,
+  protocolNames,
+  selectionMembers,
+} from './reserved.js';
 import { sharedMembers } from '../model/lookup.js';
 import { isWordForKey } from './type-hints.js';
 import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
@@ -28,8 +34,10 @@ function checkClassNames(context: Context, { root, dataclasses }: World): void {
   checkUnique(context, 'The model', keys);
   checkRenames(context, { prefix: '', parts: dataclasses });
   checkEntryRenames(context, '', child(root, 'singletons'));
+  const ofJobs = child(root, 'jobs') === undefined ? [] : [jobMember];
+  const members = new Set([...datastoreMembers, ...ofJobs]);
   for (const { key } of dataclasses) {
-    checkReserved(context, key, datastoreMembers, 'the datastore');
+    checkReserved(context, key, members, 'the datastore');
     // In a roles file ds is the datastore, and names there are compared without regard to case.
     if (key.name !== 'ds' && fold(key.name) === 'ds') {
       context.report('name/reserved', { name: key.name, owner: 'the datastore' }, key);

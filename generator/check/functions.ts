@@ -42,18 +42,22 @@ function classFunction(context: Context, world: World, { key, value }: SourceEnt
   if (onHTTPGet && !exposed) {
     context.report('function/get-not-exposed', { name: key.name }, get.key);
   }
+  const listed = child(value, 'params');
+  const params = parameters(context, world, listed);
+  checkOrder(context, params, listed);
   return {
     name: key.name,
     ...renamedFromOf(value),
     exposed,
     onHTTPGet,
-    params: parameters(context, world, child(value, 'params')),
+    params,
     ...result(context, world, key.name, child(value, 'returns')),
     ...describedBy(value),
   };
 }
 
-function parameters(
+/** The parameters of a function or a job. */
+export function parameters(
   context: Context,
   world: World,
   node: SourceNode | undefined,
@@ -64,22 +68,31 @@ function parameters(
     'The list of parameters',
     found.map(({ key }) => key),
   );
-  let lastOptional: string | undefined;
   return found.map(({ key, value }) => {
     checkName(context, key);
-    const optional = booleanOf(child(value, 'optional')) === true;
-    if (optional) lastOptional = key.name;
-    else if (lastOptional !== undefined) {
-      const fill = { parameter: key.name, optional: lastOptional };
-      context.report('function/optional-order', fill, key);
-    }
     return {
       name: key.name,
       type: typeAt(context, world, value, { label: key.name, isResult: false }),
-      optional,
+      optional: booleanOf(child(value, 'optional')) === true,
       ...describedBy(value),
     };
   });
+}
+
+/** Callers of a function leave out parameters at its end. */
+function checkOrder(
+  { report }: Context,
+  params: readonly Parameter[],
+  node: SourceNode | undefined,
+): void {
+  let lastOptional: string | undefined;
+  for (const [index, { key }] of entriesOf(node).entries()) {
+    if (params[index]?.optional === true) lastOptional = key.name;
+    else if (lastOptional !== undefined) {
+      const fill = { parameter: key.name, optional: lastOptional };
+      report('function/optional-order', fill, key);
+    }
+  }
 }
 
 function result(

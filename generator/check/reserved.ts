@@ -68,6 +68,9 @@ export const datastoreMembers: ReadonlySet<string> = new Set([
   'kysely',
 ]);
 
+/** The member of the datastore's class that jobs add: only a model with jobs reserves its name. */
+export const jobMember = 'enqueue';
+
 /** Names that functions of each class cannot have. */
 export const functionNames = {
   entity: new Set([...entityMembers, ...promise]),

@@ -8,10 +8,13 @@ import type { EmittedFile } from './file.js';
 import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits, ownerOf } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
+import { jobStubView } from './views/jobs.js';
+import { jobFile } from './classes/job-files.js';
 import { readdirSync, readFileSync } from 'node:fs';
 import { hasVectors, isAudited } from '../model/columns.js';
 import {
   hasClassCode,
+  hasJobs,
   hasMedia,
   isLive,
   isCompatible,
@@ -58,6 +61,9 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
     const text = templates.render('src/classes/class.ts', userClassView(userClass));
     files.push({ path: userClass.path, text });
   }
+  for (const job of model.jobs ?? []) {
+    files.push({ path: jobFile(job), text: templates.render('src/jobs/job.ts', jobStubView(job)) });
+  }
   return files
     .map((file) => ({ ...file, owner: ownerOf(file.path) }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -102,7 +108,11 @@ const runtimeParts: Readonly<Record<string, RuntimePart>> = {
     when: ({ databases }) => databases.includes('postgres'),
   },
   class: { purpose: 'runs class code: events, accessors, `restrict`', when: hasClassCode },
-  functions: { purpose: 'calls functions of class code for clients', when: servesFunctions },
+  functions: {
+    purpose: 'calls functions of class code for clients; checks the parameters of jobs',
+    when: (model) => servesFunctions(model) || hasJobs(model),
+  },
+  jobs: { purpose: 'stores jobs and runs them; `npm run jobs`', when: hasJobs },
   permissions: {
     purpose: 'logins, privileges, and the model as a session sees it',
     when: limitsSessions,

@@ -1,5 +1,5 @@
 import type { Dataclass, Model } from '../model/model.js';
-import { hasClassCode } from './classes/class-code.js';
+import { hasClassCode, hasJobs } from './classes/class-code.js';
 import type { EmitContext } from './context.js';
 import type { EmittedFile } from './file.js';
 import { accessTableView } from './views/access-test.js';
@@ -16,6 +16,7 @@ import { databaseView } from './views/classes/database.js';
 import { dataclassClassesView } from './views/classes/dataclass-classes.js';
 import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
+import { jobNamesView, jobsView } from './views/jobs.js';
 import { migrationsView } from './views/migration.js';
 import { queriesView } from './views/queries.js';
 import { functionRoutesView, hasFunctionRoutes, routesView } from './views/routes.js';
@@ -116,6 +117,8 @@ export const modelUnits: readonly ModelUnit[] = [
     when: ({ singletons }) => singletons.length > 0,
   },
   { ...file('src/generated/function-routes.ts', functionRoutesView), when: hasFunctionRoutes },
+  { ...file('src/generated/jobs.ts', jobsView), when: hasJobs },
+  { ...file('src/generated/jobs-command.ts', jobNamesView), when: hasJobs },
   file('src/main.ts', mainView),
   ...forRoles(
     file('src/login.ts', emptyView),

@@ -2,7 +2,13 @@ import { pathOf, type DataclassPair, type ModelPair } from './attributes.js';
 import { functionTypeText } from './clients.js';
 import { change, listed, type Change } from './change.js';
 import { functionLevels, paired, type Paired } from './renames.js';
-import type { Attribute, ComputedAttribute, ClassFunction, Dataclass } from '../model/model.js';
+import type {
+  Attribute,
+  ComputedAttribute,
+  ClassFunction,
+  Dataclass,
+  Job,
+} from '../model/model.js';
 
 /** What the author of the server's classes has to do. */
 export function classCodeChanges(models: ModelPair): readonly Change[] {
@@ -15,6 +21,7 @@ export function classCodeChanges(models: ModelPair): readonly Change[] {
       .map((each) => uncalled(pathOf(each), `The classes of ${each.name}`, 'are')),
     ...pairs.flatMap(pairChanges),
     ...functionsOf('ds', 'datastore.functions', paired(older.functions, newer.functions)),
+    ...jobChanges(older.jobs ?? [], newer.jobs ?? []),
     ...singletons.removed.map(({ name }) =>
       uncalled(`singletons.${name}`, `The class of the singleton ${name}`),
     ),
@@ -151,9 +158,30 @@ function functionsOf(
   ];
 }
 
+/** Jobs that wait in the database are of the older model. */
+function jobChanges(older: readonly Job[], newer: readonly Job[]): readonly Change[] {
+  const { added, removed, both } = paired(older, newer);
+  return [
+    ...removed.map(({ name }) => {
+      const message = `The code of the job ${name} is no longer called, and jobs of this name that wait in the database stay there; drs-gen deletes no code.`;
+      return change('look', 'job-removed', `jobs.${name}`, { message });
+    }),
+    ...added.map(({ name }) => missing(`jobs.${name}`, `The job ${name}`)),
+    ...both.flatMap(([before, after]) => {
+      const [from, to] = [parameterList(before.params), parameterList(after.params)];
+      if (from === to) return [];
+      const message = `The job ${after.name} had the parameters (${from}) and has (${to}). Jobs that wait in the database have the old ones; one that does not fit fails with a message.`;
+      return [change('look', 'job-parameters', `jobs.${after.name}`, { message })];
+    }),
+  ];
+}
+
+function parameterList(params: ClassFunction['params']): string {
+  return params
+    .map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${functionTypeText(type)}`)
+    .join(', ');
+}
+
 function signature({ params, returns, mandatoryResult }: ClassFunction): string {
-  const list = params.map(
-    ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${functionTypeText(type)}`,
-  );
-  return `(${list.join(', ')}) => ${functionTypeText(returns)}${mandatoryResult === true ? '' : ' or null'}`;
+  return `(${parameterList(params)}) => ${functionTypeText(returns)}${mandatoryResult === true ? '' : ' or null'}`;
 }

@@ -21,6 +21,8 @@ export interface Model {
   /** Functions of the datastore class. */
   readonly functions: readonly ClassFunction[];
   readonly singletons: readonly Singleton[];
+  /** Absent when the model has none. */
+  readonly jobs?: readonly Job[];
   /** Absent when the model has no `roles`: everything is allowed to everyone. */
   readonly roles?: Roles;
 }
@@ -310,6 +312,15 @@ export interface Singleton {
   readonly scope: 'process' | 'shared' | 'session';
   readonly description?: string;
   readonly functions: readonly ClassFunction[];
+}
+
+/** Work that code of the server stores in a transaction, and that runs after its commit. */
+export interface Job {
+  readonly name: string;
+  readonly params: readonly Parameter[];
+  /** How often it runs again after it has failed. */
+  readonly retries: number;
+  readonly description?: string;
 }
 
 /** The roles file, names checked, and what follows from it for each resource. */

@@ -6,6 +6,10 @@ export interface LimitRule {
   readonly description: string;
 }
 
+/** How often a job runs again if the model does not say it: the last time after about four hours. */
+export const defaultRetries = 15;
+export const mostRetries = 1_000;
+
 const largest = Number.MAX_SAFE_INTEGER;
 /** Timers of Node hold 31 bits of milliseconds. */
 const longestMilliseconds = 2_147_483_647;

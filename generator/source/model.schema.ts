@@ -67,6 +67,7 @@ export const modelDefinition = mapping(
     dataclasses: { ...named('Dataclasses by name.', 'dataclass'), minProperties: 1 },
     datastore: mapping('The datastore itself.', { functions: ref('functions') }),
     singletons: named('Singletons by name.', 'singleton'),
+    jobs: named('Jobs by name: work that is stored in a transaction, and runs after it.', 'job'),
     roles: ref('rolesOrPath'),
   },
   ['drs', 'name', 'dataclasses'],

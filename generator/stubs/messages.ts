@@ -70,6 +70,11 @@ export const stubMessages = {
     meaning:
       'A class belongs to nothing in the model any more. Its file is moved to one that is not compiled.',
   },
+  'stub/unused-job': {
+    severity: 'warning',
+    meaning:
+      'The model no longer declares a job. The file with its code is moved to one that is not compiled.',
+  },
 } as const satisfies Readonly<Record<string, StubMessage>>;
 
 export type StubCode = keyof typeof stubMessages;

@@ -11,6 +11,7 @@ import {
   type FoundClass,
   UnreadableClassError,
 } from './find-class.js';
+import { freePath } from './free-path.js';
 import { namesIn } from './names-in-file.js';
 import { placeOf, StubProblems } from './problems.js';
 import { type UserFile, UserFiles } from './user-files.js';
@@ -82,7 +83,7 @@ class Review {
     const found = await exportedClass(this.#files, file, name).catch(() => undefined);
     if (found === undefined) return;
     const place = placeOf(found.file.path, found.node);
-    const aside = await this.#freePath(`${path}.unused`);
+    const aside = await freePath(this.input.read, `${path}.unused`);
     const holdsOthers = [...this.#classFiles.values()].includes(path);
     const isMoved = found.file.path === path && !holdsOthers;
     if (isMoved && this.#moves.every(({ from }) => from !== path)) {
@@ -98,14 +99,6 @@ class Review {
       : 'the server does not use it, and it may not compile any more';
     const message = `The model no longer declares anything in the class ${name}: ${what}.`;
     this.#problems.add('stub/unused-class', message, place);
-  }
-
-  /** The path, or one with a number behind it, where no file is. */
-  async #freePath(path: string): Promise<string> {
-    for (let number = 1; ; number += 1) {
-      const free = number === 1 ? path : `${path}-${String(number)}`;
-      if ((await this.input.read(free)).kind === 'absent') return free;
-    }
   }
 
   plan(): StubPlan {

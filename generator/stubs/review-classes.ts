@@ -2,10 +2,13 @@ import { classNames } from '../emit/classes/class-names.js';
 import { type ClassFiles, type UserClass, userClasses } from '../emit/classes/user-classes.js';
 import type { Model } from '../model/model.js';
 import { renamesBetween } from '../evolution/renames.js';
-import type { UserFolder } from '../output/user-edits.js';
+import type { UserEdit, UserFolder } from '../output/user-edits.js';
 import { type ChangedNames, changedNames } from './changed-names.js';
 import type { FoundClasses } from './class-files.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
+import { StubProblems } from './problems.js';
+import { freePath } from './free-path.js';
+import { jobFile } from '../emit/classes/job-files.js';
 import type { RenamePlan } from './rename-classes.js';
 import type { FilesAtOnce } from './user-program.js';
 
@@ -94,13 +97,43 @@ export async function reviewClasses({
 }: ReviewInput): Promise<StubPlan> {
   const classes = userClasses(model, classNames(model), classFiles);
   const previous = previousClasses({ model, older }, classFiles);
+  const jobs = await unusedJobs({ model, older, ...input });
   for (const { path } of [...classes, ...previous]) {
     const { kind } = await input.read(path);
     if (kind === 'absent') continue;
     const { planStubs } = await import('./plan-stubs.js');
-    return planStubs({ ...input, classes, previous });
+    const { edits, problems, sources } = await planStubs({ ...input, classes, previous });
+    return {
+      edits: [...edits, ...jobs.edits],
+      problems: [...problems, ...jobs.problems],
+      sources: new Map([...sources, ...jobs.sources]),
+    };
   }
-  return { edits: [], problems: [], sources: new Map() };
+  return jobs;
+}
+
+/** Moves aside the code of jobs that the model no longer declares, which would not compile. */
+async function unusedJobs({
+  model,
+  older,
+  read,
+  shown,
+}: Omit<ReviewInput, 'classFiles'>): Promise<StubPlan> {
+  const problems = new StubProblems(shown);
+  const edits: UserEdit[] = [];
+  const sources = new Map<string, string>();
+  const wanted = new Set(model.jobs?.map(({ name }) => name));
+  for (const job of older?.jobs ?? []) {
+    const path = jobFile(job);
+    const found = wanted.has(job.name) ? undefined : await read(path);
+    if (found?.kind !== 'file') continue;
+    const aside = await freePath(read, `${path}.unused`);
+    const message = `The model no longer declares the job ${job.name}: its file is moved to ${shown(aside)}, which is not compiled.`;
+    edits.push({ from: path, path: aside, before: found.text, text: found.text });
+    sources.set(shown(path), found.text);
+    problems.add('stub/unused-job', message, { path, start: 0, end: 0 });
+  }
+  return { edits, problems: problems.all, sources };
 }
 
 /** The classes of the model of the last run, by their present names. */

@@ -150,6 +150,10 @@ export interface Dialect {
    * Absent where transactions run one after the other.
    */
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
+  /** The time in whole milliseconds: one clock for all servers. */
+  readonly now: Sql;
+  /** Ends a subquery that chooses rows to change, and skips those that others are changing. */
+  readonly skipLocked: Sql;
   /** The column of `__datastore` for texts. */
   readonly datastoreText: Sql;
   /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */

@@ -156,17 +156,21 @@ function sharedParts(
 
 /** Makes the objects of class code. */
 function openHost<Data extends ClassData>(
-  { setup, stores }: FastifyInstance,
+  app: FastifyInstance,
   registry: ClassRegistry,
   scopes: RequestScopes,
   dataOf: (host: ClassContext) => Data,
 ): ClassHost<Data> {
+  const { setup, stores } = app;
   const logFailure = (err: Error): void => {
     setup.log.error({ err });
   };
   const state = stores.state?.database;
   const host = new ClassHost({ registry, scopes, locks: stores.locks, state, logFailure }, dataOf);
   setup.closeAtEnd(() => host.afterCommit.end());
+  if (app.hasPlugin('drs-jobs')) {
+    Object.defineProperty(host.datastore, 'enqueue', { value: app.jobs.enqueueOf(host) });
+  }
   return host;
 }
 

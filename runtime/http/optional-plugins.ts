@@ -28,6 +28,8 @@ declare module 'fastify' {
     readonly classCode: ServedClasses;
     /** Only where the model has audit. */
     readonly audit: ServedAudit;
+    /** Only where the model has jobs. */
+    readonly jobs: ServedJobs;
   }
 }
 
@@ -115,6 +117,12 @@ export interface ServedClasses {
   lifecycleOf(host: ClassContext): Lifecycle | undefined;
   /** @param model the whole model, on the database without class code */
   hooksOf(host: ClassContext, model: ClassCodeModel): CodeHooks;
+}
+
+/** What `#runtime/jobs` adds to a server whose model has jobs. */
+export interface ServedJobs {
+  /** Makes `enqueue` of a datastore. */
+  enqueueOf(host: ClassContext): (...given: never) => Promise<number>;
 }
 
 /** In which requests for entities class code runs. */

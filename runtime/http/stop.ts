@@ -3,8 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Environment, setting } from '../protocol/environment.js';
 
-/** How long running requests may take to end after the signal; then their connections are cut. */
-const graceMilliseconds = 10_000;
+/**
+ * How long running requests and jobs may take to end after the signal; then connections are cut, and
+ * jobs are left to another server.
+ */
+export const graceMilliseconds = 10_000;
 
 /** How long the whole stop may take, after the delay of `STOP_DELAY`. */
 export const longestMilliseconds = 20_000;

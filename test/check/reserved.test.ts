@@ -4,6 +4,7 @@ import {
   datastoreMembers,
   entityMembers,
   functionNames,
+  jobMember,
   selectionMembers,
 } from '../../generator/check/reserved.js';
 import { DataclassObject, Singleton } from '../../runtime/class/objects/dataclass.js';
@@ -24,6 +25,11 @@ describe('The names that models cannot use are the members of the base classes:'
     ['datastore', Datastore.prototype, datastoreMembers],
   ] as const)('%s', (_, prototype, reserved) => {
     expect([...reserved].sort()).toEqual(membersOf(prototype));
+  });
+
+  it('datastore, in a model with jobs', () => {
+    expect(jobMember).toBe('enqueue');
+    expect(datastoreMembers.has(jobMember)).toBe(false);
   });
 
   it('singleton', () => {

@@ -42,6 +42,9 @@ dataclasses:
       total: number
 singletons:
   Clock: { functions: { now: { exposed: true } } }
+jobs:
+  mail: { params: { to: string } }
+  tidy: {}
 roles:
   privileges: [{ privilege: view }, { privilege: edit, includes: [view] }]
   roles: [{ role: clerk, privileges: [edit] }]
@@ -439,6 +442,14 @@ const rows: readonly Row[] = [
       'classCode look code-uncalled',
       'classCode look code-missing',
     ],
+  ],
+  [
+    'jobs that are new, gone and changed',
+    [
+      ['{ to: string }', '{ to: string, on: { type: date, optional: true } }'],
+      ['tidy: {}', 'clean: {}'],
+    ],
+    ['classCode look job-removed', 'classCode look code-missing', 'classCode look job-parameters'],
   ],
   [
     'events, accessors and restrict',

@@ -15,10 +15,10 @@ afterAll(() => {
 });
 
 /**
- * The blocks of the cookbook belong to another server (`recipes.test.ts`), those of clients to no
- * server (`client-guide.test.ts`).
+ * The blocks of the cookbook and of jobs belong to other servers (`recipes.test.ts`,
+ * `jobs-guide.test.ts`), those of clients to no server (`client-guide.test.ts`).
  */
-const others = ['runtime/docs/cookbook.md', 'runtime/docs/client.md'];
+const others = ['cookbook', 'jobs', 'client'].map((name) => `runtime/docs/${name}.md`);
 const blocks = blocksOf('ts').filter(({ path }) => !others.includes(path));
 /** A block that begins with `// examples/staff/server/…` is an excerpt of that file. */
 const excerpts = blocks.filter(({ text }) => text.startsWith('// examples/'));

@@ -7,6 +7,7 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import { dirname, join, relative } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -79,12 +80,22 @@ const mailServer = createTcpServer((socket) => {
   socket.on('error', () => undefined);
 });
 
-/** The exchange rates, and the keys of the identity provider. */
+/** The received requests of webhooks. */
+const hooks: { readonly headers: Headers; readonly body: string }[] = [];
+const hookSecret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+
+/** The receiver of webhooks, the exchange rates, and the keys of the identity provider. */
 const services = createServer((request, response) => {
   void (async () => {
     if (request.url === '/jwks') {
       const key = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' };
       response.end(JSON.stringify({ keys: [key] }));
+    } else if (request.url === '/hooks') {
+      const body = await text(request);
+      const headers = new Headers(request.headers as Record<string, string>);
+      hooks.push({ headers, body });
+      // The first attempt fails.
+      response.writeHead(hooks.length === 1 ? 500 : 200).end();
     } else if (request.url === '/rates?currency=DKK') {
       response.end('7.5');
     } else if (request.url === '/rates?currency=broken') {
@@ -127,6 +138,8 @@ beforeAll(async () => {
     SMTP_URL: `smtp://127.0.0.1:${String(mailPort)}`,
     RATES_URL: `http://127.0.0.1:${String(servicePort)}`,
     TOKEN_KEYS_URL: `http://127.0.0.1:${String(servicePort)}/jwks`,
+    WEBHOOK_URL: `http://127.0.0.1:${String(servicePort)}/hooks`,
+    WEBHOOK_SECRET: hookSecret,
     TOKEN_ISSUER: issuer,
     TOKEN_AUDIENCE: 'shop',
     TRUST_PROXY: '1',
@@ -222,6 +235,21 @@ describe('The cookbook', () => {
     expect(mails[0]).toContain('To: ada@example.com');
     expect(await clerk.post('/rest/Order(1)/ship', [])).toMatchObject({ status: 409 });
     expect(mails).toHaveLength(1);
+  });
+
+  it('sends a signed webhook when an order is shipped, again after a failure', async () => {
+    await expect.poll(() => hooks.length).toBe(2);
+    const [failed, sent] = hooks;
+    expect(JSON.parse(sent?.body ?? '')).toEqual({ type: 'order.shipped', data: { order: 1 } });
+    expect(sent?.headers.get('webhook-id')).toBe(failed?.headers.get('webhook-id'));
+    const { isGenuine } = (await importFrom(sources, 'src/webhook-signature')) as {
+      isGenuine: (secret: string, headers: Headers, body: string) => boolean;
+    };
+    const { headers, body } = sent ?? { headers: new Headers(), body: '' };
+    expect(isGenuine(hookSecret, headers, body)).toBe(true);
+    expect(isGenuine(hookSecret, headers, `${body} `)).toBe(false);
+    headers.set('webhook-timestamp', '1700000000');
+    expect(isGenuine(hookSecret, headers, body)).toBe(false);
   });
 
   it('asks another service for a rate', async () => {

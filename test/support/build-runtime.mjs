@@ -82,6 +82,7 @@ const ownModules = {
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],
   users: ['users/'],
+  jobs: ['jobs/'],
 };
 
 /**

@@ -50,6 +50,12 @@ export const accessMessages = {
     meaning: 'A function whose result is void has a mandatory result.',
     text: (f: { name: string }) => `${f.name} returns void, which is never a value.`,
   },
+  'job/type': {
+    severity: 'error',
+    meaning: 'A parameter of a job is an entity, a selection, an image or a BLOB.',
+    text: (f: { parameter: string; job: string; type: string }) =>
+      `${f.parameter} of the job ${f.job} cannot be ${f.type}: a job is stored as JSON, and runs later. Pass the key of an entity, or a list of keys, and read it in the job.`,
+  },
   'roles/absent': {
     severity: 'warning',
     meaning: 'The model has no roles.',

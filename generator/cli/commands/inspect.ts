@@ -215,6 +215,12 @@ export function describeModel(model: Model, colors: Colors): string {
     const head = `${colors.bold(name)}  singleton, ${scope}`;
     blocks.push([head, ...functions.map(signatureLine)].join('\n'));
   }
+  if (model.jobs !== undefined) {
+    const lines = model.jobs.map(
+      ({ name, params, retries }) => `  ${name}(${parameterTexts(params)})  retries: ${retries}`,
+    );
+    blocks.push([colors.bold('jobs'), ...lines].join('\n'));
+  }
   if (model.roles !== undefined) {
     const { privileges, roles, permissions } = model.roles;
     const counts = [
@@ -304,12 +310,14 @@ function traits(attribute: Attribute): readonly string[] {
 }
 
 function signatureLine({ name, params, returns, mandatoryResult, exposed }: ClassFunction): string {
-  const list = params.map((param) => {
-    const mark = param.optional ? '?' : '';
-    return `${param.name}${mark}: ${functionTypeText(param.type)}`;
-  });
   const hidden = exposed ? '' : '  not exposed';
-  return `  ${name}(${list.join(', ')}): ${functionTypeText(returns)}${mandatoryResult === true ? ', mandatory' : ''}${hidden}`;
+  return `  ${name}(${parameterTexts(params)}): ${functionTypeText(returns)}${mandatoryResult === true ? ', mandatory' : ''}${hidden}`;
+}
+
+function parameterTexts(params: ClassFunction['params']): string {
+  return params
+    .map(({ name, optional, type }) => `${name}${optional ? '?' : ''}: ${functionTypeText(type)}`)
+    .join(', ');
 }
 
 /** Aligns all columns except the last. */

@@ -34,6 +34,11 @@ export function servesFunctions(model: Model): boolean {
   return exposedFunctions(model).length > 0 || (compatibility !== undefined && hasClassCode(model));
 }
 
+/** Whether class code stores jobs, which the server runs. */
+export function hasJobs({ jobs }: Model): boolean {
+  return jobs !== undefined;
+}
+
 /** Whether clients of older servers are answered as those did. */
 export function isCompatible({ protocol }: Model): boolean {
   return protocol.compatibility !== undefined;

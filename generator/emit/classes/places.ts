@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { leadsToMany } from '../../model/lookup.js';
 import type { Model } from '../../model/model.js';
-import { classLevels, hasClassCode } from './class-code.js';
+import { classLevels, hasClassCode, hasJobs } from './class-code.js';
 import type { AllClassNames } from './class-names.js';
 import { type Import, importStatements } from './imports.js';
 import { type ClassFiles, userClasses } from './user-classes.js';
@@ -65,6 +65,7 @@ export function namePlaces(model: Model, names: AllClassNames, classFiles: Class
     userClasses(model, names, classFiles).map(({ name, path }) => [name, belowSource(path)]),
   );
   addType('Database', 'generated/database');
+  if (hasJobs(model)) addType('EnqueueJob', 'generated/jobs');
   addClass('DataStoreBase', dataStoreFile);
   addClass('DataStore', usersPaths.get('DataStore') ?? dataStoreFile);
   for (const dataclass of model.dataclasses) {

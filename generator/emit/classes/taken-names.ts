@@ -9,6 +9,7 @@ const apiNames = [
   'AfterSaveEvent',
   'AliasedEntity',
   'DropEvent',
+  'EnqueueJob',
   'EventAnswer',
   'EventError',
   'FilterWithValues',

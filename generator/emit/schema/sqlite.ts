@@ -1,5 +1,6 @@
 import { sqliteTypes } from '../../model/sqlite-types.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
+import { hasJobs } from '../classes/class-code.js';
 import { sqliteAudit } from './audit.js';
 import { columnChecks } from './column-checks.js';
 import { indexesOf, keyOf } from './indexes.js';
@@ -13,7 +14,10 @@ import {
   tableColumns,
 } from './table-columns.js';
 
-/** The SQLite schema of a model: one statement for each table, index and trigger, tables in model order. */
+/**
+ * The SQLite schema of a model: one statement for each table, index and trigger, tables in model
+ * order, and the table of jobs, if there are some.
+ */
 export function sqliteSchema(model: Model): string[] {
   return [
     ...model.dataclasses.flatMap((dataclass) => [
@@ -21,8 +25,23 @@ export function sqliteSchema(model: Model): string[] {
       ...createIndexes(model, dataclass),
     ]),
     ...sqliteAudit(model),
+    ...(hasJobs(model) ? jobTable : []),
   ];
 }
+
+/** See `runtime/jobs/job-queue.ts`. */
+const jobTable = [
+  `CREATE TABLE "__job" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "name" TEXT NOT NULL,
+  "params" TEXT NOT NULL,
+  "due" INTEGER,
+  "holder" TEXT,
+  "attempts" INTEGER NOT NULL DEFAULT 0,
+  "error" TEXT
+)`,
+  'CREATE INDEX "__job.due" ON "__job" ("due")',
+];
 
 function createTable(model: Model, dataclass: Dataclass): string {
   const columns = tableColumns(model, dataclass).map((each) => columnText(model, dataclass, each));

@@ -1,5 +1,6 @@
 import {
   hasClassCode,
+  hasJobs,
   hasMedia,
   isLive,
   isCompatible,
@@ -43,6 +44,7 @@ export function appView(context: EmitContext): object {
   const hasOldClients = isCompatible(model);
   const withMedia = hasMedia(model);
   const hasLimits = limitsSessions(model);
+  const withJobs = hasJobs(model);
   const features = [
     { plugin: 'database', options: ['databases', 'definitions'] },
     ...(hasLimits
@@ -52,6 +54,7 @@ export function appView(context: EmitContext): object {
     ...(isAudited(model) ? [{ plugin: 'audit', options: [] }] : []),
     ...(withMedia ? [{ plugin: 'media', options: [] }] : []),
     ...(hasCode ? [{ plugin: 'classCode', options: ['classes'] }] : []),
+    ...(withJobs ? [{ plugin: 'jobs', options: ['registry: jobRegistry'] }] : []),
     { plugin: 'datastore', options: [] },
   ];
   const always = ['createServer', 'database', 'sessions', 'datastore', 'protocol'];
@@ -65,12 +68,14 @@ export function appView(context: EmitContext): object {
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
       ...(isLive(model) ? [importLine('live', '#runtime/live')] : []),
+      ...(withJobs ? [importLine('jobs', '#runtime/jobs')] : []),
       ...(withMedia ? [importLine('media', '#runtime/media')] : []),
       ...(hasLimits ? [importLine('permissions', '#runtime/permissions')] : []),
       ...(hasCode ? [importLine('classes', './classes.js')] : []),
       ...importsOf(namePlaces, 'generated/app', ['DataStore']),
       importLine('databases', './databases.js'),
       importLine('definitions', './definitions.js'),
+      ...(withJobs ? [importLine('jobRegistry', './jobs.js')] : []),
       ...(model.roles === undefined ? [] : ["import * as login from '../login.js';"]),
       ...(hasOthers ? [importLine('serverFunctions', './function-routes.js')] : []),
       ...sorted(

@@ -1,4 +1,4 @@
-import type { ClassFunction, Dataclass, FunctionType } from '../../model/model.js';
+import type { ClassFunction, Dataclass, FunctionType, Parameter } from '../../model/model.js';
 import type { Literal } from '../layout.js';
 
 /** Plain JSON. */
@@ -28,17 +28,22 @@ export function exposedFunctions(
       name,
       level,
       onHTTPGet: onHTTPGet ? true : undefined,
-      params: params.map((each) => ({
-        name: each.name,
-        type: typeLiteral(each.type),
-        optional: each.optional ? true : undefined,
-      })),
+      params: parameterLiterals(params),
       returns: typeLiteral(returns),
       mandatoryResult,
       access,
       describe,
       promote,
     }));
+}
+
+/** Parameters as the runtime knows them. */
+export function parameterLiterals(params: readonly Parameter[]): readonly Literal[] {
+  return params.map(({ name, type, optional }) => ({
+    name,
+    type: typeLiteral(type),
+    optional: optional ? true : undefined,
+  }));
 }
 
 /** A type of a function as the runtime knows it. */

@@ -1,5 +1,5 @@
 import type { Model } from '../../model/model.js';
-import { hasMedia, isLive } from '../classes/class-code.js';
+import { hasJobs, hasMedia, isLive } from '../classes/class-code.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
 import { type DatabaseTexts, databaseTexts } from './database-texts.js';
@@ -11,6 +11,7 @@ export function packageView({ model }: EmitContext): object {
   return {
     packageName: model.name.toLowerCase(),
     hasUsers: model.roles !== undefined,
+    hasJobs: hasJobs(model),
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
       '"@fastify/under-pressure": "^9.2.0"',
@@ -47,6 +48,11 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
       userClasses(model, classNames).length > 0
         ? ['| `src/classes/` | yours; drs-gen adds new members of the model, and removes nothing |']
         : [],
+    jobFiles: hasJobs(model)
+      ? ['| `src/jobs/` | yours; drs-gen writes a stub for each new job, and changes nothing |']
+      : [],
+    jobSettings: hasJobs(model) ? [jobRow] : [],
+    jobs: hasJobs(model) ? jobNote : [],
     databaseUrl: defaultUrl(model),
     databaseUrls: texts.map(({ urls }) => urls).join('; or '),
     databaseSettings: texts.flatMap(({ settings }) => settings),
@@ -106,6 +112,14 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
   ];
 }
 
+/** Row of the table of settings for a server with jobs. */
+const jobRow = '| `JOBS` | 4 | jobs that a process runs at a time; 0 runs none in it |';
+
+const jobNote = [
+  '`npm run jobs` lists the jobs that wait, run, or have failed for good; `npm run jobs -- --help` shows how to repeat and delete them.',
+  '',
+];
+
 /** The needs of a server without SQLite. */
 const withoutSqlite = [
   'Several processes (`PROCESSES`) share their state in SQLite files: run `npm install better-sqlite3` if you use them.',
@@ -119,6 +133,7 @@ export function environmentView({ model }: EmitContext): object {
   return {
     databaseUrl: defaultUrl(model),
     database: textsOf(model).flatMap(({ environment }) => environment),
+    jobs: hasJobs(model) ? ['JOBS=4'] : [],
     login: model.roles === undefined ? [] : Object.keys(loginSettings).map((name) => `${name}=`),
     live: isLive(model) ? liveSettings.map(([name, usual]) => `${name}=${usual}`) : [],
     limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`),

@@ -1,3 +1,4 @@
+import { defaultRetries, mostRetries } from '../limits.js';
 import { singletonScopes } from '../vocabulary.js';
 import { flag, mapping, named, ref, renamedFrom, text, type Definitions } from './json-schema.js';
 
@@ -53,6 +54,17 @@ export const functionSchemas: Definitions = {
     },
     ['type'],
   ),
+  job: mapping('Work that class code stores in a transaction, and that runs after its commit.', {
+    params: named('Parameters by name; their types are those of JSON values.', 'parameter'),
+    retries: {
+      description: 'How often it runs again after it has failed, before it stays as a dead job.',
+      type: 'integer',
+      default: defaultRetries,
+      minimum: 0,
+      maximum: mostRetries,
+    },
+    description,
+  }),
   singleton: mapping('An object that lives in the server.', {
     renamedFrom,
     scope: {

@@ -169,6 +169,8 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   storedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
+  now: sql`cast(extract(epoch from now()) * 1000 as bigint)`,
+  skipLocked: sql` for update skip locked`,
   datastoreText: sql`"text"`,
   globalStamp: sql.raw(globalStamp),
   insertedKey,

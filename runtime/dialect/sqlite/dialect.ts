@@ -209,6 +209,8 @@ const written: Omit<Dialect, 'foldText'> = {
   // The unary plus removes the column's type affinity from comparisons.
   listedKey: (key) => sql`+${key}`,
   storedKey: (key) => sql`+${key}`,
+  now: sql`cast(unixepoch('subsec') * 1000 as integer)`,
+  skipLocked: sql``,
   datastoreText: sql`"value"`,
   globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
   foreignKeyChecks: (when) =>

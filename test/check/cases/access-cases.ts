@@ -99,6 +99,30 @@ datastore:
       { code: 'shape/missing-key', at: 'k' },
     ],
   },
+  {
+    name: 'jobs',
+    yaml: sound(`roles: {}
+jobs:
+  mail: { params: { to: { type: string, optional: true }, who: <<a>>A, all: <<b>>"A[]", picture: { type: <<c>>image } } }
+  <<d>>Mail: {}
+  tidy: { retries: <<e>>-1, <<f>>retrys: 3 }
+  count: { params: { n: <<g>>intger, n2: <<h>>A.selection }, retries: 0 }
+datastore:
+  functions:
+    <<i>>enqueue: {}
+`),
+    expected: [
+      { code: 'job/type', at: 'a', says: 'who of the job mail cannot be an entity of A' },
+      { code: 'job/type', at: 'b', says: 'Pass the key' },
+      { code: 'job/type', at: 'c', says: 'an image' },
+      { code: 'name/duplicate', at: 'd' },
+      { code: 'shape/out-of-range', at: 'e' },
+      { code: 'shape/unknown-key', at: 'f', says: 'did you mean retries?' },
+      { code: 'function/unknown-type', at: 'g', says: 'did you mean integer?' },
+      { code: 'job/type', at: 'h', says: 'a selection of A' },
+      { code: 'name/reserved', at: 'i' },
+    ],
+  },
 ];
 
 export const roleCases: readonly ProblemCase[] = [

@@ -8,6 +8,7 @@ import {
 } from '../../classes/places.js';
 import type { EmitContext } from '../../context.js';
 import { abstractMembers, functionMembers } from '../../classes/abstract-members.js';
+import { hasJobs } from '../../classes/class-code.js';
 import { field } from '../../classes/members.js';
 import { docComment, declaration, RawCode } from '../../layout.js';
 import { exposedFunctions } from '../functions.js';
@@ -43,6 +44,12 @@ export function dataStoreView({ header, model, classNames, namePlaces }: EmitCon
     uses.add(type);
     return field('declare readonly', each.name, type);
   });
+  if (hasJobs(model)) {
+    uses.add('EnqueueJob');
+    const doc =
+      'Stores a job, which runs after the commit of the transaction that this code is in.';
+    members.push(field('declare readonly', 'enqueue', 'EnqueueJob', doc));
+  }
   return {
     header,
     imports: importsOf(namePlaces, dataStoreFile, uses, new Set(['Datastore'])),

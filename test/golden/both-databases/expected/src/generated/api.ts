@@ -72,3 +72,4 @@ export {
   type RecordValues,
 } from './classes/RecordClass.js';
 export type { Database } from './database.js';
+export type { EnqueueJob } from './jobs.js';

@@ -10,11 +10,13 @@ import {
   protocol,
   sessions,
 } from '#runtime/http';
+import { jobs } from '#runtime/jobs';
 import { permissions } from '#runtime/permissions';
 import { classes } from './classes.js';
 import type { DataStore } from './classes/DataStore.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
+import { jobRegistry } from './jobs.js';
 import * as login from '../login.js';
 import { complaintRoutes } from './routes/Complaint.js';
 import { patientRoutes } from './routes/Patient.js';
@@ -43,6 +45,7 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
   app.register(sessions);
   app.register(audit);
   app.register(classCode, { classes });
+  app.register(jobs, { registry: jobRegistry });
   app.register(datastore);
   app.register(rest);
   return app;

@@ -69,4 +69,14 @@ END`,
       (SELECT "user" FROM "__auditor"), (SELECT "privileges" FROM "__auditor"), (SELECT "request" FROM "__auditor"),
       (SELECT json_group_object("name", "is") FROM (SELECT NULL AS "name", NULL AS "was", NULL AS "is" WHERE 0 UNION ALL VALUES ('diagnosis', 'diagnosis', CASE typeof(old."diagnosis") WHEN 'blob' THEN hex(old."diagnosis") ELSE old."diagnosis" END), ('patient_id', 'patient_id', CASE typeof(old."patient_id") WHEN 'blob' THEN hex(old."patient_id") ELSE old."patient_id" END)));
 END`,
+  `CREATE TABLE "__job" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "name" TEXT NOT NULL,
+  "params" TEXT NOT NULL,
+  "due" INTEGER,
+  "holder" TEXT,
+  "attempts" INTEGER NOT NULL DEFAULT 0,
+  "error" TEXT
+)`,
+  `CREATE INDEX "__job.due" ON "__job" ("due")`,
 ];
