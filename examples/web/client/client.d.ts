@@ -331,6 +331,33 @@ interface DataclassObject<T extends EntityTypes> {
     /** A new entity in memory, which `save()` stores. */
     readonly new: (values?: T['values']) => T['entity'];
 }
+/** Which recorded changes to read. */
+interface HistoryOptions<Key extends string | number> extends RequestOptions {
+    /** The key of the entity whose changes are read; those of all if it is left out. */
+    readonly key?: Key;
+    /** In the language of filters, over `time`, `user`, `kind`, `key` and `request`: `user = :1`. */
+    readonly filter?: string;
+    /** The values of its placeholders. */
+    readonly values?: readonly unknown[];
+    readonly skip?: number;
+    readonly top?: number;
+}
+/** A recorded change of an entity. */
+interface HistoryEntry {
+    /** Greater for a later change of an entity. */
+    readonly position: number;
+    readonly time: Date;
+    readonly key: string;
+    readonly kind: 'created' | 'changed' | 'deleted';
+    readonly user: string | null;
+    readonly privileges: readonly string[] | null;
+    /** The ID of the request. */
+    readonly request: string | null;
+    /** The former values of the attributes that differ, in the form of JSON; absent for a new entity. */
+    readonly before?: Readonly<Record<string, unknown>>;
+    /** The new values; absent for a deleted entity. */
+    readonly after?: Readonly<Record<string, unknown>>;
+}
 /** The session of the client, and its user. */
 interface Session {
     /** @returns whether the login succeeded */
@@ -409,7 +436,7 @@ type MediaName<T extends EntityTypes> = T extends {
 } ? Names : never;
 
 export { RestError };
-export type { AliasedEntity, ChangeOptions, ChangesOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, JsonObject, JsonValue, ListedEntity, LiveEntities, LiveOptions, Media, NumberAt, NumberPath, OnConflictAnswer, PlacedEntity, RelatedEntity, RequestOptions, Row, SaveOptions, Session, SetChange, StoredMedia, ValidPath, ValueAt, ValuePath, Vector };
+export type { AliasedEntity, ChangeOptions, ChangesOptions, ConnectOptions, DataclassObject, Datastore, Entity, EntitySelection, EntityTypes, ExpandOptions, GroupKey, GroupOptions, GroupRow, GroupTerm, HistoryEntry, HistoryOptions, JsonObject, JsonValue, ListedEntity, LiveEntities, LiveOptions, Media, NumberAt, NumberPath, OnConflictAnswer, PlacedEntity, RelatedEntity, RequestOptions, Row, SaveOptions, Session, SetChange, StoredMedia, ValidPath, ValueAt, ValuePath, Vector };
 
 /** The types of the objects of Company. */
 export interface CompanyTypes {
