@@ -87,6 +87,9 @@ const columns = [
   'after',
 ] as const;
 
+/** The type of an attribute may have been another one when its values were recorded. */
+const notRecorded: readonly string[] = ['image', 'blob', 'vector'];
+
 /** Answers with the recorded changes of one dataclass, as the reader of a view sees them. */
 export class History {
   constructor(
@@ -154,11 +157,16 @@ export class History {
     const attributes: ShownAttribute[] = [];
     for (const each of dataclass.attributes) {
       if (each.exposed === false) continue;
-      if (each.kind === 'storage') attributes.push({ name: each.name, column: each.column });
+      if (each.kind === 'storage' && !notRecorded.includes(each.type)) {
+        attributes.push({ name: each.name, column: each.column });
+      }
       if (each.kind !== 'relatedEntity') continue;
       const { name, column, exposed } = dataclass.foreignKey(each);
+      const target = dataclass.target(each);
+      const { references } = each;
+      const isShown = references === undefined || target.exposedAttributes.has(references);
       // The key may be that of an entity that the reader does not find.
-      const isLeftOut = exposed !== false || (await this.#hidesSome(dataclass.target(each)));
+      const isLeftOut = exposed !== false || !isShown || (await this.#hidesSome(target));
       if (!isLeftOut) attributes.push({ name: each.name, column, foreignKey: name });
     }
     return { attributes, isOfOne, isRestricted: await this.#hidesSome(dataclass) };
@@ -209,7 +217,7 @@ export class History {
     const [own, later] = [context.aliases.next(), context.aliases.next()];
     return [
       sql`exists (select 1 from ${sql.id(table)} as ${sql.id(own)} where ${sql.id(own, key.column)} = ${storedKey(this.dataclass, entry)} and ${restriction.condition(own)})`,
-      sql`not exists (select 1 from "__audit" as ${sql.id(later)} where ${sql.id(later, 'table')} = ${sql.lit(table)} and ${sql.id(later, 'key')} = ${sql.id(entry, 'key')} and ${sql.id(later, 'kind')} = 'deleted' and ${sql.id(later, 'position')} >= ${sql.id(entry, 'position')})`,
+      sql`not exists (select 1 from "__audit" as ${sql.id(later)} where ${sql.id(later, 'table')} = ${sql.lit(table)} and ${sql.id(later, 'key')} = ${sql.id(entry, 'key')} and (${sql.id(later, 'kind')} = 'deleted' and ${sql.id(later, 'position')} >= ${sql.id(entry, 'position')} or ${sql.id(later, 'kind')} = 'created' and ${sql.id(later, 'position')} > ${sql.id(entry, 'position')}))`,
     ];
   }
 

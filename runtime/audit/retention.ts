@@ -40,7 +40,8 @@ export function startRetention(
     for (const { table, days } of retained) {
       const before = new Date(Date.now() - days * day).toISOString();
       let deleted = mostAtOnce;
-      while (deleted === mostAtOnce && !isEnded) {
+      // Entries that were made while a clock was wrong stay among the oldest.
+      while (deleted > 0 && !isEnded) {
         const { changes } = await database.executor.write((transaction) =>
           transaction.run(statement, [table, before]),
         );

@@ -3,7 +3,8 @@ import type { AuditAccess } from '../dialect/audit-access.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 
 const begin: Statement = {
-  sql: 'insert into "__auditor" ("user", "privileges", "request") values (?, ?, ?)',
+  // SQL that has ended a transaction may have left its row.
+  sql: 'insert or replace into "__auditor" (rowid, "user", "privileges", "request") values (1, ?, ?, ?)',
   bindings: [new Slot(0), new Slot(1), new Slot(2)],
 };
 

@@ -64,10 +64,10 @@ export const audit = fastifyPlugin(
   { name: 'drs-audit', dependencies: ['drs-sessions'] },
 );
 
-/** Code of the server itself has no user. */
+/** Code of the server itself has no user, unless it runs as a part of a request. */
 function frameOf(access: AuditAccess, scopes: RequestScopes): TransactionFrame | undefined {
   const { isServer, session, requestId = null } = scopes.current();
-  if (isServer === true) return undefined;
+  if (isServer === true && requestId === null) return undefined;
   const { userName, privileges } = session;
   // PostgreSQL keeps no text with this character.
   const user = userName === '' ? null : userName.replaceAll('\0', '');

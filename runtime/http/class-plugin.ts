@@ -40,8 +40,10 @@ function servedClasses(
     attributes.some(({ kind }) => kind === 'computed'),
   );
   const lifecycle = classEvents(definitions);
+  // Recorded changes learn from their scope who makes them.
+  const isAudited = definitions.some(({ audit }) => audit !== undefined);
   const reads = isRestricted || isComputed;
-  const writes = reads || lifecycle !== undefined;
+  const writes = reads || lifecycle !== undefined || isAudited;
   return {
     registry,
     runsIn: {

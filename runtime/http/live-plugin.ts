@@ -38,7 +38,13 @@ type SetChangesRequest = FastifyRequest<{ Params: { readonly set: string } }>;
 /** Streams of the changes of entity sets (`live.md`). Loaded only where a dataclass is `live`. */
 export const live = fastifyPlugin(
   (app, _options, done) => {
-    const streams = new ChangeStreams(app);
+    let streams: ChangeStreams;
+    try {
+      streams = new ChangeStreams(app);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
     app.decorate('changes', (definition: DataclassDefinition) => {
       return async (request: SetChangesRequest, reply: FastifyReply) =>
         reply

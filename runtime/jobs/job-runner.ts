@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
 import type { RequestScopes } from '../access/request-scope.js';
@@ -12,6 +13,9 @@ import { type HeldJob, type JobQueue, leaseMilliseconds } from './job-queue.js';
 const pollMilliseconds = 1_000;
 
 const renewMilliseconds = leaseMilliseconds / 3;
+
+/** Minutes after which the log says that a job still runs. */
+const longMinutes = 10;
 
 const firstDelay = 1_000;
 const longestDelay = 3_600_000;
@@ -35,11 +39,36 @@ interface RunnerParts {
   readonly random?: () => number;
 }
 
-interface Running {
-  readonly job: HeldJob;
-  readonly abort: AbortController;
-  /** When the lease expires, in time of `performance.now()`. */
-  heldUntil: number;
+/** A job that this process runs, until its lease expires. */
+class Running {
+  readonly abort = new AbortController();
+  readonly startedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param heldSince when the lease was asked for, in time of `performance.now()` */
+  constructor(
+    readonly job: HeldJob,
+    heldSince: number,
+  ) {
+    this.hold(heldSince);
+  }
+
+  /** The lease lasts from then on: its end does not wait for the answer of a database. */
+  hold(since: number): void {
+    clearTimeout(this.#timer);
+    const rest = since + leaseMilliseconds - performance.now();
+    this.#timer = setTimeout(() => {
+      this.lose();
+    }, rest).unref();
+  }
+
+  lose(): void {
+    this.abort.abort(new Error('The lease of the job has expired: another server may run it.'));
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** Runs the jobs of one process, until it stops. */
@@ -57,6 +86,9 @@ export class JobRunner {
   /** When the stop began, in time of `performance.now()`. */
   #stoppedAt: number | undefined;
   #hasFailed = false;
+  #isRenewing = false;
+  /** Jobs of which the log says that they run for long. */
+  readonly #told = new Set<number>();
 
   constructor(private readonly parts: RunnerParts) {
     this.#definitions = new Map(parts.registry.map((each) => [each.name, each]));
@@ -122,12 +154,15 @@ export class JobRunner {
     const room = limit - this.#running.size;
     if (room <= 0) return pollMilliseconds;
     const dueIn = await queue.dueIn(this.#names);
-    this.#hasFailed = false;
-    if (dueIn === undefined) return pollMilliseconds;
-    if (dueIn > 0) return Math.min(dueIn, pollMilliseconds);
+    if (dueIn === undefined || dueIn > 0) {
+      this.#hasFailed = false;
+      return Math.min(dueIn ?? pollMilliseconds, pollMilliseconds);
+    }
     const held = [...this.#running.keys()];
+    const since = performance.now();
     const taken = await queue.take(this.#holder, this.#names, held, room);
-    for (const job of taken) this.#begin(job);
+    this.#hasFailed = false;
+    for (const job of taken) this.#begin(job, since);
     // Others are taking what is due.
     return taken.length === 0 ? pollMilliseconds : 0;
   }
@@ -145,12 +180,13 @@ export class JobRunner {
     this.#wake = undefined;
   }
 
-  #begin(job: HeldJob): void {
-    const abort = new AbortController();
-    const heldUntil = performance.now() + leaseMilliseconds;
-    this.#running.set(job.id, { job, abort, heldUntil });
-    const work = this.#run(job, abort.signal).finally(() => {
+  #begin(job: HeldJob, since: number): void {
+    const running = new Running(job, since);
+    this.#running.set(job.id, running);
+    const work = this.#run(job, running.abort.signal).finally(() => {
+      running.end();
       this.#running.delete(job.id);
+      this.#told.delete(job.id);
       this.#works.delete(work);
       this.wake();
     });
@@ -181,9 +217,12 @@ export class JobRunner {
     const { queue } = this.parts;
     const { retries } = definition;
     if (this.#isStopping()) return queue.giveBack(this.#holder, job);
+    const stored = (store: () => Promise<boolean>): Promise<boolean> =>
+      whileHeld(store, signal, log);
     if (job.attempt > retries + 1) {
-      log.error(`The job ${nameOf(job)} is dead: the server ended while it ran.`);
-      return queue.fail(this.#holder, job, 'The server ended while it ran.', undefined);
+      const reason = `It was begun ${job.attempt - 1} times, and its end was not stored.`;
+      log.error(`The job ${nameOf(job)} is dead: ${reason}`);
+      return stored(() => queue.fail(this.#holder, job, reason, undefined));
     }
     try {
       const { params } = await readParams(definition, job.params);
@@ -198,9 +237,9 @@ export class JobRunner {
         const seconds = Math.round(delay / 1_000);
         log.warn({ err }, `The job ${nameOf(job)} has failed, and runs again in ${seconds} s.`);
       }
-      return queue.fail(this.#holder, job, errorText(err), delay);
+      return stored(() => queue.fail(this.#holder, job, errorText(err), delay));
     }
-    return queue.remove(this.#holder, job);
+    return stored(() => queue.remove(this.#holder, job));
   }
 
   #delay(attempt: number): number {
@@ -211,15 +250,42 @@ export class JobRunner {
 
   async #renew(): Promise<void> {
     const all = [...this.#running.values()];
-    if (all.length === 0) return;
+    // A database that does not answer gets no further renewals.
+    if (all.length === 0 || this.#isRenewing) return;
+    this.#isRenewing = true;
     const begin = performance.now();
     const ids = all.map(({ job }) => job.id);
     const kept = await this.parts.queue.renew(this.#holder, ids).catch(() => undefined);
+    this.#isRenewing = false;
     for (const each of all) {
-      if (kept?.includes(each.job.id) === true) each.heldUntil = begin + leaseMilliseconds;
-      else if (kept !== undefined || performance.now() >= each.heldUntil) {
-        each.abort.abort(new Error('The lease of the job has expired: another server may run it.'));
-      }
+      if (kept?.includes(each.job.id) === true) each.hold(begin);
+      else if (kept !== undefined) each.lose();
+      this.#warnOfLong(each);
+    }
+  }
+
+  /** Code that never ends keeps a place for ever. */
+  #warnOfLong({ job, startedAt }: Running): void {
+    const minutes = Math.floor((performance.now() - startedAt) / 60_000);
+    if (minutes < longMinutes || this.#told.has(job.id)) return;
+    this.#told.add(job.id);
+    this.parts.log.warn(`The job ${nameOf(job)} runs for more than ${longMinutes} minutes.`);
+  }
+}
+
+/** Repeats what stores the end of a job while the database does not take it, as long as the lease lasts. */
+async function whileHeld(
+  store: () => Promise<boolean>,
+  signal: AbortSignal,
+  log: FastifyBaseLogger,
+): Promise<boolean> {
+  for (;;) {
+    try {
+      return await store();
+    } catch (err) {
+      if (signal.aborted) throw err;
+      log.warn({ err }, 'The end of a job cannot be stored now.');
+      await sleep(pollMilliseconds);
     }
   }
 }

@@ -23,7 +23,13 @@ interface JobOptions {
 export const jobs = fastifyPlugin<JobOptions>(
   (app, { registry }, done) => {
     const queue = new JobQueue(app.database);
-    const limit = jobLimit(app.setup.environment);
+    let limit: number;
+    try {
+      limit = jobLimit(app.setup.environment);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
     let runner: JobRunner | undefined;
     const wake = (): void => runner?.wake();
     app.decorate('jobs', { enqueueOf: (host) => enqueueOf(host, { registry, queue, wake }) });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { describeDatabases } from '../support/databases.js';
-import { isLong } from '../support/long.js';
+import { isLong, itOnOne } from '../support/long.js';
 import { modelOf } from '../support/server.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { Client, ServerGone } from '../support/processes/client.js';
@@ -11,7 +11,7 @@ import { kill, type ServerProcess } from '../support/processes/server-process.js
 import { Random } from '../support/random-model/random.js';
 
 /** `JOB_KILLS=500` looks further. */
-const kills = Number(process.env['JOB_KILLS'] ?? (isLong ? 200 : 10));
+const kills = Number(process.env['JOB_KILLS'] ?? (isLong ? 200 : 2));
 
 const model = `
 drs: 1
@@ -71,6 +71,7 @@ const files = {
 };
 
 describeDatabases('A server with jobs', ({ driver, create, run }) => {
+  const onOne = itOnOne({ driver });
   let database: TestDatabase;
   let scratch: Scratch;
 
@@ -89,7 +90,7 @@ describeDatabases('A server with jobs', ({ driver, create, run }) => {
   const numbers = async (sql: string): Promise<readonly number[]> =>
     (await run(database.url, sql)).map(([number]) => Number(number));
 
-  it.each([
+  onOne.each([
     ['heeds its signal', true, 'null,0'],
     ['does not, after ten seconds', false, 'held,1'],
   ])('SIGTERM ends a server with a job that %s', async (_what, heeds, left) => {
@@ -103,42 +104,45 @@ describeDatabases('A server with jobs', ({ driver, create, run }) => {
     expect(rows.map(String)).toEqual([left]);
   });
 
-  it(`loses no committed job in ${String(kills)} kills, and runs none of a rolled-back transaction`, async () => {
-    const random = new Random(kills);
-    let next = 1;
-    let answered = 0;
-    for (let round = 0; round < kills; round += 1) {
-      const server = await start();
-      const ask = async (): Promise<void> => {
-        const client = new Client(server.origin);
-        for (;;) {
-          const number = next;
-          next += 1;
-          await client.post('/rest/$catalog/ask', [number]);
-          answered += 1;
-        }
-      };
-      const asking = [1, 2, 3].map(() => expect(ask()).rejects.toThrow(ServerGone));
-      // The first requests of a server are slow.
-      const wanted = answered + random.int(0, 60);
-      const latest = performance.now() + 5_000;
-      while (answered < wanted && performance.now() < latest) await setTimeout(2);
-      await setTimeout(random.int(0, 10));
-      await kill(server);
-      await Promise.all(asking);
-    }
-    await start();
-    // Jobs that were running when a server was killed wait for the end of their leases.
-    await expect
-      .poll(() => numbers('select count(*) from "__job"'), { timeout: 300_000 })
-      .toEqual([0]);
-    const asked = await numbers('select "ID" from "Asked" order by "ID"');
-    const ran = new Set(await numbers('select "number" from "Ran"'));
-    expect(asked.filter((number) => !ran.has(number))).toEqual([]);
-    const stored = new Set(asked);
-    expect([...ran].filter((number) => !stored.has(number))).toEqual([]);
-    expect(asked.length).toBeGreaterThan(kills);
-    expect(next - asked.length).toBeGreaterThan(kills / 3);
-    console.info(`${String(kills)} kills, ${String(asked.length)} jobs`);
-  });
+  onOne(
+    `loses no committed job in ${String(kills)} kills, and runs none of a rolled-back transaction`,
+    async () => {
+      const random = new Random(kills);
+      let next = 1;
+      let answered = 0;
+      for (let round = 0; round < kills; round += 1) {
+        const server = await start();
+        const ask = async (): Promise<void> => {
+          const client = new Client(server.origin);
+          for (;;) {
+            const number = next;
+            next += 1;
+            await client.post('/rest/$catalog/ask', [number]);
+            answered += 1;
+          }
+        };
+        const asking = [1, 2, 3].map(() => expect(ask()).rejects.toThrow(ServerGone));
+        // The first requests of a server are slow.
+        const wanted = answered + random.int(0, 60);
+        const latest = performance.now() + 5_000;
+        while (answered < wanted && performance.now() < latest) await setTimeout(2);
+        await setTimeout(random.int(0, 10));
+        await kill(server);
+        await Promise.all(asking);
+      }
+      await start();
+      // Jobs that were running when a server was killed wait for the end of their leases.
+      await expect
+        .poll(() => numbers('select count(*) from "__job"'), { timeout: 300_000 })
+        .toEqual([0]);
+      const asked = await numbers('select "ID" from "Asked" order by "ID"');
+      const ran = new Set(await numbers('select "number" from "Ran"'));
+      expect(asked.filter((number) => !ran.has(number))).toEqual([]);
+      const stored = new Set(asked);
+      expect([...ran].filter((number) => !stored.has(number))).toEqual([]);
+      expect(asked.length).toBeGreaterThan(kills);
+      expect(next - asked.length).toBeGreaterThan(kills / 3);
+      console.info(`${String(kills)} kills, ${String(asked.length)} jobs`);
+    },
+  );
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { compiledServer } from '../support/compiled-server.js';
+import { Client } from '../support/cookies.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { runHere } from '../support/processes/run-here.js';
@@ -60,6 +61,36 @@ ${audit === '' ? '' : `    audit: ${audit}`}`;
   };
   const rows = (sql: string): Promise<readonly (readonly unknown[])[]> =>
     databases.run(database.url, sql);
+
+  it('records the user of a request if class code has functions only', async () => {
+    const others = `datastore: { functions: { ping: { exposed: true, returns: number } } }
+roles:
+  privileges: [{ privilege: edit }]
+  permissions:
+    allowed:
+      - { applyTo: Person, type: dataclass, read: [edit], create: [edit], update: [edit], drop: [edit] }
+`;
+    const written = {
+      'src/login.ts': `export const login = (userName: string): object => ({ userName, privileges: ['edit'] });\n`,
+      'src/classes/DataStore.ts': `import { DataStoreBase } from '../generated/api.js';
+
+export class DataStore extends DataStoreBase {
+  ping(): number {
+    return 1;
+  }
+}
+`,
+    };
+    const use = async (app: FastifyInstance): Promise<void> => {
+      const client = new Client(app);
+      await client.post('/rest/$directory/login', ['mia', 'right']);
+      const saved = await client.post('/rest/Person?$method=update', { name: 'Ada' });
+      expect(saved.statusCode, saved.body).toBe(200);
+      const history = await client.get('/rest/Person/$history');
+      expect(history.json()).toMatchObject({ __ENTITIES: [{ kind: 'created', user: 'mia' }] });
+    };
+    await serving(modelWith(person(names, 'true'), others), use, written);
+  });
 
   it('records from the start on that switches it on, until the start that switches it off', async () => {
     await serving(modelWith(person(names)), async (app) => {

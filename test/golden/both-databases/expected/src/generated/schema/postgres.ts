@@ -60,26 +60,26 @@ DECLARE
   old_row pg_catalog.jsonb;
   new_row pg_catalog.jsonb;
 BEGIN
-  IF tg_op <> 'INSERT' THEN old_row := to_jsonb(jsonb_populate_record(old, given -> 'unread')); END IF;
-  IF tg_op <> 'DELETE' THEN new_row := to_jsonb(jsonb_populate_record(new, given -> 'unread')); END IF;
+  IF tg_op <> 'INSERT' THEN old_row := pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(old, given -> 'unread')); END IF;
+  IF tg_op <> 'DELETE' THEN new_row := pg_catalog.to_jsonb(pg_catalog.jsonb_populate_record(new, given -> 'unread')); END IF;
   INSERT INTO "__audit" ("time", "table", "key", "kind", "user", "privileges", "request", "before", "after")
-  SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), tg_table_name,
+  SELECT pg_catalog.to_char(pg_catalog.clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), tg_table_name,
     coalesce(old_row, new_row) ->> (given ->> 'key'),
     CASE tg_op WHEN 'INSERT' THEN 'created' WHEN 'UPDATE' THEN 'changed' ELSE 'deleted' END,
-    nullif(current_setting('drs_gen.user', true), ''),
-    nullif(current_setting('drs_gen.privileges', true), ''),
-    nullif(current_setting('drs_gen.request', true), ''),
-    CASE WHEN old_row IS NOT NULL THEN coalesce(jsonb_object_agg(v."name", v."was") FILTER (WHERE v."name" IS NOT NULL), '{}') END,
-    CASE WHEN new_row IS NOT NULL THEN coalesce(jsonb_object_agg(v."name", v."is") FILTER (WHERE v."name" IS NOT NULL), '{}') END
+    nullif(pg_catalog.current_setting('drs_gen.user', true), ''),
+    nullif(pg_catalog.current_setting('drs_gen.privileges', true), ''),
+    nullif(pg_catalog.current_setting('drs_gen.request', true), ''),
+    CASE WHEN old_row IS NOT NULL THEN coalesce(pg_catalog.jsonb_object_agg(v."name", v."was") FILTER (WHERE v."name" IS NOT NULL), '{}') END,
+    CASE WHEN new_row IS NOT NULL THEN coalesce(pg_catalog.jsonb_object_agg(v."name", v."is") FILTER (WHERE v."name" IS NOT NULL), '{}') END
   FROM (
     SELECT c."name",
-      CASE WHEN jsonb_exists(given -> 'texts', c."name") THEN to_jsonb(old_row ->> c."name") ELSE old_row -> c."name" END AS "was",
-      CASE WHEN jsonb_exists(given -> 'texts', c."name") THEN to_jsonb(new_row ->> c."name") ELSE new_row -> c."name" END AS "is"
-    FROM jsonb_array_elements_text(given -> 'columns') AS c ("name")
+      CASE WHEN pg_catalog.jsonb_exists(given -> 'texts', c."name") THEN pg_catalog.to_jsonb(old_row ->> c."name") ELSE old_row -> c."name" END AS "was",
+      CASE WHEN pg_catalog.jsonb_exists(given -> 'texts', c."name") THEN pg_catalog.to_jsonb(new_row ->> c."name") ELSE new_row -> c."name" END AS "is"
+    FROM pg_catalog.jsonb_array_elements_text(given -> 'columns') AS c ("name")
     WHERE tg_op <> 'UPDATE' OR old_row -> c."name" IS DISTINCT FROM new_row -> c."name"
   ) AS v
-  HAVING tg_op <> 'UPDATE' OR count(*) > 0;
-  ignored := set_config('search_path', path, true);
+  HAVING tg_op <> 'UPDATE' OR pg_catalog.count(*) > 0;
+  ignored := pg_catalog.set_config('search_path', path, true);
   RETURN NULL;
 END $body$`,
   `CREATE OR REPLACE TRIGGER "__audit" AFTER INSERT OR UPDATE OR DELETE ON "Record" FOR EACH ROW EXECUTE FUNCTION drs_audit('{"key":"ID","columns":["diagnosis","patient_id"],"texts":[],"unread":{}}')`,
