@@ -220,7 +220,8 @@ export class JobRunner {
     const stored = (store: () => Promise<boolean>): Promise<boolean> =>
       whileHeld(store, signal, log);
     if (job.attempt > retries + 1) {
-      const reason = `It was begun ${job.attempt - 1} times, and its end was not stored.`;
+      const reason =
+        'The server ended, or lost its database, before the end of the job was stored.';
       log.error(`The job ${nameOf(job)} is dead: ${reason}`);
       return stored(() => queue.fail(this.#holder, job, reason, undefined));
     }

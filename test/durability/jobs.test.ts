@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { describeDatabases } from '../support/databases.js';
 import { isLong, itOnOne } from '../support/long.js';
 import { modelOf } from '../support/server.js';

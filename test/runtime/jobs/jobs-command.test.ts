@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { describeDatabases } from '../../support/databases.js';
 import { itOnOne } from '../../support/long.js';
 import { jobFiles, jobsModel } from '../../support/jobs-server.js';

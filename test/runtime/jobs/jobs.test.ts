@@ -233,7 +233,9 @@ describeDatabases('Jobs', ({ create, run }) => {
       `insert into "__job" ("name", "params", "due", "holder", "attempts") values ('last', '{}', 0, 'a server', 1)`,
     );
     await serve();
-    await becomes('"error"', [['The server ended while it ran.']]);
+    await becomes('"error"', [
+      ['The server ended, or lost its database, before the end of the job was stored.'],
+    ]);
     expect(ran).toEqual([]);
   });
 
