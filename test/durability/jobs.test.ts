@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { describeDatabases } from '../support/databases.js';
-import { isLong, itOnOne } from '../support/long.js';
+import { itLong } from '../support/long.js';
 import { modelOf } from '../support/server.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { Client, ServerGone } from '../support/processes/client.js';
@@ -11,7 +11,7 @@ import { kill, type ServerProcess } from '../support/processes/server-process.js
 import { Random } from '../support/random-model/random.js';
 
 /** `JOB_KILLS=500` looks further. */
-const kills = Number(process.env['JOB_KILLS'] ?? (isLong ? 200 : 2));
+const kills = Number(process.env['JOB_KILLS'] ?? 200);
 
 const model = `
 drs: 1
@@ -71,7 +71,6 @@ const files = {
 };
 
 describeDatabases('A server with jobs', ({ driver, create, run }) => {
-  const onOne = itOnOne({ driver });
   let database: TestDatabase;
   let scratch: Scratch;
 
@@ -90,7 +89,7 @@ describeDatabases('A server with jobs', ({ driver, create, run }) => {
   const numbers = async (sql: string): Promise<readonly number[]> =>
     (await run(database.url, sql)).map(([number]) => Number(number));
 
-  onOne.each([
+  itLong.each([
     ['heeds its signal', true, 'null,0'],
     ['does not, after ten seconds', false, 'held,1'],
   ])('SIGTERM ends a server with a job that %s', async (_what, heeds, left) => {
@@ -104,7 +103,7 @@ describeDatabases('A server with jobs', ({ driver, create, run }) => {
     expect(rows.map(String)).toEqual([left]);
   });
 
-  onOne(
+  itLong(
     `loses no committed job in ${String(kills)} kills, and runs none of a rolled-back transaction`,
     async () => {
       const random = new Random(kills);

@@ -9,7 +9,8 @@ let app: FastifyInstance;
 let port: number;
 
 beforeAll(async () => {
-  app = await serverOf(modelFile('staff'));
+  // Some exchanges end when the server closes the connection.
+  app = await serverOf(modelFile('staff'), { environment: { KEEP_ALIVE_TIMEOUT: '1' } });
   await create(app, 'Company', [{ name: 'first' }]);
   await app.listen({ port: 0, host: '127.0.0.1' });
   ({ port } = app.server.address() as AddressInfo);
