@@ -88,7 +88,7 @@ export class JobRunner {
   #hasFailed = false;
   #isRenewing = false;
   /** Jobs of which the log says that they run for long. */
-  readonly #told = new Set<number>();
+  readonly #reported = new Set<number>();
 
   constructor(private readonly parts: RunnerParts) {
     this.#definitions = new Map(parts.registry.map((each) => [each.name, each]));
@@ -186,7 +186,7 @@ export class JobRunner {
     const work = this.#run(job, running.abort.signal).finally(() => {
       running.end();
       this.#running.delete(job.id);
-      this.#told.delete(job.id);
+      this.#reported.delete(job.id);
       this.#works.delete(work);
       this.wake();
     });
@@ -268,8 +268,8 @@ export class JobRunner {
   /** Code that never ends keeps a place for ever. */
   #warnOfLong({ job, startedAt }: Running): void {
     const minutes = Math.floor((performance.now() - startedAt) / 60_000);
-    if (minutes < longMinutes || this.#told.has(job.id)) return;
-    this.#told.add(job.id);
+    if (minutes < longMinutes || this.#reported.has(job.id)) return;
+    this.#reported.add(job.id);
     this.parts.log.warn(`The job ${nameOf(job)} runs for more than ${longMinutes} minutes.`);
   }
 }
