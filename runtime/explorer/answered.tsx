@@ -18,12 +18,7 @@ export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.
   const shown = chosen !== undefined && requests.includes(chosen) ? chosen : first;
   const dataclass = opened?.model.dataclasses.get(place.dataclass ?? '');
   return (
-    <details
-      class="answered"
-      onToggle={({ currentTarget }) => {
-        setOpen(currentTarget.open);
-      }}
-    >
+    <details class="answered" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <span class="request" title={last?.address}>
           {last?.method} {last?.address}
@@ -37,13 +32,7 @@ export function Answered({ requests, user, place, opened }: AnsweredProps): JSX.
           <ol aria-label="Requests">
             {requests.map((each) => (
               <li key={each.number}>
-                <button
-                  type="button"
-                  aria-pressed={each === shown}
-                  onClick={() => {
-                    setChosen(each);
-                  }}
-                >
+                <button type="button" aria-pressed={each === shown} onClick={() => setChosen(each)}>
                   {each.method} {each.address}
                 </button>
                 <span class="time">
@@ -97,9 +86,7 @@ function Plan({
 }): JSX.Element {
   const [plan, setPlan] = useState('…');
   useEffect(() => {
-    opened.datastore.plan(request).then(setPlan, (error: unknown) => {
-      setPlan(problemOf(error));
-    });
+    opened.datastore.plan(request).then(setPlan, (error: unknown) => setPlan(problemOf(error)));
   }, [opened, request]);
   return (
     <div>

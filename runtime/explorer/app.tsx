@@ -20,9 +20,7 @@ const login = (name: string, password: string): Promise<boolean> => store.login(
 
 export function App(): JSX.Element {
   const state = useStore();
-  useEffect(() => {
-    void store.attempt(() => store.open());
-  }, []);
+  useEffect(() => void store.attempt(() => store.open()), []);
   return (
     <>
       <Header {...state} />
@@ -51,12 +49,7 @@ function Header({ opened, place, user, login: logins }: State): JSX.Element {
           </>
         )}
         {user === null && logins === 'possible' && (
-          <button
-            type="button"
-            onClick={() => {
-              setAsked(!isAsked);
-            }}
-          >
+          <button type="button" onClick={() => setAsked(!isAsked)}>
             Log in
           </button>
         )}

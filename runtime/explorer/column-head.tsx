@@ -63,9 +63,7 @@ export function ColumnHead({ opened, columns, at, place }: ColumnHeadProps): JSX
         class="more"
         aria-label={`Column ${path}`}
         aria-expanded={isOpen}
-        onClick={() => {
-          setOpen(!isOpen);
-        }}
+        onClick={() => setOpen(!isOpen)}
       >
         ⋮
       </button>
@@ -191,9 +189,9 @@ function ColumnFilter({
       <select
         aria-label="Comparison"
         value={chosen?.name}
-        onInput={({ currentTarget }) => {
-          setChosen(comparisons.find(({ name }) => name === currentTarget.value));
-        }}
+        onInput={({ currentTarget }) =>
+          setChosen(comparisons.find(({ name }) => name === currentTarget.value))
+        }
       >
         {comparisons.map(({ name }) => (
           <option key={name}>{name}</option>

@@ -41,9 +41,7 @@ export function Combobox({
   /** The position of the marked proposal; -1 for none. */
   const [marked, setMarked] = useState(first);
   const { length } = proposals;
-  useEffect(() => {
-    setMarked(first);
-  }, [proposals]);
+  useEffect(() => setMarked(first), [proposals]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const { key } = event;
     const isChosen = marked >= 0 && (key === 'Enter' || key === 'Tab');
@@ -72,9 +70,7 @@ export function Combobox({
         spellcheck={false}
         autocomplete="off"
         value={text}
-        onInput={({ currentTarget }) => {
-          change(currentTarget);
-        }}
+        onInput={({ currentTarget }) => change(currentTarget)}
         onKeyDown={onKeyDown}
         onBlur={close}
       />

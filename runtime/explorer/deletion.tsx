@@ -39,13 +39,9 @@ export function Deletion({
   const isMounted = useMounted();
   useEffect(() => {
     keep.current?.focus();
-    void store.attempt(async () => {
-      setFound(await referringTo(opened, dataclass, entity));
-    });
+    void store.attempt(async () => setFound(await referringTo(opened, dataclass, entity)));
   }, [opened, dataclass, entity]);
-  useEffect(() => {
-    keep.current?.scrollIntoView({ block: 'nearest' });
-  }, [found]);
+  useEffect(() => keep.current?.scrollIntoView({ block: 'nearest' }), [found]);
   const drop = async (): Promise<void> => {
     await entity.drop();
     store.refind();

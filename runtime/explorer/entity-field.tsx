@@ -102,12 +102,8 @@ export function EntityField({
           ...input,
           placeholder: `${label ?? 'key'} of ${target.name}`,
         }}
-        change={({ value }) => {
-          type(value);
-        }}
-        choose={(index) => {
-          choose(found[index]);
-        }}
+        change={({ value }) => type(value)}
+        choose={(index) => choose(found[index])}
         close={close}
         open={() => {
           // All are proposed if the input shows one that is chosen.
@@ -118,9 +114,7 @@ export function EntityField({
         <button
           type="button"
           aria-label={`Clear ${attribute.name}`}
-          onClick={() => {
-            choose(undefined);
-          }}
+          onClick={() => choose(undefined)}
         >
           ×
         </button>

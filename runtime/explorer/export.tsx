@@ -66,11 +66,7 @@ export function Export({ opened, dataclass, place }: ExportProps): JSX.Element {
       >
         <label>
           Columns{' '}
-          <select
-            onChange={({ currentTarget }) => {
-              setImportable(currentTarget.value === 'all');
-            }}
-          >
+          <select onChange={({ currentTarget }) => setImportable(currentTarget.value === 'all')}>
             <option value="shown">of the table</option>
             <option value="all">all that can be imported</option>
           </select>
@@ -79,9 +75,7 @@ export function Export({ opened, dataclass, place }: ExportProps): JSX.Element {
           Format{' '}
           <select
             value={format}
-            onChange={({ currentTarget }) => {
-              setFormat(currentTarget.value as Format);
-            }}
+            onChange={({ currentTarget }) => setFormat(currentTarget.value as Format)}
           >
             <option value="csv">CSV</option>
             <option value="json">JSON</option>

@@ -54,9 +54,8 @@ function Input({ opened, common, attribute, typed, hasFile, change }: InputProps
     return <FileInput {...{ common, kind, change }} hasFile={hasFile === true} />;
   }
   const text = typeof typed === 'string' ? typed : '';
-  const onInput = ({ currentTarget: { value } }: { currentTarget: { value: string } }): void => {
+  const onInput = ({ currentTarget: { value } }: { currentTarget: { value: string } }): void =>
     change(value);
-  };
   const choices = choicesOf(attribute);
   if (choices !== undefined) {
     return (
@@ -101,17 +100,13 @@ function FileInput({ common, kind, hasFile, change }: FileInputProps): JSX.Eleme
         {...common}
         type="file"
         accept={kind === 'image' ? 'image/*' : undefined}
-        onChange={({ currentTarget }) => {
-          change(currentTarget.files?.[0]);
-        }}
+        onChange={({ currentTarget }) => change(currentTarget.files?.[0])}
       />
       {hasFile && (
         <label>
           <input
             type="checkbox"
-            onChange={({ currentTarget }) => {
-              change(currentTarget.checked ? null : undefined);
-            }}
+            onChange={({ currentTarget }) => change(currentTarget.checked ? null : undefined)}
           />{' '}
           remove
         </label>

@@ -47,9 +47,9 @@ export function Fields(props: FieldsProps): JSX.Element {
                     typed={draft.typed[name]}
                     hasFile={hasBytes(entity, each)}
                     problem={problems[at + name]}
-                    change={(typed) => {
-                      change({ ...draft, typed: { ...draft.typed, [name]: typed } });
-                    }}
+                    change={(typed) =>
+                      change({ ...draft, typed: { ...draft.typed, [name]: typed } })
+                    }
                   />
                 </dd>
               </div>
@@ -75,9 +75,8 @@ function List({ opened, list, at, draft, problems, change }: ListProps): JSX.Ele
   if (scope === undefined) return null;
   const { name } = list;
   const rows = draft.lists[name] ?? [];
-  const setRows = (changed: readonly Draft[]): void => {
+  const setRows = (changed: readonly Draft[]): void =>
     change({ ...draft, lists: { ...draft.lists, [name]: changed } });
-  };
   return (
     <div class="list">
       {rows.map((row, index) => {
@@ -88,27 +87,15 @@ function List({ opened, list, at, draft, problems, change }: ListProps): JSX.Ele
               {...{ opened, scope, problems }}
               at={`${place}.`}
               draft={row}
-              change={(changed) => {
-                setRows(rows.with(index, changed));
-              }}
+              change={(changed) => setRows(rows.with(index, changed))}
             />
-            <button
-              type="button"
-              onClick={() => {
-                setRows(rows.toSpliced(index, 1));
-              }}
-            >
+            <button type="button" onClick={() => setRows(rows.toSpliced(index, 1))}>
               Remove {name} {index + 1}
             </button>
           </NewRow>
         );
       })}
-      <button
-        type="button"
-        onClick={() => {
-          setRows([...rows, draftOf(scope.dataclass)]);
-        }}
-      >
+      <button type="button" onClick={() => setRows([...rows, draftOf(scope.dataclass)])}>
         Add to {name}
       </button>
     </div>
@@ -125,9 +112,7 @@ interface NewRowProps {
 /** A new entity of a list; its first input has the focus when it was added. */
 function NewRow({ legend, problem, children }: NewRowProps): JSX.Element {
   const row = useRef<HTMLFieldSetElement>(null);
-  useEffect(() => {
-    focusInput(row.current);
-  }, []);
+  useEffect(() => focusInput(row.current), []);
   return (
     <fieldset ref={row}>
       <legend>{legend}</legend>

@@ -84,12 +84,8 @@ export function FilterBar({ model, dataclass, place, problem }: FilterBarProps):
         }}
         inputRef={input}
         change={onInput}
-        choose={(index) => {
-          complete(names[index]);
-        }}
-        close={() => {
-          setCompletion(nothing);
-        }}
+        choose={(index) => complete(names[index])}
+        close={() => setCompletion(nothing)}
       >
         {fault !== undefined && (
           <p class="problem" role="alert">

@@ -172,9 +172,7 @@ interface ConflictProps {
 function ConflictView({ fields, typed, conflict }: ConflictProps): JSX.Element {
   const { theirs, names, answer } = conflict;
   const dialog = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    dialog.current?.focus();
-  }, []);
+  useEffect(() => dialog.current?.focus(), []);
   return (
     <div ref={dialog} class="conflict" role="alertdialog" aria-label="Conflict" tabIndex={-1}>
       <p>Somebody else has changed this entity.</p>
@@ -198,20 +196,10 @@ function ConflictView({ fields, typed, conflict }: ConflictProps): JSX.Element {
             ))}
         </tbody>
       </table>
-      <button
-        type="button"
-        onClick={() => {
-          answer(true);
-        }}
-      >
+      <button type="button" onClick={() => answer(true)}>
         Save mine
       </button>{' '}
-      <button
-        type="button"
-        onClick={() => {
-          answer(false);
-        }}
-      >
+      <button type="button" onClick={() => answer(false)}>
         Keep theirs
       </button>
     </div>

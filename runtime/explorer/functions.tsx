@@ -98,9 +98,7 @@ function FunctionForm({ opened, called, owner }: FunctionFormProps): JSX.Element
             attribute={each}
             typed={typed[each.name]}
             problem={problems[each.name]}
-            change={(changed) => {
-              setTyped({ ...typed, [each.name]: changed });
-            }}
+            change={(changed) => setTyped({ ...typed, [each.name]: changed })}
           />
         </div>
       ))}
@@ -182,9 +180,7 @@ function SelectionResult({ name, dataclass, selection }: SelectionProps): JSX.El
   const [count, setCount] = useState<number>();
   const kept = useRef<Kept>();
   useEffect(() => {
-    void store.attempt(async () => {
-      setCount(await selection.count());
-    });
+    void store.attempt(async () => setCount(await selection.count()));
     return () => {
       // Sets that nobody releases expire.
       if (kept.current === undefined) selection.release().catch(() => undefined);
@@ -208,9 +204,7 @@ function SelectionResult({ name, dataclass, selection }: SelectionProps): JSX.El
 function Message({ response }: { readonly response: Response }): JSX.Element {
   const [text, setText] = useState('');
   useEffect(() => {
-    void store.attempt(async () => {
-      setText(await response.text());
-    });
+    void store.attempt(async () => setText(await response.text()));
   }, [response]);
   return (
     <span>
@@ -224,9 +218,7 @@ function Bytes({ blob }: { readonly blob: Blob }): JSX.Element {
   useEffect(() => {
     const made = URL.createObjectURL(blob);
     setUrl(made);
-    return () => {
-      URL.revokeObjectURL(made);
-    };
+    return () => URL.revokeObjectURL(made);
   }, [blob]);
   return (
     <a href={url} download="result">

@@ -88,9 +88,7 @@ function useFound(
       // Sets that nobody releases expire.
       for (const each of sets.splice(0, sets.length - but)) each.release().catch(() => undefined);
     };
-    signal.addEventListener('abort', () => {
-      releaseAll(0);
-    });
+    signal.addEventListener('abort', () => releaseAll(0));
     const take = async (chosen: Selection, isFollowed: boolean): Promise<Selection> => {
       const set = await chosen.set({ signal });
       sets.push(set);
@@ -126,9 +124,7 @@ function useFound(
         throw error;
       }),
     );
-    return () => {
-      view.abort();
-    };
+    return () => view.abort();
   }, [datastore, shown, views]);
   // Until the entities of another place or session are found, these are those before.
   const isOld = found && (found.shown !== shown || found.datastore !== datastore);
@@ -190,13 +186,9 @@ function Table({ opened, dataclass, place, columns, count, pages }: TableProps):
   useEffect(() => {
     const element = frame.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => {
-      setHeight(element.clientHeight);
-    });
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   const scale = scaleOf(count, height);
   const first = Math.max(0, Math.min(count - 1, Math.floor(scale.rowAt(top))));
@@ -253,9 +245,7 @@ function Table({ opened, dataclass, place, columns, count, pages }: TableProps):
       aria-colcount={columns.length + 1}
       aria-activedescendant={`row-${active}`}
       onKeyDown={onKeyDown}
-      onScroll={(event) => {
-        setTop(event.currentTarget.scrollTop);
-      }}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
       <div class="extent" style={{ height: `${scale.pixels}px` }}>
         <HeaderRow {...{ opened, dataclass, columns, place }} />
@@ -403,9 +393,7 @@ function Cell({
       {isLink ? (
         <a
           href={addressOf(gridOf(target, { entity: String(owner.key) }))}
-          onClick={(event) => {
-            event.stopPropagation();
-          }}
+          onClick={(event) => event.stopPropagation()}
         >
           {text === '' ? String(owner.key) : text}
         </a>

@@ -73,9 +73,7 @@ export function Groups({
     setFound(undefined);
     store.set({ found: undefined });
     void store.attempt(read);
-    return () => {
-      view.abort();
-    };
+    return () => view.abort();
   }, [datastore, model, dataclass, asked, views, edits]);
   return (
     <div class="groups">
@@ -138,9 +136,8 @@ function Choices({ model, dataclass, place, groups }: ChoicesProps): JSX.Element
   const { attributes } = dataclass;
   const keys = useMemo(() => attributes.flatMap((each) => keysOf(model, each)), [dataclass]);
   const terms = useMemo(() => ['count', ...attributes.flatMap(termsOf)], [dataclass]);
-  const change = (next: Partial<GroupsPlace>): void => {
+  const change = (next: Partial<GroupsPlace>): void =>
     store.go({ ...place, groups: { ...groups, order: '', ...next } });
-  };
   const [first = '', second = '', ...rest] = textsOf(model, dataclass, groups.keys);
   const shown = textsOf(model, dataclass, groups.terms);
   return (
@@ -149,25 +146,19 @@ function Choices({ model, dataclass, place, groups }: ChoicesProps): JSX.Element
         label="Groups by"
         value={first}
         options={keys}
-        choose={(key) => {
-          change({ keys: listed([key, key === '' ? '' : second, ...rest]) });
-        }}
+        choose={(key) => change({ keys: listed([key, key === '' ? '' : second, ...rest]) })}
       />
       <Choice
         label="and"
         value={second}
         options={keys.filter((each) => each !== first)}
-        choose={(key) => {
-          change({ keys: listed([first, key]) });
-        }}
+        choose={(key) => change({ keys: listed([first, key]) })}
       />
       <Choice
         label="add"
         value=""
         options={terms.filter((each) => !shown.includes(each))}
-        choose={(term) => {
-          change({ terms: listed([...shown, term]), order: groups.order });
-        }}
+        choose={(term) => change({ terms: listed([...shown, term]), order: groups.order })}
       />
       <a class="button" href={addressOf({ ...placeOfGrid(place), groups: undefined })}>
         Table
@@ -187,12 +178,7 @@ function Choice({ label, value, options, choose }: ChoiceProps): JSX.Element {
   return (
     <label>
       {label}{' '}
-      <select
-        value={value}
-        onChange={({ currentTarget }) => {
-          choose(currentTarget.value);
-        }}
-      >
+      <select value={value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
         <option value="">–</option>
         {(options.includes(value) || value === '' ? options : [value, ...options]).map((each) => (
           <option key={each} value={each}>

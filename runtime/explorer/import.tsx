@@ -50,9 +50,9 @@ export function Import({ opened, dataclass }: ImportProps): JSX.Element {
           <input
             type="file"
             accept=".csv,.tsv,.txt,text/csv"
-            onChange={({ currentTarget }) => {
-              void store.attempt(() => choose(currentTarget.files?.[0]));
-            }}
+            onChange={({ currentTarget }) =>
+              void store.attempt(() => choose(currentTarget.files?.[0]))
+            }
           />
         </label>
       </div>
@@ -106,17 +106,13 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
     const stored = stoppedAt === undefined ? 0 : (progress?.imported.stored ?? 0);
     const imported: Imported = { stored, refused: stoppedAt === undefined ? [] : refused };
     let bytes = 0;
-    const show = (isOver: boolean): void => {
-      setProgress({ imported, bytes, isOver });
-    };
+    const show = (isOver: boolean): void => setProgress({ imported, bytes, isOver });
     const { datastore } = opened;
     const { signal } = work;
     const options = {
       ...{ datastore, dataclass, columns, signal, from },
       match: match === '' ? undefined : match,
-      stored: () => {
-        show(false);
-      },
+      stored: () => show(false),
     };
     try {
       show(false);
@@ -143,12 +139,7 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
         {uniques.length > 0 && (
           <label>
             Each row{' '}
-            <select
-              value={match}
-              onChange={({ currentTarget }) => {
-                setMatch(currentTarget.value);
-              }}
-            >
+            <select value={match} onChange={({ currentTarget }) => setMatch(currentTarget.value)}>
               <option value="">creates an entity</option>
               {uniques.map(({ name }) => (
                 <option key={name} value={name}>
@@ -162,9 +153,7 @@ function ChosenFile({ opened, dataclass, chosen }: ChosenFileProps): JSX.Element
           <label class="problem">
             <input
               type="checkbox"
-              onChange={({ currentTarget }) => {
-                setLeftOut(currentTarget.checked);
-              }}
+              onChange={({ currentTarget }) => setLeftOut(currentTarget.checked)}
             />{' '}
             leave out {wrong.map(({ head }) => head).join(', ')}
           </label>

@@ -85,9 +85,7 @@ function Combination({ own }: { readonly own: readonly Kept[] }): JSX.Element {
     <select
       aria-label={label}
       value={chosen?.id}
-      onInput={({ currentTarget }) => {
-        choose(currentTarget.value);
-      }}
+      onInput={({ currentTarget }) => choose(currentTarget.value)}
     >
       {own.map(({ id, name }) => (
         <option key={id} value={id}>
@@ -108,9 +106,7 @@ function Combination({ own }: { readonly own: readonly Kept[] }): JSX.Element {
       <select
         aria-label="Combined by"
         value={operator}
-        onInput={({ currentTarget: { value } }) => {
-          setOperator(value as typeof operator);
-        }}
+        onInput={({ currentTarget: { value } }) => setOperator(value as typeof operator)}
       >
         {operators.map((each) => (
           <option key={each}>{each}</option>

@@ -20,9 +20,7 @@ export function Lock({ entity }: LockProps): JSX.Element {
   };
   useEffect(() => {
     // A lock that is not released here ends with the session.
-    const leave = (): void => {
-      unlock().catch(() => undefined);
-    };
+    const leave = (): void => void unlock().catch(() => undefined);
     addEventListener('pagehide', leave);
     return () => {
       removeEventListener('pagehide', leave);

@@ -38,9 +38,7 @@ export function Login({ login, problem: before }: LoginProps): JSX.Element {
         <input
           autocomplete="username"
           value={name}
-          onInput={({ currentTarget }) => {
-            setName(currentTarget.value);
-          }}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
         />
       </label>
       <label>
@@ -49,9 +47,7 @@ export function Login({ login, problem: before }: LoginProps): JSX.Element {
           type="password"
           autocomplete="current-password"
           value={password}
-          onInput={({ currentTarget }) => {
-            setPassword(currentTarget.value);
-          }}
+          onInput={({ currentTarget }) => setPassword(currentTarget.value)}
         />
       </label>
       <button type="submit">Log in</button>

@@ -31,14 +31,10 @@ export function Panel({ opened, dataclass, place, entityKey }: PanelProps): JSX.
   const panel = useRef<HTMLElement>(null);
   const [read, setRead] = useState<Read>();
   const { edits } = useStore();
-  const focus = (): void => {
-    panel.current?.focus();
-  };
+  const focus = (): void => panel.current?.focus();
   useEffect(() => {
     focus();
-    return () => {
-      store.set({ saved: undefined });
-    };
+    return () => store.set({ saved: undefined });
   }, [dataclass.name, entityKey]);
   useEffect(() => {
     let isOver = false;
@@ -193,12 +189,7 @@ function Details({ opened, dataclass, entity, closed, focus, edit }: DetailsProp
             }}
           />
         ) : (
-          <button
-            type="button"
-            onClick={() => {
-              setDeleting(true);
-            }}
-          >
+          <button type="button" onClick={() => setDeleting(true)}>
             Delete…
           </button>
         )}
@@ -231,9 +222,7 @@ export function NewPanel({ opened, dataclass, place }: NewPanelProps): JSX.Eleme
           store.set({ saved: entity });
           store.go({ ...closed, entity: String(entity.key) });
         }}
-        cancel={() => {
-          store.go(closed);
-        }}
+        cancel={() => store.go(closed)}
       />
     </aside>
   );
@@ -299,9 +288,9 @@ function RelatedMany({
 }: ValueProps & Pick<EntityProps, 'dataclass'>): JSX.Element {
   const [count, setCount] = useState<number>();
   useEffect(() => {
-    void store.attempt(async () => {
-      setCount(await (memberOf(entity, attribute.name) as Selection).count());
-    });
+    void store.attempt(async () =>
+      setCount(await (memberOf(entity, attribute.name) as Selection).count()),
+    );
   }, [entity, attribute]);
   const of = { dataclass: dataclass.name, key: String(entity.key), relation: attribute.name };
   const text = count === undefined ? '…' : shownCount(count);

@@ -32,36 +32,18 @@ export function Picture({ model }: { readonly model: ExplorerModel }): JSX.Eleme
   const width = Math.max(picture.width, leastWidth);
   const height = Math.max(picture.height, leastHeight);
   const { x, y, zoom } = sight;
-  const scaled = (factor: number): void => {
+  const scaled = (factor: number): void =>
     setSight({ x, y, zoom: Math.min(8, Math.max(0.2, zoom * factor)) });
-  };
   return (
     <div class="picture">
       <div class="bar">
-        <button
-          type="button"
-          aria-label="Larger"
-          onClick={() => {
-            scaled(zoomStep);
-          }}
-        >
+        <button type="button" aria-label="Larger" onClick={() => scaled(zoomStep)}>
           +
         </button>
-        <button
-          type="button"
-          aria-label="Smaller"
-          onClick={() => {
-            scaled(1 / zoomStep);
-          }}
-        >
+        <button type="button" aria-label="Smaller" onClick={() => scaled(1 / zoomStep)}>
           −
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            setSight(whole);
-          }}
-        >
+        <button type="button" onClick={() => setSight(whole)}>
           All
         </button>
       </div>

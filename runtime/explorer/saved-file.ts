@@ -58,7 +58,5 @@ export function download(name: string, bytes: Blob): void {
   link.download = name;
   link.click();
   // The browser reads the address after the click.
-  setTimeout(() => {
-    URL.revokeObjectURL(link.href);
-  }, 60_000);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

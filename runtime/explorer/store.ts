@@ -99,9 +99,9 @@ export class Store {
         this.set({ login: 'possible' });
       }
     });
-    this.#server.onAnswer((request) => {
-      this.set({ requests: [request, ...this.#state.requests].slice(0, mostRequests) });
-    });
+    this.#server.onAnswer((request) =>
+      this.set({ requests: [request, ...this.#state.requests].slice(0, mostRequests) }),
+    );
   }
 
   get state(): State {
@@ -228,12 +228,6 @@ export const store = new Store();
 /** The state of the store; the component is drawn again when it changes. */
 export function useStore(): State {
   const [state, setState] = useState(store.state);
-  useEffect(
-    () =>
-      store.subscribe(() => {
-        setState(store.state);
-      }),
-    [],
-  );
+  useEffect(() => store.subscribe(() => setState(store.state)), []);
   return state;
 }

@@ -151,7 +151,8 @@ function postgresTrigger(dataclass: Dataclass): readonly string[] {
 }
 
 /**
- * `security definer`: whoever may write the table needs no right on `__audit`. Types and functions are qualified, so
+ * `security definer`: whoever may write the table needs no right on `__audit`, nor on the function, which only its owner
+ * may name in a trigger. Types and functions are qualified, so
  * that nobody can run code of their own as its owner; see `drs_touch` of the runtime. Large values are not converted, and a
  * decimal becomes a text.
  */
@@ -186,4 +187,5 @@ BEGIN
   HAVING tg_op <> 'UPDATE' OR pg_catalog.count(*) > 0;
   ignored := pg_catalog.set_config('search_path', path, true);
   RETURN NULL;
-END $body$`;
+END $body$;
+REVOKE EXECUTE ON FUNCTION drs_audit() FROM PUBLIC`;

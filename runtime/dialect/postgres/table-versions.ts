@@ -33,7 +33,8 @@ const mostSlots = 256;
 export const touchedPrefix = 'drs_gen.touched_';
 
 /**
- * `security definer`: whoever may write the table needs no right on `__version`. The function has no `set` clause:
+ * `security definer`: whoever may write the table needs no right on `__version`, nor on the function, which only its
+ * owner may name in a trigger. The function has no `set` clause:
  * most calls find the version raised already, and the clause would be the most expensive part of such a call. So that
  * nobody can run code of their own as its owner, every type, function and operator is qualified until the path is that of the table (whose schema may get
  * another name); from there on, each one fits its arguments exactly, so that one of `pg_catalog` is found first.
@@ -80,7 +81,8 @@ begin
     ignored := pg_catalog.set_config('search_path', path, true);
   end;
   return null;
-end $body$`;
+end $body$;
+revoke execute on function drs_touch() from public`;
 
 export const touchTrigger = '__touch';
 

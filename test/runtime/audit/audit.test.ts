@@ -184,6 +184,14 @@ describeDatabases('The audit of a dataclass', (databases) => {
   const written = (): Promise<readonly (readonly unknown[])[]> =>
     rows('select "table", "key", "kind", "user" from "__audit" order by "position"');
 
+  it.runIf(databases.driver === 'postgres')(
+    'cannot be written by triggers of other roles',
+    async () => {
+      const may = `select has_function_privilege('public', 'drs_audit()', 'execute')`;
+      expect(await rows(may)).toEqual([[false]]);
+    },
+  );
+
   it('records what a request creates, changes and deletes, with its user, privileges and ID', async () => {
     await save('/rest/Owner?$method=update', { name: 'one' });
     const values = { name: 'Chair', price: '1234567890123456.78', flag: true, day: '2026-01-31' };

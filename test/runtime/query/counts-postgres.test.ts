@@ -226,6 +226,14 @@ describePostgres('the number of entities of a selection, on PostgreSQL', () => {
     await own.query('reset all; reset role; drop owned by "sly"; drop role "sly"');
   });
 
+  it('does not let other roles call the function that raises versions, from a trigger of their own', async () => {
+    const own = await connected();
+    await own.query('create role "sly" nologin; set role "sly"; create temp table "Plot" ()');
+    const create = 'create trigger "t" after insert on "Plot" execute function drs_touch()';
+    await expect(own.query(create)).rejects.toThrow('permission denied for function drs_touch');
+    await own.query('reset role; drop owned by "sly"; drop role "sly"');
+  });
+
   it('runs no code of a role that may write one table with the rights of the owner of the tables', async () => {
     const own = await connected();
     await own.query(`create role "sly" nologin; create schema "sly" authorization "sly"; grant all on "Other" to "sly";
