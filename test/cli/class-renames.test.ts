@@ -241,29 +241,32 @@ describe('A renamed attribute', () => {
     expect(changed).toBe(text);
   });
 
-  it('is only reported when the types of the server are missing, except for members of classes', async () => {
-    const project = await projectOf(model(), {
-      'src/classes/EmployeeEntity.ts': employeeEntity,
-      'src/classes/Employee.ts': employee,
-    });
-    project.remove('src/generated');
-    const answer = await project.generate(model({ fax: 'telefax', fullName: 'wholeName' }));
-    expect(project.read('src/classes/Employee.ts')).toContain('queryWholeName(');
-    expect(project.read('src/classes/EmployeeEntity.ts')).toBe(
-      employeeEntity
-        .replace('get fullName', 'get wholeName')
-        .replace('set fullName', 'set wholeName'),
-    );
-    const lines = [
-      15, 19, 20, 23, 24, 27, 28, 29, 30, 30, 31, 31, 32, 34, 34, 36, 36, 36, 37, 37, 37,
-    ];
-    const fax = told(project, answer).filter((each) => each.endsWith(' fax'));
-    expect(fax).toEqual([
-      'stub/old-name src/classes/Employee.ts:19 fax',
-      ...lines.map((line) => `stub/old-name src/classes/EmployeeEntity.ts:${String(line)} fax`),
-    ]);
-    expect(answer.err).toContain('stub/no-types');
-  });
+  itLong(
+    'is only reported when the types of the server are missing, except for members of classes',
+    async () => {
+      const project = await projectOf(model(), {
+        'src/classes/EmployeeEntity.ts': employeeEntity,
+        'src/classes/Employee.ts': employee,
+      });
+      project.remove('src/generated');
+      const answer = await project.generate(model({ fax: 'telefax', fullName: 'wholeName' }));
+      expect(project.read('src/classes/Employee.ts')).toContain('queryWholeName(');
+      expect(project.read('src/classes/EmployeeEntity.ts')).toBe(
+        employeeEntity
+          .replace('get fullName', 'get wholeName')
+          .replace('set fullName', 'set wholeName'),
+      );
+      const lines = [
+        15, 19, 20, 23, 24, 27, 28, 29, 30, 30, 31, 31, 32, 34, 34, 36, 36, 36, 37, 37, 37,
+      ];
+      const fax = told(project, answer).filter((each) => each.endsWith(' fax'));
+      expect(fax).toEqual([
+        'stub/old-name src/classes/Employee.ts:19 fax',
+        ...lines.map((line) => `stub/old-name src/classes/EmployeeEntity.ts:${String(line)} fax`),
+      ]);
+      expect(answer.err).toContain('stub/no-types');
+    },
+  );
 });
 
 /** Class code of a whole server, under some names. */
@@ -619,7 +622,7 @@ it('A model without new names loads no compiler and reads no file of the user', 
   expect(asked).toEqual([]);
 });
 
-it('Functions of every level are renamed together with their calls', async () => {
+itLong('Functions of every level are renamed together with their calls', async () => {
   const before = (names: readonly string[], from = ''): string => `drs: 1
 name: functions
 dataclasses:

@@ -212,7 +212,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Account')).status).toBe(404);
   });
 
-  it('lets customers log in by tokens, and shows them their own orders', async () => {
+  itLong('lets customers log in by tokens, and shows them their own orders', async () => {
     const ada = { email: 'ada@example.com', email_verified: true };
     expect(await withToken('/rest/Order', ada)).toMatchObject({
       status: 200,
@@ -374,7 +374,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Customer(2)')).status).toBe(200);
   });
 
-  it('sends a picture as a web page does', async () => {
+  itLong('sends a picture as a web page does', async () => {
     const { setPicture } = (await importFrom(sources, 'src/web/set-picture')) as {
       setPicture: (customer: object, picture: Blob) => Promise<void>;
     };
@@ -542,7 +542,7 @@ describe('The cookbook', () => {
     expect(body.__ENTITIES).toMatchObject([{ euros: 49 }]);
   });
 
-  it('backs up the database of a running server', async () => {
+  itLong('backs up the database of a running server', async () => {
     await runScript('backup', ['data.sqlite', 'backup.sqlite']);
     const restored = join(folder, 'restored');
     mkdirSync(restored);

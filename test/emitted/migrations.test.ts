@@ -108,45 +108,48 @@ ${others}`;
     return response.json<{ __ENTITIES: object[] }>().__ENTITIES;
   };
 
-  it('fills rows by a function before a rule becomes tighter, raises stamps, and runs once', async () => {
-    const older = modelWith('      fullName: string\n      role: { type: string, enum: [a, b] }');
-    const newer = modelWith(`      fullName: string
+  itOnOne(databases)(
+    'fills rows by a function before a rule becomes tighter, raises stamps, and runs once',
+    async () => {
+      const older = modelWith('      fullName: string\n      role: { type: string, enum: [a, b] }');
+      const newer = modelWith(`      fullName: string
       lastName: { type: string, mandatory: true, indexed: true }
       role: { type: string, enum: [a, c] }`);
-    await serving(older, async (app) => {
-      const many = Array.from({ length: 1203 }, (_, index) => ({
-        fullName: `Ann Élan${index}`,
-        role: 'b',
-      }));
-      await create(app, 'Person', [...many, { fullName: 'Zoe Zed', role: 'a' }]);
-    });
-    // Without a migration the start is refused because of the rows.
-    await expect(serving(newer)).rejects.toThrow(/lastName/);
-    const steps = `{ kind: 'fill', table: 'Person', where: '"lastName" IS NULL', set: (row: { fullName: string }) => ({ lastName: row.fullName.split(' ')[1] ?? '' }) },
+      await serving(older, async (app) => {
+        const many = Array.from({ length: 1203 }, (_, index) => ({
+          fullName: `Ann Élan${index}`,
+          role: 'b',
+        }));
+        await create(app, 'Person', [...many, { fullName: 'Zoe Zed', role: 'a' }]);
+      });
+      // Without a migration the start is refused because of the rows.
+      await expect(serving(newer)).rejects.toThrow(/lastName/);
+      const steps = `{ kind: 'fill', table: 'Person', where: '"lastName" IS NULL', set: (row: { fullName: string }) => ({ lastName: row.fullName.split(' ')[1] ?? '' }) },
       { kind: 'fill', table: 'Person', where: "\\"role\\" = 'b'", set: { role: "'c'" } }`;
-    const written = { [first]: migration(steps) };
-    await expect(serving(newer, undefined, written, { MIGRATE: 'off' })).rejects.toThrow(
-      /MIGRATE is off, and these steps of migrations have not run: 0001-first: fill "Person"/,
-    );
-    for (let start = 1; start <= 2; start += 1) {
-      await serving(
-        newer,
-        async (app) => {
-          expect(await people(app, `&$filter="lastName = 'élan7'"`)).toMatchObject([
-            { ID: 8, lastName: 'Élan7', role: 'c', __STAMP: 3 },
-          ]);
-          expect(await people(app, `&$filter="role = 'c'"`)).toHaveLength(1203);
-          const refused = await app.inject({
-            method: 'POST',
-            url: '/rest/Person?$method=update',
-            payload: '{"fullName":"x"}',
-          });
-          expect(refused.body).toMatch(/lastName must not be null/);
-        },
-        written,
+      const written = { [first]: migration(steps) };
+      await expect(serving(newer, undefined, written, { MIGRATE: 'off' })).rejects.toThrow(
+        /MIGRATE is off, and these steps of migrations have not run: 0001-first: fill "Person"/,
       );
-    }
-  });
+      for (let start = 1; start <= 2; start += 1) {
+        await serving(
+          newer,
+          async (app) => {
+            expect(await people(app, `&$filter="lastName = 'élan7'"`)).toMatchObject([
+              { ID: 8, lastName: 'Élan7', role: 'c', __STAMP: 3 },
+            ]);
+            expect(await people(app, `&$filter="role = 'c'"`)).toHaveLength(1203);
+            const refused = await app.inject({
+              method: 'POST',
+              url: '/rest/Person?$method=update',
+              payload: '{"fullName":"x"}',
+            });
+            expect(refused.body).toMatch(/lastName must not be null/);
+          },
+          written,
+        );
+      }
+    },
+  );
 
   it('converts values only by the command, and an older server does not run afterwards', async () => {
     const older = modelWith('      zip: { type: integer, unique: true }\n      born: date');
@@ -544,8 +547,10 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
-  it('converts decimals from one scale to another, and from and to other types', async () => {
-    const older = modelWith(`
+  itOnOne(databases)(
+    'converts decimals from one scale to another, and from and to other types',
+    async () => {
+      const older = modelWith(`
       number: number
       wider: { type: decimal, precision: 8, scale: 2 }
       narrower: { type: decimal, precision: 18, scale: 4 }
@@ -553,7 +558,7 @@ Migration 0001-first: fill "Person": 1 row.
       double: { type: decimal, precision: 18, scale: 2 }
       text: { type: decimal, precision: 10, scale: 3 }
       floor: { type: decimal, scale: 2 }`);
-    const newer = modelWith(`
+      const newer = modelWith(`
       number: { type: decimal, precision: 8, scale: 2 }
       wider: { type: decimal, precision: 18, scale: 12 }
       narrower: { type: decimal, precision: 8, scale: 2 }
@@ -561,86 +566,87 @@ Migration 0001-first: fill "Person": 1 row.
       double: number
       text: string
       floor: integer`);
-    const kept = {
-      number: -1234.1,
-      wider: '-999999.99',
-      narrower: '-12.3400',
-      whole: -99999,
-      double: '-9999999999999.99',
-      text: '-0.050',
-      floor: '-7.00',
-    };
-    const changed = {
-      number: 1.005,
-      wider: '0.01',
-      narrower: '-0.0050',
-      whole: 7,
-      double: '0.01',
-      text: '12.500',
-      floor: '-7.99',
-    };
-    const lost = {
-      number: 1e6,
-      narrower: '1000000.0000',
-      whole: 100_000,
-      double: '1234567890123456.78',
-    };
-    await serving(older, async (app) => {
-      await create(app, 'Person', [kept, changed, lost]);
-    });
-    await expect(serving(newer)).rejects.toThrow(/npx drs-gen migrate/);
-    const allowed: Readonly<Record<string, number>> = {
-      number: 2,
-      narrower: 2,
-      whole: 1,
-      double: 1,
-      floor: 1,
-    };
-    const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
-      if (step.kind !== 'convert' || step.value === undefined) throw new Error(step.kind);
-      const { kind, table, column, value, loses } = step;
-      return { kind, table, column, value, loses };
-    });
-    const refused = await migrate(newer, {
-      [first]: migration(planned.map((each) => JSON.stringify(each)).join(', ')),
-    });
-    expect(refused.code).toBe(1);
-    expect(refused.err).toContain('2 values would be lost or changed');
-    const accepted = planned.map((each) =>
-      JSON.stringify({ ...each, atMost: allowed[each.column] }),
-    );
-    const written = { [first]: migration(accepted.join(', ')) };
-    expect(await migrate(newer, written)).toMatchObject({ code: 0 });
-    await serving(
-      newer,
-      async (app) => {
-        const common = { __STAMP: expect.any(Number) as number };
-        expect(await people(app)).toMatchObject([
-          {
-            ...common,
-            number: '-1234.10',
-            wider: '-999999.990000000000',
-            narrower: '-12.34',
-            whole: '-99999.0',
-            double: -9999999999999.99,
-            text: '-0.050',
-            floor: -7,
-          },
-          {
-            number: expect.stringMatching(/^1\.0[01]$/) as string,
-            wider: '0.010000000000',
-            narrower: '-0.01',
-            whole: '7.0',
-            double: 0.01,
-            text: '12.500',
-            floor: -7,
-          },
-          { number: null, narrower: null, whole: null, double: 1234567890123456.8 },
-        ]);
-      },
-      written,
-    );
-  });
+      const kept = {
+        number: -1234.1,
+        wider: '-999999.99',
+        narrower: '-12.3400',
+        whole: -99999,
+        double: '-9999999999999.99',
+        text: '-0.050',
+        floor: '-7.00',
+      };
+      const changed = {
+        number: 1.005,
+        wider: '0.01',
+        narrower: '-0.0050',
+        whole: 7,
+        double: '0.01',
+        text: '12.500',
+        floor: '-7.99',
+      };
+      const lost = {
+        number: 1e6,
+        narrower: '1000000.0000',
+        whole: 100_000,
+        double: '1234567890123456.78',
+      };
+      await serving(older, async (app) => {
+        await create(app, 'Person', [kept, changed, lost]);
+      });
+      await expect(serving(newer)).rejects.toThrow(/npx drs-gen migrate/);
+      const allowed: Readonly<Record<string, number>> = {
+        number: 2,
+        narrower: 2,
+        whole: 1,
+        double: 1,
+        floor: 1,
+      };
+      const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
+        if (step.kind !== 'convert' || step.value === undefined) throw new Error(step.kind);
+        const { kind, table, column, value, loses } = step;
+        return { kind, table, column, value, loses };
+      });
+      const refused = await migrate(newer, {
+        [first]: migration(planned.map((each) => JSON.stringify(each)).join(', ')),
+      });
+      expect(refused.code).toBe(1);
+      expect(refused.err).toContain('2 values would be lost or changed');
+      const accepted = planned.map((each) =>
+        JSON.stringify({ ...each, atMost: allowed[each.column] }),
+      );
+      const written = { [first]: migration(accepted.join(', ')) };
+      expect(await migrate(newer, written)).toMatchObject({ code: 0 });
+      await serving(
+        newer,
+        async (app) => {
+          const common = { __STAMP: expect.any(Number) as number };
+          expect(await people(app)).toMatchObject([
+            {
+              ...common,
+              number: '-1234.10',
+              wider: '-999999.990000000000',
+              narrower: '-12.34',
+              whole: '-99999.0',
+              double: -9999999999999.99,
+              text: '-0.050',
+              floor: -7,
+            },
+            {
+              number: expect.stringMatching(/^1\.0[01]$/) as string,
+              wider: '0.010000000000',
+              narrower: '-0.01',
+              whole: '7.0',
+              double: 0.01,
+              text: '12.500',
+              floor: -7,
+            },
+            { number: null, narrower: null, whole: null, double: 1234567890123456.8 },
+          ]);
+        },
+        written,
+      );
+    },
+  );
 
   itOnOne(databases)(
     'is not needed for another precision of a decimal, which a start checks',

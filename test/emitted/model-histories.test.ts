@@ -6,7 +6,7 @@ import { describeDatabases } from '../support/databases.js';
 import { GeneratedFiles } from '../support/generated-files.js';
 import type { TestDatabase } from '../support/postgres.js';
 import { type EndedCommand, runHere } from '../support/processes/run-here.js';
-import { itLong, itOnOne } from '../support/long.js';
+import { isLong, itLong, itOnOne } from '../support/long.js';
 import { create, modelOf, packageRoot, serverOf, writeServer } from '../support/server.js';
 
 /** Histories of models, as teams have them; `property/histories.test.ts` draws random ones. */
@@ -96,10 +96,7 @@ describeDatabases('A history in which', (databases) => {
     now: of('phone', 'renamedFrom: fax'),
   });
 
-  it.each([
-    ['before', false],
-    ['after', true],
-  ] as const)(
+  it.each([['before', false], ...(isLong ? [['after', true] as const] : [])] as const)(
     'a renamedFrom was forgotten, and a migration moves what was stored under the new name: %s a start',
     async (_when, isStarted) => {
       const { before, forgotten, now } = late((name, more = '') =>
@@ -147,77 +144,88 @@ describeDatabases('A history in which', (databases) => {
     },
   );
 
-  it('a start was refused for a forgotten renamedFrom, and the conversion before it still runs', async () => {
-    const of = (name: string, type: string, ...more: readonly string[]): string =>
-      yaml({ [name]: [...more, `code: ${type}`] });
-    await served(of('Lots', 'integer'), stored('Lots', { code: 7 }));
-    await files.generate(of('Lots', 'string'), { removed: [] });
-    await files.generate(of('Lot', 'string'));
-    await expect(started(of('Lot', 'string'))).rejects.toThrow('renamedFrom: Lots');
-    const now = of('Lot', 'string', 'renamedFrom: Lots');
-    await files.generate(now);
-    await expect(started(now)).rejects.toThrow('has to convert "Lots"."code"');
-    expect(await migrate(now)).toMatchObject({ code: 0 });
-    await started(now, async (app) => {
-      expect(await valuesOf(app, 'Lot')).toEqual([{ code: '7' }]);
-    });
-  });
-
-  it('a renamedFrom was forgotten, and a row has a value under both names', async () => {
-    const { before, forgotten, now } = late((name, more = '') =>
-      yaml({ Shop: ['name: string', `${name}: { type: string, ${more} }`] }),
-    );
-    await served(before, stored('Shop', { name: 'a', fax: 'old' }));
-    await served(forgotten, stored('Shop', { __KEY: '1', __STAMP: 1, phone: 'new' }));
-    await files.generate(now, { removed: [] });
-    const conflict = '"phone" and "fax" have different values in 1 row';
-    expect((await migrate(now, '--plan')).out).toContain(conflict);
-    const { code, err } = await migrate(now);
-    expect([code, err]).toEqual([1, expect.stringContaining(conflict)]);
-    const [, found = ''] = /SELECT \* FROM ("Shop" WHERE .*?)\. Set the one/.exec(err) ?? [];
-    expect(await databases.run(database.url, `select count(*) from ${found}`)).toEqual([[1]]);
-    await databases.run(database.url, 'update "Shop" set "fax" = null');
-    expect(await migrate(now)).toMatchObject({ code: 0 });
-    await started(now, async (app) => {
-      expect(await valuesOf(app, 'Shop')).toEqual([{ name: 'a', phone: 'new' }]);
-    });
-  });
-
-  it('the renamedFrom of a dataclass was forgotten, and databases have the new table', async () => {
-    const of = (name: string, ...more: readonly string[]): string =>
-      yaml({ [name]: [...more, 'text: string'] });
-    const both = database;
-    const onlyNew = await databases.create();
-    try {
-      await served(of('Notes'), stored('Notes', { text: 'old' }));
-      await files.generate(of('Note'));
-      database = onlyNew;
-      await started(of('Note'), stored('Note', { text: 'new' }));
-      const { open } = await files.generate(of('Note'), { removed: ['Notes'] });
-      expect(open).toEqual([{ kind: 'drop', table: 'Notes' }]);
-      files.edit('src/migrations/0001-drop-notes.ts', (text) =>
-        text.replace("table: 'Notes'", "table: 'Notes', atMost: 9"),
-      );
-      const now = of('Note', 'renamedFrom: Notes');
+  itOnOne(databases)(
+    'a start was refused for a forgotten renamedFrom, and the conversion before it still runs',
+    async () => {
+      const of = (name: string, type: string, ...more: readonly string[]): string =>
+        yaml({ [name]: [...more, `code: ${type}`] });
+      await served(of('Lots', 'integer'), stored('Lots', { code: 7 }));
+      await files.generate(of('Lots', 'string'), { removed: [] });
+      await files.generate(of('Lot', 'string'));
+      await expect(started(of('Lot', 'string'))).rejects.toThrow('renamedFrom: Lots');
+      const now = of('Lot', 'string', 'renamedFrom: Lots');
       await files.generate(now);
-      database = onlyNew;
-      await expect(started(now)).rejects.toThrow('which writes a migration that renames the table');
+      await expect(started(now)).rejects.toThrow('has to convert "Lots"."code"');
+      expect(await migrate(now)).toMatchObject({ code: 0 });
+      await started(now, async (app) => {
+        expect(await valuesOf(app, 'Lot')).toEqual([{ code: '7' }]);
+      });
+    },
+  );
+
+  itOnOne(databases)(
+    'a renamedFrom was forgotten, and a row has a value under both names',
+    async () => {
+      const { before, forgotten, now } = late((name, more = '') =>
+        yaml({ Shop: ['name: string', `${name}: { type: string, ${more} }`] }),
+      );
+      await served(before, stored('Shop', { name: 'a', fax: 'old' }));
+      await served(forgotten, stored('Shop', { __KEY: '1', __STAMP: 1, phone: 'new' }));
       await files.generate(now, { removed: [] });
-      for (const [each, text] of [
-        [both, 'old'],
-        [onlyNew, 'new'],
-      ] as const) {
-        database = each;
-        expect(await migrate(now)).toMatchObject({ code: 0 });
-        await started(now, async (app) => {
-          expect(await valuesOf(app, 'Note')).toEqual([{ text }]);
-        });
+      const conflict = '"phone" and "fax" have different values in 1 row';
+      expect((await migrate(now, '--plan')).out).toContain(conflict);
+      const { code, err } = await migrate(now);
+      expect([code, err]).toEqual([1, expect.stringContaining(conflict)]);
+      const [, found = ''] = /SELECT \* FROM ("Shop" WHERE .*?)\. Set the one/.exec(err) ?? [];
+      expect(await databases.run(database.url, `select count(*) from ${found}`)).toEqual([[1]]);
+      await databases.run(database.url, 'update "Shop" set "fax" = null');
+      expect(await migrate(now)).toMatchObject({ code: 0 });
+      await started(now, async (app) => {
+        expect(await valuesOf(app, 'Shop')).toEqual([{ name: 'a', phone: 'new' }]);
+      });
+    },
+  );
+
+  itOnOne(databases)(
+    'the renamedFrom of a dataclass was forgotten, and databases have the new table',
+    async () => {
+      const of = (name: string, ...more: readonly string[]): string =>
+        yaml({ [name]: [...more, 'text: string'] });
+      const both = database;
+      const onlyNew = await databases.create();
+      try {
+        await served(of('Notes'), stored('Notes', { text: 'old' }));
+        await files.generate(of('Note'));
+        database = onlyNew;
+        await started(of('Note'), stored('Note', { text: 'new' }));
+        const { open } = await files.generate(of('Note'), { removed: ['Notes'] });
+        expect(open).toEqual([{ kind: 'drop', table: 'Notes' }]);
+        files.edit('src/migrations/0001-drop-notes.ts', (text) =>
+          text.replace("table: 'Notes'", "table: 'Notes', atMost: 9"),
+        );
+        const now = of('Note', 'renamedFrom: Notes');
+        await files.generate(now);
+        database = onlyNew;
+        await expect(started(now)).rejects.toThrow(
+          'which writes a migration that renames the table',
+        );
+        await files.generate(now, { removed: [] });
+        for (const [each, text] of [
+          [both, 'old'],
+          [onlyNew, 'new'],
+        ] as const) {
+          database = each;
+          expect(await migrate(now)).toMatchObject({ code: 0 });
+          await started(now, async (app) => {
+            expect(await valuesOf(app, 'Note')).toEqual([{ text }]);
+          });
+        }
+      } finally {
+        database = both;
+        await onlyNew.drop();
       }
-    } finally {
-      database = both;
-      await onlyNew.drop();
-    }
-  });
+    },
+  );
 
   itOnOne(databases)(
     'an attribute was removed years ago hides no step of a dataclass that came later',
@@ -270,46 +278,52 @@ describeDatabases('A history in which', (databases) => {
     },
   );
 
-  it('a renamedFrom was forgotten and remembered, and the next rename came before the migration', async () => {
-    const of = (name: string, more = ''): string =>
-      yaml({ Shop: ['name: string', `${name}: { type: string${more} }`] });
-    await served(of('fax'), stored('Shop', { name: 'a', fax: 'Old' }));
-    await served(of('phone'), stored('Shop', { name: 'b', phone: 'New' }));
-    await files.generate(of('phone', ', renamedFrom: fax'));
-    const now = of('mobile', ', renamedFrom: [fax, phone]');
-    const step = { kind: 'rename', table: 'Shop', column: 'phone', to: 'fax', mayExist: true };
-    expect((await files.generate(now, { removed: [] })).open).toEqual([step]);
-    expect(await migrate(now)).toMatchObject({ code: 0 });
-    await started(now, async (app) => {
-      expect(await valuesOf(app, 'Shop')).toEqual([
-        { name: 'a', mobile: 'Old' },
-        { name: 'b', mobile: 'New' },
-      ]);
-    });
-  });
+  itOnOne(databases)(
+    'a renamedFrom was forgotten and remembered, and the next rename came before the migration',
+    async () => {
+      const of = (name: string, more = ''): string =>
+        yaml({ Shop: ['name: string', `${name}: { type: string${more} }`] });
+      await served(of('fax'), stored('Shop', { name: 'a', fax: 'Old' }));
+      await served(of('phone'), stored('Shop', { name: 'b', phone: 'New' }));
+      await files.generate(of('phone', ', renamedFrom: fax'));
+      const now = of('mobile', ', renamedFrom: [fax, phone]');
+      const step = { kind: 'rename', table: 'Shop', column: 'phone', to: 'fax', mayExist: true };
+      expect((await files.generate(now, { removed: [] })).open).toEqual([step]);
+      expect(await migrate(now)).toMatchObject({ code: 0 });
+      await started(now, async (app) => {
+        expect(await valuesOf(app, 'Shop')).toEqual([
+          { name: 'a', mobile: 'Old' },
+          { name: 'b', mobile: 'New' },
+        ]);
+      });
+    },
+  );
 
-  it('a database skipped a conversion and a fill of what the model has lost since', async () => {
-    const of = (...code: readonly string[]): string => yaml({ Lot: ['name: string', ...code] });
-    await served(
-      of('code: integer'),
-      stored('Lot', { name: 'a', code: 7 }, { name: 'b', code: 7 }),
-    );
-    await files.generate(of('code: string'), { removed: [] });
-    const { written = '' } = await files.generate(of('code: { type: string, unique: true }'), {
-      removed: [],
-    });
-    files.edit(written, (text) => text.replace(/migrations\.decide\('[^']*'\)/, 'null'));
-    const last = of();
-    await files.generate(last);
-    const plan = await migrate(last, '--plan');
-    expect([plan.code, plan.out]).toEqual([
-      0,
-      expect.stringContaining('unnecessary, because the model no longer has the column'),
-    ]);
-    await started(last, async (app) => {
-      expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a' }, { name: 'b' }]);
-    });
-  });
+  itOnOne(databases)(
+    'a database skipped a conversion and a fill of what the model has lost since',
+    async () => {
+      const of = (...code: readonly string[]): string => yaml({ Lot: ['name: string', ...code] });
+      await served(
+        of('code: integer'),
+        stored('Lot', { name: 'a', code: 7 }, { name: 'b', code: 7 }),
+      );
+      await files.generate(of('code: string'), { removed: [] });
+      const { written = '' } = await files.generate(of('code: { type: string, unique: true }'), {
+        removed: [],
+      });
+      files.edit(written, (text) => text.replace(/migrations\.decide\('[^']*'\)/, 'null'));
+      const last = of();
+      await files.generate(last);
+      const plan = await migrate(last, '--plan');
+      expect([plan.code, plan.out]).toEqual([
+        0,
+        expect.stringContaining('unnecessary, because the model no longer has the column'),
+      ]);
+      await started(last, async (app) => {
+        expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a' }, { name: 'b' }]);
+      });
+    },
+  );
 
   it('a table got a new name that was forgotten, after the model had lost most of its columns', async () => {
     await served(
@@ -323,28 +337,31 @@ describeDatabases('A history in which', (databases) => {
     await started(yaml({ Grade: ['level: integer'] }));
   });
 
-  it('a database skipped the version that added what the next one converts', async () => {
-    const first = yaml({ Lot: ['name: string'] });
-    await served(first, stored('Lot', { name: 'a' }));
-    await files.generate(yaml({ Lot: ['name: string', 'status: string'] }));
-    const third = yaml({ Lot: ['name: string', 'status: integer'] });
-    const { written = '' } = await files.generate(third, { removed: [] });
-    files.edit(written, (text) =>
-      text.replace(/migrations\.decide\('the SQL of [^']*'\)/, '\'CAST("status" AS integer)\''),
-    );
-    const plan = await migrate(third, '--plan');
-    expect([plan.code, plan.out]).toEqual([
-      0,
-      expect.stringContaining(
-        'convert "Lot"."status": unnecessary, because the database has no column "status".',
-      ),
-    ]);
-    await started(third, async (app) => {
-      expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a', status: null }]);
-    });
-  });
+  itOnOne(databases)(
+    'a database skipped the version that added what the next one converts',
+    async () => {
+      const first = yaml({ Lot: ['name: string'] });
+      await served(first, stored('Lot', { name: 'a' }));
+      await files.generate(yaml({ Lot: ['name: string', 'status: string'] }));
+      const third = yaml({ Lot: ['name: string', 'status: integer'] });
+      const { written = '' } = await files.generate(third, { removed: [] });
+      files.edit(written, (text) =>
+        text.replace(/migrations\.decide\('the SQL of [^']*'\)/, '\'CAST("status" AS integer)\''),
+      );
+      const plan = await migrate(third, '--plan');
+      expect([plan.code, plan.out]).toEqual([
+        0,
+        expect.stringContaining(
+          'convert "Lot"."status": unnecessary, because the database has no column "status".',
+        ),
+      ]);
+      await started(third, async (app) => {
+        expect(await valuesOf(app, 'Lot')).toEqual([{ name: 'a', status: null }]);
+      });
+    },
+  );
 
-  it('a database never had the name that a migration renames', async () => {
+  itOnOne(databases)('a database never had the name that a migration renames', async () => {
     await served(yaml({ Lot: ['name: string'] }), stored('Lot', { name: 'a' }));
     await files.generate(yaml({ Lot: ['name: string', 'fax: string'] }));
     const last = yaml({ Lot: ['name: string', 'phone: string'] });
@@ -358,7 +375,7 @@ describeDatabases('A history in which', (databases) => {
     });
   });
 
-  it('a fill for a later name meets a database of before', async () => {
+  itOnOne(databases)('a fill for a later name meets a database of before', async () => {
     await served(yaml({ Lot: ['name: string'] }), stored('Lot', { name: 'a' }));
     const status = 'status: { type: string, mandatory: true }';
     const { written = '' } = await files.generate(yaml({ Lot: ['name: string', status] }), {
@@ -504,7 +521,7 @@ describeDatabases('A history in which', (databases) => {
     );
   });
 
-  it('an indexed text was renamed after a fill of its table', async () => {
+  itOnOne(databases)('an indexed text was renamed after a fill of its table', async () => {
     await served(
       yaml({ Emp: ['name: { type: string, indexed: true }'] }),
       stored('Emp', { name: 'a' }),

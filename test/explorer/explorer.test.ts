@@ -94,7 +94,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       },
     );
 
-    onOne('opens at its address with a slash at the end, too', async () => {
+    itLong('opens at its address with a slash at the end, too', async () => {
       await page.goto(`${url}/explorer/`);
       await page.getByRole('link', { name: 'Model' }).waitFor();
     });
@@ -178,7 +178,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await page.getByText('166 entities').waitFor();
     });
 
-    onOne('orders by a column, first up, then down, then not at all', async () => {
+    itLong('orders by a column, first up, then down, then not at all', async () => {
       await open('#/Employee', 'mia');
       const header = page.getByRole('columnheader', { name: 'salary' });
       const first = page.getByRole('row').nth(1);
@@ -189,7 +189,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       expect(await header.getAttribute('aria-sort')).toBe('descending');
     });
 
-    onOne('follows a link in the table by the keyboard', async () => {
+    itLong('follows a link in the table by the keyboard', async () => {
       await open('#/Employee?filter=salary+%3D+4', 'mia');
       const link = page.getByRole('grid').getByRole('link', { name: 'Company 1' }).first();
       await link.press('Enter');
@@ -347,7 +347,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await person?.save();
     });
 
-    onOne('keeps what a session may not change', async () => {
+    itLong('keeps what a session may not change', async () => {
       await open('#/Employee?filter=lastName+%3D+%22Person+007%22', 'tom');
       await page.getByRole('row').nth(1).click();
       const panel = page.getByRole('complementary');
@@ -427,7 +427,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       await page.getByText('0 entities').waitFor();
     });
 
-    onOne('shows images in the table', async () => {
+    itLong('shows images in the table', async () => {
       const ds = client.connect(url);
       await ds.session.login('mia', 'example');
       const person = await ds.Employee.query('salary = 11').first();
@@ -477,7 +477,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       expect(await list.getByRole('listitem').count()).toBe(2);
     });
 
-    onOne('says how what it shows is answered, and tells no password', async () => {
+    itLong('says how what it shows is answered, and tells no password', async () => {
       await open('#/Company?filter=city+begin+P', 'mia');
       await page.getByText('2 entities').waitFor();
       await page.locator('footer summary').click();
@@ -493,7 +493,7 @@ describeDatabases('The explorer', ({ create, driver, run }) => {
       expect(await sheet.textContent()).not.toContain('example');
     });
 
-    onOne('shows the same at the same address', async () => {
+    itLong('shows the same at the same address', async () => {
       await open('#/Employee?filter=salary+%3C+20&order=lastName+desc', 'mia');
       await page.getByText('20 entities').waitFor();
       await page.reload();

@@ -130,7 +130,7 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
       await page.getByRole('cell', { name: '2024-Q4' }).first().waitFor();
     });
 
-    onOne('draws negative values to the other side of zero', async () => {
+    itLong('draws negative values to the other side of zero', async () => {
       await open(
         '#/Employee?filter=salary+in+[-5%2C1%2C4]&groups=lastName&terms=max(salary)',
         'mia',
@@ -181,7 +181,7 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
       },
     );
 
-    onOne('groups a relation, and says if there are more groups than bars', async () => {
+    itLong('groups a relation, and says if there are more groups than bars', async () => {
       await open('#/Employee?groups=lastName', 'mia');
       await page.getByText('The first 200 of 250 groups.').waitFor();
       await open('#/Employee?of=Company&key=1&relation=staff&groups=employer,employer.name');
@@ -191,7 +191,7 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
       await page.getByText('84 entities').waitFor();
     });
 
-    onOne('says what is wrong with the terms of an address', async () => {
+    itLong('says what is wrong with the terms of an address', async () => {
       await open('#/Employee?groups=nothing', 'mia');
       await page.getByRole('alert').getByText('nothing').waitFor();
       await open('#/Employee?groups=salary&terms=sum(salary');
@@ -292,7 +292,7 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
       await ds.Employee.query('email contains example').drop();
     });
 
-    onOne('changes entities by a unique attribute, and creates the others', async () => {
+    itLong('changes entities by a unique attribute, and creates the others', async () => {
       await open('#/Company', 'mia');
       await choose('c.csv', 'name,city,active\nCompany 1,Oslo,TRUE\nFresh,Lima,false\n');
       const form = page.getByRole('form', { name: 'Import' });
@@ -361,7 +361,7 @@ describeDatabases('Groups and files of the explorer', ({ create, driver, run }) 
       await stored.drop();
     });
 
-    onOne('refuses an import that the session may not do, and says why', async () => {
+    itLong('refuses an import that the session may not do, and says why', async () => {
       await open('#/Employee', 'tom');
       await choose('p.csv', 'lastName\nA\nB\n');
       await page.getByRole('form', { name: 'Import' }).getByRole('button').click();

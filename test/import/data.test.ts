@@ -664,7 +664,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     },
   );
 
-  itOnOne(databases)(
+  itLong(
     'says which line of rejects is none, and takes no rows into a database that others have changed',
     async () => {
       const project = await ofSqlite(`
@@ -830,7 +830,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     expect(await circleContent(databases, target.url)).toMatchObject(circleShown);
   });
 
-  itOnOne(databases).each([
+  itLong.each([
     ['a unique value', 'UNIQUE', ['fr', 'de']],
     ['another value than the key', '', [2, 1]],
   ])('finds relations by %s, as the source does', async (_, unique, held) => {
@@ -899,7 +899,7 @@ describeDatabases('drs-gen import-data', (databases) => {
     ]);
   });
 
-  itOnOne(databases)(
+  itLong(
     'leaves out a held relation that breaks a unique list or holds no key, and goes on',
     async () => {
       const project = await ofSqlite(`

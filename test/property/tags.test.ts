@@ -14,7 +14,7 @@ import { modelOf } from '../support/server.js';
 /** `TAGS_SEED=<seed>` runs one sequence again. */
 const onlySeed = process.env['TAGS_SEED'];
 /** A tenth of them are changes. */
-const requests = isLong ? 100_000 : 1_500;
+const requests = isLong ? 100_000 : 600;
 
 const model = `
 drs: 1

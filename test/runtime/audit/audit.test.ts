@@ -6,6 +6,7 @@ import { writeClient } from '../../support/built-client.js';
 import { describeDatabases } from '../../support/databases.js';
 import type { Client } from '../../support/cookies.js';
 import { expectDescribed } from '../../support/described-answers.js';
+import { isLong, itOnOne } from '../../support/long.js';
 import type { TestDatabase } from '../../support/postgres.js';
 import { Random } from '../../support/random-model/random.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
@@ -222,7 +223,7 @@ describeDatabases('The audit of a dataclass', (databases) => {
     expect(changed?.request).not.toBe(deleted?.request);
   });
 
-  it('has no entry of a save that changes nothing that is recorded', async () => {
+  itOnOne(databases)('has no entry of a save that changes nothing that is recorded', async () => {
     await save('/rest/Product?$method=update', { name: 'Chair', price: '5.00', props: { a: 1 } });
     await save('/rest/Product(1)', { __STAMP: 1, name: 'Chair', props: { a: 1 } });
     await save('/rest/Part?$method=update', { __KEY: 'p', note: 'x' });
@@ -342,7 +343,7 @@ describeDatabases('The audit of a dataclass', (databases) => {
       () => rows(`update "Product" set "flag" = null where "ID" = ${key()}`),
       () => rows(`delete from "Product" where "ID" = ${key()}`),
     ];
-    for (let step = 0; step < 60; step += 1) {
+    for (let step = 0; step < (isLong ? 60 : 25); step += 1) {
       await random.pick(acts)();
       last = Number((await rows('select coalesce(max("ID"), 0) from "Product"'))[0]?.[0]);
     }
@@ -365,7 +366,7 @@ describeDatabases('The audit of a dataclass', (databases) => {
     }
   });
 
-  it('filters entries, and answers them in pages', async () => {
+  itOnOne(databases)('filters entries, and answers them in pages', async () => {
     await save('/rest/Product?$method=update', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     await rows(`update "Product" set "size" = 3 where "ID" = 2`);
     const filtered = async (filter: string, more = ''): Promise<readonly unknown[]> => {
@@ -397,7 +398,7 @@ describeDatabases('The audit of a dataclass', (databases) => {
     expect(answer.statusCode, answer.body).toBe(400);
   });
 
-  it('is read by typed clients', async () => {
+  itOnOne(databases)('is read by typed clients', async () => {
     await save('/rest/Product?$method=update', [{ name: 'a' }, { name: 'b' }]);
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
     const folder = await writeClient(modelOf(modelFor(databases.driver)));
@@ -415,7 +416,7 @@ describeDatabases('The audit of a dataclass', (databases) => {
     expect('history' in ds.Plain).toBe(false);
   });
 
-  it('answers nothing at addresses of dataclasses without audit', async () => {
+  itOnOne(databases)('answers nothing at addresses of dataclasses without audit', async () => {
     expect((await editor.get('/rest/Plain/$history')).statusCode).not.toBe(200);
     expect((await editor.get('/rest/Plain(1)/$history')).statusCode).not.toBe(200);
   });

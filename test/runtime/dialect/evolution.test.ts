@@ -567,25 +567,28 @@ describeBoth('A server whose model needs more than a start changes', (given) => 
     });
   });
 
-  it('starts when such an attribute is added to a dataclass without entities', async () => {
-    await run('UPDATE "Company" SET "chief_id" = NULL', 'DELETE FROM "Person"');
-    const later = changed(
-      'employer:',
-      'firstName: { type: string, mandatory: true }\n      employer:',
-    );
-    expect(await serving(later)).toEqual([
-      'In the database, table "Person": column "firstName" is added.',
-    ]);
-    const older = await serving(former, async (app) => {
-      const url = '/rest/Person?$method=update';
-      const answer = await app.inject({ method: 'POST', url, body: { lastName: 'x' } });
-      expect(answer.statusCode).toBeLessThan(500);
-      expect(answer.json()).toHaveProperty('__ERROR');
-    });
-    expect(older.join('\n')).toContain(
-      'An older server cannot add rows without a value that it does not know: table "Person": column "firstName".',
-    );
-  });
+  itOnOne(given)(
+    'starts when such an attribute is added to a dataclass without entities',
+    async () => {
+      await run('UPDATE "Company" SET "chief_id" = NULL', 'DELETE FROM "Person"');
+      const later = changed(
+        'employer:',
+        'firstName: { type: string, mandatory: true }\n      employer:',
+      );
+      expect(await serving(later)).toEqual([
+        'In the database, table "Person": column "firstName" is added.',
+      ]);
+      const older = await serving(former, async (app) => {
+        const url = '/rest/Person?$method=update';
+        const answer = await app.inject({ method: 'POST', url, body: { lastName: 'x' } });
+        expect(answer.statusCode).toBeLessThan(500);
+        expect(answer.json()).toHaveProperty('__ERROR');
+      });
+      expect(older.join('\n')).toContain(
+        'An older server cannot add rows without a value that it does not know: table "Person": column "firstName".',
+      );
+    },
+  );
 
   it('is refused when a type changes', async () => {
     const message = await refusal(
@@ -596,7 +599,7 @@ describeBoth('A server whose model needs more than a start changes', (given) => 
     );
   });
 
-  it('is refused when only the noted type of the values differs', async () => {
+  itOnOne(given)('is refused when only the noted type of the values differs', async () => {
     const row = `"__form" WHERE "table" = 'Company' AND "column" = 'size'`;
     await run(`DELETE FROM ${row}`);
     await serving(former);
@@ -684,14 +687,17 @@ describeBoth('A server of an older model', (given) => {
     expect(await serving(without('fax'))).toEqual([]);
   });
 
-  it('becomes the newest one when the newer entry in the journal is deleted', async () => {
-    const later = changed('[firm, club]', '[firm, club, union]');
-    await serving(later);
-    await run('DELETE FROM "__schema" WHERE "position" = 1');
-    const said = await serving(former);
-    expect(said.join('\n')).toMatch(/the rule .*'union'[^']* is dropped/);
-    expect(await serving(former)).toEqual([]);
-  });
+  itOnOne(given)(
+    'becomes the newest one when the newer entry in the journal is deleted',
+    async () => {
+      const later = changed('[firm, club]', '[firm, club, union]');
+      await serving(later);
+      await run('DELETE FROM "__schema" WHERE "position" = 1');
+      const said = await serving(former);
+      expect(said.join('\n')).toMatch(/the rule .*'union'[^']* is dropped/);
+      expect(await serving(former)).toEqual([]);
+    },
+  );
 
   itOnOne(given)('stays the older one however often it is started', async () => {
     const later = changed('label:', 'mood: { type: string }\n      label:');
@@ -721,7 +727,7 @@ describeBoth('An attribute that is renamed by its column', () => {
 });
 
 describeBoth('A row with a value in an unused column', (given) => {
-  it('does not prevent the deletion of what it refers to', async () => {
+  itOnOne(given)('does not prevent the deletion of what it refers to', async () => {
     await serving(without('employer', 'staff'), async (app) => {
       const url = '/rest/Company(1)?$method=delete';
       await app.inject({ method: 'POST', url });

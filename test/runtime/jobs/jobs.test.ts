@@ -12,8 +12,10 @@ import {
   type TestJob,
 } from '../../support/jobs-server.js';
 import type { TestDatabase } from '../../support/postgres.js';
+import { itOnOne } from '../../support/long.js';
 
-describeDatabases('Jobs', ({ create, run }) => {
+describeDatabases('Jobs', (databases) => {
+  const { create, run } = databases;
   let database: TestDatabase;
   let servers: JobsServer[];
   let ran: unknown[];
@@ -77,22 +79,25 @@ describeDatabases('Jobs', ({ create, run }) => {
     expect(ran).toEqual(['first', 'alone']);
   });
 
-  it('get their parameters with the types of the model, and run as the server', async () => {
-    ({ ds } = await serve());
-    let got: unknown;
-    codes(async (params, { ds: own, id, attempt, signal }: TestJob) => {
-      got = { params, id, attempt, isAborted: signal.aborted };
-      await own.Note.new({ text: 'sent' }).save();
-    });
-    const on = new Date('2026-03-09T14:25:36Z');
-    const id = await ds.enqueue('mail', { to: 'mia', on, tags: ['a', 'b'] });
-    await becomes('"id"', []);
-    const params = { to: 'mia', on, tags: ['a', 'b'] };
-    expect(got).toEqual({ params, id, attempt: 1, isAborted: false });
-    expect(await ds.Note.all().count()).toBe(1);
-  });
+  itOnOne(databases)(
+    'get their parameters with the types of the model, and run as the server',
+    async () => {
+      ({ ds } = await serve());
+      let got: unknown;
+      codes(async (params, { ds: own, id, attempt, signal }: TestJob) => {
+        got = { params, id, attempt, isAborted: signal.aborted };
+        await own.Note.new({ text: 'sent' }).save();
+      });
+      const on = new Date('2026-03-09T14:25:36Z');
+      const id = await ds.enqueue('mail', { to: 'mia', on, tags: ['a', 'b'] });
+      await becomes('"id"', []);
+      const params = { to: 'mia', on, tags: ['a', 'b'] };
+      expect(got).toEqual({ params, id, attempt: 1, isAborted: false });
+      expect(await ds.Note.all().count()).toBe(1);
+    },
+  );
 
-  it('may be stored by routes of the user, with request.ds', async () => {
+  itOnOne(databases)('may be stored by routes of the user, with request.ds', async () => {
     const { app } = await serve();
     expect((await app.inject('/mail/mia')).json()).toEqual({ id: 1 });
     await expect.poll(() => ran).toEqual(['mia']);
@@ -113,7 +118,7 @@ describeDatabases('Jobs', ({ create, run }) => {
     },
   );
 
-  it('ds.enqueue: takes a time before which the job does not run', async () => {
+  itOnOne(databases)('ds.enqueue: takes a time before which the job does not run', async () => {
     ({ ds } = await serve());
     const at = new Date(Date.now() + 3_600_000);
     await ds.enqueue('mail', { to: 'at' }, { at });
@@ -127,24 +132,27 @@ describeDatabases('Jobs', ({ create, run }) => {
     await expect(ds.enqueue('last', {}, { at, after: 1 })).rejects.toThrow('not both');
   });
 
-  it('that fail run again later, and are kept as dead ones with their last error', async () => {
-    ({ ds } = await serve());
-    const attempts: number[] = [];
-    codes((_params, { attempt }) => {
-      attempts.push(attempt);
-      throw new Error(`no mail\0 ${String(attempt)}`, { cause: new Error('no server') });
-    });
-    await ds.enqueue('mail', { to: 'mia' });
-    await becomes('"attempts", "holder"', [[1, null]]);
-    const [[due] = []] = await jobs('"due"');
-    expect(Number(due)).toBeGreaterThan(Date.now() - 600_000);
-    await makeDue();
-    await becomes('"attempts", "holder"', [[2, null]]);
-    await makeDue();
-    const error = 'Error: no mail 3: Error: no server';
-    await becomes('"attempts", "holder", "due", "error"', [[3, null, null, error]]);
-    expect(attempts).toEqual([1, 2, 3]);
-  });
+  itOnOne(databases)(
+    'that fail run again later, and are kept as dead ones with their last error',
+    async () => {
+      ({ ds } = await serve());
+      const attempts: number[] = [];
+      codes((_params, { attempt }) => {
+        attempts.push(attempt);
+        throw new Error(`no mail\0 ${String(attempt)}`, { cause: new Error('no server') });
+      });
+      await ds.enqueue('mail', { to: 'mia' });
+      await becomes('"attempts", "holder"', [[1, null]]);
+      const [[due] = []] = await jobs('"due"');
+      expect(Number(due)).toBeGreaterThan(Date.now() - 600_000);
+      await makeDue();
+      await becomes('"attempts", "holder"', [[2, null]]);
+      await makeDue();
+      const error = 'Error: no mail 3: Error: no server';
+      await becomes('"attempts", "holder", "due", "error"', [[3, null, null, error]]);
+      expect(attempts).toEqual([1, 2, 3]);
+    },
+  );
 
   it('that the model no longer has wait, and those that do not fit fail with a message', async () => {
     ({ ds } = await serve({ JOBS: '0' }));
@@ -177,7 +185,7 @@ describeDatabases('Jobs', ({ create, run }) => {
     await expect.poll(() => ran).toEqual(['mia']);
   });
 
-  it('JOBS=0: leaves jobs to other processes', async () => {
+  itOnOne(databases)('JOBS=0: leaves jobs to other processes', async () => {
     ({ ds } = await serve({ JOBS: '0' }));
     await ds.enqueue('mail', { to: 'mia' });
     await setTimeout(1_200);
@@ -186,7 +194,7 @@ describeDatabases('Jobs', ({ create, run }) => {
     await expect.poll(() => ran).toEqual(['mia']);
   });
 
-  it('JOBS: limits how many run at a time', async () => {
+  itOnOne(databases)('JOBS: limits how many run at a time', async () => {
     ({ ds } = await serve({ JOBS: '2' }));
     let [running, most] = [0, 0];
     codes(async () => {
@@ -226,7 +234,7 @@ describeDatabases('Jobs', ({ create, run }) => {
     gate.open();
   });
 
-  it('that killed their servers too often are dead', async () => {
+  itOnOne(databases)('that killed their servers too often are dead', async () => {
     await serve({ JOBS: '0' });
     await run(
       database.url,
