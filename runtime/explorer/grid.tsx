@@ -92,6 +92,7 @@ function useFound(
     const take = async (chosen: Selection, isFollowed: boolean): Promise<Selection> => {
       const set = await chosen.set({ signal });
       sets.push(set);
+      if (signal.aborted) releaseAll(0);
       const count = await set.count({ signal });
       store.set({ found: { set, count, isLive: isFollowed } });
       setFound({ shown, datastore, set, count, signal });
@@ -105,8 +106,8 @@ function useFound(
     };
     /** Makes the set anew whenever something changes. */
     const follow = async (chosen: Selection): Promise<void> => {
+      const changes = chosen.changes({ values: false, signal });
       try {
-        const changes = chosen.changes({ values: false, signal });
         while ((await changes.next()).done !== true) await take(chosen, true);
       } catch {
         // There may be too many entities; requests of the grid say what else is wrong.
@@ -114,6 +115,9 @@ function useFound(
         if (!signal.aborted && found !== undefined) {
           store.set({ found: { ...found, isLive: false } });
         }
+      } finally {
+        // It has a set of its own.
+        await changes.return(undefined);
       }
     };
     setFound(undefined);

@@ -374,7 +374,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Customer(2)')).status).toBe(200);
   });
 
-  itLong('sends a picture as a web page does', async () => {
+  it('sends a picture as a web page does', async () => {
     const { setPicture } = (await importFrom(sources, 'src/web/set-picture')) as {
       setPicture: (customer: object, picture: Blob) => Promise<void>;
     };
