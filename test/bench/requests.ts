@@ -107,6 +107,14 @@ const everyday: readonly BenchRequest[] = [
   },
 ];
 
+/** By hand, the change alone. */
+const withMore: readonly BenchRequest[] = everyday
+  .filter(({ name }) => name === 'R7')
+  .flatMap((each) => [
+    { ...each, name: 'R7.audit', title: `${each.title}, and recorded`, variant: 'audit' },
+    { ...each, name: 'R7.job', title: `${each.title}, with a job of it`, variant: 'jobs' },
+  ]);
+
 const setOfAll = '/rest/Employee?$method=entityset&$top=40';
 const halves = [quoted('score < 500'), quoted('salary > 70000')] as const;
 
@@ -251,6 +259,7 @@ function again(name: string, variant: VariantName, who: string): readonly BenchR
 
 export const requests: readonly BenchRequest[] = [
   ...everyday,
+  ...withMore,
   ...sets,
   ...further,
   ...again('R15', 'roles', 'with roles and a session'),

@@ -1,9 +1,17 @@
 /**
  * Additions to `model.yaml` for the generated servers of the bench: class code, roles,
- * restrictions, aggregates.
+ * restrictions, aggregates, audit, jobs.
  */
 export type VariantName =
-  'plain' | 'functions' | 'roles' | 'restrict' | 'texts' | 'aggregates' | 'live';
+  | 'plain'
+  | 'functions'
+  | 'roles'
+  | 'restrict'
+  | 'texts'
+  | 'aggregates'
+  | 'live'
+  | 'audit'
+  | 'jobs';
 
 export interface Variant {
   /** Appended to `model.yaml`, which ends with the attributes of Employee. */
@@ -78,9 +86,35 @@ export class Employee extends EmployeeBase {
 }
 `;
 
+/** A job for each change of an employee. */
+const jobs = `
+    events: [afterSave]
+jobs:
+  note: { params: { employee: integer } }
+`;
+
+const entityClass = `import { EmployeeEntityBase } from '../generated/api.js';
+
+export class EmployeeEntity extends EmployeeEntityBase {
+  async afterSave(): Promise<void> {
+    await this.ds.enqueue('note', { employee: this.ID });
+  }
+}
+`;
+
+const noteJob = `import type { Job } from '../generated/jobs.js';
+
+export const run: Job<'note'> = () => Promise.resolve();
+`;
+
 export const variants: Readonly<Record<VariantName, Variant>> = {
   plain: { model: '', files: {} },
   live: { model: '\n    live: true\n', files: {} },
+  audit: { model: '\n    audit: true\n', files: {} },
+  jobs: {
+    model: jobs,
+    files: { 'src/classes/EmployeeEntity.ts': entityClass, 'src/jobs/note.ts': noteJob },
+  },
   functions: {
     model: functions,
     files: { 'src/classes/EmployeeSelection.ts': selectionClass },
